@@ -1,6 +1,7 @@
 """One call of a session, with listeners, answers and an end of its own (O-9.47).
 
-Hands on `Call`. Must not know: how a session runs it.
+Hands on `Call` to users, and to the session `Running`, which ends the call that runs, and `require_callable`. How a session
+runs a call is known to a `Call` only as the function it gets.
 """
 
 from __future__ import annotations
@@ -45,12 +46,10 @@ class Call:
             return
         self._begin()
 
-    # ------------------------------------------------------------ listening and answering
-
     def on(self, channel: str, fn: F | None = None) -> Any:
         """As `Session.on`, for the emits of this call alone."""
         if fn is None:
-            return lambda given: self.on(channel, given)
+            return lambda function: self.on(channel, function)
         require_callable("on", channel, fn)
         self._listeners.setdefault(channel, []).append(fn)
         self._session._listens()
@@ -59,7 +58,7 @@ class Call:
     def on_emit(self, channel: str, fn: F | None = None) -> Any:
         """As `Session.on_emit`, for this call, where it comes before that of the session."""
         if fn is None:
-            return lambda given: self.on_emit(channel, given)
+            return lambda function: self.on_emit(channel, function)
         require_callable("on_emit", channel, fn)
         self._handlers[channel] = fn
         return fn
@@ -67,6 +66,7 @@ class Call:
     async def __aiter__(self) -> AsyncIterator[Emit]:
         task, seen = self._begin(), 0
         while True:
+            # Emits that arrived before somebody iterated are delivered first.
             while seen < len(self._emits):
                 yield self._emits[seen]
                 seen += 1
@@ -83,21 +83,21 @@ class Call:
         if self._arrival is not None and not self._arrival.done():
             self._arrival.set_result(None)
 
-    # ------------------------------------------------------------ its end
-
     @property
     def done(self) -> bool:
+        """Whether the call has ended."""
         return self._task is not None and self._task.done()
 
     def cancel(self) -> None:
-        """End this call and no other, from any thread, whether it runs or waits for the calls before it: it then raises
+        """End this call and no other, from any thread, whether it runs or waits for the calls before it. It then raises
         ProgramError with `TaskError::Cancelled`."""
         self._cancelled = True
+        # A call whose turn has not come holds nothing of the session: its task is cancelled.
         if not self._session._cancel_call(self) and self._task is not None:
             self._task.get_loop().call_soon_threadsafe(self._task.cancel)
 
     def result(self) -> Any:
-        """The value, in code without an event loop: the call runs meanwhile."""
+        """Return the value, in code without an event loop: the call runs meanwhile. Raises what `Session.call` raises."""
 
         async def ended() -> Any:
             return await self
@@ -115,39 +115,47 @@ class Call:
         task = self._begin()
         if not task.done():
             self.cancel()
+            # The body is left only when the call has really ended.
             await asyncio.wait([task])
             task.exception()
 
     def _begin(self) -> asyncio.Task[Any]:
         if self._task is None:
+            # Begun once, by whoever needs it first: `start` in a loop, `await`, iteration or `result`.
             self._task = asyncio.get_running_loop().create_task(self._work(self))
-            self._task.add_done_callback(self._told)
+            self._task.add_done_callback(self._retrieve_failure)
         return self._task
 
-    def _told(self, task: asyncio.Task[Any]) -> None:
-        """Who cancelled it knows how it ended."""
+    def _retrieve_failure(self, task: asyncio.Task[Any]) -> None:
+        """Take the exception of a cancelled call, which asyncio would otherwise log as never retrieved: whoever cancelled
+        knows how it ended."""
         if self._cancelled and not task.cancelled():
             task.exception()
 
 
 class Running:
-    """Which call runs: what ends it may come from any thread, and must not meet the call after it."""
+    """Which call runs. What ends it may come from any thread, and must not reach the call after it: hence the lock."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._now: tuple[Call | None, asyncio.Future[Any]] | None = None
 
     def begin(self, call: Call | None, work: asyncio.Future[Any], ready: Callable[[], object]) -> None:
+        """Note that `work` runs for `call`. `ready` is called under the lock, so that a stop of the call before cannot come
+        after it."""
         with self._lock:
             ready()
+            # One assignment, so that a stop meets either the old call or this one.
             self._now = call, work
 
     def end(self) -> None:
+        """Note that no call runs."""
         with self._lock:
             self._now = None
 
     def stop(self, flag: Callable[[], object], call: Call | None = None) -> bool:
-        """Ends the call that runs, if it is this one; None for whichever runs. `flag` is for a program that computes."""
+        """End the call that runs, if it is this one; None means whichever runs. `flag` is for a program that computes.
+        Return whether there was one."""
         with self._lock:
             if self._now is None or (call is not None and self._now[0] is not call):
                 return False
@@ -157,6 +165,7 @@ class Running:
 
 
 def require_callable(method: str, channel: str, fn: object) -> None:
-    """Said where it is written: an emit, which comes later, only logs what a listener does wrong."""
+    """Raise TypeError for what is no function, where it is registered: an emit, which comes later, only logs what a
+    listener does wrong."""
     if not callable(fn):
         raise TypeError(f"{method}({channel!r}): expected a function, got {type(fn).__name__}")

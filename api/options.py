@@ -1,6 +1,8 @@
 """The options of `run`, `arun` and `Program.session` (O-9.6).
 
-Hands on `Options`, the types of its values, `check_options`, and `host_of`, which makes the runtime's host of them.
+Hands on `Options` and the types of its values (`Budgets`, `SharedBudget`, `Permissions`, `Immediate`, `Buffered`) to users;
+`check_options`, which refuses wrong ones by the rows of `RULES`, `amounts`, `limits_of`, and `host_of`, which makes the
+runtime's host, to the session. A new option is a field of `Options`, a row of `RULES` and a line in `host_of`.
 """
 
 from __future__ import annotations
@@ -46,6 +48,7 @@ class Budgets:
             raise ValueError(f"budgets are per {self.per!r}; they are per 'session' or 'call'")
         for name in ("steps", "tokens", "depth", "value_bytes", "memory_bytes", "model_calls"):
             value = getattr(self, name)
+            # A bool is an int in Python, hence the exact type.
             if value is not None and (type(value) is not int or value < 1):
                 raise ValueError(f"budget {name} is {value!r}; it is an int of at least 1")
         for name in ("seconds", "cost"):
@@ -55,19 +58,20 @@ class Budgets:
 
 
 class SharedBudget:
-    """Limits of `tokens`, `cost` and `model_calls` over all sessions that it is given to, in one process: their requests draw
-    on it besides the budgets of their own. Of any number of threads and event loops."""
+    """Limits of `tokens`, `cost` and `model_calls` over all sessions that get it, in one process: their requests draw on it
+    besides their own budgets. Threads and event loops may share it."""
 
     def __init__(self, *, tokens: int | None = None, cost: float | None = None, model_calls: int | None = None) -> None:
         Budgets(tokens=tokens, cost=cost, model_calls=model_calls)  # what they must be
         self._account = Account(tokens, cost, model_calls, "shared budget")
 
     def used(self) -> Spent:
-        """What requests that are over have used."""
+        """Return what requests that have ended have used."""
         return Spent(*self._account.used)
 
     def left(self) -> Spent:
-        """What a request could have now, None of a kind without a limit; what is on its way counts as it was reserved."""
+        """Return what a request could have now, None of a kind without a limit. A request on its way counts as much as was
+        reserved for it."""
         return Spent(*self._account.left())
 
     def __repr__(self) -> str:
@@ -83,25 +87,28 @@ class Spent(NamedTuple):
 
 
 def amounts(
-    given: Budgets | SharedBudget | Sequence[Budgets | SharedBudget] | None,
+    option: Budgets | SharedBudget | Sequence[Budgets | SharedBudget] | None,
 ) -> tuple[Budgets, list[Account], list[Budgets]]:
-    """What each call is run with, the accounts that sessions share, and those that begin anew with each call."""
-    if given is None:
-        given = ()
-    every = [given] if isinstance(given, Budgets | SharedBudget) else list(given)
+    """Return the limits with which each call is run (the smallest of each kind), the accounts that sessions share, and the
+    budgets that begin anew with each call."""
+    if option is None:
+        option = ()
+    every = [option] if isinstance(option, Budgets | SharedBudget) else list(option)
+    # A SharedBudget is an account already; a Budgets says what accounts to make.
     own = [one for one in every if isinstance(one, Budgets)]
     chosen: dict[str, Any] = {}
     for budgets in own:
         for name in ONLY_PER_CALL if budgets.per == "call" else (*ONLY_PER_CALL, *OF_MODELS):
             value = getattr(budgets, name)
             if value is not None:
+                # Of several budgets the smallest counts.
                 chosen[name] = min(value, chosen.get(name, value))
     per_call = [one for one in own if one.per == "call" and any(getattr(one, name) is not None for name in OF_MODELS)]
     return Budgets(**chosen), [one._account for one in every if isinstance(one, SharedBudget)], per_call
 
 
 def limits_of(budgets: Budgets) -> dict[str, Any]:
-    """As the runtime takes them."""
+    """Return the limits by name, as the runtime takes them."""
     return {name: getattr(budgets, name) for name in (*ONLY_PER_CALL, *OF_MODELS)}
 
 
@@ -152,19 +159,21 @@ class Permissions:
         self.granted()  # a scope that is written wrongly is a ValueError here
 
     def granted(self) -> permissions.Permissions:
-        """The grants as the runtime holds them."""
-        made = permissions.Permissions({name: getattr(self, name) for name in SCOPES})
+        """Return the grants as the runtime holds them. Raise ValueError for a scope that is written wrongly."""
+        grants = permissions.Permissions({name: getattr(self, name) for name in SCOPES})
         for name in SCOPES if self.all else ():
-            made.grant(name, True)
-        made.in_python = True
-        made.tools = {name: allowed if isinstance(allowed, bool) else tuple(allowed) for name, allowed in self.tools.items()}
-        return made
+            grants.grant(name, True)
+        # Messages about missing permissions then name the fields of Permissions, not flags.
+        grants.in_python = True
+        grants.tools = {name: allowed if isinstance(allowed, bool) else tuple(allowed) for name, allowed in self.tools.items()}
+        return grants
 
 
 SCOPES = tuple(BY_KEY)  # each is a field of Permissions
 
 
 def all_texts(values: tuple[Any, ...]) -> bool:
+    """Return whether all values are of type str."""
     return all(isinstance(value, str) for value in values)
 
 
@@ -223,11 +232,14 @@ def host_of(
     project: str | None,
     hears: Callable[[], bool] = lambda: False,
 ) -> Host:
-    """Of options that `check_options` has let through."""
+    """Return the host that the options describe; `check_options` has accepted them. `emit` gets channel, value and whether
+    the runtime made the emit; `answer` answers awaited emits; `project` is the folder of the manifest; `hears` says whether
+    anybody listens to memories."""
     environment = options.get("env")
     mode = options.get("emit_mode", Immediate())
     script = options.get("offline_script")
     generator = random.Random(options.get("seed"))
+    # A script makes a run offline, as on the command line.
     offline = options.get("offline", False) or script is not None
     folder = options.get("code_cache")
     return Host(
@@ -262,10 +274,11 @@ def host_of(
     )
 
 
-def _input_of(given: Any) -> Callable[[], Any] | None:
-    if given is None:
+def _input_of(option: Any) -> Callable[[], Any] | None:
+    if option is None:
         return None
-    content = given.encode() if isinstance(given, str) else given
+    content = option.encode() if isinstance(option, str) else option
+    # Each session reads from the beginning of a text.
     return lambda: Scripted(content) if isinstance(content, bytes) else SystemInput(content)
 
 
@@ -276,8 +289,8 @@ Check = Callable[[Any], bool]
 
 
 class Rule(NamedTuple):
-    """What an option must be, in words for who gave something else; of a mapping also each of its entries. A value that may hold
-    secrets is told by its type alone (O-9.44)."""
+    """What an option must be, in words for who passed something else; of a mapping also each of its entries. Of a value
+    that may hold secrets only the type is told (O-9.44)."""
 
     holds: Check
     words: str
@@ -295,7 +308,7 @@ def _mapping(words: str, entry: Check, entry_words: str) -> Rule:
 
 
 def _having(*methods: str) -> tuple[Check, str]:
-    """An object with these methods; a class is none."""
+    """Return the check for an object with these methods (a class is none), and its words."""
     last = f" and {methods[-1]}" if len(methods) > 1 else methods[0]
     words = f"an object with the method{'s' * (len(methods) > 1)} {', '.join(methods[:-1])}{last}"
     return lambda value: not isinstance(value, type) and all(callable(getattr(value, name, None)) for name in methods), words
@@ -308,9 +321,9 @@ def _prices(row: Any) -> bool:
     )  # fmt: skip
 
 
-def _budgets(given: Any) -> bool:
-    every = given if isinstance(given, list | tuple) else [given]
-    return given is None or all(isinstance(one, Budgets | SharedBudget) for one in every)
+def _budgets(option: Any) -> bool:
+    every = option if isinstance(option, list | tuple) else [option]
+    return option is None or all(isinstance(one, Budgets | SharedBudget) for one in every)
 
 
 FIELDS = (_one_of(Mapping), "a mapping of fields")
@@ -342,14 +355,15 @@ RULES: dict[str, Rule] = {
 
 
 def check_options(options: Options) -> None:
-    """Raises TypeError for an option that does not exist, the error of its rule for one that is not what it must be."""
-    given: Mapping[str, Any] = options
-    for name, value in given.items():
+    """Raise TypeError for an option that does not exist, the error of its rule for one that is not what it must be."""
+    values: Mapping[str, Any] = options
+    for name, value in values.items():
         rule = RULES.get(name)
         if rule is None:
             raise TypeError(f"unknown option {name!r}; options are {', '.join(RULES)}")
         if not rule.holds(value):
-            raise rule.error(f"{name} is {_shown(value, rule)}; it is {rule.words}")
+            raise rule.error(f"{name} is {_described(value, rule)}; it is {rule.words}")
+        # None stands for a mapping that is left out.
         if rule.entry is not None and value is not None:
             _check_entries(name, value, rule.entry, rule)
 
@@ -359,11 +373,11 @@ def _check_entries(name: str, entries: Mapping[Any, Any], holds: Check, rule: Ru
         if not isinstance(key, str):
             raise ValueError(f"{name} has the key {key!r}; it is {rule.words}")
         if not holds(entry):
-            found = repr(dict(entry)) if name == "pricing" and isinstance(entry, Mapping) else _kind(entry)
-            raise ValueError(f"{name} of {key!r} is {found}; it is {rule.entry_words}")
+            description = repr(dict(entry)) if name == "pricing" and isinstance(entry, Mapping) else _kind(entry)
+            raise ValueError(f"{name} of {key!r} is {description}; it is {rule.entry_words}")
 
 
-def _shown(value: Any, rule: Rule) -> str:
+def _described(value: Any, rule: Rule) -> str:
     return _kind(value) if rule.entry is not None else repr(value)
 
 

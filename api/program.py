@@ -1,6 +1,7 @@
-"""A compiled program (O-9.6).
+"""A compiled program, and the short ways to one and to a run of it (O-9.6).
 
-Hands on `Program`.
+Hands on `Program`, `compile` and `load` (O-9.39), `run` and `arun` to users. The compiler is imported by `compile` only: a
+host that runs images does not load it.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ class Program:
         return tuple(sorted(self._linked.image.exports.functions))
 
     def to_bytes(self) -> bytes:
-        """The image; `load` reads it."""
+        """Return the image, which `load` reads."""
         return encode(self._linked.image)
 
     def save(self, path: PathLike) -> None:
@@ -64,7 +65,8 @@ class Program:
             file.write(data)
 
     def session(self, **options: Unpack[Options]) -> Session:
-        """A session of this program; several share nothing but code."""
+        """Return a session of this program; several share nothing but code. Raises TypeError or ValueError for wrong
+        options."""
         return Session(self._linked, options, self._project)
 
     def test(self, filter: str | None = None, **options: Unpack[Options]) -> TestReport:
@@ -75,15 +77,12 @@ class Program:
         return f"<Program {self.name}>"
 
 
-# ----------------------------------------------------------------
 # Sources and images become programs (O-9.39).
-#
-# Hands on `compile` and `load`. The compiler is imported by `compile` only.
 
 
 def compile(source: str | None = None, *, path: PathLike | None = None, manifest: PathLike | None = None) -> Program:
-    """The program of a source text, or of a file with the modules of its project. `manifest` is the file to read as its
-    `Concerto.toml`; left out, a path has that of its project and a text none.
+    """Return the program of a source text, or of a file with the modules of its project. `manifest` is the file to read as
+    its `Concerto.toml`; left out, a path has that of its project and a text none.
 
     Raises CompileError with every error of the source; OSError when the file cannot be read.
     """
@@ -91,17 +90,17 @@ def compile(source: str | None = None, *, path: PathLike | None = None, manifest
         raise TypeError("compile() takes a source text or path=…, one of the two")
     if source is not None and not isinstance(source, str):
         raise TypeError(f"compile() takes a source text, not {type(source).__name__}; a file is path=…")
-    found = _manifest(manifest)
+    manifest_of_program = _manifest(manifest)
     if path is None:
-        result = _compiled_text(source or "", found)
+        result = _compiled_text(source or "", manifest_of_program)
     else:
-        result, found = _compiled_file(os.fspath(path), found)
+        result, manifest_of_program = _compiled_file(os.fspath(path), manifest_of_program)
     diagnostics = _diagnostics(result)
     if result.image is None:
         from ..compiler.diagnostics import render_text
 
         raise CompileError(diagnostics, render_text([d for d in result.diagnostics.ordered() if d.is_error], result.sources))
-    return Program(load_image(result.image), diagnostics, None if found is None else found.folder)
+    return Program(load_image(result.image), diagnostics, None if manifest_of_program is None else manifest_of_program.folder)
 
 
 def _manifest(path: PathLike | None) -> Manifest | None:
@@ -126,8 +125,8 @@ def _compiled_file(path: str, manifest: Manifest | None) -> tuple[Compilation, M
     with open(path, "rb") as file:
         data = file.read()
     location = locate(path)
-    found = manifest or location.manifest
-    return compile_source(data, location.file, read=location.read, manifest=found), found
+    used_manifest = manifest or location.manifest
+    return compile_source(data, location.file, read=location.read, manifest=used_manifest), used_manifest
 
 
 def _diagnostics(result: Compilation) -> tuple[Diagnostic, ...]:
@@ -139,7 +138,8 @@ def _diagnostics(result: Compilation) -> tuple[Diagnostic, ...]:
 
 
 def load(image: bytes | PathLike) -> Program:
-    """The program of an image, given as bytes or as the path of its file. Raises ImageError, or OSError for the file."""
+    """Return the program of an image, passed as bytes or as the path of its file. Raises ImageError, or OSError for the
+    file."""
     if isinstance(image, bytes):
         data = image
     else:
@@ -151,14 +151,12 @@ def load(image: bytes | PathLike) -> Program:
         raise ImageError(refused.code, refused.message) from None
 
 
-# ----------------------------------------------------------------
-# The short way to run a program (O-9.6).
-#
-# Hands on `run` and `arun`.
+# The short way to run a program.
 
 
 def run(target: Program | PathLike, **options: Unpack[Options]) -> RunResult:
-    """Run `main` of a program, or of a source or image file, in a session of its own. Failures are in the result."""
+    """Run `main` of a program, or of a source or image file, in a session of its own. Failures of the program are in the
+    result."""
     with _program(target).session(**options) as session:
         return session.run()
 
@@ -173,5 +171,6 @@ def _program(target: Program | PathLike) -> Program:
     if isinstance(target, Program):
         return target
     with open(target, "rb") as file:
+        # Images are known by their content, whatever the file is called.
         is_image = file.read(len(MAGIC)) == MAGIC
     return load(target) if is_image else compile(path=target)

@@ -1,6 +1,8 @@
-"""What a run gives back (O-9.6).
+"""What a run gives back, and what the host API raises (O-9.6, O-9.39).
 
-Hands on `RunResult`, `Emit` and `Metrics`.
+Hands on to users `RunResult`, `Emit`, `Metrics`, `TestReport`; `CompileError` with `Diagnostic`s, `ImageError`,
+`ProgramError`, and `Panic` with `Frame`s; and `ToolError`, which code of the host raises (G-9.10). `tested` runs the tests
+of a program for `Program.test`.
 """
 
 from __future__ import annotations
@@ -20,11 +22,7 @@ from ..vm.interp import link
 from .options import Options, amounts, check_options, host_of, limits_of
 from .values import ErrorValue, to_python
 
-# ----------------------------------------------------------------
-# What the host API raises (O-9.39).
-#
-# Hands on `CompileError` with `Diagnostic`s, `ImageError`, `ProgramError`, and `Panic` with `Frame`s; and `ToolError`, which
-# code of the host raises (G-9.10).
+# What the host API raises.
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +45,8 @@ class Diagnostic:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """One line of a stack trace, or of the way of an error; its function is `… n more …` and its line 0 where places are left
-    out."""
+    """One line of a stack trace, or of the trace of an error. Where places are left out its function is `… n more …` and
+    its line 0."""
 
     function: str
     file: str
@@ -57,12 +55,13 @@ class Frame:
 
 
 def frames_of(trace: Iterable[tuple[str, str, int, int] | int]) -> tuple[Frame, ...]:
-    """A trace of the machine, in which a number says how many places are left out."""
+    """Return the frames of a trace of the machine, in which a number says how many places are left out."""
     return tuple(Frame(f"… {frame} more …", "", 0, 0) if isinstance(frame, int) else Frame(*frame) for frame in trace)
 
 
 class CompileError(Exception):
-    """The source has errors. `diagnostics`: errors and warnings in the order of the text; str() is what the command prints."""
+    """The source has errors. `diagnostics` are its errors and warnings in the order of the text; str() is what the command
+    prints."""
 
     def __init__(self, diagnostics: tuple[Diagnostic, ...], text: str = "") -> None:
         super().__init__(diagnostics, text)
@@ -86,8 +85,8 @@ class ImageError(Exception):
 
 
 class ProgramError(Exception):
-    """A function that was called gave an Err. `value`: what is in it, mostly an `ErrorValue`; `error`: the same as an ErrorValue
-    whatever it is, as in `RunResult.error`; `trace`: where it was made, and what it passed then."""
+    """A function that was called returned an Err. `value` is what is in it, mostly an `ErrorValue`; `error` is the same as
+    an ErrorValue whatever it is, as in `RunResult.error`; `trace` is where it was made, and what it passed then."""
 
     def __init__(self, value: Any, error: ErrorValue, trace: tuple[Frame, ...] = ()) -> None:
         super().__init__(value, error, trace)
@@ -103,7 +102,7 @@ class ProgramError(Exception):
 
 
 class Panic(Exception):
-    """The program panicked. `trace`: innermost frame first."""
+    """The program panicked. `trace` has the innermost frame first."""
 
     def __init__(self, code: str, message: str, trace: tuple[Frame, ...] = ()) -> None:
         super().__init__(code, message, trace)
@@ -117,8 +116,6 @@ class Panic(Exception):
         return "\n".join(lines)
 
 
-# ----------------------------------------------------------------
-
 @dataclass(frozen=True, slots=True)
 class Emit:
     """One emit of the program."""
@@ -129,7 +126,8 @@ class Emit:
 
 @dataclass(frozen=True, slots=True)
 class Metrics:
-    """The counters of a session so far (O-1.132)."""
+    """The counters of a session so far (O-1.132). Costs are in the currency of the prices; `execution_time_ms` is in
+    milliseconds, the others count."""
 
     total_tokens: int
     tokens_by_model: dict[str, int]
@@ -155,9 +153,9 @@ class Metrics:
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
-    """How a run of `main` ended. `value`: what it gave, that of `Ok(value)` too. `error`: the error of an Err, or the panic; an
-    Err of anything that is no error is an ErrorValue whose kind is its type. `trace`: where the error was made and what it
-    passed, or the frames of the panic. `exit_code`: as the command line has it."""
+    """How a run of `main` ended. `value` is what it returned, that of `Ok(value)` too. `error` is the error of an Err, or
+    the panic; an Err of anything that is no error is an ErrorValue whose kind is its type. `trace` is where the error was
+    made and what it passed, or the frames of the panic. `exit_code` is that of the command line."""
 
     ok: bool
     value: Any
@@ -168,17 +166,14 @@ class RunResult:
     trace: tuple[Frame, ...] = ()
 
 
-# ----------------------------------------------------------------
-# The tests of a program, run by the host (O-8.3, O-9.6).
-#
-# Hands on `TestReport` and what makes it.
+# The tests of a program, run by the host (O-8.3).
 
 
 @dataclass(frozen=True, slots=True)
 class TestResult:
-    """One test. `failure`: what went wrong, None when it passed; `place`: file, line and column where it was raised;
-    `expected_failure`: it passes by failing; `emits`: those of the program; `trace` of an error: where it was made, and what it
-    passed."""
+    """One test. `failure` says what went wrong, None when it passed; `place` is file, line and column where it was raised;
+    `expected_failure`: it passes by failing; `emits` are those of the program; `trace` of an error: where it was made, and
+    what it passed."""
 
     __test__ = False  # not a test of pytest
 
@@ -203,20 +198,23 @@ class TestReport:
 
 
 def tested(program: link.Program, part: str, options: Options, project: str | None) -> TestReport:
-    """Each test in a session of its own, whose waits take no time unless a test asks a real provider (V-6.6)."""
+    """Run each test whose description contains `part` in a session of its own, whose waits take no time unless a test asks
+    a real provider (V-6.6). Raise TypeError for options that tests cannot have, ValueError for a wrong configuration."""
     if "emit_mode" in options or "emit_timeout_ms" in options:
         raise TypeError("tests have no emit_mode and no emit_timeout_ms: nobody answers their emits")
     check_options(options)
+    # Limits per call are limits per test here.
     limits, shared, per_call = amounts(options.get("budgets"))
 
     def accounts() -> list[Account]:
         return [*(Account(each.tokens, each.cost, each.model_calls, "test") for each in per_call), *shared]
 
     def host(emit: Any) -> Host:
-        made = host_of(options, emit, None, project)
+        test_host = host_of(options, emit, None, project)
+        # Waits of tests cost no time, unless something outside is open.
         clock = SkippingClock()
-        made.new_loop, made.now, made.wall = clock.new_loop, clock.now, clock.wall
-        return made
+        test_host.new_loop, test_host.now, test_host.wall = clock.new_loop, clock.now, clock.wall
+        return test_host
 
     def run(session: Session, function: int) -> Outcome:
         with asyncio.Runner(loop_factory=session.host.new_loop) as runner:
@@ -232,5 +230,5 @@ def tested(program: link.Program, part: str, options: Options, project: str | No
 
 def _result(outcome: TestOutcome) -> TestResult:
     emits = [Emit(channel, to_python(value)) for channel, value in outcome.emits]
-    told = outcome.description, outcome.passed, outcome.failure, outcome.place, outcome.expected
-    return TestResult(*told, emits, frames_of(outcome.way))
+    fields = outcome.description, outcome.passed, outcome.failure, outcome.place, outcome.expected
+    return TestResult(*fields, emits, frames_of(outcome.way))

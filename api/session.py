@@ -1,6 +1,8 @@
-"""A session of a program in Python: calls, listeners, answers to awaited emits (O-9.6, O-9.41, O-9.42).
+"""A session of a program in Python: calls, listeners, answers to awaited emits, states (O-9.6, O-9.41, O-9.42).
 
-Hands on `Session`. Must not know: how options become a host.
+Hands on `Session` to users; `Program.session` makes it. It turns values and failures of the runtime's session into those of
+the API, lets one call run at a time (`Turns`), and lets Ctrl-C end the calls that wait (`Interruptible`). How options
+become a host is in `options`.
 """
 
 from __future__ import annotations
@@ -8,14 +10,10 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
-import selectors
-import signal
 import sys
 import threading
-from collections.abc import Callable, Coroutine, Mapping
-from contextlib import suppress
-from contextvars import ContextVar
-from types import FrameType, TracebackType
+from collections.abc import Callable, Coroutine
+from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from ..runtime.calls.budgets import Account
@@ -30,166 +28,7 @@ from .calls import EVERY_CHANNEL, Call, Running, require_callable
 from .options import Options, amounts, check_options, host_of, limits_of
 from .results import Emit, Frame, ImageError, Metrics, Panic, ProgramError, RunResult, frames_of
 from .values import Enum, Err, ErrorValue, Ok, Run, from_python, read_value, to_python
-
-# ----------------------------------------------------------------
-# The event loop of a session that is called without one: it takes descriptors only when something needs them (G-6.11).
-#
-# A program that waits for no connection, process or signal waits on a lock. Hands on `SessionLoop`.
-
-
-class LateSelector(selectors.BaseSelector):
-    """`opened` is called when the first descriptor is to be watched."""
-
-    def __init__(self) -> None:
-        self.real: selectors.BaseSelector | None = None
-        self.opened: Callable[[], None] = lambda: None
-        self._woken = threading.Semaphore(0)
-
-    def open(self) -> selectors.BaseSelector:
-        if self.real is None:
-            self.real = selectors.DefaultSelector()
-            self.opened()
-        return self.real
-
-    def wake(self) -> None:
-        """`select` returns, from any thread."""
-        self._woken.release()
-
-    def register(self, fileobj: Any, events: int, data: Any = None) -> selectors.SelectorKey:
-        return self.open().register(fileobj, events, data)
-
-    def unregister(self, fileobj: Any) -> selectors.SelectorKey:
-        return self.open().unregister(fileobj)
-
-    def modify(self, fileobj: Any, events: int, data: Any = None) -> selectors.SelectorKey:
-        return self.open().modify(fileobj, events, data)
-
-    def select(self, timeout: float | None = None) -> list[Any]:
-        if self.real is not None:
-            return self.real.select(timeout)
-        if timeout is None or timeout > 0:
-            self._woken.acquire(timeout=timeout)
-        while self._woken.acquire(blocking=False):
-            pass
-        return []
-
-    def get_key(self, fileobj: Any) -> selectors.SelectorKey:
-        if self.real is None:
-            raise KeyError(fileobj)
-        return self.real.get_key(fileobj)
-
-    def get_map(self) -> Mapping[Any, selectors.SelectorKey]:
-        return {} if self.real is None else self.real.get_map()
-
-    def close(self) -> None:
-        if self.real is not None:
-            self.real.close()
-
-
-class SessionLoop(asyncio.SelectorEventLoop):
-    """asyncio's loop, whose pipe for waking it is made with the first descriptor that it watches."""
-
-    def __init__(self) -> None:
-        self._late = LateSelector()
-        super().__init__(self._late)
-        self._late.opened = super()._make_self_pipe  # type: ignore[misc]
-
-    def __del__(self) -> None:
-        with suppress(ValueError, OSError):  # of a session that nobody closed the pipe may be collected first
-            super().__del__()
-
-    def _make_self_pipe(self) -> None:
-        pass
-
-    def _write_to_self(self) -> None:
-        self._late.wake()
-        if self._late.real is not None and hasattr(self, "_csock"):  # another thread may ask while the pipe is being opened
-            super()._write_to_self()  # type: ignore[misc]
-
-    def _close_self_pipe(self) -> None:
-        if self._late.real is not None:
-            super()._close_self_pipe()  # type: ignore[misc]
-
-    def add_signal_handler(self, sig: int, callback: Any, *args: Any) -> None:  # type: ignore[override]
-        """Signals come through the pipe."""
-        self._late.open()
-        super().add_signal_handler(sig, callback, *args)
-
-
-# ----------------------------------------------------------------
-# One call of a session at a time, and Ctrl-C in the calls that wait (O-9.41).
-#
-# Hands on `Turns` and `Interruptible`.
-
-_inside: ContextVar[tuple[object, ...]] = ContextVar("concerto_sessions", default=())
-
-
-class Turns:
-    """`async with turns`: waits for the calls before it in the same event loop. RuntimeError where waiting could not end: in a
-    handler of the call that runs, or beside a call in another event loop."""
-
-    def __init__(self) -> None:
-        self._lock = asyncio.Lock()
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._count = 0  # those inside and waiting
-        self.closed = False
-
-    async def __aenter__(self) -> None:
-        if self in _inside.get():
-            raise RuntimeError("a session cannot be called by its own handlers")
-        loop = asyncio.get_running_loop()
-        if loop is not self._loop:
-            if self._count:
-                raise RuntimeError("the session runs a call in another event loop")
-            self._loop, self._lock = loop, asyncio.Lock()
-        self._count += 1
-        try:
-            await self._lock.acquire()
-        except BaseException:
-            self._count -= 1
-            raise
-        if self.closed:
-            self._leave()
-            raise RuntimeError("the session is closed")
-        self._token = _inside.set((*_inside.get(), self))
-
-    async def __aexit__(self, *failure: object) -> None:
-        _inside.reset(self._token)
-        self._leave()
-
-    def _leave(self) -> None:
-        self._count -= 1
-        self._lock.release()
-
-
-class Interruptible:
-    """Within it, Ctrl-C calls `stop` once, and leaves as KeyboardInterrupt; a second Ctrl-C interrupts at once. A program that
-    computes looks at nothing but the flag that `stop` sets, so asyncio's own handler would not end it."""
-
-    def __init__(self, stop: Callable[[], None]) -> None:
-        self.stop = stop
-        self.interrupted = False
-        usual = threading.current_thread() is threading.main_thread()
-        self.active = usual and signal.getsignal(signal.SIGINT) is signal.default_int_handler
-
-    def __enter__(self) -> Self:
-        if self.active:
-            signal.signal(signal.SIGINT, self._interrupt)
-        return self
-
-    def _interrupt(self, number: int, frame: FrameType | None) -> None:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        self.interrupted = True
-        self.stop()
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        if self.active:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
-        if self.interrupted:
-            raise KeyboardInterrupt from None
-
-
-# ----------------------------------------------------------------
+from .waiting import Interruptible, SessionLoop, Turns
 
 Listener = Callable[[Any], object]
 Handler = Callable[[Any], Any]
@@ -228,10 +67,11 @@ class Session:
     # ------------------------------------------------------------ listening and answering
 
     def on(self, channel: str, fn: F | None = None) -> Any:
-        """Hear the emits of a channel; `fn` gets the payload. Without `fn` it is a decorator. On `"*"`, `fn` hears every channel
-        and gets an `Emit`. Exceptions of a listener are logged and ignored."""
+        """Hear the emits of a channel; `fn` gets the payload. Without `fn` it is a decorator. On `"*"`, `fn` hears every
+        channel and gets an `Emit`. Exceptions of a listener are logged and ignored. Raises TypeError for what is no
+        function."""
         if fn is None:
-            return lambda given: self.on(channel, given)
+            return lambda function: self.on(channel, function)
         require_callable("on", channel, fn)
         self._listeners.setdefault(channel, []).append(fn)
         self._listens()
@@ -248,25 +88,26 @@ class Session:
             del self._handlers[channel]
 
     def on_emit(self, channel: str, fn: F | None = None) -> Any:
-        """Answer the awaited emits of a channel: what `fn` gives for the payload, or what it gives when awaited, is the answer;
-        its exception is `EmitError::HandlerFailed`, of which a model learns as of a tool's. One handler per channel, the last
-        counts. Without `fn` it is a decorator."""
+        """Answer the awaited emits of a channel. What `fn` returns for the payload, or what that returns when awaited, is
+        the answer; its exception is `EmitError::HandlerFailed`, of which a model learns as of a tool's. One handler per
+        channel, the last counts. Without `fn` it is a decorator."""
         if fn is None:
-            return lambda given: self.on_emit(channel, given)
+            return lambda function: self.on_emit(channel, function)
         require_callable("on_emit", channel, fn)
         self._handlers[channel] = fn
         return fn
 
     def register_tool(self, tool: str, method: str, fn: Callable[..., Any], *, context: bool = False) -> None:
-        """Let `fn` take the place of a tool method, called with its arguments; what it gives, or gives when awaited, is the
-        result: of a method with a Result, `Ok`, `Err`, or the value of the Ok. Its exception is `ToolError::ExecutionFailed`
-        with its text for the program; a model that called is told the class alone, unless it is a `concerto.ToolError`, whose
-        text is for the model. With `context`, `fn` gets as `context=` who is asking: what the call was given by
-        `with_context`, None for nothing. Raises ValueError for what is no method of a tool of the program."""
-        declared = {made.name: [row[0] for row in made.methods] for made in self._program.image.tools}
+        """Let `fn` take the place of a tool method, called with its arguments. What it returns, or what that returns when
+        awaited, is the result: of a method with a Result, `Ok`, `Err`, or the value of the Ok. Its exception is
+        `ToolError::ExecutionFailed` with its text for the program; a model that called is told the class alone, unless it
+        is a `concerto.ToolError`, whose text is for the model. With `context`, `fn` gets as `context=` who is asking: what
+        the call got by `with_context`, None for nothing. Raises ValueError for what is no method of a tool of the program,
+        TypeError for a function that does not take its arguments."""
+        declared = {declared_tool.name: [row[0] for row in declared_tool.methods] for declared_tool in self._program.image.tools}
         if method not in declared.get(tool, ()):
-            known = ", ".join(f"{name}.{row}" for name, rows in declared.items() for row in rows) or "none"
-            raise ValueError(f"the program has no tool method {tool}.{method}; tool methods: {known}")
+            methods = ", ".join(f"{name}.{row}" for name, rows in declared.items() for row in rows) or "none"
+            raise ValueError(f"the program has no tool method {tool}.{method}; tool methods: {methods}")
         self._require_parameters(tool, method, fn, {"context": None} if context else {})
         place = f"the result of {tool}.{method}"
 
@@ -275,46 +116,52 @@ class Session:
             answer = fn(*map(to_python, arguments), **named)
             if inspect.isawaitable(answer):
                 answer = await answer
+            # A function of the host may return the value of the Ok itself.
             plain = result[0] == "result" and not isinstance(answer, Ok | Err)
             return await from_python(answer, self._program, run, result[1] if plain else result, place)
 
         self._session.host.tools[tool, method] = handle
 
     def _require_parameters(self, tool: str, method: str, fn: Callable[..., Any], named: dict[str, Any]) -> None:
-        """TypeError for what is no function, or takes other arguments than the method."""
+        """Raise TypeError for what is no function, or takes other arguments than the method."""
         if not callable(fn):
             raise TypeError(f"register_tool: {tool}.{method} is taken by a function, not by {fn!r}")
-        made = next(made for made in self._program.image.tools if made.name == tool)
-        given = len(next(row[5] for row in made.methods if row[0] == method).get("properties", {}))
+        declared_tool = next(declared_tool for declared_tool in self._program.image.tools if declared_tool.name == tool)
+        count = len(next(row[5] for row in declared_tool.methods if row[0] == method).get("properties", {}))
         try:
             signature = inspect.signature(fn)
         except (TypeError, ValueError):  # of a function that is written in C
             return
         try:
-            signature.bind(*[None] * given, **named)
+            # A function that does not fit is refused now, and not when a model calls the tool.
+            signature.bind(*[None] * count, **named)
         except TypeError as refused:
-            what = "1 argument" if given == 1 else f"{given} arguments"
+            what = "1 argument" if count == 1 else f"{count} arguments"
             raise TypeError(f"register_tool: {tool}.{method} has {what}, which fn{signature} does not take: {refused}") from None
 
     def _hear(self, channel: str, value: Any, by_runtime: bool) -> None:
+        """Hand an emit to the listeners of the session and of the call that runs."""
         emit, call = Emit(channel, to_python(value)), self._current
+        # Emits of runtime channels are heard, and are no part of the result.
         if not by_runtime:
             self._emits.append(emit)
             if call is not None:
                 call._arrived()
         for listeners in (self._listeners, call._listeners) if call is not None else (self._listeners,):
+            # A copy, since a listener may call `off`.
             for listener in list(listeners.get(channel, ())):
                 self._tell(listener, emit.payload, channel)
             for listener in list(listeners.get(EVERY_CHANNEL, ())):
                 self._tell(listener, emit, channel)
 
     def _hears(self) -> bool:
-        """Whether anybody listens to memories."""
+        """Return whether anybody listens to memories."""
         tables = [self._listeners, *(call._listeners for call in self._calls)]
         heard = (channel for table in tables for channel, listeners in table.items() if listeners)
         return any(channel == EVERY_CHANNEL or channel.startswith("memory:") for channel in heard)
 
     def _listens(self) -> None:
+        """Make the runtime report events of memories, if anybody listens to them."""
         if self._hears():
             self._session.memories.listen()
 
@@ -337,7 +184,8 @@ class Session:
     # ------------------------------------------------------------ calling
 
     def run(self, *args: str) -> RunResult:
-        """Run `main`; `args` are `std::env::args()`. Failures of the program are in the result."""
+        """Run `main` and return how it ended; `args` are `std::env::args()`. Failures of the program are in the result.
+        Raises ValueError for a program without main."""
         result: RunResult = self._waiting(self.arun(*args), "write `await session.arun(…)`")
         return result
 
@@ -356,11 +204,12 @@ class Session:
         return RunResult(error is None, value, error, exit_code, emits, self.metrics(), _trace(outcome))
 
     def call(self, function: str, /, *args: Any, **named: Any) -> Any:
-        """Call a public function with values of Python, by position or name, and give its value; that of `Ok(value)` for a
-        Result.
+        """Call a public function with values of Python, by position or name, and return its value; that of `Ok(value)` for
+        a Result.
 
-        Raises ProgramError for an Err, Panic for a panic, TypeError for arguments that do not fit, ValueError for a name that is
-        no public function."""
+        Raises ProgramError for an Err, Panic for a panic, TypeError for arguments that do not fit, ValueError for a name
+        that is no public function.
+        """
         return self._waiting(self.acall(function, *args, **named), f"write `await session.acall({function!r}, …)`")
 
     async def acall(self, function: str, /, *args: Any, **named: Any) -> Any:
@@ -369,8 +218,9 @@ class Session:
         return await self._called(number, self._arguments(function, number, args, named), None)
 
     def start(self, function: str, /, *args: Any, **named: Any) -> Call:
-        """Begin a call of a public function, as `call` makes it, and give a handle of it, with listeners and answers for this
-        call alone, and an end of its own. Within a running event loop it runs from now on, else when `result()` asks for it."""
+        """Begin a call of a public function, as `call` makes it, and return a handle of it, with listeners and answers for
+        this call alone, and an end of its own. Within a running event loop it runs from now on, else when `result()` waits
+        for it."""
         number = self._function(function)
         arguments = self._arguments(function, number, args, named)
 
@@ -390,6 +240,7 @@ class Session:
 
     async def _called(self, number: int, arguments: runtime.Arguments, call: Call | None) -> Any:
         async with self._turns:
+            # It may have been cancelled while it waited for its turn.
             if call is not None and call._cancelled:
                 return self._ended(None)
             if call is not None:
@@ -402,7 +253,7 @@ class Session:
         return self._ended(outcome)
 
     def _ended(self, outcome: runtime.Outcome | None) -> Any:
-        """The value of a call, or what it raises."""
+        """Return the value of a call, or raise its failure."""
         error = self._error(outcome)
         if isinstance(error, Panic):
             raise error
@@ -415,38 +266,41 @@ class Session:
     def _function(self, name: str) -> int:
         functions = self._program.image.exports.functions
         if name not in functions:
-            known = ", ".join(sorted(functions)) or "none; declare one with `pub fn`"
-            raise ValueError(f"the program has no public function {name!r}; public functions: {known}")
+            names = ", ".join(sorted(functions)) or "none; declare one with `pub fn`"
+            raise ValueError(f"the program has no public function {name!r}; public functions: {names}")
         return functions[name]
 
     def _arguments(self, function: str, number: int, args: tuple[Any, ...], named: dict[str, Any]) -> runtime.Arguments:
-        """What does not fit is refused at once; defaults are those of the program when the call runs (L-5.9.1)."""
+        """Return what yields the arguments when the call runs, since defaults are those of the program then (L-5.9.1). What
+        does not fit is refused at once."""
         parameters = self._program.image.functions[number].params
-        given = _by_name(function, parameters, args, named)
+        by_name = _by_name(function, parameters, args, named)
         types = {name: self._program.descriptors[kind] for name, kind, _ in parameters}
-        places = {name: f"argument {name!r} of {function}" for name in given}
-        read = {name: read_value(arg, self._program, types[name], places[name]) for name, arg in given.items()}
+        places = {name: f"argument {name!r} of {function}" for name in by_name}
+        read = {name: read_value(arg, self._program, types[name], places[name]) for name, arg in by_name.items()}
 
         async def completed(run: Run) -> list[Any]:
             whole: list[Any] = []
             for name, _, default in parameters:
                 if name not in read:
+                    # A default may use the parameters before it (L-5.9.1).
                     whole.append(await run(default, list(whole)))
                     continue
                 value, left_out = read[name]
                 if left_out:
-                    value = await from_python(given[name], self._program, run, types[name], places[name])
+                    value = await from_python(by_name[name], self._program, run, types[name], places[name])
                 whole.append(value)
             return whole
 
         return completed
 
     async def _outcome(self, number: int, arguments: runtime.Arguments) -> runtime.Outcome | None:
-        """None when the call was stopped by `cancel`."""
+        """Run a function; return None when the call was stopped by `cancel`."""
         session = self._session
         code = self._program.codes[number]
+        # Budgets per call begin anew: each call has its own accounts.
         accounts = [*(Account(each.tokens, each.cost, each.model_calls, "call") for each in self._per_call), *self._shared]
-        work = session.invoke(code, arguments, give=self._given, accounts=accounts, **limits_of(self._limits))
+        work = session.invoke(code, arguments, give=self._python_value, accounts=accounts, **limits_of(self._limits))
         call = asyncio.ensure_future(work)
         self._running.begin(self._current, call, lambda: setattr(session.machine, "stop", None))
         try:
@@ -474,9 +328,9 @@ class Session:
         variant = error.variant if isinstance(error, Enum) else None
         return ErrorValue(values.typeof(outcome.error), variant, clean(outcome.message), {"value": error})
 
-    def _given(self, value: Any) -> Any:
-        """What a call gives: of `Ok(value)` and `Err(value)` the value. Raises the panic of a run for one that is nested deeper
-        than Python can follow, or would be too large there."""
+    def _python_value(self, value: Any) -> Any:
+        """Return what a call returns as a value of Python, of `Ok(value)` and `Err(value)` the value. Raise the panic of a
+        run for a value that is nested deeper than Python can follow, or would be too large there."""
         try:
             return to_python(self._session.clean(value.value if type(value) in (values.Ok, values.Err) else value))
         except RecursionError:
@@ -490,7 +344,8 @@ class Session:
         return self._running.stop(lambda: self._session.stop("cancelled"), call)
 
     def _waiting(self, work: Coroutine[Any, Any, Any], form: str) -> Any:
-        """Run a coroutine to its end, in an event loop of this session's own; `form` is what does so in another one."""
+        """Run a coroutine to its end, in an event loop of this session's own. `form` is what to write instead where an
+        event loop runs already; the RuntimeError for that tells it."""
         if _loop_is_running():
             work.close()
             raise RuntimeError(f"an event loop is running here: {form}")
@@ -509,7 +364,8 @@ class Session:
                 raise
 
     def _end_call(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Cancels what an interrupt has left behind, so that the session can be used. Interrupted too, it closes the session."""
+        """Cancel what an interrupt has left behind, so that the session can be used again. When this is interrupted too,
+        the session closes."""
         left = asyncio.all_tasks(loop)
         for task in left:
             task.cancel()
@@ -523,8 +379,9 @@ class Session:
     # ------------------------------------------------------------ state
 
     def dump(self) -> bytes:
-        """What the session keeps between calls: hashmaps, ledgers, memories, states of tools and of spawned models. What has a
-        store or a file of its own stays there. Waits for the call that runs; ImageError for more than 64 MiB."""
+        """Return the state that the session keeps between calls: hashmaps, ledgers, memories, states of tools and of
+        spawned models. What has a store or a file of its own stays there. Waits for the call that runs. Raises ImageError
+        for more than 64 MiB."""
         state: bytes = self._waiting(self.adump(), "write `await session.adump()`")
         return state
 
@@ -536,8 +393,8 @@ class Session:
             return _refusing(lambda: dumped(self._session))
 
     def restore(self, state: bytes) -> None:
-        """Go on from a state that `dump` gave, of a session of the same program; all that was kept is replaced. ImageError,
-        and nothing has changed, for the state of another program and for bytes that are none."""
+        """Go on from a state that `dump` returned, of a session of the same program; all that the session kept is replaced.
+        Raises ImageError, with nothing changed, for the state of another program and for bytes that are none."""
         self._waiting(self.arestore(state), "write `await session.arestore(state)`")
 
     async def arestore(self, state: bytes) -> None:
@@ -553,11 +410,11 @@ class Session:
     # ------------------------------------------------------------ the rest
 
     def metrics(self) -> Metrics:
-        """The counters so far."""
+        """Return the counters so far."""
         return Metrics(**self._session.metrics.as_json())
 
     def close(self) -> None:
-        """Give back connections; the session runs nothing more."""
+        """Release connections and stores; the session runs nothing more."""
         if not self._turns.closed:
             self._waiting(self._close(), "write `await session.aclose()`, or `async with` for `with`")
             if self._runner is not None:
@@ -588,7 +445,7 @@ class Session:
 
 
 def _refusing(work: Callable[[], T]) -> T:
-    """What `work` gives, its refusals as the API has them."""
+    """Return what `work` returns, its refusals as the API has them."""
     from ..vm.snapshot.envelope import SnapshotError
 
     try:
@@ -614,14 +471,14 @@ def _trace(outcome: runtime.Outcome | None) -> tuple[Frame, ...]:
 
 
 def _by_name(function: str, parameters: list[Any], args: tuple[Any, ...], named: dict[str, Any]) -> dict[str, Any]:
-    """The arguments by parameter. Raises TypeError for too many, unknown, doubled or missing ones."""
+    """Return the arguments by parameter. Raise TypeError for too many, unknown, doubled or missing ones."""
     names = [name for name, _, _ in parameters]
-    found = {**dict(zip(names, args, strict=False)), **named}
-    missing = [name for name, _, default in parameters if default is None and name not in found]
+    by_name = {**dict(zip(names, args, strict=False)), **named}
+    missing = [name for name, _, default in parameters if default is None and name not in by_name]
     doubled = [name for name in names[: len(args)] if name in named]
     unknown = [name for name in named if name not in names]
     if len(args) <= len(names) and not (missing or doubled or unknown):
-        return found
-    shown = ", ".join(name if default is None else f"{name}=…" for name, _, default in parameters)
+        return by_name
+    signature = ", ".join(name if default is None else f"{name}=…" for name, _, default in parameters)
     wrong = [f"{what} {', '.join(map(repr, of))}" for what, of in (("lacks", missing), ("twice", doubled), ("no", unknown)) if of]
-    raise TypeError(f"{function}({shown}): {'; '.join(wrong) or f'{len(args)} arguments given'}")
+    raise TypeError(f"{function}({signature}): {'; '.join(wrong) or f'{len(args)} arguments given'}")

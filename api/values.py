@@ -1,6 +1,9 @@
-"""What values of a program are in Python, where Python has nothing of the kind itself (O-9.38).
+"""What values of a program are in Python (O-9.38): the classes for what Python has nothing of the kind for, and the
+conversion in both directions.
 
-Hands on `Struct`, `Enum`, `Ok`, `Err`, `ErrorValue`, `Handle`. Must not know: the machine's own classes.
+Hands on `Struct`, `Enum`, `Ok`, `Err`, `ErrorValue` and `Handle` to users; `to_python`, `from_python` and its first half
+`read_value` to the session. A new kind of value is a row in `_TO_PYTHON` and one in `_FROM_PYTHON`. Classes of the machine
+never reach a user.
 """
 
 from __future__ import annotations
@@ -26,8 +29,8 @@ from ..vm.values.types import plain_name, type_text
 class Struct(Mapping[str, Any]):
     """A struct, a schema value or a record: `s.name`, `s["name"]`, `dict(s)`.
 
-    `Struct("Point", x=1, y=2)` makes one to pass to a program; `Struct("Point", {"x": 1})` does too, for field names that are
-    no Python names. A field named like a method of mappings is reached by `s["items"]`.
+    `Struct("Point", x=1, y=2)` makes one to pass to a program; so does `Struct("Point", {"x": 1})`, for field names that
+    are no Python names. A field named like a method of mappings is reached by `s["items"]`.
     """
 
     __slots__ = ("_fields", "_type_name")
@@ -75,7 +78,7 @@ class Struct(Mapping[str, Any]):
 
 @dataclass(frozen=True, slots=True)
 class Enum:
-    """A value of an enum. `data`: None, the value, a tuple of two or more, or a dict of named parts."""
+    """A value of an enum. `data` is None, the one value, a tuple of two or more, or a dict of named parts."""
 
     type: str
     variant: str
@@ -111,16 +114,13 @@ class ErrorValue:
 
 @dataclass(frozen=True, slots=True)
 class Handle:
-    """A thing of the program by its name: `Handle("HashMap", "prices")`."""
+    """A model, memory or other declaration of the program by its name: `Handle("HashMap", "prices")`."""
 
     kind: str
     name: str
 
 
-# ----------------------------------------------------------------
-# Between values of Python and of the machine (O-9.38).
-#
-# Hands on `to_python`, `from_python` and its first half `read_value`.
+# The conversion, in both directions.
 
 LONG_FORM = frozenset({"variant", "data"})
 PLAIN = frozenset({int, float, str, bool, bytes, type(None)})
@@ -133,59 +133,66 @@ LONG = 1024  # characters of a text that is worth remembering
 
 
 def to_python(value: Any) -> Any:
-    """A value of the machine; what is inside is converted too. Lists and dicts are made anew wherever they occur; a value whose
-    shared parts would so become more than `MOST_COPIED` values is the panic P103, before they are made (G-6.10)."""
-    return value if type(value) in PLAIN else _Giver().give(value)
+    """Return the value of Python for a value of the machine, what is inside it too. Lists and dicts are made anew wherever
+    they occur. Raise Panic P103 for a value whose shared parts would become more than MOST_COPIED values, before they are
+    made (G-6.10)."""
+    return value if type(value) in PLAIN else _Exporter().export(value)
 
 
-class _Giver:
-    """One conversion. `sizes`: how many values a part has become, by its identity; `made`: how many all have; `copied`: how many
-    of those were made of parts that had been met before."""
+class _Exporter:
+    """One conversion to Python. `sizes` is how many values a part has become, by its identity; `count` how many all have;
+    `copied` how many of those were made of parts that had been converted before."""
 
-    __slots__ = ("sizes", "made", "copied", "pace")
+    __slots__ = ("sizes", "count", "copied", "pace")
 
     def __init__(self) -> None:
         self.sizes: dict[int, int] = {}
-        self.made = 0
+        self.count = 0
         self.copied = 0
         self.pace = STRIDE
 
-    def give(self, value: Any) -> Any:
-        self.made += 1
+    def export(self, value: Any) -> Any:
+        """Return the value of Python for one value of the machine."""
+        self.count += 1
         kind = type(value)
         if kind in PLAIN:
             return value
-        if self.made >= self.pace:
-            self.pace = self.made + STRIDE
+        # Large values are converted in strides, between which the memory limit is looked at.
+        if self.count >= self.pace:
+            self.pace = self.count + STRIDE
             look()
+        # Values of the machine stay alive during the conversion, so an identity means one value.
         size = self.sizes.get(id(value))
         if size is not None:
             self.copied += size
             if self.copied > MOST_COPIED:
                 raise Panic("P103", self.too_many(value, size))
-        before = self.made
+        before = self.count
         rule = _TO_PYTHON.get(kind)
         if rule is not None:
-            given = rule(self, value)
+            result = rule(self, value)
         elif isinstance(value, v.Struct):
-            given = Struct(value.decl.name, dict(zip(value.decl.fields, map(self.give, value.values()), strict=True)))
+            result = Struct(value.decl.name, dict(zip(value.decl.fields, map(self.export, value.values()), strict=True)))
         else:
-            given = Handle(v.typeof(value), getattr(value, "name", ""))
+            result = Handle(v.typeof(value), getattr(value, "name", ""))
         if size is None:
-            self.sizes[id(value)] = self.made - before + 1
-        return given
+            # The value itself and all that was made inside it.
+            self.sizes[id(value)] = self.count - before + 1
+        return result
 
     def too_many(self, value: Any, size: int) -> str:
-        counted = f"{self.made} values made for Python, {self.copied} of them copies of parts met before"
+        """Return the message of the panic."""
+        counted = f"{self.count} values made for Python, {self.copied} of them copies of parts met before"
         last = f"the last one {v.typeof(value)} of {size} values"
         return f"size limit exceeded: {MOST_COPIED} copies of shared values (limit `copies`): {counted}, {last}"
 
     def items(self, value: Any) -> list[Any]:
-        return [self.give(item) for item in v.elements(value)]
+        return [self.export(item) for item in v.elements(value)]
 
     def enum(self, value: v.EnumValue) -> Enum:
+        """Return an Enum; `data` depends on the number and the names of its parts."""
         variant = value.decl.variants[value.variant]
-        payload = tuple(map(self.give, value.payload or ()))
+        payload = tuple(map(self.export, value.payload or ()))
         data: Any = payload
         if variant.fields:
             data = dict(zip(variant.fields, payload, strict=True))
@@ -194,25 +201,26 @@ class _Giver:
         return Enum(value.decl.name, variant.name, data)
 
     def error(self, value: v.ErrorValue) -> ErrorValue:
-        fields = {name: self.give(part) for name, part in value.fields.items() if name != FOR_MODEL}
+        """Return an ErrorValue without what is only for a model."""
+        fields = {name: self.export(part) for name, part in value.fields.items() if name != FOR_MODEL}
         return ErrorValue(value.family, value.variant, value.message, fields)
 
 
-_TO_PYTHON: dict[type, Callable[[_Giver, Any], Any]] = {
-    v.Array: _Giver.items,
-    v.Set: _Giver.items,
-    v.Queue: _Giver.items,
-    v.Stack: _Giver.items,
-    tuple: lambda giver, value: tuple(map(giver.give, value)),
-    v.Map: lambda giver, value: {key: giver.give(item) for key, item in value.entries()},
-    v.Some: lambda giver, value: giver.give(value.value),
-    v.NoneOption: lambda giver, value: None,
-    v.Ok: lambda giver, value: Ok(giver.give(value.value)),
-    v.Err: lambda giver, value: Err(giver.give(value.value)),
-    v.EnumValue: _Giver.enum,
-    v.ErrorValue: _Giver.error,
-    v.RangeValue: lambda giver, value: {"start": value.start, "end": value.end, "inclusive": value.inclusive},
-    v.Closure: lambda giver, value: Handle("Function", value.function.name),
+_TO_PYTHON: dict[type, Callable[[_Exporter, Any], Any]] = {
+    v.Array: _Exporter.items,
+    v.Set: _Exporter.items,
+    v.Queue: _Exporter.items,
+    v.Stack: _Exporter.items,
+    tuple: lambda exporter, value: tuple(map(exporter.export, value)),
+    v.Map: lambda exporter, value: {key: exporter.export(item) for key, item in value.entries()},
+    v.Some: lambda exporter, value: exporter.export(value.value),
+    v.NoneOption: lambda exporter, value: None,
+    v.Ok: lambda exporter, value: Ok(exporter.export(value.value)),
+    v.Err: lambda exporter, value: Err(exporter.export(value.value)),
+    v.EnumValue: _Exporter.enum,
+    v.ErrorValue: _Exporter.error,
+    v.RangeValue: lambda exporter, value: {"start": value.start, "end": value.end, "inclusive": value.inclusive},
+    v.Closure: lambda exporter, value: Handle("Function", value.function.name),
 }
 
 
@@ -223,24 +231,25 @@ Run = Callable[[int, list[Any]], Awaitable[Any]]
 
 
 async def from_python(
-    value: Any, program: Program, run: Run, wanted: tuple[Any, ...] = ("any",), what: str = "the value"
+    value: Any, program: Program, run: Run, expected: tuple[Any, ...] = ("any",), what: str = "the value"
 ) -> Any:
-    """A value of the machine of the type `wanted`; TypeError, naming the place, for what has no mapping or does not fit.
-    `run` calls a function of the program by its number: fields that are left out have their defaults of one."""
-    made, left_out = read_value(value, program, wanted, what)
+    """Return the value of the machine, of the type `expected`, for a value of Python. Raise TypeError, naming the place
+    `what`, for what has no mapping or does not fit. `run` calls a function of the program by its number: fields that are
+    left out get their defaults from one."""
+    result, left_out = read_value(value, program, expected, what)
     if not left_out:
-        return made
-    return read_value(value, program, wanted, what, [await run(number, []) for number in left_out])[0]
+        return result
+    return read_value(value, program, expected, what, [await run(number, []) for number in left_out])[0]
 
 
 def read_value(
-    value: Any, program: Program, wanted: tuple[Any, ...], what: str, defaults: Sequence[Any] = ()
+    value: Any, program: Program, expected: tuple[Any, ...], what: str, defaults: Sequence[Any] = ()
 ) -> tuple[Any, list[int]]:
-    """As `from_python`, with the functions of the fields that are left out; these hold nothing until `defaults` has their
-    values, in the same order."""
+    """Do the same without calling anything: also return the numbers of the functions of the fields that are left out. Those
+    fields hold nothing until `defaults` has their values, in the same order."""
     reader = _Reader(program, defaults)
     try:
-        return reader.read(value, wanted, what), reader.left_out
+        return reader.read(value, expected, what), reader.left_out
     except RecursionError:
         raise TypeError(f"{what}: it is nested too deep, or holds itself") from None
     except (TypeError, Panic):
@@ -250,173 +259,190 @@ def read_value(
 
 
 def _inside(what: str, step: str) -> str:
-    """The place of a part: `argument 'x' of f, at ['a'][0]`; the path is of the value, not of the function."""
+    """Return the place of a part: `argument 'x' of f, at ['a'][0]`. The path is of the value, not of the function."""
+    # Behind the last colon, since a name in the place may hold the words too.
     is_path = ", at " in what.rpartition(": ")[2]
     return f"{what}{step}" if is_path else f"{what}, at {step.removeprefix('.')}"
 
 
 class _Reader:
-    """One reading. `known`: what parts have become, by the type that was wanted and their identity, so that one that stands in
-    many places is read once; `kept` holds them, since an identity may be given again to what comes later."""
+    """One conversion from Python. `converted` has what parts have become, by the expected type and their identity, so that
+    a part that stands in many places is read once; `alive` holds those parts, since Python may give an identity again to
+    what comes later."""
 
     def __init__(self, program: Program, defaults: Sequence[Any]) -> None:
         self.left_out: list[int] = []
         self.count = 0
-        self.known: dict[tuple[Any, ...], dict[int, Any]] = {}
-        self.kept: list[Any] = []
+        self.converted: dict[tuple[Any, ...], dict[int, Any]] = {}
+        self.alive: list[Any] = []
         self.defaults = iter(defaults)
         self.program = program
         self.types = DeclaredTypes(program.types, program.classes, program.descriptors)
         self.keys = {entry[1] for entry in program.types if entry[0] in ("struct", "schema", "enum")}
 
-    def read(self, value: Any, wanted: tuple[Any, ...], what: str) -> Any:
+    def read(self, value: Any, expected: tuple[Any, ...], what: str) -> Any:
+        """Return the value of the machine for a part of the type `expected`, a type descriptor."""
         self.count += 1
         if self.count > MOST_READ:
             raise TypeError(f"{what}: the value has more than {MOST_READ} parts")
         kind = type(value)
         if kind in PLAIN and not (kind is str and len(value) > LONG):
-            return self.made(value, wanted, what)
-        known = self.known.setdefault(wanted, {})
-        if id(value) in known:
-            return v.share(known[id(value)])
-        made = known[id(value)] = self.made(value, wanted, what)
-        self.kept.append(value)
-        return made
+            return self.convert(value, expected, what)
+        earlier = self.converted.setdefault(expected, {})
+        if id(value) in earlier:
+            # What stands in two places is marked shared, so that a write copies it first (V-5.7).
+            return v.share(earlier[id(value)])
+        result = earlier[id(value)] = self.convert(value, expected, what)
+        self.alive.append(value)
+        return result
 
-    def made(self, value: Any, wanted: tuple[Any, ...], what: str) -> Any:
-        head = wanted[0]
+    def convert(self, value: Any, expected: tuple[Any, ...], what: str) -> Any:
+        """Do what `read` promises, without looking for an earlier conversion."""
+        head = expected[0]
+        # Nothing is asked for, so the Python type decides.
         if head == "any":
             return self.natural(value, what)
         if head == "nilable":
-            return None if value is None else self.read(value, wanted[1], what)
+            return None if value is None else self.read(value, expected[1], what)
         if head == "option":
-            return v.NONE if value is None else v.Some(self.read(value, wanted[1], what))
+            return v.NONE if value is None else v.Some(self.read(value, expected[1], what))
         rule = _FROM_PYTHON.get(head)
         if rule is None:
-            raise self.misfit(value, wanted, what)
-        return rule(self, value, wanted, what)
+            raise self.misfit(value, expected, what)
+        return rule(self, value, expected, what)
 
-    def misfit(self, value: Any, wanted: tuple[Any, ...], what: str) -> TypeError:
-        return TypeError(f"{what}: expected {type_text(wanted)}, got {type(value).__name__}")
+    def misfit(self, value: Any, expected: tuple[Any, ...], what: str) -> TypeError:
+        """Return the error for a value of another type."""
+        return TypeError(f"{what}: expected {type_text(expected)}, got {type(value).__name__}")
 
     def natural(self, value: Any, what: str) -> Any:
-        """The value that something is by itself, where no type is asked for."""
-        for kinds, wanted in _NATURAL:
+        """Return the value that a part is by itself, where any type may stand."""
+        for kinds, expected in _NATURAL:
             if isinstance(value, kinds):
-                return self.made(value, wanted, what)
+                return self.convert(value, expected, what)
         if isinstance(value, tuple):
             return tuple(self.read(item, ("any",), _inside(what, f"[{at}]")) for at, item in enumerate(value))
         if isinstance(value, Struct | Enum):
             name = value.type_name if isinstance(value, Struct) else value.type
-            return self.made(value, ("enum" if isinstance(value, Enum) else "struct", self.declared(name, what)), what)
+            return self.convert(value, ("enum" if isinstance(value, Enum) else "struct", self.declared(name, what)), what)
         if isinstance(value, Handle):
             return self.handle(value, ("handle", value.kind), what)
         raise TypeError(f"{what}: {type(value).__name__} has no counterpart in a program")
 
     def declared(self, name: str, what: str) -> str:
-        """The key of the one declared type of this name."""
-        found = [key for key in self.keys if plain_name(key) == name] or [key for key in RECORDS if key == name]
-        if len(found) != 1:
-            raise TypeError(f"{what}: the program has {'several types' if found else 'no type'} {name}")
-        return str(found[0])
+        """Return the key of the one declared type of this name; raise TypeError if there is none, or more than one."""
+        keys = [key for key in self.keys if plain_name(key) == name] or [key for key in RECORDS if key == name]
+        if len(keys) != 1:
+            raise TypeError(f"{what}: the program has {'several types' if keys else 'no type'} {name}")
+        return str(keys[0])
 
     # ------------------------------------------------------------ scalars
 
-    def integer(self, value: Any, wanted: tuple[Any, ...], what: str) -> int:
+    def integer(self, value: Any, expected: tuple[Any, ...], what: str) -> int:
+        # A bool is an int in Python, and no Int here.
         if type(value) is not int:
-            raise self.misfit(value, wanted, what)
+            raise self.misfit(value, expected, what)
         if not INT_MIN <= value <= INT_MAX:
-            shown = value if value.bit_length() <= 256 else f"an int of {value.bit_length()} bits"
-            raise TypeError(f"{what}: {shown} is beyond Int, which has 64 bits")
+            spelled = value if value.bit_length() <= 256 else f"an int of {value.bit_length()} bits"
+            raise TypeError(f"{what}: {spelled} is beyond Int, which has 64 bits")
         return value
 
-    def number(self, value: Any, wanted: tuple[Any, ...], what: str) -> float:
+    def number(self, value: Any, expected: tuple[Any, ...], what: str) -> float:
+        """Read an int or float as Float."""
         if type(value) not in (int, float):
-            raise self.misfit(value, wanted, what)
+            raise self.misfit(value, expected, what)
         try:
             return float(value)
         except OverflowError:
             raise TypeError(f"{what}: an int of {value.bit_length()} bits is beyond Float") from None
 
-    def text(self, value: Any, wanted: tuple[Any, ...], what: str) -> str:
+    def text(self, value: Any, expected: tuple[Any, ...], what: str) -> str:
+        """Read a str. Lone surrogates and hidden tag characters do not get into a program."""
         if not isinstance(value, str):
-            raise self.misfit(value, wanted, what)
+            raise self.misfit(value, expected, what)
         return clean_text(str(value))
 
-    def binary(self, value: Any, wanted: tuple[Any, ...], what: str) -> bytes:
-        """Of bytes, or of what has their buffer; under the limit of Strings, as every String is (G-6.1)."""
+    def binary(self, value: Any, expected: tuple[Any, ...], what: str) -> bytes:
+        """Read bytes, or what has their buffer, under the limit of Strings, as for every String (G-6.1)."""
         if not isinstance(value, bytes | bytearray | memoryview):
-            raise self.misfit(value, wanted, what)
+            raise self.misfit(value, expected, what)
         if memoryview(value).nbytes > limits.string:
             raise TypeError(f"{what}: {memoryview(value).nbytes} bytes; a value of a program has at most {limits.string}")
         return bytes(value)
 
-    def boolean(self, value: Any, wanted: tuple[Any, ...], what: str) -> bool:
+    def boolean(self, value: Any, expected: tuple[Any, ...], what: str) -> bool:
         if type(value) is not bool:
-            raise self.misfit(value, wanted, what)
+            raise self.misfit(value, expected, what)
         return value
 
-    def nil(self, value: Any, wanted: tuple[Any, ...], what: str) -> None:
+    def nil(self, value: Any, expected: tuple[Any, ...], what: str) -> None:
         if value is not None:
-            raise self.misfit(value, wanted, what)
+            raise self.misfit(value, expected, what)
 
-    def union(self, value: Any, wanted: tuple[Any, ...], what: str) -> str:
-        if value not in wanted[1]:
-            raise TypeError(f"{what}: expected {type_text(wanted)}, got {value!r}")
+    def union(self, value: Any, expected: tuple[Any, ...], what: str) -> str:
+        """Read one of the strings of a union."""
+        if value not in expected[1]:
+            raise TypeError(f"{what}: expected {type_text(expected)}, got {value!r}")
         return str(value)
 
-    def prompt(self, value: Any, wanted: tuple[Any, ...], what: str) -> Any:
+    def prompt(self, value: Any, expected: tuple[Any, ...], what: str) -> Any:
+        """Read a Struct of the record Prompt, or a str as one."""
         if isinstance(value, Struct):
             return self.struct(value, ("struct", "Prompt"), what)
-        return v.Prompt.of((self.text(value, wanted, what), None, None, None))
+        return v.Prompt.of((self.text(value, expected, what), None, None, None))
 
     # ------------------------------------------------------------ wholes
 
-    def items(self, value: Any, wanted: tuple[Any, ...], what: str) -> list[Any]:
+    def items(self, value: Any, expected: tuple[Any, ...], what: str) -> list[Any]:
         if not isinstance(value, list | tuple):
-            raise self.misfit(value, wanted, what)
+            raise self.misfit(value, expected, what)
         self.within(len(value), what)
-        return [self.read(item, wanted[1], _inside(what, f"[{at}]")) for at, item in enumerate(value)]
+        return [self.read(item, expected[1], _inside(what, f"[{at}]")) for at, item in enumerate(value)]
 
     def within(self, count: int, what: str) -> None:
+        """Raise TypeError for a collection that is too large."""
         if count > limits.items:
             raise TypeError(f"{what}: {count} items; a collection of a program has at most {limits.items}")
 
-    def tuple_of(self, value: Any, wanted: tuple[Any, ...], what: str) -> tuple[Any, ...]:
-        if not isinstance(value, tuple) or len(value) != len(wanted[1]):
-            raise self.misfit(value, wanted, what)
+    def tuple_of(self, value: Any, expected: tuple[Any, ...], what: str) -> tuple[Any, ...]:
+        """Read a tuple of just as many parts."""
+        if not isinstance(value, tuple) or len(value) != len(expected[1]):
+            raise self.misfit(value, expected, what)
         places = [_inside(what, f"[{at}]") for at in range(len(value))]
-        return tuple(map(self.read, value, wanted[1], places))
+        return tuple(map(self.read, value, expected[1], places))
 
-    def map_of(self, value: Any, wanted: tuple[Any, ...], what: str) -> v.Map:
+    def map_of(self, value: Any, expected: tuple[Any, ...], what: str) -> v.Map:
+        """Read a mapping; its keys are str, int, bool or bytes."""
         if not isinstance(value, Mapping) or isinstance(value, Struct):
-            raise self.misfit(value, wanted, what)
+            raise self.misfit(value, expected, what)
         self.within(len(value), what)
         entries: dict[Any, Any] = {}
         for key, item in value.items():
             if type(key) not in (str, int, bool, bytes):
                 raise TypeError(f"{what}: {key!r} cannot be a key; use str, int, bool or bytes")
-            read = v.key_of(self.read(key, wanted[1], f"{what}: a key"))
-            entries[read] = self.read(item, wanted[2], _inside(what, f"[{key!r}]"))
+            read = v.key_of(self.read(key, expected[1], f"{what}: a key"))
+            entries[read] = self.read(item, expected[2], _inside(what, f"[{key!r}]"))
         return v.Map(entries)
 
-    def result(self, value: Any, wanted: tuple[Any, ...], what: str) -> Any:
+    def result(self, value: Any, expected: tuple[Any, ...], what: str) -> Any:
         if isinstance(value, Ok):
-            return v.Ok(self.read(value.value, wanted[1], what))
+            return v.Ok(self.read(value.value, expected[1], what))
         if isinstance(value, Err):
-            return v.Err(self.read(value.value, wanted[2], what))
-        raise self.misfit(value, wanted, what)
+            return v.Err(self.read(value.value, expected[2], what))
+        raise self.misfit(value, expected, what)
 
-    def struct(self, value: Any, wanted: tuple[Any, ...], what: str) -> Any:
-        """A Struct of that name, or a mapping with its fields; optional ones and those with a default may be left out."""
-        if not isinstance(value, Mapping) or (isinstance(value, Struct) and value.type_name != type_text(wanted)):
-            raise self.misfit(value, wanted, what)
-        record = RECORDS.get(wanted[1])
-        cls = record or self.types.struct_class(wanted[1])
+    def struct(self, value: Any, expected: tuple[Any, ...], what: str) -> Any:
+        """Read a Struct of that name, or a mapping with its fields. Optional fields and those with a default may be left
+        out."""
+        if not isinstance(value, Mapping) or (isinstance(value, Struct) and value.type_name != type_text(expected)):
+            raise self.misfit(value, expected, what)
+        record = RECORDS.get(expected[1])
+        cls = record or self.types.struct_class(expected[1])
+        # A misspelt optional field would otherwise be dropped in silence.
         unknown = [name for name in value if name not in cls.decl.index]
         if unknown:
-            raise TypeError(f"{what}: {type_text(wanted)} has no field {unknown[0]!r}")
-        defaults = {} if record else self.types.field_defaults(wanted[1])
+            raise TypeError(f"{what}: {type_text(expected)} has no field {unknown[0]!r}")
+        defaults = {} if record else self.types.field_defaults(expected[1])
         parts = []
         for name, kind in zip(cls.decl.fields, cls.decl.types, strict=True):
             if name not in value and name in defaults:
@@ -424,19 +450,20 @@ class _Reader:
                 parts.append(next(self.defaults, None))
                 continue
             if name not in value and kind[0] not in ("option", "nilable"):
-                raise TypeError(f"{what}: {type_text(wanted)} lacks the field {name!r}")
+                raise TypeError(f"{what}: {type_text(expected)} lacks the field {name!r}")
             parts.append(self.read(value.get(name), kind, _inside(what, f".{name}")))
         return cls.of(parts)
 
-    def enum(self, value: Any, wanted: tuple[Any, ...], what: str) -> v.EnumValue:
-        """An Enum, or one of the JSON forms of L-5.1.9 and L-5.1.21: a mapping, the name alone."""
-        decl = self.types.enum_type(wanted[1])
+    def enum(self, value: Any, expected: tuple[Any, ...], what: str) -> v.EnumValue:
+        """Read an Enum, or one of the JSON forms of L-5.1.9 and L-5.1.21: a mapping, or the name alone."""
+        decl = self.types.enum_type(expected[1])
         if isinstance(value, str):
             value = Enum(decl.name, value, None)
+        # The JSON form with keys `variant` and `data`.
         elif isinstance(value, Mapping) and value.keys() <= LONG_FORM and isinstance(value.get("variant"), str):
             value = Enum(decl.name, value["variant"], value.get("data"))
         if not isinstance(value, Enum) or value.type != decl.name:
-            raise self.misfit(value, wanted, what)
+            raise self.misfit(value, expected, what)
         if value.variant not in decl.index:
             raise TypeError(f"{what}: {decl.name} has no variant {value.variant!r}")
         number = decl.index[value.variant]
@@ -448,6 +475,7 @@ class _Reader:
         return v.EnumValue(decl, number, self.payload(value.data, variant, what))
 
     def payload(self, data: Any, variant: Any, what: str) -> tuple[Any, ...]:
+        """Read the parts of a variant: a dict of named ones, one value, or a tuple or list."""
         if variant.fields:
             if not isinstance(data, Mapping) or set(data) != set(variant.fields):
                 raise TypeError(f"{what}: expected a dict of {', '.join(variant.fields)}")
@@ -458,18 +486,20 @@ class _Reader:
             data = tuple(data)
         return self.tuple_of(data, ("tuple", variant.types), what)
 
-    def error(self, value: Any, wanted: tuple[Any, ...], what: str) -> Any:
-        if not isinstance(value, ErrorValue) or not v.is_family(value.kind, wanted[1]):
-            raise self.misfit(value, wanted, what)
+    def error(self, value: Any, expected: tuple[Any, ...], what: str) -> Any:
+        """Read an ErrorValue of the family or of one below it."""
+        if not isinstance(value, ErrorValue) or not v.is_family(value.kind, expected[1]):
+            raise self.misfit(value, expected, what)
         fields = {name: self.read(part, ("any",), _inside(what, f".{name}")) for name, part in value.fields.items()}
         return v.ErrorValue(value.kind, value.variant, clean_text(value.message), fields)
 
-    def handle(self, value: Any, wanted: tuple[Any, ...], what: str) -> Any:
+    def handle(self, value: Any, expected: tuple[Any, ...], what: str) -> Any:
+        """Read a Handle as the declaration of the program that it names."""
         program = self.program
         for ref in chain.from_iterable(program.handles.values()) if isinstance(value, Handle) else ():
-            if (v.typeof(ref), ref.name) == (wanted[1], value.name):
+            if (v.typeof(ref), ref.name) == (expected[1], value.name):
                 return ref
-        raise TypeError(f"{what}: expected a Handle of kind {wanted[1]} of the program, got {value!r}")
+        raise TypeError(f"{what}: expected a Handle of kind {expected[1]} of the program, got {value!r}")
 
 
 _NATURAL: tuple[tuple[Any, tuple[Any, ...]], ...] = (
@@ -490,8 +520,8 @@ _FROM_PYTHON: dict[str, _Rule] = {
     "union": _Reader.union, "prompt": _Reader.prompt, "tuple": _Reader.tuple_of, "map": _Reader.map_of,
     "result": _Reader.result, "struct": _Reader.struct, "schema": _Reader.struct, "enum": _Reader.enum,
     "bytes": _Reader.binary, "error": _Reader.error, "handle": _Reader.handle,
-    "array": lambda r, value, wanted, what: v.Array(r.items(value, wanted, what)),
-    "set": lambda r, value, wanted, what: v.make_set(r.items(value, wanted, what)),
-    "queue": lambda r, value, wanted, what: v.Queue(deque(r.items(value, wanted, what))),
-    "stack": lambda r, value, wanted, what: v.Stack(r.items(value, wanted, what)),
+    "array": lambda r, value, expected, what: v.Array(r.items(value, expected, what)),
+    "set": lambda r, value, expected, what: v.make_set(r.items(value, expected, what)),
+    "queue": lambda r, value, expected, what: v.Queue(deque(r.items(value, expected, what))),
+    "stack": lambda r, value, expected, what: v.Stack(r.items(value, expected, what)),
 }  # fmt: skip

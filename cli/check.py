@@ -1,11 +1,11 @@
-"""`concerto check`: diagnostics only (O-9.15)."""
+"""`concerto check`: diagnostics only (O-9.15). Compilation and rendering are in `cli/inputs.py`."""
 
 from __future__ import annotations
 
 import sys
 
 from . import exits
-from .inputs import compilation, read_source, refused, report, report_json
+from .inputs import compilation, is_refused, read_source, report, report_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +19,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """A file that cannot be read keeps nobody from checking the others; its exit code comes before that of errors."""
+    """Check the files; return 65 for errors. A file that cannot be read keeps nobody from checking the others; its exit
+    code comes before that of errors."""
     results = []
     unread = exits.OK
     for path in arguments.files:
@@ -34,5 +35,5 @@ def execute(arguments: argparse.Namespace) -> int:
             report(path, result, quiet=arguments.quiet)
     if arguments.json:
         report_json(results)
-    failed = any(refused(result, deny_warnings=arguments.deny_warnings) for _, result in results)
+    failed = any(is_refused(result, deny_warnings=arguments.deny_warnings) for _, result in results)
     return unread or (exits.COMPILE_ERRORS if failed else exits.OK)

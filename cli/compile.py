@@ -1,4 +1,7 @@
-"""`concerto compile`: the image of a source, written by rename (O-9.14, G-5.3)."""
+"""`concerto compile`: the image of a source, written by rename (O-9.14, G-5.3).
+
+Also prints tokens or tree (`cli/dump.py`), and notes on memories that keep a provider's prompt cache from working.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ import sys
 
 from ..vm.bytecode.image import ImageError
 from . import exits
-from .inputs import compilation, display_name, read_source, refused, report, report_json
+from .inputs import compilation, display_name, is_refused, read_source, report, report_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,6 +31,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
+    """Compile a source; return 0, or 65 when it has errors (or warnings with `--deny-warnings`)."""
     output = arguments.output or default_output(arguments.file)
     if output.endswith(".conc") or os.path.realpath(output) == os.path.realpath(arguments.file):
         raise exits.Exit(exits.USAGE, f"{output} would overwrite a source; an image is called .concb")
@@ -41,7 +45,7 @@ def execute(arguments: argparse.Namespace) -> int:
         report_json([(arguments.file, result)])
     else:
         report(arguments.file, result, quiet=arguments.quiet)
-    if refused(result, deny_warnings=arguments.deny_warnings):
+    if is_refused(result, deny_warnings=arguments.deny_warnings):
         return exits.COMPILE_ERRORS
     image = result.image
     assert image is not None
@@ -66,8 +70,8 @@ WORTH_A_NOTE = 16  # messages: what is shorter than some thousand tokens, no pro
 
 
 def prompt_cache_notes(image: Image) -> list[str]:
-    """A line for each memory whose bound moves with every turn, in a program with a model of a provider that bills less for
-    what a request has in common with the one before."""
+    """Return a line for each memory whose bound moves with every turn, in a program with a model of a provider that bills
+    less for what a request has in common with the one before."""
     if not image.memories:
         return []
     from ..runtime.memory.policy import advice, bound_of
@@ -89,11 +93,13 @@ def prompt_cache_notes(image: Image) -> list[str]:
 
 
 def default_output(path: str) -> str:
+    """Return the path of the image of a source."""
     return "out.concb" if path == "-" else path.removesuffix(".conc") + ".concb"
 
 
 def write(path: str, data: bytes) -> None:
-    """All of the file or nothing: a temporary one beside it is renamed."""
+    """Write all of the file or nothing: a temporary one beside it is renamed. Raise `Exit` (1) for what cannot be written."""
+    # Beside the target, since a rename works within one file system only.
     temporary = f"{path}.{os.getpid()}.tmp"
     try:
         with open(temporary, "wb") as file:

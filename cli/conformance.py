@@ -1,6 +1,6 @@
-"""`concerto conformance`: the programs of the suite on this installation, a verdict per clause (O-9.24).
+"""`concerto conformance`: run the programs of the suite on this installation, and print a verdict for each clause (O-9.24).
 
-Must not know: how programs are read and run, which the suite does; the suite knows the implementation as a driver process only.
+How programs are read and run is the suite's own business; it knows the implementation as a driver process only.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
+    """Run the programs of the clauses; return 0 if all verdicts are good, else 1."""
     from ..conformance import suite
     from ..conformance.verdicts import named
 
@@ -41,14 +42,14 @@ def execute(arguments: argparse.Namespace) -> int:
     if arguments.list:
         _list(programs, arguments)
         return exits.FAILED if errors else exits.OK
-    found, complaints = _run(programs, arguments.filter)
+    results, complaints = _run(programs, arguments.filter)
     for complaint in complaints:
         print(complaint, file=sys.stderr)
     if arguments.json:
-        _print_json(found, len(programs))
+        _print_json(results, len(programs))
     else:
-        _print(found, len(programs), failures_only=arguments.quiet)
-    good = all(verdict.passed for verdict in found) and not errors and not complaints
+        _print(results, len(programs), failures_only=arguments.quiet)
+    good = all(verdict.passed for verdict in results) and not errors and not complaints
     return exits.OK if good else exits.FAILED
 
 
@@ -65,7 +66,9 @@ def _list(programs: list[Program], arguments: argparse.Namespace) -> None:
         print(f"{clause} {count}")
 
 
-def _run(programs: list[Program], wanted: str | None) -> tuple[list[Verdict], list[str]]:
+def _run(programs: list[Program], clause: str | None) -> tuple[list[Verdict], list[str]]:
+    """Return the verdicts of the clauses and the complaints of the runner. Programs run in processes of the driver, at most
+    MOST_JOBS at a time."""
     from ..conformance import report, runner, suite
     from ..conformance.verdicts import verdicts
 
@@ -74,25 +77,25 @@ def _run(programs: list[Program], wanted: str | None) -> tuple[list[Verdict], li
     plan = runner.Plan(driver, known=suite.known_failures("concerto"))
     outcomes, complaints = runner.run_all(programs, plan, min(MOST_JOBS, os.cpu_count() or 1), progress)
     progress.clear()
-    return verdicts(outcomes, wanted), complaints
+    return verdicts(outcomes, clause), complaints
 
 
-def _print(found: list[Verdict], programs: int, *, failures_only: bool) -> None:
-    for verdict in found:
+def _print(results: list[Verdict], programs: int, *, failures_only: bool) -> None:
+    for verdict in results:
         if not verdict.passed:
             print(f"{painted('FAIL', BOLD_RED, sys.stdout)} {verdict.clause} -- {verdict.reason}")
         elif not failures_only:
             print(f"{painted('PASS', GREEN, sys.stdout)} {verdict.clause}")
-    passed = sum(verdict.passed for verdict in found)
-    print(f"{passed} passed, {len(found) - passed} failed ({programs} programs)")
+    passed = sum(verdict.passed for verdict in results)
+    print(f"{passed} passed, {len(results) - passed} failed ({programs} programs)")
 
 
-def _print_json(found: list[Verdict], programs: int) -> None:
+def _print_json(results: list[Verdict], programs: int) -> None:
     import json
 
     rows = [
-        {"clause": v.clause, "passed": v.passed, "reason": v.reason or None, "programs": v.programs} for v in found
+        {"clause": v.clause, "passed": v.passed, "reason": v.reason or None, "programs": v.programs} for v in results
     ]
-    passed = sum(verdict.passed for verdict in found)
-    summary = {"passed": passed, "failed": len(found) - passed, "programs": programs}
+    passed = sum(verdict.passed for verdict in results)
+    summary = {"passed": passed, "failed": len(results) - passed, "programs": programs}
     print(json.dumps({"clauses": rows, "summary": summary}, ensure_ascii=False))

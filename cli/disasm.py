@@ -1,4 +1,4 @@
-"""`concerto disasm`: the instructions with their source lines (O-9.18)."""
+"""`concerto disasm`: the instructions with their source lines (O-9.18). The lines are made by `vm/bytecode/disasm.py`."""
 
 from __future__ import annotations
 
@@ -11,12 +11,15 @@ if TYPE_CHECKING:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
+    """Describe the flags."""
     parser.add_argument("file", metavar="FILE", nargs="?", help="a source or an image")
     parser.add_argument("--function", metavar="F", help="only this function")
     parser.add_argument("--json", action="store_true", help="as JSON")
 
 
 def execute(arguments: argparse.Namespace) -> int:
+    """Print the instructions of an image, or of the functions of one name; return 0. Raise `Exit` (2) for an unknown
+    function."""
     from ..vm.bytecode import disasm
 
     image, _ = load_image_of(arguments.file, quiet=arguments.quiet)

@@ -1,4 +1,5 @@
-"""`concerto compile --emit-tokens` and `--emit-ast`: what the front end made of a source."""
+"""`concerto compile --emit-tokens` and `--emit-ast`: what the front end makes of a source. The output is for people who
+work on the language; its form is not promised."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ from .terminal import use_colour
 
 
 def dump(name: str, data: bytes, *, tokens: bool) -> int:
-    """Print tokens or tree of one source; 65 when it does not parse."""
+    """Print tokens or tree of one source; return 65 when it does not parse."""
     diagnostics = Diagnostics()
     source = decode_source(name, data, diagnostics)
     if source is not None and tokens:
@@ -32,7 +33,7 @@ def dump(name: str, data: bytes, *, tokens: bool) -> int:
 
 
 def tree_lines(node: ast.Node) -> list[str]:
-    """One line a node, children indented; iterative, since chains may be deep."""
+    """Return one line for each node, children indented. The walk is a loop, since chains may be deep."""
     lines = []
     pending: list[tuple[int, str, Any]] = [(0, "", node)]
     while pending:
@@ -61,7 +62,7 @@ def _parts(node: ast.Node) -> tuple[str, list[tuple[str, Any]]]:
 
 
 def token_lines(tokens: TokenList, source: Source) -> list[str]:
-    """`LINE:COLUMN TYPE value` per token."""
+    """Return `LINE:COLUMN TYPE value` for each token."""
     lines = []
     rows = zip(tokens.types, tokens.values, tokens.starts, strict=True)
     for kind, value, start in rows:

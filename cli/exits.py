@@ -1,4 +1,4 @@
-"""Exit codes (O-9.10) and the one exception that carries one to `main`."""
+"""Exit codes (O-9.10), and the one exception that carries one to `main`. 65, 66, 70 and 74 are those of sysexits.h."""
 
 from __future__ import annotations
 

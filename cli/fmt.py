@@ -1,4 +1,7 @@
-"""`concerto fmt`: the canonical layout, in place (O-9.17, docs/spec/format.md). Files are replaced by rename (G-5.3)."""
+"""`concerto fmt`: the canonical layout, in place (O-9.17, docs/spec/format.md). Files are replaced by rename (G-5.3).
+
+The layout itself is made by `compiler/format`; here files are read, compared, listed and written.
+"""
 
 from __future__ import annotations
 
@@ -26,10 +29,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
+    """Format the files; return 65 if one does not parse, else 1 if `--check` found one that would change."""
     code = exits.OK
     for path in arguments.files:
         data = read_source(path)
-        text = formatted(path, data)
+        text = canonical_text(path, data)
         if text is None:
             code = exits.COMPILE_ERRORS
         elif deliver(path, data, text, arguments) and arguments.check:
@@ -37,8 +41,8 @@ def execute(arguments: argparse.Namespace) -> int:
     return code
 
 
-def formatted(path: str, data: bytes) -> str | None:
-    """The canonical text, or None after the diagnostics went to stderr."""
+def canonical_text(path: str, data: bytes) -> str | None:
+    """Return the canonical text, or None after the diagnostics went to stderr."""
     from ..compiler.diagnostics import Diagnostics
     from ..compiler.format import format_data
     from ..compiler.source import Source
@@ -51,14 +55,15 @@ def formatted(path: str, data: bytes) -> str | None:
     return result.text
 
 
-def report(found: list[Diagnostic], source: Source) -> None:
+def report(diagnostics: list[Diagnostic], source: Source) -> None:
+    """Write diagnostics to stderr."""
     from ..compiler.diagnostics import render_text
 
-    sys.stderr.write(render_text(found, {source.name: source}, colour=use_colour(sys.stderr)))
+    sys.stderr.write(render_text(diagnostics, {source.name: source}, colour=use_colour(sys.stderr)))
 
 
 def deliver(path: str, data: bytes, text: str, arguments: argparse.Namespace) -> bool:
-    """Writes, shows or lists the result as the flags say; whether it differs from what was there."""
+    """Write, show or list the result as the flags say. Return whether it differs from what the file holds."""
     new = text.encode()
     if arguments.check and new != data:
         print(path, flush=True)
@@ -72,12 +77,13 @@ def deliver(path: str, data: bytes, text: str, arguments: argparse.Namespace) ->
 
 
 def write_out(data: bytes) -> None:
-    """Bytes, since sources are UTF-8 whatever the terminal's encoding is."""
+    """Write bytes to stdout, since sources are UTF-8 whatever the terminal's encoding is."""
     sys.stdout.buffer.write(data)
     sys.stdout.buffer.flush()
 
 
 def difference(path: str, before: str, after: str) -> Iterator[str]:
+    """Yield the lines of a unified diff."""
     from difflib import unified_diff
     from io import StringIO
 
@@ -88,7 +94,7 @@ def difference(path: str, before: str, after: str) -> Iterator[str]:
 
 
 def replace(path: str, data: bytes) -> None:
-    """All of the file or nothing; behind a link its target, with the permissions it had."""
+    """Write all of the file or nothing; behind a link its target, with the permissions it had."""
     target = os.path.realpath(path)
     temporary = f"{target}.{os.getpid()}.tmp"
     try:

@@ -1,4 +1,4 @@
-"""`concerto help`: all commands, or the flags of one. Must not know: what any verb does."""
+"""`concerto help`: all commands, or the flags of one. Both come from the verbs' own descriptions."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
+    """Print the commands, or the help of one; return 0, or 2 for an unknown command."""
     if arguments.command is not None:
         return run_words([arguments.command, "--help"])
     print(overview())

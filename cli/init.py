@@ -1,6 +1,7 @@
 """`concerto init`: the files of a new project (O-9.30 to O-9.32).
 
-Must not know: what the compiler makes of them.
+`files` has the text of each file by its path; nothing that exists is overwritten. The providers and their starting models
+come from the table of providers.
 """
 
 from __future__ import annotations
@@ -58,9 +59,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
+    """Write the files of a project; return 0. Raise `Exit` for an unknown provider or a folder with a project."""
     if arguments.provider not in STARTERS:
-        known = ", ".join(STARTERS)
-        raise exits.Exit(exits.USAGE, f"concerto init: no provider {arguments.provider!r}; it is one of {known}")
+        names = ", ".join(STARTERS)
+        raise exits.Exit(exits.USAGE, f"concerto init: no provider {arguments.provider!r}; it is one of {names}")
     folder = arguments.name
     if os.path.exists(os.path.join(folder, "Concerto.toml")):
         raise exits.Exit(exits.FAILED, f"{os.path.join(folder, 'Concerto.toml')} is already there")
@@ -74,7 +76,7 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def files(folder: str, provider: str) -> dict[str, str]:
-    """Text by path in the project."""
+    """Return the text of each file by its path in the project."""
     connection, model = STARTERS[provider]
     declared = "" if connection == provider else CONNECTION.format(connection=connection, provider=provider)
     name = os.path.basename(os.path.abspath(folder)).replace("\\", "").replace('"', "")
@@ -86,7 +88,7 @@ def files(folder: str, provider: str) -> dict[str, str]:
 
 
 def write(path: str, text: str) -> None:
-    """A new file; one that is there is left as it is, and is an error."""
+    """Write a new file. Raise `Exit` (1) if it exists or cannot be written."""
     try:
         os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
         with open(path, "x", encoding="utf-8") as file:
@@ -96,5 +98,6 @@ def write(path: str, text: str) -> None:
 
 
 def next_steps(folder: str) -> str:
+    """Return what to type next."""
     enter = "" if folder == "." else f"  cd {folder}\n"
     return f"\nnext:\n{enter}  concerto test\n  concerto run --offline"

@@ -1,6 +1,8 @@
 """FILE arguments: a source, an image (known by its content), or `-` for source on stdin (O-9.2).
 
-Hands on programs and images. Raises `Exit` with the codes of O-9.10. Must not know: what the verb does with them.
+Hands on to the verbs what a file is: `load_program` and `load_image_of` for what runs, `compilation` for what is compiled,
+`entry_file` for a command without FILE, `report` for diagnostics, `file_namer` for names of files, and `script` for the
+replies of `--offline-script`. What is wrong with a file ends the command: `Exit` with a code of O-9.10.
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ STDIN = "stdin.conc"  # what positions call source on standard input
 
 
 def read(path: str) -> bytes:
+    """Return the bytes of a file, or of standard input for `-`. Raise `Exit` (66) for what cannot be read."""
     refuse_foreign(path)
     try:
         if path == "-":
@@ -46,7 +49,7 @@ def _standard_input() -> bytes:
 
 
 def refuse_foreign(path: str) -> None:
-    """Bytecode of the implementation in Rust: neither source nor image here."""
+    """Raise `Exit` for the bytecode of the implementation in Rust, which is neither source nor image here."""
     if path.endswith(".conc-ir"):
         source = path.removesuffix("-ir")
         raise exits.Exit(
@@ -57,28 +60,30 @@ def refuse_foreign(path: str) -> None:
 
 
 def read_source(path: str) -> bytes:
-    """The bytes of a file that must be a source."""
+    """Return the bytes of a file that must be a source."""
     data = read(path)
     if is_image(data):
+        # Whatever the file is called: its content says what it is.
         raise exits.Exit(exits.USAGE, f"{path} is an image, not a source")
     refuse_damaged_image(path)
     return data
 
 
 def is_image(data: bytes) -> bool:
+    """Return whether these bytes begin like an image."""
     from ..vm.bytecode.encoding import MAGIC
 
     return data.startswith(MAGIC)
 
 
 def refuse_damaged_image(path: str) -> None:
-    """What is called .concb and does not begin like an image is no source either."""
+    """Raise `Exit` for a file that is called .concb and does not begin like an image: it is no source either."""
     if path.endswith(".concb"):
         raise exits.Exit(exits.IMAGE_REJECTED, f"{path}: image rejected: V002: the file is no Concerto image")
 
 
-def compiled(path: str, data: bytes, *, quiet: bool, emit: bool = True) -> Compilation:
-    """Compile a source; its diagnostics go to stderr; errors end the command with 65."""
+def compile_or_exit(path: str, data: bytes, *, quiet: bool, emit: bool = True) -> Compilation:
+    """Compile a source. Its diagnostics go to stderr; errors end the command with 65."""
     result = compilation(path, data, emit=emit)
     report(path, result, quiet=quiet)
     if result.diagnostics.has_errors:
@@ -87,8 +92,9 @@ def compiled(path: str, data: bytes, *, quiet: bool, emit: bool = True) -> Compi
 
 
 def compilation(path: str, data: bytes, *, emit: bool = True) -> Compilation:
-    """Compile a source with the modules of its project. The result names files relative to the project root, so that it does
-    not depend on where that lies (V-3.4); `shown_file` gives the names for people. Source on stdin has no modules beside it."""
+    """Compile a source with the modules of its project. The result names files relative to the project root, so that it
+    does not depend on where that lies (V-3.4); `file_namer` returns the names for people. Source on stdin has no modules
+    beside it."""
     from ..compiler.pipeline import compile_source
 
     if path == "-":
@@ -100,42 +106,45 @@ def compilation(path: str, data: bytes, *, emit: bool = True) -> Compilation:
 
 
 def entry_file() -> str:
-    """The source that the manifest of this directory names, for commands without FILE (O-9.2)."""
+    """Return the source that the manifest of this directory names, for commands without FILE (O-9.2)."""
     from ..compiler.manifest import Manifest, find_manifest
 
-    found = find_manifest(os.getcwd())
-    if found is None:
+    manifest_path = find_manifest(os.getcwd())
+    if manifest_path is None:
         raise exits.Exit(exits.USAGE, "no FILE given, and no Concerto.toml here or above; `concerto init .` writes one")
-    manifest = Manifest(found)
-    if manifest.entry is None and any(found.code != "E4002" for found in manifest.diagnostics.ordered()):
-        _report(manifest.diagnostics.ordered(), {manifest.source.name: manifest.source}, lambda _: os.path.relpath(found))
+    manifest = Manifest(manifest_path)
+    if manifest.entry is None and any(diagnostic.code != "E4002" for diagnostic in manifest.diagnostics.ordered()):
+        _report(manifest.diagnostics.ordered(), {manifest.source.name: manifest.source}, lambda _: os.path.relpath(manifest_path))
         raise exits.Exit(exits.COMPILE_ERRORS)
     entry = manifest.entry
     if entry is None:
-        raise exits.Exit(exits.USAGE, f"no FILE given, and {os.path.relpath(found)} names no `entry` under [project]")
-    path = os.path.join(os.path.dirname(found), entry)
+        raise exits.Exit(exits.USAGE, f"no FILE given, and {os.path.relpath(manifest_path)} names no `entry` under [project]")
+    path = os.path.join(os.path.dirname(manifest_path), entry)
     if not os.path.isfile(path):
         message = f"the `entry` of [project] is no file: {os.path.relpath(path)}"
         manifest.report("E4004", ("project", "entry"), message, f"write the path of a source: {_likely(manifest.folder, entry)}")
-        _report(manifest.diagnostics.ordered(), {manifest.source.name: manifest.source}, lambda _: os.path.relpath(found))
+        _report(manifest.diagnostics.ordered(), {manifest.source.name: manifest.source}, lambda _: os.path.relpath(manifest_path))
         raise exits.Exit(exits.NO_INPUT)
     return os.path.relpath(path)
 
 
 def _likely(folder: str, entry: str) -> str:
-    """The line of an entry that is there: of the sources beside the one named, at the root and in `src`, the nearest."""
+    """Return the line of an entry that exists: the nearest name of the sources beside the one named, at the root and in
+    `src`."""
     import difflib
 
+    # Where sources of a project usually lie.
     places = {os.path.dirname(entry), "", "src"}
     lists = [(place, os.listdir(os.path.join(folder, place))) for place in places if os.path.isdir(os.path.join(folder, place))]
     sources = sorted(os.path.join(place, name) for place, names in lists for name in names if name.endswith(".conc"))
+    # Without a cutoff some source is always the nearest.
     near = difflib.get_close_matches(entry, sources, n=1, cutoff=0) or ["src/main.conc"]
     return f'`entry = "{near[0]}"`'
 
 
 def project_permissions(path: str) -> tuple[Mapping[str, tuple[str, ...] | bool], Mapping[str, tuple[str, ...] | bool]]:
-    """What a manifest grants the source of its own project by capability key, and what it says of tools; an image and standard
-    input have none (O-4.12, O-4.20)."""
+    """Return what a manifest grants the source of its own project by capability key, and what it says of tools. An image
+    and standard input have none (O-4.12, O-4.20)."""
     if path == "-" or is_image(read(path)):
         return {}, {}
     from ..compiler.project import locate
@@ -145,7 +154,7 @@ def project_permissions(path: str) -> tuple[Mapping[str, tuple[str, ...] | bool]
 
 
 def project_folder(path: str) -> str | None:
-    """The directory of the manifest of a source, None without."""
+    """Return the directory of the manifest of a source, None without."""
     if path == "-" or is_image(read(path)):
         return None
     from ..compiler.project import locate
@@ -155,51 +164,55 @@ def project_folder(path: str) -> str | None:
 
 
 def report(path: str, result: Compilation, *, quiet: bool) -> None:
-    shown = [d for d in result.diagnostics.ordered() if d.is_error or not quiet]
-    if shown:
-        _report(shown, sources_of(result), shown_file(path))
+    """Write the diagnostics of a compilation to stderr; `quiet` leaves out warnings."""
+    visible = [d for d in result.diagnostics.ordered() if d.is_error or not quiet]
+    if visible:
+        _report(visible, sources_of(result), file_namer(path))
 
 
 def error_lines(path: str, result: Compilation) -> list[str]:
-    """The errors of a program, a line each: `FILE:LINE:COL: error[CODE]: MESSAGE`."""
+    """Return the errors of a program, a line each: `FILE:LINE:COL: error[CODE]: MESSAGE`."""
     from ..compiler.diagnostics import render_lines
 
     errors = [one for one in result.diagnostics.ordered() if one.is_error]
-    return render_lines(errors, sources_of(result), named=shown_file(path))
+    return render_lines(errors, sources_of(result), named=file_namer(path))
 
 
-def _report(found: list[Diagnostic], sources: dict[str, Source], named: Callable[[str], str]) -> None:
+def _report(diagnostics: list[Diagnostic], sources: dict[str, Source], named: Callable[[str], str]) -> None:
     from ..compiler.diagnostics import render_text
 
-    sys.stderr.write(render_text(found, sources, colour=use_colour(sys.stderr), named=named))
+    sys.stderr.write(render_text(diagnostics, sources, colour=use_colour(sys.stderr), named=named))
 
 
 def report_json(results: list[tuple[str, Compilation]]) -> None:
-    """The diagnostics of all of them, by the path of their root, as one array on stdout (O-9.12)."""
+    """Print the diagnostics of all compilations, by the path of their root, as one array on stdout (O-9.12)."""
     import json
 
     from ..compiler.diagnostics import render_json
 
-    rows = [row for path, r in results for row in render_json(r.diagnostics, sources_of(r), named=shown_file(path))]
+    rows = [row for path, r in results for row in render_json(r.diagnostics, sources_of(r), named=file_namer(path))]
     print(json.dumps(rows, ensure_ascii=False))
 
 
-def refused(result: Compilation, *, deny_warnings: bool) -> bool:
+def is_refused(result: Compilation, *, deny_warnings: bool) -> bool:
+    """Return whether a compilation ends the command with 65."""
     return result.diagnostics.has_errors or (deny_warnings and bool(result.diagnostics.found))
 
 
 def sources_of(result: Compilation) -> dict[str, Source]:
+    """Return the sources of a compilation by name."""
     return result.sources
 
 
 def display_name(path: str) -> str:
-    """What positions call a file that is read alone."""
+    """Return what positions call a file that is read alone."""
     return STDIN if path == "-" else os.path.relpath(path)
 
 
-def shown_file(path: str) -> Callable[[str], str]:
-    """How output names the files of the program that FILE is the root of: relative to the working directory, so that a terminal
-    finds them (O-9.12). An image knows only names relative to a root that may be nowhere here; they stay."""
+def file_namer(path: str) -> Callable[[str], str]:
+    """Return what names the files of the program that FILE is the root of: relative to the working directory, so that a
+    terminal finds them (O-9.12). An image knows only names relative to a root that may not exist here; they stay as they
+    are."""
     if path == "-" or is_image(read(path)):
         return str
     from ..compiler.manifest import NAME
@@ -207,15 +220,16 @@ def shown_file(path: str) -> Callable[[str], str]:
 
     location = locate(path)
 
-    def shown(name: str) -> str:
+    def relative(name: str) -> str:
+        # The manifest may stand above the root of the sources.
         folder = location.manifest.folder if name == NAME and location.manifest is not None else location.root
         return os.path.relpath(os.path.join(folder, *name.split("/")))
 
-    return shown
+    return relative
 
 
 def load_program(path: str, *, quiet: bool = False) -> Program:
-    """The program of a source or image, verified and linked."""
+    """Return the program of a source or image, verified and linked."""
     data = read(path)
     from ..vm.interp.link import load_bytes, load_image
 
@@ -223,7 +237,7 @@ def load_program(path: str, *, quiet: bool = False) -> Program:
         if is_image(data):
             return load_bytes(data)
         refuse_damaged_image(path)
-        image = compiled(path, data, quiet=quiet).image
+        image = compile_or_exit(path, data, quiet=quiet).image
         assert image is not None
         return load_image(image)
     except ImageError as error:
@@ -231,7 +245,7 @@ def load_program(path: str, *, quiet: bool = False) -> Program:
 
 
 def load_image_of(path: str, *, quiet: bool = False) -> tuple[Image, bytes]:
-    """The image of a source or image file, verified, and its bytes."""
+    """Return the image of a source or image file, verified, and its bytes."""
     from ..vm.bytecode.encoding import decode, encode
     from ..vm.interp.link import load_image
 
@@ -241,19 +255,16 @@ def load_image_of(path: str, *, quiet: bool = False) -> tuple[Image, bytes]:
             image = decode(data)
         else:
             refuse_damaged_image(path)
-            made = compiled(path, data, quiet=quiet).image
-            assert made is not None
-            image, data = made, encode(made)
+            compiled_image = compile_or_exit(path, data, quiet=quiet).image
+            assert compiled_image is not None
+            image, data = compiled_image, encode(compiled_image)
         load_image(image)
     except ImageError as error:
         raise exits.Exit(exits.IMAGE_REJECTED, f"{path}: image rejected: {error.code}: {error.message}") from None
     return image, data
 
 
-# ----------------------------------------------------------------
-# The replies of `--offline-script FILE`: a JSON array, or a program whose comments `// reply: …` say them (O-1.280).
-#
-# Hands on `script`.
+# The replies of `--offline-script FILE`.
 
 _COMMENT = re.compile(r"^\s*// reply(?: (\w+))?: (.*)$", re.MULTILINE)
 _AFTER = re.compile(r"(.*\S)\s+after=(\d+)(ms|s)")
@@ -262,7 +273,8 @@ FORM = 'write `// reply: text "…"`, `text {…}`, `stream "…" "…"` or `fau
 
 
 def script(path: str) -> list[Any]:
-    """Its replies in order; what is wrong with them ends the command."""
+    """Return the replies of a script in order: a JSON array, or a program whose comments `// reply: …` hold them (O-1.280).
+    What is wrong with them ends the command."""
     text = read(path).decode("utf-8", "replace")
     from ..runtime.errors import ConfigFailure
     from ..runtime.providers.offline import Script
@@ -276,6 +288,7 @@ def script(path: str) -> list[Any]:
 
 
 def of_json(path: str, text: str) -> list[Any]:
+    """Return the replies of a JSON array."""
     from ..runtime.schema.lenient_json import JsonRefused, parse_json
 
     try:
@@ -288,39 +301,41 @@ def of_json(path: str, text: str) -> list[Any]:
 
 
 def of_comments(path: str, text: str) -> list[Any]:
-    found = []
+    """Return the replies in the comments of a program."""
+    replies = []
     for comment in _COMMENT.finditer(text):
         line = text.count("\n", 0, comment.start()) + 1
+        # Scripts of other tools name a model there; a run has one order of replies for all models.
         if comment[1]:
             raise exits.Exit(exits.USAGE, f"{path}:{line}: replies of one model cannot be scripted: write `// reply: …` in order")
         try:
-            found.append(_reply(comment[2].strip()))
+            replies.append(_reply(comment[2].strip()))
         except ValueError:
             raise exits.Exit(exits.USAGE, f"{path}:{line}: {comment[2]!r} is no reply: {FORM}") from None
-    if not found:
+    if not replies:
         raise exits.Exit(exits.USAGE, f"{path}: it has no replies: {FORM}")
-    return found
+    return replies
 
 
 def _reply(text: str) -> dict[str, Any]:
-    """Raises ValueError for what is none."""
+    """Return the reply that the text of a comment means. Raise ValueError for what is none."""
     delayed = _AFTER.fullmatch(text)
-    made: dict[str, Any] = {}
+    reply: dict[str, Any] = {}
     if delayed is not None:
-        text, made["delay_ms"] = delayed[1], int(delayed[2]) * (1000 if delayed[3] == "s" else 1)
+        text, reply["delay_ms"] = delayed[1], int(delayed[2]) * (1000 if delayed[3] == "s" else 1)
     word, _, rest = text.partition(" ")
     if word == "fault":
-        return {**made, "error": _FAULTS.get(rest) or ("server" if rest[:1] == "5" else rest)}
+        return {**reply, "error": _FAULTS.get(rest) or ("server" if rest[:1] == "5" else rest)}
     import json
 
     if word == "text":
         value = json.loads(rest)
-        return {**made, "text": value if isinstance(value, str) else rest}
+        return {**reply, "text": value if isinstance(value, str) else rest}
     if word != "stream":
         raise ValueError
-    return {**made, "chunks": json.loads(f"[{_between(rest)}]")}
+    return {**reply, "chunks": json.loads(f"[{_between(rest)}]")}
 
 
 def _between(rest: str) -> str:
-    """Strings with commas between them."""
+    """Return the strings of a text with commas between them."""
     return re.sub(r'("(?:\\.|[^"\\])*")\s+(?=")', r"\1, ", rest)

@@ -1,4 +1,8 @@
-"""`concerto inspect`: header, hash, sections with sizes, declarations, wanted permissions, key variables (O-9.19)."""
+"""`concerto inspect`: header, hash, sections with sizes, declarations, wanted permissions, key variables (O-9.19).
+
+`facts_of` collects everything as plain data, which `--json` prints as it is and `lines_of` turns into lines. A new fact is
+a key in `facts_of`. The image has been verified before.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +23,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
+    """Print the facts of an image; return 0."""
     image, data = load_image_of(arguments.file, quiet=arguments.quiet)
     facts = facts_of(image, data)
     if arguments.json:
@@ -31,6 +36,7 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def facts_of(image: Image, data: bytes) -> dict[str, Any]:
+    """Return what an image holds, as data for JSON. `data` are its bytes."""
     from ..vm.bytecode.encoding import content_hash
 
     header = image.header
@@ -42,6 +48,7 @@ def facts_of(image: Image, data: bytes) -> dict[str, Any]:
         "hash": content_hash(data),
         "bytes": len(data),
         "entry": None if header.entry is None else image.functions[header.entry].name,
+        # An empty section takes one byte.
         "sections": {name: size for name, size in sizes.items() if size > 1},
         "functions": declared_functions(image),
         "models": {m.name: {"connection": m.connection, **m.fields, **_attached(image, m)} for m in image.models},
@@ -63,25 +70,26 @@ def facts_of(image: Image, data: bytes) -> dict[str, Any]:
 
 
 def _attached(image: Image, model: Model) -> dict[str, Any]:
-    """The memories of its field, as it stands there."""
+    """Return the memories that a model's field names, as it is written there."""
+    # One memory is a number in the image, several are a list.
     names = [image.memories[number].name for number in ([model.memory] if isinstance(model.memory, int) else model.memory or [])]
     return {"memory": names if len(names) > 1 else names[0]} if names else {}
 
 
 def _memory(image: Image, memory: Memory) -> dict[str, Any]:
-    """M-2.13."""
+    """Return a memory with its steps (M-2.13)."""
     of = {} if memory.of is None else {"of": image.memories[memory.of].name}
     context = {} if memory.context is None else {"context": image.contexts[memory.context].name}
-    shown = {
+    step_rows = {
         name: _fact_rules(value) if name == "allow_facts" else _step(image, _by_event(name, value))
         for name, value in memory.steps.items()
     }
-    steps = {"steps": shown} if shown else {}
+    steps = {"steps": step_rows} if step_rows else {}
     return {"name": memory.name, "max_messages": memory.max_messages, **of, **context, **steps}
 
 
 def _fact_rules(rules: list[Any]) -> list[dict[str, Any]]:
-    """M-10.35: facts by name, a slot or tier with where it is."""
+    """Return the rules of `allow_facts` (M-10.35): facts by name, a slot or tier with where it is."""
     return [
         {"name": ", ".join(f"{name} ({tier})" if tier else name for tier, name in patterns), "read": readers, "write": writers}
         for patterns, readers, writers in rules
@@ -89,12 +97,13 @@ def _fact_rules(rules: list[Any]) -> list[dict[str, Any]]:
 
 
 def _computes(memory: Memory) -> bool:
-    """Whether a run computes bounds of it (M-2.14, M-2.18): how much requests have in common is known then."""
+    """Return whether a run computes bounds of the memory (M-2.14, M-2.18): only then is it known how much requests have in
+    common."""
     return "bounds" in memory.steps or bool(memory.steps.get("made"))
 
 
 def _prompt_cache(memory: Memory) -> dict[str, Any]:
-    """How much of a request equals the one before once the memory is full, in percent, and what would keep more."""
+    """Return how much of a request equals the one before once the memory is full, in percent, and what would keep more."""
     from ..runtime.memory.policy import advice, bound_of, prefix_share
 
     help = advice(memory.max_messages, memory.steps)
@@ -103,7 +112,7 @@ def _prompt_cache(memory: Memory) -> dict[str, Any]:
 
 
 def _context(image: Image, context: Context) -> dict[str, Any]:
-    """O-10.15."""
+    """Return a context with its slots and the functions that use them (O-10.15)."""
     from ..vm.bytecode.disasm import type_text
 
     slots = {}
@@ -117,12 +126,12 @@ def _context(image: Image, context: Context) -> dict[str, Any]:
 
 
 def _by_event(step: str, value: Any) -> Any:
-    """The functions of `on` by the words of their events."""
-    return {said["event"]: said["with"] for said in value} if step == "on" else value
+    """Return the functions of the step `on` by the words of their events; other steps as they are."""
+    return {handler["event"]: handler["with"] for handler in value} if step == "on" else value
 
 
 def _step(image: Image, value: Any) -> Any:
-    """The arguments of a step; of a function its name and where it stands."""
+    """Return the arguments of a step; of a function its name and where it stands."""
     from ..vm.memory_steps import is_function
 
     if is_function(value):
@@ -133,22 +142,23 @@ def _step(image: Image, value: Any) -> Any:
 
 
 def _step_function(image: Image, memory: int, number: int) -> str:
-    """What initialisation gives the step: the instruction before the one that hands it over makes the function."""
+    """Return what initialisation sets as a step: the instruction before the one that hands it over makes the function."""
     from ..vm.bytecode import operands
     from ..vm.bytecode.encoding import scan
     from ..vm.bytecode.image import K_CONFIG
     from ..vm.bytecode.opcodes import OPCODES
 
-    wanted = (K_CONFIG, ["memories", memory, f"step{number}"])
+    this_step = (K_CONFIG, ["memories", memory, f"step{number}"])
     for function in (image.functions[entry] for entry in image.exports.init):
         before: int | None = None
         for offset, opcode, operand in scan(function.code, len(function.code))[0]:
             op = OPCODES[opcode]
-            if op.kind is operands.CONFIG and image.constants[operand] == wanted:
+            if op.kind is operands.CONFIG and image.constants[operand] == this_step:
                 if before is None:  # it is computed where the step stands
                     return f"a function at {_place(image, function, offset)}"
-                made = image.functions[before]
-                return f"{made.name} at {_place(image, made, 0)}"
+                step_function = image.functions[before]
+                return f"{step_function.name} at {_place(image, step_function, 0)}"
+            # Any other instruction in between means that the function is computed.
             before = operand if op.kind is operands.FUNCTION else None
     return "a function"
 
@@ -161,14 +171,15 @@ def _place(image: Image, function: Function, offset: int) -> str:
 
 
 def declared_functions(image: Image) -> list[str]:
-    """Those with a name of their own: neither closures nor what the compiler adds, such as defaults of fields."""
+    """Return the functions with a name of their own: neither closures nor what the compiler adds, such as defaults of
+    fields."""
     from ..vm.bytecode.image import F_CLOSURE, F_HIDDEN
 
     return [f.name for f in image.functions if not f.flags & (F_CLOSURE | F_HIDDEN)]
 
 
 def section_sizes(image: Image) -> dict[str, int]:
-    """Encoded bytes per section."""
+    """Return the encoded bytes of each section."""
     import msgpack
 
     from ..vm.bytecode.image import SECTIONS
@@ -178,7 +189,7 @@ def section_sizes(image: Image) -> dict[str, int]:
 
 
 def key_variables(image: Image) -> list[str]:
-    """Names of the variables that hold keys of the connections that models and embedders use."""
+    """Return the names of the variables that hold keys of the connections that models and embedders use."""
     from ..runtime.connections import check_connections, resolve_all
     from ..runtime.errors import ConfigFailure
 
@@ -188,12 +199,13 @@ def key_variables(image: Image) -> list[str]:
         connections = resolve_all([declared])
     except ConfigFailure as failure:  # as a run refuses it
         raise exits.Exit(exits.USAGE, f"{failure.code}: {failure.message}") from None
+    # Only connections that something uses need their key.
     used = {m.connection for m in image.models} | {m.steps.get("embed", {}).get("connection", "") for m in image.memories}
     return sorted({v for n in used if n in connections and (v := connections[n].api_key_env)})
 
 
 def lines_of(facts: dict[str, Any], indent: str = "") -> list[str]:
-    """`name: value` lines; what a value holds stands below it, two columns further in."""
+    """Return `name: value` lines; what a value holds stands below it, two columns further in."""
     lines = []
     for name, value in facts.items():
         if isinstance(value, list) and value and isinstance(value[0], dict):

@@ -1,7 +1,5 @@
-"""`concerto lsp`: a language server on standard input and output (O-9.25).
-
-Must not know: what it answers.
-"""
+"""`concerto lsp`: a language server on standard input and output (O-9.25). The server is in `lsp/`; here a missing library
+is told."""
 
 from __future__ import annotations
 
@@ -18,10 +16,12 @@ MISSING = "the language server needs the library pygls, which is not installed"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """It has no flags of its own."""
+    """Describe no flags: the editor sends its wishes in the protocol."""
 
 
 def execute(arguments: argparse.Namespace) -> int:
+    """Serve one editor until it leaves; return 0 if it said goodbye in order, else 1. Raise `Exit` (1) when the library of
+    the protocol is not installed."""
     try:
         from ..lsp.server import serve
     except ModuleNotFoundError as error:

@@ -1,6 +1,9 @@
-"""The command line: `main` finds the verb, imports its module, runs it, and turns what happens into an exit code.
+"""The command line: `main` finds the verb, imports its module, runs it, and turns what happens into an exit code (O-9.10).
 
-One module per verb with `configure(parser)` and `execute(arguments)`. Must not know: what any verb does.
+Hands on `main` to the entry point, and `run_words` and `overview` to `cli/help.py`. Each verb is a module with
+`configure(parser)`, which describes its flags, and `execute(arguments)`, which returns an exit code. A new verb is a row in
+`cli/verbs.py` and such a module. Nothing that only some commands need is imported at the top: the start of `concerto run`
+is measured (V-8.6).
 """
 
 from __future__ import annotations
@@ -23,7 +26,8 @@ if TYPE_CHECKING:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; the exit code of O-9.10. Never lets a Python traceback out."""
+    """Run one command, by default that of the process, and return the exit code of O-9.10. A Python traceback is never
+    printed, unless CONCERTO_TRACEBACK is set."""
     words = list(sys.argv[1:] if argv is None else argv)
     prepare_streams()
     try:
@@ -51,7 +55,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def run_words(words: list[str], *, alone: bool = False) -> int:
-    """Run the verb that the words name; `alone`: the process is there for it only."""
+    """Run the verb that the words name, and return its exit code. `alone` says that the process serves this command only.
+    Raise `Exit` for what ends the command early."""
     if not words:
         raise exits.Exit(exits.USAGE, overview())
     if words[0] in ("-h", "--help"):
@@ -61,29 +66,32 @@ def run_words(words: list[str], *, alone: bool = False) -> int:
     terminal.choose_colour("auto")
     verb = BY_NAME.get(words[0])
     if verb is None:
+        # Other languages run a file without a verb.
         if words[0].endswith((".conc", ".concb")):
-            meant = " ".join(["concerto run", *words])
-            raise exits.Exit(exits.USAGE, f"concerto: {words[0]} is a file, not a command: write `{meant}`")
+            command = " ".join(["concerto run", *words])
+            raise exits.Exit(exits.USAGE, f"concerto: {words[0]} is a file, not a command: write `{command}`")
         raise exits.Exit(exits.USAGE, f"concerto: no command {words[0]!r}{_nearest(words[0], BY_NAME)}\n\n{overview()}")
     import importlib
 
     module = importlib.import_module(f".{verb.module}", __package__)
     split = getattr(module, "words_of", None)  # a verb whose command line is more than options and files
-    given, beside = split(words[1:]) if split is not None else (words[1:], {})
+    own_words, beside = split(words[1:]) if split is not None else (words[1:], {})
+    # argparse is loaded only for help, mistakes and unusual words: it would take an eighth of the start.
     plain = PlainWords()
     describe(plain, verb, module)
-    found = plain.read(given)
+    values = plain.read(own_words)
     hint = module.hint_of(words[1:]) if split is not None else ""
     arguments: argparse.Namespace | SimpleNamespace
-    if found is not None:
-        arguments = SimpleNamespace(**beside, **found, alone=alone)
+    if values is not None:
+        arguments = SimpleNamespace(**beside, **values, alone=alone)
     else:
-        arguments = parsed(verb, module, given, hint, {**beside, "alone": alone})
+        arguments = parsed(verb, module, own_words, hint, {**beside, "alone": alone})
     terminal.choose_colour(arguments.color)
     if vars(arguments).get("watch"):
         from .watch import watch
 
         return watch(words, arguments)
+    # A verb with an optional FILE takes the entry of the project.
     if vars(arguments).get("file", "") is None or vars(arguments).get("files") == []:
         from .inputs import entry_file
 
@@ -98,7 +106,7 @@ def run_words(words: list[str], *, alone: bool = False) -> int:
 
 
 def describe(parser: argparse.ArgumentParser | PlainWords, verb: Verb, module: ModuleType) -> None:
-    """Tell a parser of the flags and files of a verb."""
+    """Tell a parser the flags and files of a verb."""
     parser.add_argument("-q", "--quiet", action="store_true", help=verb.quiet)
     help = "auto (the default): on a terminal, unless NO_COLOR is set, and where FORCE_COLOR is"
     parser.add_argument("--color", choices=terminal.COLOURS, default="auto", help=help)
@@ -106,21 +114,22 @@ def describe(parser: argparse.ArgumentParser | PlainWords, verb: Verb, module: M
 
 
 def parsed(verb: Verb, module: ModuleType, words: list[str], hint: str, beside: dict[str, object]) -> argparse.Namespace:
-    """What argparse makes of the words; it ends the command itself for help and for mistakes."""
+    """Parse the words with argparse, which ends the command itself for help and for mistakes. `hint` is added to its
+    message; `beside` are values that no flag sets."""
     import argparse
 
     parser = argparse.ArgumentParser(prog=f"concerto {verb.name}", description=verb.summary, allow_abbrev=False)
     describe(parser, verb, module)
     arguments, unknown = parser.parse_known_args(words, argparse.Namespace(**beside))
     if unknown:
-        known = [flag for action in parser._actions for flag in action.option_strings]
-        near = _nearest(unknown[0].partition("=")[0], known) if unknown[0].startswith("-") else ""
+        flags = [flag for action in parser._actions for flag in action.option_strings]
+        near = _nearest(unknown[0].partition("=")[0], flags) if unknown[0].startswith("-") else ""
         parser.error(f"unrecognized arguments: {' '.join(unknown)}{near}{hint or _behind_dashes(verb, words, unknown)}")
     return arguments
 
 
 def _behind_dashes(verb: Verb, words: list[str], unknown: list[str]) -> str:
-    """For `run FILE a b`: the arguments of a program stand behind `--`."""
+    """Return the advice for `run FILE a b`: the arguments of a program stand behind `--`."""
     if verb.name != "run" or any(word.startswith("-") for word in unknown):
         return ""
     before = [word for word in words if word not in unknown]
@@ -128,7 +137,8 @@ def _behind_dashes(verb: Verb, words: list[str], unknown: list[str]) -> str:
 
 
 def prepare_streams() -> None:
-    """Output is UTF-8 whatever the locale, so that equal runs print equal bytes; a closed stream takes everything."""
+    """Make output UTF-8 whatever the locale, so that equal runs print equal bytes. A stream that is closed becomes one that
+    takes everything."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:
@@ -138,7 +148,7 @@ def prepare_streams() -> None:
 
 
 def discard_output() -> None:
-    """What is left in the buffer would fail again at shutdown, with a traceback."""
+    """Throw away what is left in the buffer: it would fail again at shutdown, with a traceback."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -150,6 +160,7 @@ def _nearest(word: str, names: Iterable[str]) -> str:
 
 
 def overview() -> str:
+    """Return the list of commands."""
     width = max(len(v.name) for v in VERBS)
     rows = "\n".join(f"  {v.name:<{width}}  {v.summary}" for v in VERBS)
     return f"usage: concerto COMMAND [options]\n\n{rows}\n\n`concerto COMMAND --help` tells more."

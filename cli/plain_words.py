@@ -1,8 +1,8 @@
-"""The plain command line: whole names of options, `--name value`, `--name=value`, files. Read without argparse, whose import and
-whose formatter, made anew for each option, took an eighth of a start (V-8.6).
+"""The plain command line: whole names of options, `--name value`, `--name=value`, files. It is read without argparse, whose
+import and whose formatter, made anew for each option, took an eighth of a start (V-8.6).
 
-Hands on `PlainWords`, which a verb describes its flags to as it would to an `ArgumentParser`. Whatever is out of the ordinary,
-help and every mistake, is left to argparse. Must not know: verbs.
+Hands on `PlainWords` to `main`; a verb describes its flags to it as it would to an `ArgumentParser`. Whatever is out of the
+ordinary, help and every mistake, is left to argparse: a test compares the two.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ KNOWN_ACTIONS = (None, "store_true", "append")
 
 
 class PlainWords:
-    """`usage` and `epilog` are for people who ask for help: nobody does here."""
+    """The flags and files of one verb. `usage` and `epilog` are only there to be set: argparse prints help."""
 
     __slots__ = ("options", "files", "rows", "usage", "epilog")
 
@@ -29,6 +29,7 @@ class PlainWords:
         self.epilog = ""
 
     def add_argument(self, *names: str, **row: Any) -> None:
+        """Keep an option or a file as `ArgumentParser.add_argument` would."""
         named = next((name for name in names if name.startswith("--")), names[0])
         entry = row.get("dest") or named.lstrip("-").replace("-", "_"), row
         self.rows.append(entry)
@@ -38,22 +39,22 @@ class PlainWords:
             self.files.append(entry)
 
     def add_argument_group(self, title: str, description: str) -> PlainWords:
-        """Groups are for help too."""
+        """Return this parser: groups are for help."""
         return self
 
     def read(self, words: Sequence[str]) -> dict[str, Any] | None:
-        """What the words give by name, as argparse would have it; None if that is to read them."""
+        """Return the values of the words by name, as argparse would; None if argparse has to read them."""
         if len(self.files) > 1 or any(row.get("action") not in KNOWN_ACTIONS for _, row in self.rows):
             return None
-        found = {name: False if row.get("action") == "store_true" else row.get("default") for name, row in self.rows}
+        values = {name: False if row.get("action") == "store_true" else row.get("default") for name, row in self.rows}
         try:
-            files = self._read_options(words, found)
-            return found if self._put_files(files, found) else None
+            files = self._read_options(words, values)
+            return values if self._put_files(files, values) else None
         except Exception:  # of the type of a value: argparse has the words for it
             return None
 
-    def _read_options(self, words: Sequence[str], found: dict[str, Any]) -> list[str]:
-        """Put the values of options, and give the files; ValueError where that takes more than a look."""
+    def _read_options(self, words: Sequence[str], values: dict[str, Any]) -> list[str]:
+        """Set the values of options, and return the files. Raise ValueError where that takes more than a look."""
         files: list[str] = []
         behind = -1  # the last file: they stand together
         at = 0
@@ -61,6 +62,7 @@ class PlainWords:
             word = words[at]
             at += 1
             if not word.startswith("-") or word == "-":
+                # argparse has rules of its own for files on both sides of an option.
                 if files and behind != at - 1:
                     raise ValueError(word)
                 files.append(word)
@@ -73,27 +75,28 @@ class PlainWords:
             if row.get("action") == "store_true":
                 if equals:
                     raise ValueError(word)
-                found[target] = True
+                values[target] = True
                 continue
             if not equals:
                 text = words[at] if at < len(words) else "-"
                 at += 1
+                # A value that looks like an option is a mistake more often than a value.
                 if text.startswith("-"):
                     raise ValueError(word)
             value = _converted(row, text)
-            found[target] = [*found[target], value] if row.get("action") == "append" else value
+            values[target] = [*values[target], value] if row.get("action") == "append" else value
         return files
 
-    def _put_files(self, files: list[str], found: dict[str, Any]) -> bool:
-        """Whether they are as many as the verb takes."""
+    def _put_files(self, files: list[str], values: dict[str, Any]) -> bool:
+        """Set the files; return whether they are as many as the verb takes."""
         if not self.files:
             return not files
         name, row = self.files[0]
         if row.get("nargs") == "*":
-            found[name] = [_converted(row, file) for file in files]
+            values[name] = [_converted(row, file) for file in files]
             return True
         if len(files) == 1:
-            found[name] = _converted(row, files[0])
+            values[name] = _converted(row, files[0])
         return len(files) == 1 or (not files and row.get("nargs") == "?")
 
 

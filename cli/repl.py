@@ -1,6 +1,8 @@
 """`concerto repl`: items, statements and expressions one after another, in one session (O-9.20).
 
-Must not know: how an entry becomes a program (`compiler/repl.py`).
+`Shell` reads entries and commands, `InteractiveSession` runs them: each entry is a program of its own; memories, metrics
+and values go on into the next. How an entry becomes a program is for `compiler/repl.py`. A new command is a row of
+`COMMANDS`.
 """
 
 from __future__ import annotations
@@ -29,53 +31,50 @@ if TYPE_CHECKING:
     from ..runtime.session.session import Outcome
 
 
-# ----------------------------------------------------------------
-# The session behind `concerto repl`: each entry is a program of its own; memories, metrics and values go on into the next.
-
-
-class Ended(NamedTuple):
+class EntryOutcome(NamedTuple):
     """How an entry ended: the debug form of its value, or its error or panic."""
 
-    shown: str | None = None
+    value_text: str | None = None
     error: str | None = None
     panic: str | None = None
     trace: Any = ()
 
 
 class InteractiveSession:
+    """The session behind the shell: the host, and the values of the variables of earlier entries."""
+
     def __init__(self, arguments: argparse.Namespace) -> None:
         self.arguments = arguments
         self.host = host_of(arguments)
-        self.classes: dict[Any, Any] = {}
+        self.classes: dict[Any, Any] = {}  # of declared types, shared so that values of earlier entries fit later ones
         self.session: Session | None = None
         self.values: dict[str, Any] = {}
 
-    def run(self, entry: Entry, given: list[str]) -> Ended:
-        """Run the function of an entry with the variables named; its variables are kept when it ends well."""
+    def run(self, entry: Entry, variable_names: list[str]) -> EntryOutcome:
+        """Run the function of an entry with the variables of these names. Its own variables are kept when it ends well."""
         from ..runtime.errors import ConfigFailure
 
         assert entry.compilation.image is not None, "the caller has looked for errors"
         try:
             session = Session(load_image(entry.compilation.image, self.classes), self.host, earlier=self.session)
         except ConfigFailure as failure:
-            return Ended(panic=f"{failure.code}: {failure.message}")
+            return EntryOutcome(panic=f"{failure.code}: {failure.message}")
         function = next(code.number for code in session.program.codes if code.label == FUNCTION)
-        given_values = [self.values[name] for name in given]
-        outcome = run_session(session, **limits_of(self.arguments), function=function, arguments=given_values)
+        arguments = [self.values[name] for name in variable_names]
+        outcome = run_session(session, **limits_of(self.arguments), function=function, arguments=arguments)
         self.session = session
         return self._ended(entry, outcome, session.redactor.clean)
 
-    def _ended(self, entry: Entry, outcome: Outcome, clean: Callable[[str], str]) -> Ended:
+    def _ended(self, entry: Entry, outcome: Outcome, clean: Callable[[str], str]) -> EntryOutcome:
         if outcome.panic is not None:
-            return Ended(panic=clean(str(outcome.panic)), trace=outcome.panic.trace)
+            return EntryOutcome(panic=clean(str(outcome.panic)), trace=outcome.panic.trace)
         if type(outcome.value) is Err:
-            return Ended(error=clean(display(outcome.error)), trace=outcome.trace)
+            return EntryOutcome(error=clean(display(outcome.error)), trace=outcome.trace)
+        # An entry of statements returns Ok([value, *variables]).
         value, *rest = outcome.value.value.items
         self.values = dict(zip((v.name for v in entry.variables), rest, strict=True))
-        return Ended(shown=None if value is None else clean(debug(value)))
+        return EntryOutcome(value_text=None if value is None else clean(debug(value)))
 
-
-# ----------------------------------------------------------------
 
 HELP = """\
 Type items (fn, struct, model, …), statements or expressions; values are shown in debug form.
@@ -89,10 +88,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
+    """Run the dialogue; return its exit code."""
     return Shell(arguments).run()
 
 
 class Shell:
+    """The dialogue with the user."""
+
     def __init__(self, arguments: argparse.Namespace) -> None:
         self.arguments = arguments
         self.transcript = Transcript()
@@ -100,6 +102,7 @@ class Shell:
         self.interactive = sys.stdin is not None and sys.stdin.isatty()
 
     def run(self) -> int:
+        """Read entries until the end of the input or `:quit`; return the exit code."""
         if self.interactive:
             _edit_lines()
             print("concerto repl; :help says what can be typed, :quit leaves")
@@ -114,7 +117,7 @@ class Shell:
             self.handle(text)
 
     def handle(self, text: str) -> None:
-        """One entry or command; nothing it does ends the session (O-9.20)."""
+        """Handle one entry or command; nothing it does ends the session (O-9.20)."""
         word, _, rest = text.strip().partition(" ")
         try:
             if word.startswith(":"):
@@ -124,8 +127,6 @@ class Shell:
         except KeyboardInterrupt:
             print("interrupted", file=sys.stderr)
         sys.stdout.flush()
-
-    # ------------------------------------------------------------ entries
 
     def _enter(self, text: str) -> None:
         text = completed(text)
@@ -140,18 +141,19 @@ class Shell:
 
     def _compiled(self, text: str) -> Entry:
         entry = self.transcript.compile(text)
+        # Other shells leave by such words; here they are names that nothing declares.
         if entry.compilation.image is None and text.strip().rstrip(";()") in LEAVING:
             print("`:quit` leaves", file=sys.stderr)
             return entry
-        shown = [d for d in entry.diagnostics if d.is_error or not self.arguments.quiet]
-        if shown:
-            sys.stderr.write(render_text(shown, entry.sources, colour=use_colour(sys.stderr)))
+        visible = [d for d in entry.diagnostics if d.is_error or not self.arguments.quiet]
+        if visible:
+            sys.stderr.write(render_text(visible, entry.sources, colour=use_colour(sys.stderr)))
         return entry
 
     def _perform(self, text: str, entry: Entry) -> None:
         """Run statements. Their variables count only when they end well."""
-        given = [v.name for v in self.transcript.variables]
-        ended = self.session.run(entry, given)
+        variable_names = [v.name for v in self.transcript.variables]
+        ended = self.session.run(entry, variable_names)
         if ended.panic is not None:
             print(ended.panic, file=sys.stderr)
             self._trace(ended.trace)
@@ -159,20 +161,19 @@ class Shell:
             print(f"error: {ended.error}", file=sys.stderr)
             self._trace(ended.trace)
         else:
-            if entry.type is not None and ended.shown is not None:
-                print(ended.shown)
+            if entry.type is not None and ended.value_text is not None:
+                print(ended.value_text)
             self.transcript.accept(text, entry)
             return
         self.transcript.skip(text)
 
     def _trace(self, trace: tuple[tuple[str, str, int, int] | int, ...]) -> None:
         places = [
+            # Positions are those of the compiled text, which holds more than the user wrote.
             frame if isinstance(frame, int) else (*frame[:2], *self.transcript.position(*frame[2:])) for frame in trace
         ]
         for line in trace_lines(places):
             print(line, file=sys.stderr)
-
-    # ------------------------------------------------------------ commands
 
     def _command(self, word: str, rest: str) -> None:
         command = COMMANDS.get(word)
@@ -182,17 +183,20 @@ class Shell:
             command[1](self, rest)
 
     def show_help(self, rest: str) -> None:
+        """Print the commands."""
         print(HELP, end="")
         for word, (meaning, _) in COMMANDS.items():
             print(f"  {word:<10} {meaning}")
 
     def show_type(self, rest: str) -> None:
+        """Print the type of an expression without running it."""
         entry = self._compiled(rest)
         if entry.compilation.image is not None:
             print(entry.type if entry.type is not None else "Nil")
         self.transcript.skip(rest)
 
     def load_file(self, rest: str) -> None:
+        """Take the items and statements of a file as one entry."""
         try:
             text = read(rest).decode("utf-8", "replace")
         except exits.Exit as failed:
@@ -201,13 +205,12 @@ class Shell:
         self._enter(text)
 
     def reset(self, rest: str) -> None:
+        """Forget all entries and values."""
         self.transcript = Transcript()
         self.session = InteractiveSession(self.arguments)
 
-    # ------------------------------------------------------------ input
-
     def _read(self) -> str | None:
-        """The next entry; None at the end of the input."""
+        """Return the next entry, None at the end of the input."""
         lines: list[str] = []
         while True:
             line = self._line(len(lines))
@@ -217,6 +220,7 @@ class Shell:
                 return "\n".join(lines)
             lines.append(line)
             text = "\n".join(lines)
+            # A command is one line, whatever is open in it.
             if line.strip().startswith(":") and len(lines) == 1 or not needs_more(text):
                 return text
 
@@ -232,7 +236,7 @@ class Shell:
 
 
 def _quit(shell: Shell, rest: str) -> None:
-    """Stands in the table for :help; the loop leaves before it is asked."""
+    """Do nothing: it stands in the table for `:help`, and the loop leaves before the command is looked up."""
 
 
 COMMANDS: dict[str, tuple[str, Callable[[Shell, str], None]]] = {
@@ -245,7 +249,7 @@ COMMANDS: dict[str, tuple[str, Callable[[Shell, str], None]]] = {
 
 
 def _edit_lines() -> None:
-    """History and editing with the arrow keys, where Python has them."""
+    """Load history and editing with the arrow keys, where Python has them."""
     try:
         import readline  # noqa: F401
     except ImportError:

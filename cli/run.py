@@ -1,4 +1,9 @@
-"""`concerto run`: run main; emits to stdout, errors and panics to stderr (O-9.11, O-9.13, O-5.33)."""
+"""`concerto run`: run main; emits go to stdout, errors and panics to stderr (O-9.11, O-9.13, O-5.33).
+
+Also has what every verb shares that runs programs (`test`, `repl`): the flags (`configure_run`, `words_of`, `hint_of`), the
+host that they describe (`host_of`), `run_session`, and the lines of a stack trace (`trace_lines`). Where a program comes
+from is for `cli/inputs.py`; what a session does is for the runtime.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +14,8 @@ import time
 from ..runtime.access.permissions import Permissions
 from ..vm.builtins.capabilities import BY_KEY, CAPABILITIES, GROUPS, Malformed
 from . import exits
-from .inputs import load_program, project_folder, project_permissions, read, shown_file
-from .terminal import Progress, failure_line, payload_text, shown
+from .inputs import file_namer, load_program, project_folder, project_permissions, read
+from .terminal import Progress, failure_line, payload_text, printable_on
 from .watch import add_watch
 
 TYPE_CHECKING = False
@@ -28,10 +33,7 @@ if TYPE_CHECKING:
     from ..vm.interp.link import Program
 
 
-# ----------------------------------------------------------------
-# The permission flags of O-4.18: `--allow-net=a.org,b.org:80`, bare for the whole capability.
-#
-# Hands on `add_flags`, `words_of`, which prepares the words for argparse, `hint_of`, and `granted`.
+# The permission flags.
 
 # A word of the shell holds no NUL, so nobody can write this by accident, as one writes `--allow-net=$UNSET`.
 EVERYTHING = "\0"
@@ -40,6 +42,7 @@ WITHOUT_LIST = "--allow-all"
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
+    """Add the permission flags of O-4.18: `--allow-net=a.org,b.org:80` for a list, bare for the whole capability."""
     group = parser.add_argument_group("permissions", "a comma list after =, or nothing for the whole capability")
     for capability in CAPABILITIES:
         _add(group, capability.flag, f"[={capability.scope},…]", capability.doc)
@@ -54,7 +57,8 @@ def _add(group: Any, flag: str, metavar: str, doc: str) -> None:
 
 
 def _scope(flag: str) -> Callable[[str], tuple[str, ...] | bool]:
-    """Reads the value of a flag: True, or the texts of its list."""
+    """Return what reads the value of a flag: True, or the texts of its list. It raises ArgumentTypeError for a scope that
+    is written wrongly."""
 
     def read(value: str) -> tuple[str, ...] | bool:
         if value == EVERYTHING:
@@ -78,15 +82,17 @@ def _refused(why: str) -> Exception:
 
 
 def words_of(words: Sequence[str]) -> tuple[list[str], dict[str, Any]]:
-    """The words for the parser, and what is set beside it: behind `--` stand the arguments of the program. A bare flag gets its
-    value here, so that argparse does not take the next word for it."""
+    """Return the words for the parser, and the values that are set beside it: behind `--` stand the arguments of the
+    program. A bare flag gets its value here, so that argparse does not take the next word for it."""
     end = words.index("--") if "--" in words else len(words)
+    # argparse gives a flag with an optional value the next word.
     spelled_out = [f"{word}={EVERYTHING}" if word in FLAGS else word for word in words[:end]]
     return spelled_out, {"program_arguments": list(words[end + 1 :])}
 
 
 def hint_of(words: Sequence[str]) -> str:
-    """For `--allow-net a.org`: the word after a bare flag is no list of it, which shows when the word turns out to be no file."""
+    """Return the advice for `--allow-net a.org`: the word after a bare flag is no list of it, which shows when the word
+    turns out to be no file."""
     for flag, word in zip(words, words[1:], strict=False):
         if flag == "--":
             break
@@ -96,20 +102,19 @@ def hint_of(words: Sequence[str]) -> str:
     return ""
 
 
-def granted(arguments: argparse.Namespace) -> Permissions:
-    """What the flags of a command line grant."""
-    made = Permissions()
+def permissions_of_flags(arguments: argparse.Namespace) -> Permissions:
+    """Return what the flags of a command line grant."""
+    permissions = Permissions()
     for flag, keys in FLAGS.items():
         for scope in getattr(arguments, flag.removeprefix("--").replace("-", "_")):
             for key in keys:
-                made.grant(key, scope)
-    made.disabled = tuple(name for names in arguments.disable_tool for name in names.split(","))
-    return made
+                permissions.grant(key, scope)
+    permissions.disabled = tuple(name for names in arguments.disable_tool for name in names.split(","))
+    return permissions
 
-
-# ----------------------------------------------------------------
 
 def configure(parser: argparse.ArgumentParser) -> None:
+    """Describe the flags of `run`."""
     parser.add_argument("file", metavar="FILE", nargs="?", help="a source (.conc), an image, or - for source on stdin")
     configure_run(parser)
     parser.usage = "concerto run [options] [FILE] [-- ARGS]"
@@ -122,7 +127,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def configure_run(parser: argparse.ArgumentParser) -> None:
-    """The flags of everything that runs programs (O-9.27)."""
+    """Describe the flags of everything that runs programs (O-9.27)."""
     parser.add_argument("--offline", action="store_true", help="answer every model call without network or keys")
     scripted = "replies: a JSON array, or a program's comments `// reply: …`; implies --offline"
     parser.add_argument("--offline-script", metavar="FILE", help=scripted)
@@ -144,7 +149,7 @@ def configure_run(parser: argparse.ArgumentParser) -> None:
 
 
 def steps(word: str) -> int:
-    """The value of --max-steps and --max-tokens."""
+    """Return the value of --max-steps, --max-tokens and --max-model-calls, a whole number of at least 1."""
     if not word.isdecimal() or int(word) < 1:
         import argparse
 
@@ -153,11 +158,12 @@ def steps(word: str) -> int:
 
 
 def seconds(word: str) -> float:
-    """The value of --max-seconds and --max-cost."""
+    """Return the value of --max-seconds and --max-cost, a number above 0."""
     try:
         value = float(word)
     except ValueError:
         value = 0.0
+    # `nan` fails this as well.
     if not 0 < value < float("inf"):
         import argparse
 
@@ -166,13 +172,14 @@ def seconds(word: str) -> float:
 
 
 def _refuse_word(file: str) -> None:
-    """A word that is no file, in a project, was meant for the program."""
+    """Raise `Exit` for a word that is no file where it was meant for the program: in a project, FILE may be left out."""
     if not os.path.splitext(file)[1] and os.path.isfile("Concerto.toml") and not os.path.exists(file) and file != "-":
         way = f"arguments of the program stand behind --: `concerto run -- {file}`"
         raise exits.Exit(exits.NO_INPUT, f"cannot read {file}: No such file or directory; {way}")
 
 
 def execute(arguments: argparse.Namespace) -> int:
+    """Run main of a program. Return the exit code of O-9.11: 0, or another one for an Err or a panic."""
     _refuse_word(arguments.file)
     program = load_program(arguments.file, quiet=arguments.quiet)
     if program.image.header.entry is None:
@@ -182,6 +189,7 @@ def execute(arguments: argparse.Namespace) -> int:
 
     try:
         host = host_of(arguments, arguments.file, program=program)
+        # What only this verb has; tests and the REPL run without.
         host.code_cache = code_cache(arguments)
         host.stdin = system_input
         session = Session(program, host)
@@ -194,6 +202,7 @@ def execute(arguments: argparse.Namespace) -> int:
         import json
 
         print(json.dumps(session.metrics.as_json()), file=sys.stderr)
+    # Without the note a script that is too short would look like a model that behaves oddly.
     if session.pool.unscripted and not arguments.quiet:
         requests = "1 request was" if session.pool.unscripted == 1 else f"{session.pool.unscripted} requests were"
         print(f"{arguments.offline_script} has no reply left: {requests} answered as --offline does", file=sys.stderr)
@@ -201,45 +210,47 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def system_input() -> Any:
-    """Standard input for `std::io` (L-7.11); closed, it is at its end."""
+    """Return standard input for `std::io` (L-7.11); a closed one is at its end."""
     from ..runtime.standard_input import Scripted, SystemInput
 
     return Scripted() if sys.stdin is None else SystemInput(sys.stdin)
 
 
 def code_cache(arguments: argparse.Namespace) -> CodeCache | None:
-    """Where translated code of earlier runs is: not beside the program, whose folder it may have been granted (G-3.7)."""
+    """Return where translated code of earlier runs is, or None. It is not beside the program, whose folder the program may
+    have been granted (G-3.7)."""
+    # The XDG base directory specification; a relative path is to be ignored.
     base = os.environ.get("XDG_CACHE_HOME", "")
     base = base if os.path.isabs(base) else os.path.join(os.path.expanduser("~"), ".cache")
     if arguments.no_code_cache or arguments.tier == "interp" or not os.path.isabs(base):
         return None
     from ..runtime.code_cache import CodeCache
 
-    def tell(line: str) -> None:
+    def report(line: str) -> None:
         if arguments.debug:
-            print(shown(line, sys.stderr), file=sys.stderr)
+            print(printable_on(line, sys.stderr), file=sys.stderr)
 
     progress = Progress(quiet=arguments.quiet)
-    return CodeCache(os.path.join(base, "concerto", "code"), tell, progress.line if progress.wanted else None)
+    return CodeCache(os.path.join(base, "concerto", "code"), report, progress.line if progress.enabled else None)
 
 
 def limits_of(arguments: argparse.Namespace) -> dict[str, Any]:
-    """The budgets that the flags of a run set (O-9.27)."""
+    """Return the budgets that the flags of a run set, None where there is no flag (O-9.27)."""
     return {name: getattr(arguments, f"max_{name}") for name in ("steps", "seconds", "tokens", "cost", "model_calls")}
 
 
 def finish(file: str, outcome: Outcome, session: Any) -> int:
-    """Print how the run of a FILE ended."""
+    """Print how the run of a FILE ended; return its exit code."""
     clean = session.redactor.clean
     if outcome.panic is not None:
-        told, beneath = str(outcome.panic), local_lines(outcome.panic.locals, session.redactor)
+        failure, beneath = str(outcome.panic), local_lines(outcome.panic.locals, session.redactor)
     elif outcome.exit_code:
-        told, beneath = f"error: {outcome.message}", nothing
+        failure, beneath = f"error: {outcome.message}", nothing
     else:
         return 0
-    print(failure_line(clean(told)), file=sys.stderr)
-    for line in trace_lines(outcome.trace, beneath, shown_file(file)):
-        print(shown(line, sys.stderr), file=sys.stderr)
+    print(failure_line(clean(failure)), file=sys.stderr)
+    for line in trace_lines(outcome.trace, beneath, file_namer(file)):
+        print(printable_on(line, sys.stderr), file=sys.stderr)
     return outcome.exit_code
 
 
@@ -247,14 +258,16 @@ SHOWN_FRAMES = 50
 
 
 def nothing(frame: int) -> list[str]:
+    """Return no lines below a frame."""
     return []
 
 
 def trace_lines(
     trace: Any, beneath: Callable[[int], list[str]] = nothing, named: Callable[[str], str] = lambda name: name
 ) -> list[str]:
-    """One line a frame, innermost first, the middle left out beyond 50 (L-5.13.1); `beneath` gives what follows each, `named` the
-    file as it is shown."""
+    """Return one line for each frame, innermost first, the middle left out beyond SHOWN_FRAMES (L-5.13.1). `beneath`
+    returns the lines that follow a frame, `named` a file as it is shown."""
+    # Both ends of a deep recursion tell more than its middle.
     half = SHOWN_FRAMES // 2
     left_out = range(half, len(trace) - half) if len(trace) > SHOWN_FRAMES else range(0)
     lines = []
@@ -270,8 +283,8 @@ def trace_lines(
 
 
 def local_lines(frames: Sequence[dict[str, Any]], redactor: Redactor) -> Callable[[int], list[str]]:
-    """The variables of a frame by its number, in their debug form (O-9.13). Secrets are taken out of the values, before their
-    texts are quoted and cut (G-10.3)."""
+    """Return what gives the variables of a frame by its number, in their debug form (O-9.13). Secrets are taken out of the
+    values before their texts are quoted and cut (G-10.3)."""
     from ..runtime.access.secrets import without_secrets
     from ..vm.panics import Panic
     from ..vm.values import brief
@@ -286,7 +299,8 @@ def local_lines(frames: Sequence[dict[str, Any]], redactor: Redactor) -> Callabl
 
 
 def run_session(session: Any, **limits: Any) -> Outcome:
-    """Offline runs wait for nothing outside, so asyncio is not imported: their loop is a small one with a virtual clock."""
+    """Run a session to its end. Offline runs wait for nothing outside, so asyncio is not imported for them: their loop is a
+    small one with a virtual clock."""
     if session.host.loop is not None:
         from ..runtime.session.session import run_offline
 
@@ -302,9 +316,9 @@ def run_session(session: Any, **limits: Any) -> Outcome:
 
 
 async def _interruptible(session: Any, limits: dict[str, Any]) -> Outcome | None:
-    """None when it was interrupted. Ctrl-C ends the machine at its next look at the stop flag and cancels the call it waits
-    for; asyncio's own handler only cancels, which a program that computes never notices. A second Ctrl-C interrupts whatever
-    runs."""
+    """Return the outcome, or None when the run was interrupted. Ctrl-C ends the machine at its next look at the stop flag
+    and cancels the call it waits for; asyncio's own handler only cancels, which a program that computes never notices. A
+    second Ctrl-C interrupts whatever runs."""
     import asyncio
     import signal
     import threading
@@ -315,6 +329,7 @@ async def _interruptible(session: Any, limits: dict[str, Any]) -> Outcome | None
 
     def interrupt(number: int, frame: object) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+        # The flag ends a program that computes, the cancelling one that waits.
         session.stop("interrupted")
         loop.call_soon_threadsafe(run.cancel)
 
@@ -337,8 +352,8 @@ def host_of(
     emit: Callable[[str, Any, bool], None] | None = None,
     program: Program | None = None,
 ) -> Host:
-    """What the flags of a run say; without `emit`, emits are printed. Agents, servers and commands of a program are processes,
-    offline too (O-1.29)."""
+    """Return the host that the flags of a run describe. Without `emit`, emits are printed. `program` is None where programs
+    come later, as in the REPL. Agents, servers and commands of a program are processes, offline too (O-1.29)."""
     from ..runtime.host import Host
 
     offline = arguments.offline or bool(arguments.offline_script) or os.environ.get("CONCERTO_OFFLINE") == "1"
@@ -359,11 +374,12 @@ def host_of(
         network=None if offline else LazyNetwork(),
         project=project_folder(file),
         hears=lambda: bool(arguments.verbose),
-        requests=_tell_request if arguments.verbose_requests else None,
+        requests=_print_request if arguments.verbose_requests else None,
         tier=arguments.tier,
         stored_wall=time.time,
     )
     processes = program is None or starts_processes(program.image)
+    # Orphans of the agents' processes become ours, so that they can be ended with the run.
     if processes and arguments.alone:
         from ..runtime.agents.child import adopt_orphans
 
@@ -374,6 +390,7 @@ def host_of(
 
 
 def scripted_replies(path: str | None) -> list[Any] | None:
+    """Return the replies of `--offline-script`, None without it."""
     if path is None:
         return None
     from .inputs import script  # a run without one starts without it
@@ -382,25 +399,27 @@ def scripted_replies(path: str | None) -> list[Any] | None:
 
 
 def starts_processes(image: Image) -> bool:
-    """Whether it waits for processes, which know no virtual time."""
+    """Return whether a program waits for processes, which know no virtual time."""
     return bool(image.agents or image.mcp) or any(method[6] == "run" for tool in image.tools for method in tool.methods)
 
 
 def use_virtual_time(host: Host, *, processes: bool) -> None:
-    """Sleeps and scripted delays of an offline run take no time: its clock jumps when every task waits (V-6.6); beside processes,
-    unless one of them is open."""
+    """Make the clock of an offline run jump when every task waits, so that sleeps and scripted delays take no time (V-6.6);
+    beside processes it jumps only while none of them is open."""
     if processes:
         skip_waits(host)
         return
     from ..runtime.loop import OfflineLoop
 
+    # The virtual clock begins at the real time, so that dates of a run make sense.
     loop = OfflineLoop(time.monotonic())
     began = time.time() - loop.time()
     host.loop, host.now, host.sleep, host.wall = loop, loop.time, loop.sleep, lambda: began + loop.time()
 
 
 def skip_waits(host: Host) -> None:
-    """The clock of runs that may wait for something outside: it jumps while nothing of the kind is open (V-6.6)."""
+    """Give the host the clock of runs that may wait for something outside: it jumps while nothing of the kind is open
+    (V-6.6)."""
     from ..runtime.session.testing import SkippingClock
 
     clock = SkippingClock()
@@ -408,20 +427,22 @@ def skip_waits(host: Host) -> None:
 
 
 def write_out(text: str) -> None:
-    sys.stdout.write(shown(text, sys.stdout))
+    """Write text of the program to stdout."""
+    sys.stdout.write(printable_on(text, sys.stdout))
 
 
 def permissions(arguments: argparse.Namespace, file: str) -> Permissions:
-    """What the project grants its own source, and the flags on top of it (O-4.12)."""
-    made = granted(arguments)
+    """Return what the project grants its own source, and the flags on top of it (O-4.12)."""
+    grants = permissions_of_flags(arguments)
     capabilities, tools = project_permissions(file)
     for key, scope in capabilities.items():
-        made.grant(key, scope)
-    made.tools.update(tools)
-    return made
+        grants.grant(key, scope)
+    grants.tools.update(tools)
+    return grants
 
 
 def working_directory() -> str:
+    """Return the working directory, or the root if it has been removed."""
     try:
         return os.getcwd()
     except OSError:  # it was removed
@@ -429,20 +450,21 @@ def working_directory() -> str:
 
 
 class RandomNumbers:
-    """The generator of a run, made for the first number."""
+    """The random numbers of a run. Python's generator is made for the first number, since its module takes long to load."""
 
-    __slots__ = ("seed", "made")
+    __slots__ = ("seed", "generator")
 
     def __init__(self, seed: int | None) -> None:
         self.seed = seed
-        self.made: Random | None = None
+        # `random` is imported with the first number.
+        self.generator: Random | None = None
 
     def _generator(self) -> Random:
-        if self.made is None:
+        if self.generator is None:
             from random import Random
 
-            self.made = Random(self.seed)
-        return self.made
+            self.generator = Random(self.seed)
+        return self.generator
 
     def random(self) -> float:
         return self._generator().random()
@@ -460,8 +482,8 @@ class LazyNetwork:
         return getattr(SystemNetwork(), name)
 
 
-def _tell_request(line: str) -> None:
-    print(shown(line, sys.stderr), file=sys.stderr)
+def _print_request(line: str) -> None:
+    print(printable_on(line, sys.stderr), file=sys.stderr)
 
 
 async def _sleep(seconds: float) -> None:
@@ -471,12 +493,14 @@ async def _sleep(seconds: float) -> None:
 
 
 def show_at_once() -> None:
-    """Emits of a run that waits for models appear when they happen, into a pipe too."""
+    """Make stdout write each line when it is complete, into a pipe too: emits of a run that waits for models appear when
+    they happen."""
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(line_buffering=True)
 
 
 def emit_printer(arguments: argparse.Namespace) -> Any:
+    """Return what prints the emits of a run in the format of the flags."""
     from ..vm.values import to_json
 
     def text(channel: str, value: Any, by_runtime: bool) -> None:
@@ -491,15 +515,15 @@ def emit_printer(arguments: argparse.Namespace) -> Any:
 
 
 def environment(path: str | None) -> dict[str, str]:
-    """The process environment over the NAME=value lines of a file (O-9.28)."""
+    """Return the environment of the process over the NAME=value lines of a file (O-9.28)."""
     if path is None:
         return dict(os.environ)
-    found: dict[str, str] = {}
+    variables: dict[str, str] = {}
     for number, line in enumerate(read(path).decode("utf-8", "replace").splitlines(), 1):
         name, separator, value = line.partition("=")
         if not line.strip() or line.lstrip().startswith("#"):
             continue
         if not separator or not name.strip():
             raise exits.Exit(exits.USAGE, f"{path}:{number}: expected NAME=value")
-        found[name.strip()] = value.strip()
-    return {**found, **os.environ}
+        variables[name.strip()] = value.strip()
+    return {**variables, **os.environ}

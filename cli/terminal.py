@@ -1,7 +1,8 @@
-"""Output on a terminal: what a program prints is escaped where it would move the cursor or hide something (G-10.4), what the
-command prints has colours (O-9.50) and may have a line that tells how far it is (O-9.51).
+"""Output on a terminal: what a program prints is escaped where it would move the cursor or hide something (G-10.4), what
+the command prints has colours (O-9.50) and may have a line that tells how far it is (O-9.51).
 
-Must not know: verbs.
+Hands on `printable_on`, `payload_text`, `painted`, `failure_line`, `use_colour` and `Progress` to the verbs. Files and
+pipes get text unchanged.
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ if TYPE_CHECKING:
 LAYOUT = "\n\t"  # what a program may do to the layout
 
 
-def shown(text: str, stream: TextIO) -> str:
-    """The text as it goes to a stream: unchanged to files and pipes."""
+def printable_on(text: str, stream: TextIO) -> str:
+    """Return the text as it goes to a stream: unchanged to files and pipes, control characters escaped on a terminal."""
+    # Most texts need no escaping, and are told so in one call.
     if text.isprintable() or not stream.isatty():
         return text
     from ..vm.bytecode.disasm import printable
@@ -27,8 +29,8 @@ def shown(text: str, stream: TextIO) -> str:
 
 
 def payload_text(value: Any) -> str:
-    """An emit's payload on its line (O-5.33): what has parts as JSON, so that it can be read back, anything else as its Display
-    text."""
+    """Return an emit's payload on its line (O-5.33): what has parts as JSON, so that it can be read back, anything else as
+    its Display text."""
     from ..vm.values import Array, EnumValue, Map, Queue, Response, Set, Stack, Struct, display, to_json
 
     of_parts = isinstance(value, Array | Map | Set | Queue | Stack | tuple)
@@ -39,8 +41,6 @@ def payload_text(value: Any) -> str:
     return to_json(value) if of_parts else display(value)
 
 
-# ---------------------------------------------------------------- colours
-
 COLOURS = ("auto", "always", "never")
 GREEN, BOLD_RED = "\x1b[32m", "\x1b[1;31m"
 RESET = "\x1b[0m"
@@ -48,13 +48,14 @@ _chosen = "auto"  # by the command that runs
 
 
 def choose_colour(choice: str) -> None:
-    """What `--color` says, for the whole command."""
+    """Set what `--color` says, for the whole command."""
     global _chosen
     _chosen = choice
 
 
 def use_colour(stream: object) -> bool:
-    """Whether what goes to a stream is coloured: `--color`, then NO_COLOR, FORCE_COLOR, and whether it is a terminal that can."""
+    """Return whether what goes to a stream is coloured: decided by `--color`, then NO_COLOR, FORCE_COLOR, and whether it is
+    a terminal with colours."""
     if _chosen != "auto":
         return _chosen == "always"
     if os.environ.get("NO_COLOR"):
@@ -65,51 +66,52 @@ def use_colour(stream: object) -> bool:
 
 
 def is_terminal(stream: object) -> bool:
+    """Return whether a stream is a terminal."""
     return bool(getattr(stream, "isatty", lambda: False)())
 
 
 def painted(text: str, colour: str, stream: object) -> str:
+    """Return the text in a colour, if the stream takes colours."""
     return f"{colour}{text}{RESET}" if use_colour(stream) else text
 
 
 def failure_line(text: str) -> str:
-    """How a run ended, for stderr: what stands before its message in red, `error:` or `panic[CODE]:`."""
-    line = shown(text, sys.stderr)
+    """Return how a run ended, for stderr: `error:` or `panic[CODE]:` in red before its message."""
+    line = printable_on(text, sys.stderr)
     head, colon, message = line.partition(":")
     return painted(head, BOLD_RED, sys.stderr) + colon + message
 
 
-# ---------------------------------------------------------------- progress
-
-
 class Progress:
-    """One line on stderr that is written over; nothing where that is no terminal. Whoever prints calls `clear` before."""
+    """One line on stderr that is written over; nothing where stderr is no terminal. Whoever prints calls `clear` before."""
 
-    __slots__ = ("wanted", "there")
+    __slots__ = ("enabled", "visible")
 
     def __init__(self, *, quiet: bool = False) -> None:
-        self.wanted = not quiet and is_terminal(sys.stderr) and os.environ.get("TERM") != "dumb"
-        self.there = False
+        self.enabled = not quiet and is_terminal(sys.stderr) and os.environ.get("TERM") != "dumb"
+        self.visible = False
 
     def show(self, text: str) -> None:
-        if self.wanted:
+        """Write the line, cut to the width of the terminal."""
+        if self.enabled:
             import shutil
 
             width = shutil.get_terminal_size().columns - 1
-            line = shown(text.replace("\n", " "), sys.stderr)
+            line = printable_on(text.replace("\n", " "), sys.stderr)
             sys.stderr.write(f"\r\x1b[K{line if len(line) <= width else line[: width - 1] + '…'}")
             sys.stderr.flush()
-            self.there = True
+            self.visible = True
 
     def line(self, text: str) -> None:
-        """Shown, or cleared where there is none."""
+        """Show the text, or clear the line for an empty one."""
         if text:
             self.show(text)
         else:
             self.clear()
 
     def clear(self) -> None:
-        if self.there:
+        """Remove the line."""
+        if self.visible:
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()
-            self.there = False
+            self.visible = False

@@ -1,4 +1,8 @@
-"""`concerto test`: run the tests of sources and images, each in a fresh session (O-9.16, O-8.23, O-8.24)."""
+"""`concerto test`: run the tests of sources and images, each in a fresh session (O-9.16, O-8.23, O-8.24).
+
+`programs_of` finds the programs, `_run` runs the tests of one, `Report` prints them as lines or JSON, and `write_junit`
+writes them as XML. Running a test and deciding whether it passed is for the runtime (`session/testing`).
+"""
 
 from __future__ import annotations
 
@@ -9,12 +13,11 @@ import sys
 import time
 
 from . import exits
-from .inputs import compilation, entry_file, error_lines, is_image, load_program, read, refused, report, shown_file
+from .inputs import compilation, entry_file, error_lines, file_namer, is_image, is_refused, load_program, read, report
 from .run import configure_run, host_of, limits_of, run_session, skip_waits, trace_lines, write_out
 from .run import hint_of as hint_of
 from .run import words_of as words_of
-from .terminal import BOLD_RED, GREEN, Progress, painted, payload_text
-from .terminal import shown as shown_text
+from .terminal import BOLD_RED, GREEN, Progress, painted, payload_text, printable_on
 from .watch import add_watch
 
 TYPE_CHECKING = False
@@ -46,44 +49,46 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
+    """Run the tests; return 0 if there were some and all passed, else 1."""
     from ..runtime.session.testing import chosen
 
     programs = dict(programs_of(arguments))
     if not programs and not arguments.paths:
         entry_file()  # says what is wrong with the project, as `concerto run` does
-    shown = Report(arguments)
-    shown.begin(sum(1 for program in programs.values() for _ in chosen(program, arguments.filter)))
+    output = Report(arguments)
+    output.begin(sum(1 for program in programs.values() for _ in chosen(program, arguments.filter)))
     for path, program in programs.items():
-        _run(path, program, arguments, shown)
-    shown.progress.clear()
+        _run(path, program, arguments, output)
+    output.progress.clear()
     if arguments.junit is not None:
 
-        write_junit(arguments.junit, shown.rows)
-    return shown.end()
+        write_junit(arguments.junit, output.rows)
+    return output.end()
 
 
-def _run(path: str, program: Program, arguments: argparse.Namespace, shown: Report) -> None:
+def _run(path: str, program: Program, arguments: argparse.Namespace, output: Report) -> None:
     from ..runtime.errors import ConfigFailure
     from ..runtime.session.testing import chosen, run_tests
 
     def host(emit: Callable[[str, Any, bool], None]) -> Host:
-        made = host_of(arguments, path, emit, program)
-        if made.loop is None and made.new_loop is None:
-            skip_waits(made)
+        run_host = host_of(arguments, path, emit, program)
+        # Offline hosts have their virtual clock already.
+        if run_host.loop is None and run_host.new_loop is None:
+            skip_waits(run_host)
         # with --json stdout is for the outcomes alone
-        printed = (lambda text: sys.stderr.write(shown_text(text, sys.stderr))) if arguments.json else write_out
-        made.print = lambda text: shown.printed(printed, text)
-        return made
+        printed = (lambda text: sys.stderr.write(printable_on(text, sys.stderr))) if arguments.json else write_out
+        run_host.print = lambda text: output.write_output(printed, text)
+        return run_host
 
     def run(session: Session, function: int) -> Outcome:
         return run_session(session, **limits_of(arguments), function=function)
 
-    named = shown_file(path)
+    named = file_namer(path)
     try:
-        for outcome in run_tests(program, shown.beginning(chosen(program, arguments.filter)), host, run):
+        for outcome in run_tests(program, output.announce(chosen(program, arguments.filter)), host, run):
             if outcome.place is not None:
                 outcome.place = (named(outcome.place[0]), *outcome.place[1:])
-            shown.test(path, outcome, named)
+            output.test(path, outcome, named)
     except ConfigFailure as failure:
         raise exits.Exit(exits.USAGE, f"{failure.code}: {failure.message}") from None
 
@@ -92,16 +97,18 @@ def _run(path: str, program: Program, arguments: argparse.Namespace, shown: Repo
 
 
 def programs_of(arguments: argparse.Namespace) -> Iterator[tuple[str, Program]]:
-    """The programs to test by path, in the order of their paths. Errors in any of them end the command before a test runs."""
+    """Yield the programs to test by path, in the order of their paths. Errors in any of them end the command before a test
+    runs."""
     from ..vm.interp.link import load_image
 
-    paths = [path for given in arguments.paths or [project_folder()] for path in sources_under(given)]
+    paths = [path for argument in arguments.paths or [project_folder()] for path in sources_under(argument)]
     images = [path for path in paths if is_image(read(path))]
+    # Every source is compiled as a root, to learn which files are modules of others.
     results = {path: compilation(path, read(path)) for path in paths if path not in images}
     roots = {path: results[path] for path in roots_of({path: set(other_files(path, r)) for path, r in results.items()})}
     for path, result in roots.items():
         report(path, result, quiet=arguments.quiet)
-    wrong = {path: result for path, result in roots.items() if refused(result, deny_warnings=False)}
+    wrong = {path: result for path, result in roots.items() if is_refused(result, deny_warnings=False)}
     if wrong and arguments.junit is not None:
 
         write_refused(arguments.junit, {path: error_lines(path, result) for path, result in wrong.items()})
@@ -117,20 +124,21 @@ def programs_of(arguments: argparse.Namespace) -> Iterator[tuple[str, Program]]:
 
 
 def roots_of(includes: dict[str, set[str]]) -> list[str]:
-    """Of sources, each with the other files of its program, those whose programs hold all of them, every other one once, in the
-    order given. A circle of imports that nobody else imports has one of its files as root."""
+    """Return those sources whose programs together hold all sources, every other one once, in the order given. `includes`
+    has for each source the other files of its program. A circle of imports that nobody else imports has one of its files as
+    root."""
     chosen: set[str] = set()
-    held: set[str] = set()
+    covered: set[str] = set()
     # The program of an importer holds more files than those of what it imports.
     for path in sorted(includes, key=lambda path: -len(includes[path])):
-        if os.path.realpath(path) not in held:
+        if os.path.realpath(path) not in covered:
             chosen.add(path)
-            held |= includes[path]
+            covered |= includes[path]
     return [path for path in includes if path in chosen]
 
 
 def other_files(path: str, result: Compilation) -> Iterator[str]:
-    """The files of a program besides its root: their tests run with it."""
+    """Yield the files of a program besides its root: their tests run with it."""
     root, _, _ = os.path.realpath(path).rpartition(os.sep)
     own = result.source.name if result.source is not None else ""
     base = root.removesuffix(os.sep + os.path.dirname(own)) if os.path.dirname(own) else root
@@ -138,7 +146,7 @@ def other_files(path: str, result: Compilation) -> Iterator[str]:
 
 
 def project_folder() -> str:
-    """The directory of the nearest manifest, else this one (O-9.1)."""
+    """Return the directory of the nearest manifest, else this one (O-9.1)."""
     folder = os.getcwd()
     while not os.path.isfile(os.path.join(folder, "Concerto.toml")):
         parent = os.path.dirname(folder)
@@ -149,26 +157,27 @@ def project_folder() -> str:
 
 
 def sources_under(path: str) -> list[str]:
-    """The file itself, or every source below a directory; hidden directories are left out."""
+    """Return the file itself, or every source below a directory; hidden directories are left out."""
     if not os.path.isdir(path):
         return [path]
-    found = []
+    sources = []
     for folder, inner, files in os.walk(path):
+        # Assigning to the slice tells os.walk where to go on.
         inner[:] = sorted(name for name in inner if not name.startswith("."))
-        found += [os.path.normpath(os.path.join(folder, name)) for name in sorted(files) if name.endswith(".conc")]
-    return found
+        sources += [os.path.normpath(os.path.join(folder, name)) for name in sorted(files) if name.endswith(".conc")]
+    return sources
 
 
 # ---------------------------------------------------------------- output
 
 
 class Report:
-    """The lines of O-8.23, or JSON; on a terminal the test that runs (O-9.51)."""
+    """The lines of O-8.23, or JSON; on a terminal also the test that runs (O-9.51)."""
 
     def __init__(self, arguments: argparse.Namespace) -> None:
         self.arguments = arguments
         self.rows: list[Row] = []
-        self.ways: list[list[str]] = []  # of each: what its error passed
+        self.error_traces: list[list[str]] = []  # of each test: the trace of its error
         self.silent = arguments.quiet or arguments.json
         self.progress = Progress()
         self.count = 0
@@ -179,27 +188,29 @@ class Report:
     def outcomes(self) -> list[TestOutcome]:
         return [outcome for _, outcome, _ in self.rows]
 
-    def beginning(self, tests: Iterator[Test]) -> Iterator[Test]:
-        """The tests, each when it is its turn."""
+    def announce(self, tests: Iterator[Test]) -> Iterator[Test]:
+        """Yield the tests, each when it is its turn."""
         for test in tests:
             self.progress.show(f"{len(self.rows) + 1}/{self.count}  {test.description}")
             self.began = time.perf_counter()
             yield test
 
-    def printed(self, write: Callable[[str], object], text: str) -> None:
+    def write_output(self, write: Callable[[str], object], text: str) -> None:
+        """Write what the program of a test prints."""
         self.progress.clear()
         write(text)
         self.open_line = not text.endswith("\n") if text else self.open_line
 
     def begin(self, count: int) -> None:
+        """Print how many tests will run."""
         self.count = count
         if not self.silent:
             print(f"running {count} test{'' if count == 1 else 's'}\n", flush=True)
 
     def test(self, path: str, outcome: TestOutcome, named: Callable[[str], str]) -> None:
-        """`named`: a file as it is shown."""
+        """Print the outcome of a test. `named` returns a file as it is shown."""
         self.rows.append((path, outcome, time.perf_counter() - self.began))
-        self.ways.append(trace_lines(outcome.way[1:], named=named))
+        self.error_traces.append(trace_lines(outcome.way[1:], named=named))
         if self.silent:
             return
         self.progress.clear()
@@ -213,7 +224,8 @@ class Report:
         print(f"  {painted(word, colour, sys.stdout)}  {outcome.description}{expected}", flush=True)
 
     def end(self) -> int:
-        failures = [(outcome, way) for outcome, way in zip(self.outcomes, self.ways, strict=True) if not outcome.passed]
+        """Print the summary; return the exit code."""
+        failures = [(outcome, way) for outcome, way in zip(self.outcomes, self.error_traces, strict=True) if not outcome.passed]
         if self.arguments.json:
             print(json.dumps([as_json(outcome) for outcome in self.outcomes], ensure_ascii=False))
         else:
@@ -243,7 +255,7 @@ class Report:
 
 
 def as_json(outcome: TestOutcome) -> dict[str, Any]:
-    """`at` is `FILE:LINE:COL` or null."""
+    """Return an outcome for `--json`; `at` is `FILE:LINE:COL` or null."""
     place = None if outcome.place is None else "{}:{}:{}".format(*outcome.place)
     return {
         "description": outcome.description, "passed": outcome.passed, "expected_failure": outcome.expected,
@@ -251,8 +263,7 @@ def as_json(outcome: TestOutcome) -> dict[str, Any]:
     }  # fmt: skip
 
 
-# ----------------------------------------------------------------
-# The outcomes of tests as JUnit XML, which build servers read (O-9.53).
+# JUnit XML.
 
 if TYPE_CHECKING:
     Row = tuple[str, TestOutcome, float]  # the program's path, the outcome, seconds
@@ -262,7 +273,8 @@ _NO_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def write_junit(path: str, rows: Iterable[Row]) -> None:
-    """One suite per program, in the order of their tests."""
+    """Write the outcomes as JUnit XML, which build servers read (O-9.53): one suite for each program, in the order of their
+    tests."""
     from xml.etree.ElementTree import Element, SubElement
 
     root = Element("testsuites", name="concerto")
@@ -287,7 +299,8 @@ def write_junit(path: str, rows: Iterable[Row]) -> None:
 
 
 def write_refused(path: str, programs: dict[str, list[str]]) -> None:
-    """Programs with errors, which no test of the run was begun for: a suite each with one case, the lines of its errors in it."""
+    """Write programs with errors, for which no test was begun: a suite each with one case, which holds the lines of its
+    errors."""
     from xml.etree.ElementTree import Element, SubElement
 
     root = Element("testsuites", name="concerto", tests=str(len(programs)), failures="0", errors=str(len(programs)), time="0.000")

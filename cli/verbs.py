@@ -6,6 +6,9 @@ NO_WARNINGS = "no warnings"
 
 
 class Verb:
+    """A row of the table: `module` is the file in this folder, by default that of the name; `quiet` says what `--quiet`
+    leaves out."""
+
     __slots__ = ("name", "module", "summary", "quiet")
 
     def __init__(self, name: str, summary: str, *, module: str = "", quiet: str = NO_WARNINGS) -> None:

@@ -1,4 +1,4 @@
-"""`concerto version` (O-9.26)."""
+"""`concerto version`: the versions of the language and of the image format (O-9.26)."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
+    """Print the versions; return 0."""
     from ..vm.bytecode.image import FORMAT
 
     image_format = ".".join(map(str, FORMAT))

@@ -1,6 +1,7 @@
-"""`--watch`: the command again in a process of its own whenever a source changes (O-9.54).
+"""`--watch`: run the command again in a process of its own whenever a source changes (O-9.54).
 
-A fresh process each time: nothing of one run is left in the next. Must not know: what the command does.
+Hands on `add_watch` to the verbs that take the flag, and `watch` to `main`. A fresh process each time: nothing of one run
+is left in the next. Files are looked at every LOOK seconds, since not every system and network folder tells of changes.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from types import SimpleNamespace
 
-    Seen = dict[str, tuple[int, int]]
+    FileStates = dict[str, tuple[int, int]]
 
 LOOK = 0.2  # seconds between two looks
 SOURCES = (".conc", ".concb")
@@ -28,29 +29,33 @@ PATIENCE = 5.0  # seconds that a run has to end when it is interrupted
 
 
 def add_watch(parser: argparse.ArgumentParser) -> None:
+    """Describe the flag."""
     parser.add_argument("--watch", action="store_true", help="run again whenever a source or the manifest changes, until Ctrl-C")
 
 
 def watch(words: list[str], arguments: argparse.Namespace | SimpleNamespace) -> int:
-    """Run the words, less `--watch`, until somebody interrupts: the code of that."""
+    """Run the words without `--watch` until somebody interrupts; return the exit code of that. Raise `Exit` for paths that
+    cannot be watched."""
     import subprocess
 
-    given = getattr(arguments, "paths", None) or [getattr(arguments, "file", None) or _project()]
-    if "-" in given:
+    paths = getattr(arguments, "paths", None) or [getattr(arguments, "file", None) or _project()]
+    if "-" in paths:
         raise exits.Exit(exits.USAGE, "--watch looks at files; - is none")
-    missing = next((path for path in given if not os.path.exists(path)), None)
+    missing = next((path for path in paths if not os.path.exists(path)), None)
     if missing is not None:
         raise exits.Exit(exits.NO_INPUT, f"cannot read {missing}: No such file or directory")
     beside = [path for path in (arguments.offline_script, arguments.env_file) if path]
     end = words.index("--") if "--" in words else len(words)
+    # Behind `--` stand words of the program, of which `--watch` may be one.
     command = [sys.executable, "-m", "concerto", *(word for word in words[:end] if word != "--watch"), *words[end:]]
-    roots = sorted({_root(path) for path in given})
+    roots = sorted({_root(path) for path in paths})
     run = None
     try:
         while True:
-            seen = _files(roots, [*given, *beside])
+            states = _files(roots, [*paths, *beside])
+            # The files are looked at before the start: a change during it starts the next run.
             run = subprocess.Popen(command)
-            changed = _next_change(run, seen, roots, [*given, *beside])
+            changed = _next_change(run, states, roots, [*paths, *beside])
             _end(run)
             print(f"--- {changed} has changed", file=sys.stderr, flush=True)
     except KeyboardInterrupt:
@@ -66,7 +71,7 @@ def _project() -> str:
 
 
 def _root(path: str) -> str:
-    """The directory itself, else that of the project, else where the file lies."""
+    """Return the directory itself, else that of the project, else where the file lies."""
     if os.path.isdir(path):
         return os.path.realpath(path)
     from ..compiler.manifest import find_manifest
@@ -76,17 +81,17 @@ def _root(path: str) -> str:
     return folder if manifest is None else os.path.dirname(manifest)
 
 
-def _files(roots: Iterable[str], named: Iterable[str]) -> Seen:
-    """When the sources below the roots, and the files that the command line names, were written, and their sizes."""
-    found: Seen = {}
+def _files(roots: Iterable[str], named: Iterable[str]) -> FileStates:
+    """Return when the sources below the roots, and the files that the command line names, were written, and their sizes."""
+    states: FileStates = {}
     for path in (*(path for root in roots for path in _sources(root)), *map(os.path.realpath, named)):
         try:
             state = os.stat(path)
         except OSError:  # it has just gone
             continue
         if not os.path.isdir(path):
-            found[path] = state.st_mtime_ns, state.st_size
-    return found
+            states[path] = state.st_mtime_ns, state.st_size
+    return states
 
 
 def _sources(root: str) -> Iterator[str]:
@@ -95,17 +100,17 @@ def _sources(root: str) -> Iterator[str]:
         yield from (os.path.join(folder, name) for name in files if name == MANIFEST or name.endswith(SOURCES))
 
 
-def _next_change(run: subprocess.Popen[bytes], seen: Seen, roots: list[str], named: list[str]) -> str:
-    """The file that changed first, when nothing has changed for one look more: editors write in steps."""
-    told = False
+def _next_change(run: subprocess.Popen[bytes], before: FileStates, roots: list[str], named: list[str]) -> str:
+    """Return the file that changed first, once nothing has changed for one look more: editors write in steps."""
+    announced = False
     while True:
         time.sleep(LOOK)
-        if run.poll() is not None and not told:
-            told = True
+        if run.poll() is not None and not announced:
+            announced = True
             if is_terminal(sys.stderr):
                 print("--- waiting for a change; Ctrl-C ends", file=sys.stderr, flush=True)
         now = _files(roots, named)
-        if now == seen:
+        if now == before:
             continue
         while True:
             time.sleep(LOOK)
@@ -113,13 +118,13 @@ def _next_change(run: subprocess.Popen[bytes], seen: Seen, roots: list[str], nam
             if later == now:
                 break
             now = later
-        changed = sorted(path for path in {*seen, *now} if seen.get(path) != now.get(path))
+        changed = sorted(path for path in {*before, *now} if before.get(path) != now.get(path))
         if changed:  # else it is as it was
             return os.path.relpath(changed[0])
 
 
 def _end(run: subprocess.Popen[bytes]) -> None:
-    """A run that goes on is interrupted, as by Ctrl-C; what does not end then is ended."""
+    """Interrupt a run that goes on, as by Ctrl-C; kill what has not ended after PATIENCE seconds."""
     if run.poll() is not None:
         return
     import signal

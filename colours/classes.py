@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from ..compiler.diagnostics import Diagnostics
 from ..compiler.source import Source
-from ..compiler.syntax.layout import balance, filter_tokens
+from ..compiler.syntax.brackets import balance
 from ..compiler.syntax.lexer import (
     CLAUSE_WORDS,
     DECLARING_WORDS,
@@ -25,6 +25,7 @@ from ..compiler.syntax.lexer import (
     lex,
     words,
 )
+from ..compiler.syntax.token_filter import filter_tokens
 
 
 class Class(NamedTuple):

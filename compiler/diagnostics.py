@@ -1,4 +1,10 @@
-"""Diagnostics as data: the table of codes, the record, the collector every phase reports to, and how they are rendered."""
+"""Diagnostics as data: the record, the collector that every phase reports to, the table of codes, and how they are
+rendered.
+
+Hands on `Diagnostics` to all phases, `CODES` to tests and documents, `render_text`, `render_lines` and `render_json` to the
+command line and the API. A new diagnostic needs a row in `_ROWS` (`CONTRIBUTING.md` has the recipe). Panics of running
+programs have their codes elsewhere: they belong to the machine.
+"""
 
 from __future__ import annotations
 
@@ -18,12 +24,15 @@ class Related:
     message: str
 
 
-# Found by the parser, of forms that it understood: a pipe into no call, a stray `..`, `self` outside of methods (L-4.1.2).
+# Reported by the parser, of forms that it understood: a pipe into no call, a stray `..`, `self` outside of methods (L-4.1.2).
 LEAVES_A_TREE = frozenset(("E1009", "E2016", "E3008"))
 
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
+    """One message about a place of a source. `message` says what is wrong there, `help` what to write instead; the code
+    stands in `CODES`."""
+
     code: str
     message: str
     span: Span
@@ -36,13 +45,14 @@ class Diagnostic:
 
     @property
     def leaves_a_tree(self) -> bool:
-        """Whether the tree is whole all the same: other errors of the parser keep the phases behind it from starting."""
+        """Whether the tree is whole in spite of this error of the parser. Other errors of the parser keep the phases behind
+        it from starting."""
         return self.code in LEAVES_A_TREE
 
 
 @dataclass(slots=True)
 class Diagnostics:
-    """Collects what the phases report; identical diagnostics are kept once (L-4.1.3)."""
+    """Collects what the phases report, in that order; identical diagnostics are kept once (L-4.1.3)."""
 
     found: list[Diagnostic] = field(default_factory=list)
     _known: set[Diagnostic] = field(default_factory=set, repr=False)
@@ -51,13 +61,17 @@ class Diagnostics:
     def report(
         self, code: str, span: Span, message: str, *, help: str | None = None, related: tuple[Related, ...] = ()
     ) -> None:
+        """Add a diagnostic made of these parts. `code` is a row of `CODES`."""
         self.add(Diagnostic(code, message, span, related, help))
 
     def add(self, diagnostic: Diagnostic) -> None:
+        """Add a diagnostic, unless an equal one has been added before."""
+        # A phase may come to the same place on two ways.
         if diagnostic not in self._known:
             self._known.add(diagnostic)
             self.found.append(diagnostic)
             if diagnostic.is_error:
+                # Kept in order, so that `has_errors_in` is a binary search.
                 insort(self._errors.setdefault(diagnostic.span.file, []), diagnostic.span.start)
 
     @property
@@ -66,30 +80,29 @@ class Diagnostics:
 
     @property
     def leave_trees(self) -> bool:
-        """Whether the next phase can look at the trees: there are no errors, or only those that leave them whole."""
-        return not self._errors or all(found.leaves_a_tree for found in self.found if found.is_error)
+        """Whether the next phase can look at the trees: there are no errors, or only such as leave the trees whole."""
+        return not self._errors or all(diagnostic.leaves_a_tree for diagnostic in self.found if diagnostic.is_error)
 
     def has_errors_in(self, span: Span) -> bool:
-        """Whether some error begins inside."""
+        """Return whether some error begins inside the span."""
         starts = self._errors.get(span.file, [])
         at = bisect_left(starts, span.start)
         return at < len(starts) and starts[at] < span.end
 
     def ordered(self) -> list[Diagnostic]:
-        """By file, position and code (L-4.1.2)."""
+        """Return all diagnostics by file, position and code (L-4.1.2)."""
         return sorted(self.found, key=lambda d: (d.span.file, d.span.start, d.span.end, d.code))
 
 
-# ----------------------------------------------------------------
-# The table of diagnostic codes: language.md section 4, orchestration.md section 11, memory.md section 2.
-#
-# A row has the stage that reports the code (C-5.3) and its sentence in general words; messages name the particulars.
-# Panic codes are not here: they belong to the machine.
+# The table of codes: language.md section 4, orchestration.md section 11, memory.md section 2.
 
 STAGES = ("parse", "names", "types", "flow", "declare")
 
 
 class Code(NamedTuple):
+    """A row of the table: the stage that reports the code (C-5.3), and what it means in general words. Messages name the
+    particulars."""
+
     code: str
     stage: str
     title: str
@@ -290,11 +303,8 @@ W0458 declare  `needs` of a slot that is never without value
 CODES: dict[str, Code] = {row.split(None, 1)[0]: Code(*row.split(None, 2)) for row in _ROWS.strip().splitlines()}
 
 
-# ----------------------------------------------------------------
-# Diagnostics for people and for tools (O-9.12).
-#
-# Text: `FILE:LINE:COL: error[CODE]: MESSAGE`, the source line with carets, related places, help. JSON: a list of plain
-# dictionaries. `named` gives what a reader calls a file.
+# Rendering for people and for tools (O-9.12). Text: `FILE:LINE:COL: error[CODE]: MESSAGE`, the source line with carets,
+# related places, help. JSON: a list of plain dictionaries.
 
 MAX_PRINTED = 100
 MAX_LINE = 200  # longer source lines are shown as a window around the carets
@@ -310,28 +320,30 @@ Named = Callable[[str], str]
 def render_text(
     diagnostics: Diagnostics | Iterable[Diagnostic], sources: Sources, *, colour: bool = False, named: Named = str
 ) -> str:
-    """All diagnostics as text, each ended by a line end; at most 100, then the number of the rest (L-4.1.4)."""
+    """Return all diagnostics as text, each ended by a line end: at most MAX_PRINTED, then the number of the rest (L-4.1.4).
+    `sources` are the files by name, for the quoted lines; `named` returns what a reader calls a file."""
     ordered = _ordered(diagnostics)
     renderer = _Renderer(sources, colour, named)
     lines: list[str] = []
     for diagnostic in ordered[:MAX_PRINTED]:
         lines.extend(renderer.diagnostic(diagnostic))
+    # A program with thousands of errors has one cause, which is among the first.
     rest = len(ordered) - MAX_PRINTED
     if rest > 0:
         lines.append(f"… and {rest} more")
     return "".join(line + "\n" for line in lines)
 
 
-def render_lines(found: Iterable[Diagnostic], sources: Sources, *, named: Named = str) -> list[str]:
-    """The first line of each."""
+def render_lines(diagnostics: Iterable[Diagnostic], sources: Sources, *, named: Named = str) -> list[str]:
+    """Return the first line of each: place, code and message."""
     renderer = _Renderer(sources, False, named)
-    return [next(iter(renderer.diagnostic(diagnostic))) for diagnostic in found]
+    return [next(iter(renderer.diagnostic(diagnostic))) for diagnostic in diagnostics]
 
 
 def render_json(
     diagnostics: Diagnostics | Iterable[Diagnostic], sources: Sources, *, named: Named = str
 ) -> list[dict[str, Any]]:
-    """All diagnostics as data, for `--json`."""
+    """Return all diagnostics as plain dictionaries for `--json`. Lines and columns are counted from 1, in code points."""
     return [_as_dict(diagnostic, sources, named) for diagnostic in _ordered(diagnostics)]
 
 
@@ -379,6 +391,7 @@ class _Renderer:
         return f"{_COLOURS[what]}{text}{_RESET}" if self.colour else text
 
     def diagnostic(self, diagnostic: Diagnostic) -> list[str]:
+        """Return the lines of one diagnostic: head, excerpt, related places, help."""
         start, _ = _place(diagnostic.span, self.sources)
         severity = _severity(diagnostic)
         label = self.paint(f"{severity}[{diagnostic.code}]", severity)
@@ -396,7 +409,7 @@ class _Renderer:
         return [head, *self.excerpt(other.span, "note")]
 
     def excerpt(self, span: Span, what: str) -> list[str]:
-        """The first line of the span and carets under what it covers of it."""
+        """Return the first line of the span, and carets under what the span covers of it."""
         source = self.sources.get(span.file)
         if source is None:
             return []
@@ -406,22 +419,24 @@ class _Renderer:
         last = end.column - 1 if end.line == start.line else len(text)
         shift = 0
         if len(text) > MAX_LINE:
+            # A quarter of the window stands before the carets.
             shift = max(0, min(first - MAX_LINE // 4, len(text) - MAX_LINE))
             text = _window(text, shift)
         first, last = first - shift, min(last - shift, len(text))
         number = str(start.line)
+        # Tabs stay tabs, so that the carets stand below what they mark.
         under = "".join("\t" if char == "\t" else " " for char in text[:first])
         carets = self.paint("^" * max(1, last - first), what)
         return [f"  {number} | {_printable(text)}", f"  {' ' * len(number)} | {under}{carets}"]
 
 
 def _window(text: str, shift: int) -> str:
-    """A part of a long line, with `…` where there is more."""
-    shown = text[shift : shift + MAX_LINE]
-    shown = f"…{shown[1:]}" if shift else shown
-    return f"{shown[:-1]}…" if shift + MAX_LINE < len(text) else shown
+    """Return MAX_LINE characters of a long line from the offset `shift` on, with `…` where there is more."""
+    part = text[shift : shift + MAX_LINE]
+    part = f"…{part[1:]}" if shift else part
+    return f"{part[:-1]}…" if shift + MAX_LINE < len(text) else part
 
 
 def _printable(text: str) -> str:
-    """Control characters must not reach a terminal."""
+    """Return the text without control characters, which must not reach a terminal."""
     return "".join(char if char == "\t" or char.isprintable() else "\ufffd" for char in text)

@@ -1,7 +1,9 @@
-"""What the checker adds to the rows of `vm/declaration_fields`: a type for each field, what may be written in place of an illegal
-value, and which rows are plain constants (O-1.4 to O-1.59).
+"""What the checker adds to the rows of `vm/declaration_fields`: a type for each field, what may be written in place of an
+illegal value, and which rows are plain constants (O-1.4 to O-1.59).
 
-Must not know: how values are checked (`config`).
+Hands on tables of `Rule`s by the name of the field, one for each kind of declaration (`CONNECTION`, `MODEL`, `AGENT`, `MCP`
+…), to the checker and the language server. The fields themselves and their ranges stand in `vm/declaration_fields`, where
+the runtime and the manifest read them: a new field is a row there.
 """
 
 from __future__ import annotations
@@ -19,7 +21,8 @@ from .types import ANY, FLOAT, INT, STRING, Type, array, map_
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What one field holds: its type, in words, and a test of a constant value."""
+    """What one field holds: its type, a description in words, and a test of a constant value. `example` returns what may be
+    written in place of an illegal value."""
 
     type: Type
     words: str
@@ -28,12 +31,13 @@ class Rule:
 
 
 def is_carried(field: str, provider: object) -> bool:
-    """Whether a connection of that provider may have the field; of an unknown provider that is not known."""
+    """Return whether a connection of that provider may have the field. For an unknown provider the answer is true: its
+    error is reported elsewhere."""
     row = PROVIDERS.get(provider) if isinstance(provider, str) else None
     return row is None or row.carries(field)
 
 
-# Of each kind that one constant can hold.
+# The type of each kind of field that one constant can hold.
 TYPES: dict[str, Type] = {
     rows.TEXT: STRING, rows.ADDRESS: STRING, rows.WORD: STRING, rows.NUMBER: FLOAT, rows.WHOLE: INT, rows.LIMITS: FLOAT,
     rows.TEXTS: array(STRING), rows.WORDS: array(STRING), rows.LIST: array(ANY), rows.MAP: map_(STRING, STRING),
@@ -42,11 +46,12 @@ TYPES: dict[str, Type] = {
 
 
 def rule(field: Field) -> Rule:
+    """Return what one field holds, for a field of a kind in TYPES."""
     return Rule(TYPES[field.kind], field.says, field.takes, lambda value: _example(field, value))
 
 
 def rules(fields: Mapping[str, Field], *besides: str) -> dict[str, Rule]:
-    """Those of fields that one constant can hold, without `besides`."""
+    """Return the rules of the fields that one constant can hold, without the names in `besides`."""
     return {name: rule(field) for name, field in fields.items() if field.kind in TYPES and name not in besides}
 
 
@@ -67,7 +72,7 @@ _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 
 
 def _address(field: Field, value: str) -> str:
-    """The written one with the scheme it lacks, if that makes it one."""
+    """Return the written address with the scheme that it lacks, if that makes it legal; else an example."""
     mended = "https://" + _SCHEME.sub("", value).lstrip("/")
     return mended if field.takes(mended) else "https://example.com/v1"
 
@@ -79,7 +84,8 @@ def _number(field: Field, value: object) -> str:
 
 
 def _like(value: object, members: Sequence[str]) -> str:
-    """The member that was meant: what stands for the word elsewhere, else the nearest."""
+    """Return the word of `members` that was meant: the one that stands for it in other languages, else the nearest, else
+    the first."""
     if not isinstance(value, str):
         return members[0]
     elsewhere = next((word for word in VALUES.get(value, ()) if word in members), None)
@@ -126,5 +132,5 @@ FIELD_WORDS: dict[str, tuple[str, ...]] = {
 
 
 def arguments(decorator: str, place: str) -> dict[str, Rule]:
-    """What a decorator takes there."""
+    """Return what a decorator takes at a place: the kind of declaration before which it stands."""
     return rules(rows.DECORATORS[decorator].arguments_at(place))

@@ -1,7 +1,9 @@
-"""`Concerto.toml`: the manifest of a project, read and checked (O-9.1 to O-9.8).
+"""`Concerto.toml`, the manifest of a project, read and checked (O-9.1 to O-9.8).
 
-Hands on `Manifest`, whose diagnostics stand at lines of the file. One reader per table, in `TABLES`. Must not know: who is
-granted what it says, where sources are searched.
+Hands on `Manifest` to `project` and through it to the pipeline, and `find_manifest`. Errors become diagnostics at lines of
+the file; nothing is raised. One function for each table of the file stands in `TABLES`: a new table is a row there, a new
+key a row of the table's keys, with an example in `hints/manifest.py`. What the permissions of a manifest allow is decided
+by the runtime.
 """
 
 from __future__ import annotations
@@ -34,14 +36,10 @@ from ..vm.memory_steps import (
     Argument,
 )
 from .diagnostics import Diagnostics
-from .hints.manifest import example, known
+from .hints.manifest import example, suggestion
 from .source import Source, Span
 
-# ----------------------------------------------------------------
-# What a manifest says of memories: stores by name, steps that declarations may leave out, the namespace of keys (M-2.12,
-# M-7.1).
-#
-# Hands on `MemoryTables`, and `milliseconds` of a duration.
+# What a manifest says of memories.
 
 UNITS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 STEP_DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
@@ -52,8 +50,9 @@ EMBEDDERS: dict[str, dict[str, Any]] = {"offline": {"kind": "offline"}}
 
 @dataclass(slots=True)
 class MemoryTables:
-    """`stores`, `embedders`: fields by name; `defaults`: by step, what a declaration's steps hold.
-    `namespace`: None: the program's name."""
+    """What a manifest says of memories (M-2.12): `stores` and `embedders` have the fields by name; `defaults` has, by step,
+    what the step of a declaration holds when it is left out; `namespace` is that of stored keys, None for the program's
+    name (M-7.1)."""
 
     stores: dict[str, dict[str, Any]] = field(default_factory=lambda: dict(BUILT_IN))
     defaults: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -62,25 +61,23 @@ class MemoryTables:
 
 
 def milliseconds(value: object) -> int | None:
-    """Of a duration: a text with its unit, or seconds (M-2.7); None for anything else, and for less than a millisecond."""
+    """Return the milliseconds of a duration: a text with its unit, such as `30d`, or a number of seconds (M-2.7). Return
+    None for anything else, for less than a millisecond, and for 2^53 milliseconds or more."""
     if isinstance(value, str):
-        found = STEP_DURATION.fullmatch(value)
-        ms = float(found[1]) * UNITS[found[2]] if found else 0.0
+        duration = STEP_DURATION.fullmatch(value)
+        ms = float(duration[1]) * UNITS[duration[2]] if duration else 0.0
     else:
         ms = value * 1000 if isinstance(value, (int, float)) and not isinstance(value, bool) else 0
     return round(ms) if 0.5 < ms < (1 << 53) - 0.5 else None
 
 
-# ----------------------------------------------------------------
-# `[agents.X]` and `[mcp.N]` of a manifest: their keys and what each holds (O-7.4 to O-7.8, O-4.37 to O-4.41).
-#
-# Hands on `read_agents`, `read_servers` and `has_words`.
+# `[agents.X]` and `[mcp.N]` (O-7.4 to O-7.8, O-4.37 to O-4.41).
 
 Report = Callable[[str, tuple[str, ...] | None, str, str | None], None]
 
 
 def has_words(command: str) -> bool:
-    """Whether a command without `args` beside it can be split (O-4.38)."""
+    """Return whether a command without `args` beside it can be split into words (O-4.38)."""
     try:
         return bool(shlex.split(command))
     except ValueError:
@@ -91,49 +88,49 @@ WORDS = "a string of words, their quotes closed, where `args` is absent"
 
 
 def read_agents(table: dict[str, Any], report: Report) -> dict[str, dict[str, Any]]:
-    """The sound fields of each connector by its name."""
-    found = _read("agents", PROCESS, table, report)
-    for name, fields in found.items():
+    """Return the legal fields of each connector of `[agents.X]` by its name; report the others (O-7.4)."""
+    connectors = _read("agents", PROCESS, table, report)
+    for name, fields in connectors.items():
         if "command" not in table[name]:
             report("E4002", ("agents", name), f"[agents.{name}] lacks `command`", example(("agents", name, "command")))
         elif "command" in fields and "args" not in table[name] and not has_words(fields["command"]):
             report("E4004", ("agents", name, "command"), f"`command` of [agents.{name}] is {WORDS}", None)
-    return found
+    return connectors
 
 
 def read_servers(table: dict[str, Any], report: Report) -> dict[str, dict[str, Any]]:
-    """The sound fields of each MCP server by its name; what one must have, and what is split, depends on its declaration."""
+    """Return the legal fields of each MCP server of `[mcp.N]` by its name; report the others. What a server must have, and
+    what is split, depends on its declaration and is checked there."""
     return _read("mcp", MCP, table, report)
 
 
 def _read(section: str, keys: Mapping[str, Field], table: dict[str, Any], report: Report) -> dict[str, dict[str, Any]]:
-    found: dict[str, dict[str, Any]] = {}
+    """Return the legal fields by name for the tables below `section`, whose keys are rows of declaration fields."""
+    tables: dict[str, dict[str, Any]] = {}
     for name, fields in table.items():
         where = f"[{section}.{name}]"
         if not isinstance(fields, dict):
             report("E4004", (section, name), f"`{name}` is a table: write {where}", None)
             continue
-        sound = found[name] = {}
+        legal = tables[name] = {}
         for key, value in fields.items():
             if key not in keys:
-                report("E4001", (section, name, key), f"{where} has no key `{key}`", known("keys", key, [*keys]))
+                report("E4001", (section, name, key), f"{where} has no key `{key}`", suggestion("keys", key, [*keys]))
             elif not keys[key].takes(value):
                 report("E4004", (section, name, key), f"`{key}` of {where} is {keys[key].says}", None)
             else:
-                sound[key] = value
-    return found
+                legal[key] = value
+    return tables
 
 
-# ----------------------------------------------------------------
-# `[stores.NAME]`, `[embedders.NAME]` and `[memory]` of a manifest, read and checked (M-2.12, M-8.3, M-10.16).
-#
-# Hands on `read_stores`, `read_embedders` and `read_memory`.
+# `[stores.NAME]`, `[embedders.NAME]` and `[memory]` (M-2.12, M-8.3, M-10.16).
 
 EMBEDDER_KEYS = ("kind", "connection", "model")
 STORE_KEYS = ("kind", "path", "url_env")
 
 
 def read_stores(tables: MemoryTables, table: Mapping[str, Any], report: Report) -> None:
+    """Add the legal stores of `[stores.NAME]` to the tables; report the others."""
     for name, fields in table.items():
         place = ("stores", name)
         if not isinstance(fields, dict):
@@ -141,7 +138,7 @@ def read_stores(tables: MemoryTables, table: Mapping[str, Any], report: Report) 
             continue
         for key, value in fields.items():
             if key not in STORE_KEYS:
-                report("E4001", ("stores", name, key), f"[stores.{name}] has no key `{key}`", known("keys", key, STORE_KEYS))
+                report("E4001", ("stores", name, key), f"[stores.{name}] has no key `{key}`", suggestion("keys", key, STORE_KEYS))
             elif not isinstance(value, str):
                 report("E4004", ("stores", name, key), f"`{key}` of [stores.{name}] is a string", None)
         kind = fields.get("kind")
@@ -155,7 +152,8 @@ def read_stores(tables: MemoryTables, table: Mapping[str, Any], report: Report) 
 
 
 def read_embedders(tables: MemoryTables, table: Mapping[str, Any], report: Report) -> None:
-    """`connection` and `model`, or `kind = "host"`."""
+    """Add the legal embedders of `[embedders.NAME]` to the tables; report the others. An embedder has `connection` and
+    `model`, or `kind = "host"`."""
     for name, fields in table.items():
         place, where = ("embedders", name), f"[embedders.{name}]"
         if not isinstance(fields, dict):
@@ -163,9 +161,10 @@ def read_embedders(tables: MemoryTables, table: Mapping[str, Any], report: Repor
             continue
         unknown = [key for key in fields if key not in EMBEDDER_KEYS]
         for key in unknown:
-            report("E4001", ("embedders", name, key), f"{where} has no key `{key}`", known("keys", key, EMBEDDER_KEYS))
+            report("E4001", ("embedders", name, key), f"{where} has no key `{key}`", suggestion("keys", key, EMBEDDER_KEYS))
         if unknown:
             continue
+        # A built-in embedder of this name must mean the same in every project.
         if name in EMBEDDERS:
             report("E4004", place, f"`{name}` is built in: give yours another name", "write `[embedders.small]`")
         elif fields == {"kind": "host"}:
@@ -183,13 +182,13 @@ def _read_embedder(tables: MemoryTables, name: str, fields: Mapping[str, Any], r
             report("E4002", ("embedders", name), f"[embedders.{name}] lacks `{key}`", example(("embedders", name, key)))
         elif not (isinstance(fields[key], str) and fields[key]):
             report("E4004", ("embedders", name, key), f"`{key}` of [embedders.{name}] {_no_text(fields[key])}", None)
-    held = {key: fields.get(key) for key in ("connection", "model")}
-    if all(isinstance(value, str) and value for value in held.values()):
-        tables.embedders[name] = {"kind": "connection", **held}
+    texts = {key: fields.get(key) for key in ("connection", "model")}
+    if all(isinstance(value, str) and value for value in texts.values()):
+        tables.embedders[name] = {"kind": "connection", **texts}
 
 
 def _no_text(value: object) -> str:
-    """What is wrong with a value that had to be a text."""
+    """Return what is wrong with a value that had to be a text."""
     return "is empty" if value == "" else "is a string"
 
 
@@ -229,22 +228,25 @@ DEFAULTS: dict[str, Argument] = {
 
 
 def _every(value: object) -> Any:
-    """The field of the image it is, or nothing where it is the default."""
+    """Return the field of the image for `every`: none for Evict, which is the default, None for an illegal value."""
     if value == EVICT:
         return {}
     name = "every_ms" if isinstance(value, str) else "every_turns"
-    held = _value(SUMMARY[name], value)
-    return None if held is None else {name: held}
+    amount = _value(SUMMARY[name], value)
+    return None if amount is None else {name: amount}
 
 
 def _from(value: object) -> Any:
+    """Return the field of the image for `from`: none for the first word, which is the default."""
     return {} if value == FROM[0] else _part("from")(value)
 
 
 def _part(name: str) -> Callable[[object], Any]:
+    """Return a reader that puts a part of `summary` under the name the image has for it."""
+
     def read(value: object) -> Any:
-        held = _value(SUMMARY[name], value)
-        return None if held is None else {name: held}
+        part = _value(SUMMARY[name], value)
+        return None if part is None else {name: part}
 
     return read
 
@@ -260,40 +262,41 @@ SUMMARY_KEYS: dict[str, tuple[Callable[[object], Any], str]] = {
 }
 
 
-def _read_summary(given: object, report: Report) -> dict[str, Any] | None:
-    """As the image holds it, a model by its name; None after a report."""
+def _read_summary(summary: object, report: Report) -> dict[str, Any] | None:
+    """Return `summary` as the image holds it, a model by its name; None after a report."""
     place = ("memory", "summary")
-    if not isinstance(given, dict):
+    if not isinstance(summary, dict):
         report("E4004", place, "`summary` of [memory.defaults] is a table", None)
         return None
-    held: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     legal = True
-    for key, value in given.items():
+    for key, value in summary.items():
         read, takes = SUMMARY_KEYS.get(key, (None, ""))
         if read is None:
             message = f"`summary` of [memory.defaults] has no key `{key}`"
-            report("E4502", place, message, known("keys", key, [*SUMMARY_KEYS]))
-        elif (found := read(value)) is None:
+            report("E4502", place, message, suggestion("keys", key, [*SUMMARY_KEYS]))
+        elif (part := read(value)) is None:
             report("E4004", place, f"`{key}` in `summary` of [memory.defaults] is {takes}", None)
         else:
-            held |= found
+            fields |= part
             continue
         legal = False
-    if ("by" in given) == ("model" in given):
+    if ("by" in summary) == ("model" in summary):
         message = "`summary` of [memory.defaults] names who summarises: one of `by`, of the host, and `model`, of the program"
         report("E4514", place, message, None)
         return None
-    return held if legal else None
+    return fields if legal else None
 
 
 def read_memory(tables: MemoryTables, table: Mapping[str, Any], report: Report) -> None:
+    """Add the namespace and the defaults of `[memory]` to the tables; report what is wrong."""
     for key, value in table.items():
         if key == "namespace" and isinstance(value, str) and value:
             tables.namespace = value
         elif key == "namespace":
             report("E4004", ("memory", key), f"`namespace` of [memory] {_no_text(value)}", None)
         elif key != "defaults":
-            report("E4001", ("memory", key), f"[memory] has no key `{key}`", known("keys", key, ("namespace", "defaults")))
+            report("E4001", ("memory", key), f"[memory] has no key `{key}`", suggestion("keys", key, ("namespace", "defaults")))
         elif not isinstance(value, dict):
             report("E4004", ("memory", key), "`defaults` is a table: write [memory.defaults]", None)
         else:
@@ -301,26 +304,26 @@ def read_memory(tables: MemoryTables, table: Mapping[str, Any], report: Report) 
 
 
 def _read_defaults(tables: MemoryTables, table: Mapping[str, Any], report: Report) -> None:
-    for step, given in table.items():
+    for step, written in table.items():
         place = ("memory", step)
         if step == "summary":
-            held = _read_summary(given, report)
-            if held is not None:
-                tables.defaults[step] = {step: held}
+            value = _read_summary(written, report)
+            if value is not None:
+                tables.defaults[step] = {step: value}
             continue
         if step not in DEFAULTS:
             message = f"[memory.defaults] has no step `{step}` with one plain argument"
-            report("E4502", place, message, known("steps", step, [*DEFAULTS, "summary"]))
+            report("E4502", place, message, suggestion("steps", step, [*DEFAULTS, "summary"]))
             continue
         row = DEFAULTS[step]
-        held = _value(row, given)
-        if held is None:
+        value = _value(row, written)
+        if value is None:
             report("E4004", place, f"`{step}` of [memory.defaults] is {_says(row)}", None)
         else:
-            tables.defaults[step] = {row.image: held}
+            tables.defaults[step] = {row.image: value}
 
 
-# ----------------------------------------------------------------
+# The manifest as a whole, and the tables that are no memory's.
 
 NAME = "Concerto.toml"
 PROJECT_KEYS = ("name", "version", "entry")
@@ -336,10 +339,11 @@ BUDGETS = {
 
 
 class Manifest:
-    """What a manifest says: `entry`, the source path it names, `permissions`, a scope per capability key, `tools`, which of
-    them may be called, the fields of each of `connections`, `agents` and `servers`, `memory_tables`, `pricing` as [input, output]
-    per model id, with [cached, cache_write] behind where one is set, `budgets`.
-    `folder` is the root of the project, without links."""
+    """What a manifest says. `folder` is the root of the project, without links; `entry` the source path that it names;
+    `permissions` a scope for each capability key; `tools` which tools may be called; `connections`, `agents` and `servers`
+    the legal fields by name; `memory_tables` what it says of memories; `pricing` the prices of a million tokens
+    as [input, output] per model id, with [cached, cache_write] behind where one is set; `budgets` the limits of a run.
+    `diagnostics` has what is wrong with the file."""
 
     def __init__(self, path: str) -> None:
         self.folder = os.path.dirname(os.path.realpath(path))
@@ -373,24 +377,26 @@ class Manifest:
     def _tables(self, tables: dict[str, Any]) -> None:
         for name, value in tables.items():
             if name not in TABLES:
-                self.report("E4001", (name,), f"{NAME} has no table `{name}`", known("tables", name, [*TABLES]))
+                self.report("E4001", (name,), f"{NAME} has no table `{name}`", suggestion("tables", name, [*TABLES]))
             elif not isinstance(value, dict):
                 self.report("E4004", (name,), f"`{name}` is a table: write [{name}]")
             else:
                 TABLES[name](self, value)
 
     def report(self, code: str, path: tuple[str, ...] | None, message: str, help: str | None = None) -> None:
-        """`path` leads to the table or key that the message is about; None: the file as a whole."""
+        """Report a diagnostic at the table or key to which `path` leads; None means the file as a whole. Without `help` an
+        example is shown."""
         start, end = place_of(self.source, path or ())
         self.diagnostics.report(code, Span(NAME, start, end), message, help=help or example(path or ()))
 
     def _syntax_error(self, text: str) -> None:
-        """The reader says `… (at line 3, column 5)` or `… (at end of document)`."""
+        """Report what the TOML reader says; its text ends in `… (at line 3, column 5)` or `… (at end of document)`."""
         reason, _, place = text.removesuffix(")").rpartition(" (at ")
         words = place.replace(",", "").split()
         at = len(self.source.text)
         if words[:1] == ["line"]:
             at = self.source.line_starts[int(words[1]) - 1] + int(words[3]) - 1
+        # The end of the document has no character to point at.
         at = min(at, max(len(self.source.text) - 1, 0))
         help = 'a line is `key = value`, a string stands in quotes: `entry = "main.conc"`'
         self.diagnostics.report("E4004", Span(NAME, at, at + 1), f"{NAME} is no TOML: {reason or text}", help=help)
@@ -399,7 +405,7 @@ class Manifest:
 def _project(manifest: Manifest, table: dict[str, Any]) -> None:
     for key, value in table.items():
         if key not in PROJECT_KEYS:
-            help = known("keys", key, PROJECT_KEYS)
+            help = suggestion("keys", key, PROJECT_KEYS)
             manifest.report("E4001", ("project", key), f"[project] has no key `{key}`", help)
         elif not isinstance(value, str):
             manifest.report("E4004", ("project", key), f"`{key}` of [project] is a string")
@@ -408,6 +414,7 @@ def _project(manifest: Manifest, table: dict[str, Any]) -> None:
             manifest.report("E4002", ("project",), f"[project] lacks `{key}`", example(("project", key)))
     entry = table.get("entry")
     manifest.entry = entry if isinstance(entry, str) else None
+    # `[memory] namespace` comes before the project's name, in whichever order the tables stand.
     if manifest.memory_tables.namespace is None and isinstance(table.get("name"), str):
         manifest.memory_tables.namespace = table["name"]  # M-7.1
 
@@ -418,17 +425,18 @@ def _permissions(manifest: Manifest, table: dict[str, Any]) -> None:
         if key == "tools":
             _tools(manifest, value)
         elif key not in BY_KEY and key not in GROUP_KEYS:
-            help = known("keys", key, (*BY_KEY, *GROUP_KEYS, "tools"))
+            help = suggestion("keys", key, (*BY_KEY, *GROUP_KEYS, "tools"))
             manifest.report("E4001", place, f"[permissions] has no key `{key}`", help)
         elif not (value is True or (isinstance(value, list) and all(isinstance(item, str) for item in value))):
             manifest.report("E4004", place, f"`{key}` of [permissions] is an array of strings or true")
         else:
+            # `fs` stands for `fs_read` and `fs_write`.
             for granted in GROUP_KEYS.get(key, (key,)):
                 _grant(manifest, place, granted, value)
 
 
 def _tools(manifest: Manifest, table: Any) -> None:
-    """`T = false`, or the methods that may be called (O-4.20)."""
+    """Read `tools = { T = false }`, or the methods of T that may be called (O-4.20)."""
     if not isinstance(table, dict):
         manifest.report("E4004", ("permissions", "tools"), "`tools` of [permissions] is a table: `{ T = false }`")
         return
@@ -443,9 +451,10 @@ def _tools(manifest: Manifest, table: Any) -> None:
 
 
 def _grant(manifest: Manifest, place: tuple[str, ...], key: str, value: Any) -> None:
-    """Paths are relative to the manifest, wherever the program is started."""
-    held = manifest.permissions.get(key, ())
-    if value is True or isinstance(held, bool):
+    """Add a scope to a permission. Paths are relative to the manifest, wherever the program is started."""
+    scopes = manifest.permissions.get(key, ())
+    # Everything has been granted before, or is granted now.
+    if value is True or isinstance(scopes, bool):
         manifest.permissions[key] = True
         return
     for scope in value:
@@ -455,30 +464,30 @@ def _grant(manifest: Manifest, place: tuple[str, ...], key: str, value: Any) -> 
             manifest.report("E4004", place, f"`{key}` of [permissions]: {refused}")
             return
     paths = BY_KEY[key].scope == "PATH"
-    manifest.permissions[key] = (*held, *(os.path.join(manifest.folder, scope) if paths else scope for scope in value))
+    manifest.permissions[key] = (*scopes, *(os.path.join(manifest.folder, scope) if paths else scope for scope in value))
 
 
 def _connections(manifest: Manifest, table: dict[str, Any]) -> None:
-    """`[connections.N]`: the fields of a connection; keys stay outside (O-9.3)."""
+    """Read `[connections.N]`, the fields of a connection; keys stay outside of the file (O-9.3)."""
     for name, fields in table.items():
         where = f"[connections.{name}]"
         if not isinstance(fields, dict):
             manifest.report("E4004", ("connections", name), f"`{name}` is a table: write {where}")
             continue
-        held = manifest.connections[name] = {}
+        legal = manifest.connections[name] = {}
         for key, value in fields.items():
             if key == "api_key":
                 help = 'write `api_key_env = "NAME"`; the key stays outside'
                 manifest.report("E4005", ("connections", name, key), f"{where} holds a key", help)
             elif _fits(manifest, ("connections", name, key), where, key, value):
-                held[key] = value
+                legal[key] = value
 
 
 def _fits(manifest: Manifest, place: tuple[str, ...], where: str, key: str, value: Any) -> bool:
-    """Whether a field of a connection is known and holds what it may; reports it otherwise."""
+    """Return whether a field of a connection is known and holds what it may; report it otherwise."""
     field = CONNECTION_KEYS.get(key)
     if field is None:
-        manifest.report("E4001", place, f"{where} has no key `{key}`", known("keys", key, [*CONNECTION_KEYS]))
+        manifest.report("E4001", place, f"{where} has no key `{key}`", suggestion("keys", key, [*CONNECTION_KEYS]))
         return False
     if field.parts is not None and isinstance(value, dict):
         return _object_fits(manifest, place, f"`{key}` of {where}", field.parts, value)
@@ -491,16 +500,16 @@ def _fits(manifest: Manifest, place: tuple[str, ...], where: str, key: str, valu
 def _object_fits(
     manifest: Manifest, place: tuple[str, ...], where: str, parts: Mapping[str, Field], value: dict[str, Any]
 ) -> bool:
-    for inner, held in value.items():
+    for inner, part in value.items():
         if inner not in parts:
-            manifest.report("E4001", place, f"{where} has no key `{inner}`", known("keys", inner, [*parts]))
-        elif not parts[inner].takes(held):
+            manifest.report("E4001", place, f"{where} has no key `{inner}`", suggestion("keys", inner, [*parts]))
+        elif not parts[inner].takes(part):
             manifest.report("E4004", place, f"`{inner}` of {where} is {parts[inner].says}")
-    return all(inner in parts and parts[inner].takes(held) for inner, held in value.items())
+    return all(inner in parts and parts[inner].takes(part) for inner, part in value.items())
 
 
 def _pricing(manifest: Manifest, table: dict[str, Any]) -> None:
-    """`[pricing."ID"]`: the price of a million tokens in and out (O-1.131), cached and written to a cache (O-1.221)."""
+    """Read `[pricing."ID"]`: the price of a million tokens in and out (O-1.131), cached and written to a cache (O-1.221)."""
     for model, prices in table.items():
         where = f'[pricing."{model}"]'
         if not isinstance(prices, dict):
@@ -508,8 +517,9 @@ def _pricing(manifest: Manifest, table: dict[str, Any]) -> None:
             continue
         for key in prices:
             if key not in PRICES + CACHE_PRICES:
-                keys = known("keys", key, PRICES + CACHE_PRICES)
+                keys = suggestion("keys", key, PRICES + CACHE_PRICES)
                 manifest.report("E4001", ("pricing", model, key), f"{where} has no key `{key}`", keys)
+            # Prices of a cache may be missing; those of input and output may not.
             elif key in CACHE_PRICES and not PRICE.takes(prices[key]):
                 manifest.report("E4004", ("pricing", model, key), f"`{key}` of {where} is {PRICE.says}")
         for key in PRICES:
@@ -517,6 +527,7 @@ def _pricing(manifest: Manifest, table: dict[str, Any]) -> None:
                 manifest.report("E4002", ("pricing", model), f"{where} lacks `{key}`", example(("pricing", model, key)))
             elif not PRICE.takes(prices[key]):
                 manifest.report("E4004", ("pricing", model, key), f"`{key}` of {where} is {PRICE.says}")
+        # Without errors every price is there and is a number.
         if not manifest.diagnostics.has_errors:
             manifest.pricing[model] = [float(prices[key]) for key in PRICES]
             if any(key in prices for key in CACHE_PRICES):
@@ -527,7 +538,7 @@ def _budgets(manifest: Manifest, table: dict[str, Any]) -> None:
     for key, value in table.items():
         place = ("budgets", key)
         if key not in BUDGETS:
-            manifest.report("E4001", place, f"[budgets] has no key `{key}`", known("keys", key, [*BUDGETS]))
+            manifest.report("E4001", place, f"[budgets] has no key `{key}`", suggestion("keys", key, [*BUDGETS]))
         elif not BUDGETS[key].takes(value):
             manifest.report("E4004", place, f"`{key}` of [budgets] is {BUDGETS[key].says}")
         else:
@@ -561,8 +572,8 @@ TABLES: dict[str, Callable[[Manifest, dict[str, Any]], None]] = {
 
 
 def place_of(source: Source, path: tuple[str, ...]) -> tuple[int, int]:
-    """Where the last name of a path is written, as far as a look at the lines tells: the parser keeps no places. What stands in
-    no line of its own is at what holds it."""
+    """Return the character offsets at which the last name of a path is written, as far as a look at the lines tells: the
+    TOML parser keeps no places. What has no line of its own is at what holds it."""
     if not path:
         return 0, 0
     key, inside = path[-1], len(path) == 1
@@ -571,6 +582,7 @@ def place_of(source: Source, path: tuple[str, ...]) -> tuple[int, int]:
         words = line.strip()
         if words.startswith("["):
             header = _names(words.partition("]")[0])
+            # Keys of three parts lie in a table of two: `[connections.main]`.
             inside = header[:1] == [path[0]] if len(path) < 3 or len(header) == 1 else header == [*path[:2]]
             if (inside and len(path) == 1) or (len(path) > 1 and header == [*path]):
                 at = start + (line.index(key) if len(path) == 1 else line.rindex(key))
@@ -585,12 +597,12 @@ _NAME_OF_A_KEY = re.compile(r"""[^\s."'\[\]]+|"[^"]*"|'[^']*'""")
 
 
 def _names(text: str) -> list[str]:
-    """The names of `a."b.c"`."""
+    """Return the names of `a."b.c"`."""
     return [name.strip("\"'") for name in _NAME_OF_A_KEY.findall(text)]
 
 
 def find_manifest(folder: str) -> str | None:
-    """The path of the first manifest in a directory or above it (O-9.1)."""
+    """Return the path of the first manifest in a directory or above it (O-9.1), or None."""
     while True:
         path = os.path.join(folder, NAME)
         if os.path.isfile(path):

@@ -1,7 +1,8 @@
 """THE table of binary operators (language.md 3.6, Appendix B): one row each, from the token to the opcode.
 
-Lexer, precedence, productions, token filter, checker, constant folding, code generator, formatter and helps read the rows. A new
-operator is a row here; if no opcode does it yet, a row and a function of the machine (`CONTRIBUTING.md`).
+Hands on `OPERATORS`, which lexer, precedence, productions, token filter, checker, constant folding, code generator,
+formatter and helps read; and what they look up in it by text or token. A new operator is a row here; if no opcode does it
+yet, a row and a function of the machine as well (`CONTRIBUTING.md`).
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ ARITHMETIC_LEVELS = (SUM, PRODUCT, POWER)
 
 
 class Operator(NamedTuple):
+    """A binary operator. Opcodes and tokens are empty where the operator has none."""
+
     text: str
     token: str
     level: str
@@ -59,11 +62,12 @@ BY_TEXT = {row.text: row for row in OPERATORS}
 
 
 def of_levels(*levels: str) -> tuple[Operator, ...]:
-    """The rows of these levels of precedence, in the order of the table."""
+    """Return the rows of these levels of precedence, in the order of the table."""
     return tuple([row for row in OPERATORS if row.level in levels])
 
 
 def texts(*levels: str) -> tuple[str, ...]:
+    """Return the texts of the operators of these levels, in the order of the table."""
     return tuple([row.text for row in of_levels(*levels)])
 
 

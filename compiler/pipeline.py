@@ -1,7 +1,8 @@
 """From source to image: read -> parse -> check -> generate. The table of contents of the compiler.
 
-`compile_source` gives a `Compilation`: the image, or the diagnostics that stand in its way. Each phase reports all it
-finds and the next starts only if there was no error (L-4.1.2).
+Hands on `compile_source` and `check_source` to the command line, the API and the language server; their `Compilation` holds
+the image, or the diagnostics that stand in its way. Each phase reports all it finds, and the next starts only if there was
+no error (L-4.1.2). No file is touched here: the caller gives a function that reads.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ from .syntax import ast
 
 @dataclass(slots=True)
 class Compilation:
-    """What a compilation gave. `image` is None when `diagnostics` holds an error; `sources` are all files by name."""
+    """The outcome of a compilation. `image` is None when `diagnostics` holds an error, `checked` when the tree could not be
+    checked; `sources` are all files of the program by their name relative to the project root."""
 
     diagnostics: Diagnostics
     source: Source | None = None
@@ -44,10 +46,11 @@ def compile_source(
     read: Reader = no_files,
     manifest: Manifest | None = None,
 ) -> Compilation:
-    """Compile the program whose root module is in `file`: the name positions show, relative to the project root (V-3.4). `read`
-    gives its other files; `name` is the program's name, by default the stem of `file`; without `emit` the phases stop after
-    checking. `manifest`: that of its project, whose errors are errors of the program (O-9.8)."""
-    with collector_resting():
+    """Compile the program whose root module is `data`, the bytes of `file`: the name that positions show, relative to the
+    project root (V-3.4). `read` returns the bytes of its other files; `name` is the program's name, by default the stem of
+    `file`; without `emit` the phases stop after checking. `manifest` is that of the project: its errors are errors of the
+    program (O-9.8), its prices and budgets go into the image. Nothing is raised for a wrong program."""
+    with gc_pause():
         result = check_source(data, file, read, manifest)
         if emit and result.checked is not None and not result.diagnostics.has_errors:
             stem = file.rpartition("/")[2].removesuffix(".conc")
@@ -58,6 +61,7 @@ def compile_source(
 
 
 def _add_manifest(result: Compilation, manifest: Manifest) -> None:
+    """Add the diagnostics of the manifest, or take its prices and budgets over into the image."""
     result.sources[manifest.source.name] = manifest.source
     for diagnostic in manifest.diagnostics.found:
         result.diagnostics.add(diagnostic)
@@ -68,8 +72,9 @@ def _add_manifest(result: Compilation, manifest: Manifest) -> None:
 
 
 def _generate(result: Compilation, file: str, name: str) -> None:
-    """The image, or E0114 for what no image can hold."""
+    """Set the image of the result, or report E0114 for what no image can hold."""
     assert result.checked is not None
+    # Sorted by name, so that the bytes of the image do not depend on the order of reading (V-3.4).
     sources = sorted(result.sources.values(), key=lambda source: source.name)
     try:
         image = generate(result.checked, sources, name)
@@ -84,6 +89,7 @@ def _generate(result: Compilation, file: str, name: str) -> None:
     for number, line, column, message in excesses(image):
         start = sources[number].line_starts[line - 1] + column - 1
         result.diagnostics.report("E0114", Span(sources[number].name, start, start + 1), message, help="split it up")
+    # Only a sound image is tried: what an excess has been reported for would fail again.
     if not result.diagnostics.has_errors and (why := too_costly(image)) is not None:
         result.diagnostics.report("E0114", Span(file, 0, 0), f"the program is too large for one image: {why}", help="split it up")
     if not result.diagnostics.has_errors:
@@ -91,6 +97,8 @@ def _generate(result: Compilation, file: str, name: str) -> None:
 
 
 def check_source(data: bytes, file: str, read: Reader = no_files, manifest: Manifest | None = None) -> Compilation:
+    """Read, parse and check a program without making an image; the parameters are those of `compile_source`. The
+    diagnostics of the manifest are not added."""
     diagnostics = Diagnostics()
     project = load(file, data, read, diagnostics)
     result = Compilation(diagnostics, project.sources[file], project.trees.get(file), sources=project.sources)
@@ -101,70 +109,71 @@ def check_source(data: bytes, file: str, read: Reader = no_files, manifest: Mani
     return result
 
 
-# ----------------------------------------------------------------
-# The garbage collector rests while a program is compiled (V-8.7).
-#
-# A compilation makes a growing tree and no cyclic garbage, yet the collector of CPython walks over the whole heap again and
-# again as the tree grows, which took up to half of the time, and more of it the longer the program. What is not cyclic is freed
-# as ever.
+# Python's cyclic garbage collector pauses while a program is compiled (V-8.7). A compilation makes a growing tree and no
+# cyclic garbage, yet the collector walks over the whole heap again and again as the tree grows, which took up to half of
+# the time, and more of it the longer the program. What is not cyclic is freed all the same.
 
-FULL = 500_000  # objects that compilations leave before one of the next looks for garbage among them: 25,000 lines
+FULL_AFTER = 500_000  # objects that compilations leave before one of the next looks for garbage among them: 25,000 lines
 
 
 class _Collector:
-    """Compilations may overlap in threads: the first sends the collector to rest and the last wakes it."""
+    """The state of Python's cyclic garbage collector. Compilations may overlap in threads: the first pauses it and the last
+    starts it again."""
 
     def __init__(self) -> None:
         self.lock = Lock()
-        self.resting = 0
-        self.left = 0  # objects that compilations left since the last full collection
-        self.full = 0  # how many of those there were
+        self.pauses = 0
+        self.survivors = 0  # objects that compilations left since the last full collection
+        self.full_collections = 0  # how many of those there have been
 
-    def rest(self) -> bool:
-        """False if the caller has stopped the collector itself, who may also start it himself."""
+    def pause(self) -> bool:
+        """Stop the collector for one compilation. Return False, with nothing changed, if the caller has stopped it already:
+        who may also start it again at any time."""
         with self.lock:
-            if not self.resting:
+            if not self.pauses:
                 if not gc.isenabled():
                     return False
                 self.forget_collected()
-                if self.left > FULL:
+                if self.survivors > FULL_AFTER:
                     gc.collect()
                 gc.disable()
-            self.resting += 1
+            self.pauses += 1
             return True
 
-    def wake(self) -> None:
+    def resume(self) -> None:
+        """End one pause; the last one starts the collector."""
         with self.lock:
-            self.resting -= 1
-            if not self.resting:
+            self.pauses -= 1
+            if not self.pauses:
                 self.promote()
                 gc.enable()
 
     def promote(self) -> None:
-        """Make the new objects old without the walk over them that else comes first and finds them all in use.
-
-        Freezing and thawing moves them; what a caller has frozen would thaw too, so then the walk is made.
-        """
+        """Make the new objects old without the walk over them that would come first and find them all in use. Freezing and
+        thawing moves them. What a caller has frozen would thaw too, so then the walk is left to the collector."""
         if not gc.get_freeze_count():
             self.forget_collected()
-            self.left += gc.get_count()[0]
+            self.survivors += gc.get_count()[0]
             gc.freeze()
             gc.unfreeze()
 
     def forget_collected(self) -> None:
-        full = gc.get_stats()[-1]["collections"]
-        if full != self.full:
-            self.full, self.left = full, 0
+        """Begin to count anew if a full collection has taken place since the last look."""
+        count = gc.get_stats()[-1]["collections"]
+        if count != self.full_collections:
+            self.full_collections, self.survivors = count, 0
 
 
 _collector = _Collector()
 
 
 @contextmanager
-def collector_resting() -> Iterator[None]:
-    counted = _collector.rest()
+def gc_pause() -> Iterator[None]:
+    """Pause Python's cyclic garbage collector in the body, and start it again behind the last body of any thread. A
+    collector that is off already stays off."""
+    paused = _collector.pause()
     try:
         yield
     finally:
-        if counted:
-            _collector.wake()
+        if paused:
+            _collector.resume()

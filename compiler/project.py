@@ -1,7 +1,9 @@
-"""Where a program's files lie: the project root on disk, and reading under it only (L-8.1.1, O-9.1, G-5.3).
+"""The files of a program: from the compiled file to every module it names, lexed and parsed; and where they lie on disk
+(L-8.1, O-9.1).
 
-Hands on `Location`, which names the compiled file relative to its root and reads the others. The only place of the compiler
-that touches files, with `manifest`. Must not know: what a source holds; of the manifest more than its entry.
+Hands on `load`, which returns a `Project` with the trees and with the file behind each module, and `locate`, which returns
+a `Location` that reads files under the project root only (G-5.3). `load` itself touches no file: it reads through a
+function of the caller.
 """
 
 from __future__ import annotations
@@ -17,31 +19,25 @@ from .syntax import ast
 from .syntax.lexer import TokenList, lex
 from .syntax.parse import MAX_BYTES, decode_source, parse_tokens
 
-# ----------------------------------------------------------------
-# The files of a program: from the compiled file to every module it names, lexed and parsed (L-8.1, L-4.1.2).
-#
-# Hands on `Project`, the trees with the file behind each `mod name;` and behind each module of the project root. Files are read
-# through a function of the caller; no file is touched here.
-
 
 class Refused(Exception):
     """A file that exists but must not or cannot be read; the text says why."""
 
 
-# Gives the bytes of a file by its name relative to the project root, parts joined by `/`; None if there is none.
+# Returns the bytes of a file by its name relative to the project root, parts joined by `/`; None if there is none.
 Reader = Callable[[str], bytes | None]
 
 
 def no_files(name: str) -> bytes | None:
-    """The reader of a program of one file."""
+    """Return None: the reader of a program of one file."""
     return None
 
 
 @dataclass(slots=True)
 class Project:
-    """The parsed files by name. `declared`: the file of each `mod name;` that has one; `roots`: those of modules of the
-    project root; `rejected`: for the checking phase, what is wrong with the files of modules; `agents`: what the manifest says of
-    agents by name, None without a manifest."""
+    """The parsed files by name. `declared` has the file of each `mod name;` that has one, `roots` those of modules of the
+    project root; `rejected` is what the checking phase reports about the files of modules; `agents` is what the manifest
+    says of agents by name, None without a manifest."""
 
     main: str
     trees: dict[str, ast.Program] = field(default_factory=dict)
@@ -57,22 +53,25 @@ class Project:
 
     @classmethod
     def single(cls, tree: ast.Program, source: Source) -> Project:
-        """A program of one parsed file."""
+        """Return the project of one parsed file."""
         return cls(source.name, {source.name: tree}, {source.name: source})
 
     def configure(self, manifest: Manifest) -> None:
-        """Take over what the manifest says of the names of the program."""
+        """Take over what the manifest says of the connections, agents, servers and memories of the program."""
         self.connections, self.agents, self.servers = manifest.connections, manifest.agents, manifest.servers
         self.memory_tables = manifest.memory_tables
         self.manifest = manifest
 
 
 def load(main: str, data: bytes, read: Reader, diagnostics: Diagnostics) -> Project:
-    """Reads, lexes and parses the file `main` and all it leads to. Of the two phases the first with an error is reported."""
+    """Read, lex and parse the file `main`, whose bytes are `data`, and all files it leads to. Of the two phases the first
+    with an error is reported to `diagnostics`; the other stays silent (L-4.1.2)."""
     return _Loader(main, read).run(data, diagnostics)
 
 
 class _Loader:
+    """One loading: a queue of files, each of which may add others."""
+
     def __init__(self, main: str, read: Reader) -> None:
         self.project = Project(main)
         self.read = read
@@ -82,14 +81,16 @@ class _Loader:
         self.absent: set[str] = set()
 
     def run(self, data: bytes, diagnostics: Diagnostics) -> Project:
+        """Return the project, read from the root file on."""
         self.waiting.append((self.project.main, data))
         self.project.sources[self.project.main] = Source(self.project.main, "")
+        # First in, first out: files are reported in the order in which they are named.
         while self.waiting:
             self._file(*self.waiting.pop(0))
         phases = [self.lexical] if self.lexical.has_errors else [self.lexical, self.syntactic]
         for phase in phases:
-            for found in phase.found:
-                diagnostics.add(found)
+            for diagnostic in phase.found:
+                diagnostics.add(diagnostic)
         return self.project
 
     def _file(self, name: str, data: bytes) -> None:
@@ -100,50 +101,52 @@ class _Loader:
         self.project.sources[name] = source
         before = len(self.lexical.found)
         tokens = lex(source, self.lexical)
-        if any(found.is_error for found in self.lexical.found[before:]):
+        if any(diagnostic.is_error for diagnostic in self.lexical.found[before:]):
             return
+        # Without a reader there is nothing that a head could lead to.
         heads = path_heads(tokens) if self.read is not no_files else Heads()
         tree = self.project.trees[name] = parse_tokens(source, tokens, self.syntactic)
         self._declared_modules(name, tree.items)
         own = set(_declared_names(tree.items)) if heads.plain or heads.imported else set()
-        for at in heads.wanted(tokens, own):
+        for at in heads.candidates(tokens, own):
             self._root_module(str(tokens.values[at]), Span(name, tokens.starts[at], tokens.ends[at]))
 
-    # ------------------------------------------------------------ which files
-
     def _declared_modules(self, file: str, items: Iterable[ast.TopLevel]) -> None:
-        """`mod name;` stands for a file beside the declaring one (L-8.1.2)."""
+        """Find the files of `mod name;`, which stand beside the declaring one (L-8.1.2)."""
         folder = file.rpartition("/")[0]
         for item in items:
             if not isinstance(item, ast.Module):
                 continue
+            # A module written out in braces has no file, but modules inside it may.
             if item.items is not None:
                 self._declared_modules(file, item.items)
                 continue
-            found = self._module_file(folder, item.name.text, item.name.span)
-            if found is not None:
-                self.project.declared[item] = found
+            module_file = self._module_file(folder, item.name.text, item.name.span)
+            if module_file is not None:
+                self.project.declared[item] = module_file
 
     def _root_module(self, name: str, span: Span) -> None:
-        """A module of the project root needs no `mod` (L-8.1.2)."""
+        """Find the file of a module of the project root, which needs no `mod` (L-8.1.2)."""
+        # Each name is looked for once, however often it is used.
         if name in self.project.roots or name in self.absent:
             return
-        found = self._module_file("", name, span)
-        if found is None:
+        file = self._module_file("", name, span)
+        if file is None:
             self.absent.add(name)
         else:
-            self.project.roots[name] = found
+            self.project.roots[name] = file
 
     def _module_file(self, folder: str, name: str, span: Span) -> str | None:
+        """Return the file of a module, or None; report E1011 once where both spellings exist."""
         first, second = module_files(folder, name)
-        found = [place for place in (first, second) if self._exists(place, span)]
+        files = [place for place in (first, second) if self._exists(place, span)]
         message = f"both `{first}` and `{second}` exist"
-        if len(found) == 2 and not any(known == message for _, _, known, _ in self.project.rejected):
+        if len(files) == 2 and not any(reported == message for _, _, reported, _ in self.project.rejected):
             self.project.rejected.append(("E1011", span, message, "delete one of them"))
-        return found[0] if found else None
+        return files[0] if files else None
 
     def _exists(self, name: str, span: Span) -> bool:
-        """Whether the file is there; one met for the first time is queued."""
+        """Return whether the file exists. One that was not read before is queued."""
         if name in self.project.sources:
             return True
         try:
@@ -159,13 +162,14 @@ class _Loader:
 
 
 def module_files(folder: str, name: str) -> tuple[str, str]:
-    """Where the text of a module may stand."""
+    """Return the two files in which the text of a module may stand, relative to the project root."""
     prefix = f"{folder}/" if folder else ""
     return f"{prefix}{name}.conc", f"{prefix}{name}/mod.conc"
 
 
 def _declared_names(items: Iterable[ast.TopLevel]) -> Iterable[str]:
-    """Names a file's modules declare: a path that begins with one of them means that, not a module of the project root."""
+    """Yield the names that a file's modules declare: a path that begins with one of them means that, not a module of the
+    project root."""
     for item in items:
         name = getattr(item, "name", None)
         if name is not None:
@@ -174,29 +178,28 @@ def _declared_names(items: Iterable[ast.TopLevel]) -> Iterable[str]:
             yield from _declared_names(item.items)
 
 
-# ---------------------------------------------------------------- names that may be modules of the project root
-
-
 @dataclass(slots=True)
 class Heads:
-    """Token numbers of names that may be modules of the project root. `plain`: first segments of paths, which an import or a
-    declaration of the file may mean as well; `imported`: those of a `use`; `rooted`: names after `crate` or `super`. `bound`:
-    names that a `use` brings in."""
+    """Token rows of names that may be modules of the project root. `plain`: first segments of paths, which an import or a
+    declaration of the file may mean as well; `imported`: those of a `use`; `rooted`: names after `crate` or `super`.
+    `bound` are the names that a `use` brings in."""
 
     plain: list[int] = field(default_factory=list)
     imported: list[int] = field(default_factory=list)
     rooted: list[int] = field(default_factory=list)
     bound: set[str] = field(default_factory=set)
 
-    def wanted(self, tokens: TokenList, own: set[str]) -> list[int]:
-        """Those that the file itself, which declares `own`, gives no other meaning; in source order."""
+    def candidates(self, tokens: TokenList, own: set[str]) -> list[int]:
+        """Return the rows to which the file, which declares the names `own`, gives no other meaning; in the order of the
+        source."""
         values = tokens.values
         plain = [at for at in self.plain if values[at] not in own and values[at] not in self.bound]
         return sorted((*self.rooted, *plain, *(at for at in self.imported if values[at] not in own)))
 
 
 def path_heads(tokens: TokenList) -> Heads:
-    """One pass over the tokens of a file."""
+    """Return the heads of all paths of a file, in one pass over its tokens. It runs before parsing, so that the files of a
+    program are known even where one does not parse."""
     heads = Heads()
     types, at, last = tokens.types, 0, len(tokens.types) - 1
     while at < last:
@@ -210,6 +213,7 @@ def path_heads(tokens: TokenList) -> Heads:
 
 
 def _imported(tokens: TokenList, start: int, heads: Heads) -> int:
+    """Note the heads of one `use`; return the row behind it."""
     types, at = tokens.types, start
     relative = types[start] == "SELF" or tokens.values[start] in ("crate", "super")
     while at < len(types) - 1 and types[at] != "SEMI":
@@ -225,8 +229,9 @@ def _imported(tokens: TokenList, start: int, heads: Heads) -> int:
 
 
 def _path(tokens: TokenList, start: int, heads: Heads) -> int:
-    """Notes the head of a path and goes behind the path."""
+    """Note the head of a path; return the row behind the path."""
     types, values, at = tokens.types, tokens.values, start
+    # `super::super::a`: the first name that is no `super` is the head.
     relative = values[start] in ("crate", "super")
     if not relative:
         heads.plain.append(start)
@@ -238,22 +243,22 @@ def _path(tokens: TokenList, start: int, heads: Heads) -> int:
     return max(at, start + 1)
 
 
-# ----------------------------------------------------------------
-
 @dataclass(slots=True)
 class Location:
-    """The root, an absolute path without links, the compiled file relative to it, parts joined by `/`, and the manifest if there
-    is one."""
+    """Where a program lies. `root` is an absolute path without links; `file` is the compiled file relative to it, parts
+    joined by `/`; `manifest` is that of the project, or None."""
 
     root: str
     file: str
     manifest: Manifest | None = None
 
     def read(self, name: str) -> bytes | None:
-        """A file under the root; None if there is none. Links that lead out of the root are refused (G-5.3)."""
+        """Return the bytes of a file under the root, at most MAX_BYTES + 1 of them; None if there is none. Raise Refused
+        for links that lead out of the root (G-5.3) and for files that cannot be read."""
         path = os.path.join(self.root, *name.split("/"))
         real = os.path.realpath(path)
-        if not os.path.isfile(real) or not _spelled_so(path):
+        # Links are followed before the check that the file lies under the root.
+        if not os.path.isfile(real) or not _has_this_spelling(path):
             return None
         if os.path.commonpath([self.root, real]) != self.root:
             raise Refused("it lies outside the project root")
@@ -264,22 +269,24 @@ class Location:
             raise Refused(error.strerror or str(error)) from None
 
 
-def _spelled_so(path: str) -> bool:
-    """Whether the directory lists the file under just this name: a system that ignores case must not change a program."""
+def _has_this_spelling(path: str) -> bool:
+    """Return whether the directory lists the file under just this name: a file system that ignores case must not change
+    what a program means."""
     folder, name = os.path.split(path)
-    if name == "mod.conc" and not _spelled_so(folder):
+    if name == "mod.conc" and not _has_this_spelling(folder):
         return False
     return name in os.listdir(folder)
 
 
 def locate(path: str) -> Location:
-    """The project of a source file: its root is the directory of the manifest's entry, else of the file itself."""
+    """Return the project of a source file. Its root is the directory of the manifest's entry if the file lies below it,
+    else the directory of the file."""
     real = os.path.realpath(path)
-    own = os.path.dirname(real)
-    found = find_manifest(own)
-    manifest = None if found is None else Manifest(found)
-    root = own
+    folder_of_file = os.path.dirname(real)
+    path_of_manifest = find_manifest(folder_of_file)
+    manifest = None if path_of_manifest is None else Manifest(path_of_manifest)
+    root = folder_of_file
     if manifest is not None and manifest.entry is not None:
         folder = os.path.dirname(os.path.realpath(os.path.join(manifest.folder, manifest.entry)))
-        root = folder if os.path.commonpath([folder, real]) == folder else own
+        root = folder if os.path.commonpath([folder, real]) == folder else folder_of_file
     return Location(root, os.path.relpath(real, root).replace(os.sep, "/"), manifest)

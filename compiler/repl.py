@@ -1,9 +1,10 @@
 """Programs that grow entry by entry: what `concerto repl` compiles (O-9.20).
 
-An entry is items, or statements with perhaps a final expression. Items join the program of all later entries; statements
-become the body of a function that takes the variables of earlier entries and gives back all of them. Hands on `Entry`s,
-whose positions are those of the transcript: each entry begins at the line its prompt shows. Must not know: terminals,
-sessions, values.
+Hands on `Transcript`, whose `compile` returns an `Entry` and whose `accept` makes it part of the program, and `needs_more`
+and `completed` for the prompt. An entry is items, or statements with perhaps a final expression. Items join the program of
+all later entries; statements become the body of a function that takes the variables of earlier entries and returns all of
+them. Positions are those of the transcript: each entry begins at the line its prompt shows. Running an entry and talking to
+a terminal are for `cli/repl.py`.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class Variable:
 
 @dataclass(slots=True)
 class Piece:
-    """An accepted item: the words that tell it from others, and where it stands in the transcript."""
+    """An accepted item: the words that tell it from others, and the character offsets at which it stands in the transcript."""
 
     key: str
     start: int
@@ -49,8 +50,8 @@ class Piece:
 
 @dataclass(slots=True)
 class Entry:
-    """One compiled entry. `image` is None after errors. An entry of statements gives `Ok([value, *variables])`; `type` is the
-    type of its value, None when it has none to show."""
+    """One compiled entry. Its image is None after errors. An entry of statements returns `Ok([value, *variables])`; `type`
+    is the type of its value, None when it has none to show."""
 
     compilation: Compilation
     diagnostics: list[Diagnostic]
@@ -62,7 +63,7 @@ class Entry:
 
 @dataclass(slots=True)
 class Insertion:
-    """Text of ours in front of what the user wrote at `offset` of the transcript."""
+    """Text of the compiler in front of what the user wrote at `offset` of the entry."""
 
     offset: int
     text: str
@@ -77,10 +78,8 @@ class Transcript:
         self.text = ""
         self._inserted: dict[int, list[tuple[int, int]]] = {}
 
-    # ------------------------------------------------------------ compiling
-
     def compile(self, text: str) -> Entry:
-        """The program that runs this entry; nothing is accepted yet."""
+        """Return the program that runs this entry, or its errors. Nothing is accepted yet."""
         items = self._items(text)
         if items is not None:
             return self._entry(self._without(items), text, [])
@@ -91,7 +90,8 @@ class Transcript:
         return self._statements(text, insertions, tail)
 
     def accept(self, text: str, entry: Entry) -> list[str]:
-        """Make the entry part of the transcript; the names of variables it forgets, since their type was declared anew."""
+        """Make a compiled entry part of the transcript. Return the names of variables that it forgets, since their type was
+        declared anew."""
         forgotten: list[str] = []
         if entry.statements:
             self.variables = entry.variables
@@ -105,22 +105,20 @@ class Transcript:
         return forgotten
 
     def skip(self, text: str) -> None:
-        """Go on behind an entry, accepted or not."""
+        """Go on behind an entry, accepted or not: its lines are counted."""
         self.text += text + "\n"
 
     @property
     def line(self) -> int:
-        """The line of the next entry."""
+        """The line, from 1, at which the next entry begins."""
         return self.text.count("\n") + 1
 
     def position(self, line: int, column: int) -> tuple[int, int]:
-        """Where the user sees a position of the compiled text."""
+        """Return the line and column at which the user sees a position of the compiled text."""
         return line, column - sum(min(length, max(0, column - at)) for at, length in self._inserted.get(line, ()))
 
-    # ------------------------------------------------------------ parts
-
     def _items(self, text: str) -> list[Piece] | None:
-        """The items of an entry; None when it is not a list of items."""
+        """Return the items of an entry, or None when it is not a list of items."""
         tree = parse(Source(FILE, text), Diagnostics())
         items = [item for item in tree.items if isinstance(item, ast.Item) and not isinstance(item, ast.ErrorItem)]
         if not items or len(items) < len(tree.items):
@@ -133,17 +131,20 @@ class Transcript:
         return [piece for piece in self.pieces if piece.key not in keys]
 
     def _syntax(self, text: str) -> Entry | None:
-        """The syntax errors of statements, found without our text around their parts; of brackets, without any text of ours."""
+        """Return an entry with the syntax errors of statements, or None if there are none. Errors of brackets are looked
+        for without any text of the compiler, the others inside a plain function."""
         alone = self._entry([], text, [])
-        unbalanced = [found for found in alone.diagnostics if found.code in NEEDS_MORE]
+        unbalanced = [error for error in alone.diagnostics if error.code in NEEDS_MORE]
         if unbalanced:
             return replace(alone, diagnostics=unbalanced, statements=True)
         around = [Insertion(0, f"fn {FUNCTION}() {{ "), Insertion(len(text), "\n}")]
+        # Errors that only the real head of the function would cause must not show.
         entry = self._entry([], text, around)
         return replace(entry, statements=True) if entry.compilation.checked is None else None
 
     def _around(self, text: str) -> tuple[list[Insertion], ast.Expr | None]:
-        """Our text around statements: the head of their function, and what keeps the value of the final expression."""
+        """Return the text to insert around statements (the head of their function, and what keeps the value of the final
+        expression) and that expression, or None."""
         parameters = ", ".join(f"{v.name}: {v.type}" for v in self.variables)
         changeable = "".join(f"let mut {v.name} = {v.name}; " for v in self.variables if v.mutable)
         head = f"async fn {FUNCTION}({parameters}) -> Result<Array<Any>, Error> {{ {changeable}"
@@ -153,24 +154,26 @@ class Transcript:
         insertions = [Insertion(0, head)]
         if tail is not None:
             start, end = (at - len(HEAD) for at in (tail.span.start, tail.span.end))
-            kept = not isinstance(tail, STATEMENTS)
-            insertions += [Insertion(start, f"let {VALUE} = ")] * kept + [Insertion(end, ";")]
-            tail = tail if kept else None
+            is_value = not isinstance(tail, STATEMENTS)
+            insertions += [Insertion(start, f"let {VALUE} = ")] * is_value + [Insertion(end, ";")]
+            tail = tail if is_value else None
         return insertions, tail
 
     def _statements(self, text: str, insertions: list[Insertion], tail: ast.Expr | None) -> Entry:
-        """Twice: the first time finds the variables and their types, the second gives them back."""
+        """Compile twice: the first time yields the variables and their types, the second time the function returns their
+        values."""
         first = self._entry(self.pieces, text, [*insertions, Insertion(len(text), "\n Ok([]) }")])
         body = _body(first.compilation)
         if body is None or first.compilation.diagnostics.has_errors:
             return replace(first, statements=True)
         new = _variables(body)
+        # The name of the final expression's value is the compiler's own.
         value = new.pop(VALUE, None)
         variables = [*(v for v in self.variables if v.name not in new), *map(_variable, new.values())]
         names = ", ".join([VALUE if tail is not None else "nil", *(v.name for v in variables)])
         entry = self._entry(self.pieces, text, [*insertions, Insertion(len(text), f"\n Ok([{names}]) }}")])
-        shown = None if value is None or value.type in (NIL, NEVER) else value.type
-        return replace(entry, statements=True, type=shown, variables=variables)
+        shown_type = None if value is None or value.type in (NIL, NEVER) else value.type
+        return replace(entry, statements=True, type=shown_type, variables=variables)
 
     def _entry(self, pieces: list[Piece], text: str, insertions: list[Insertion]) -> Entry:
         before = _only(pieces, self.text)
@@ -179,12 +182,12 @@ class Transcript:
         compilation = compile_source(source.encode("utf-8", "surrogatepass"), FILE)
         plain = Source(FILE, before + text + "\n")
         back = _Back(len(before), insertions, len(before) + len(text))
-        found = [back.diagnostic(d) for d in compilation.diagnostics.ordered() if d.code not in UNUSED]
-        theirs = [d for d in found if d.is_error or d.span.start < d.span.end]  # a warning of our own text points nowhere
-        return Entry(compilation, theirs, {FILE: plain}, False)
+        mapped = [back.diagnostic(d) for d in compilation.diagnostics.ordered() if d.code not in UNUSED]
+        shown = [d for d in mapped if d.is_error or d.span.start < d.span.end]  # warnings of inserted text point nowhere
+        return Entry(compilation, shown, {FILE: plain}, False)
 
     def _remember(self, text: str, insertions: list[Insertion]) -> None:
-        """The columns at which our text stands in the compiled lines, for positions of panics."""
+        """Keep the columns at which inserted text stands in the compiled lines, for positions of panics."""
         for at in range(self.line, self.line + text.count("\n") + 1):
             self._inserted.pop(at, None)
         shift: dict[int, int] = {}
@@ -196,7 +199,7 @@ class Transcript:
 
 
 class _Back:
-    """From offsets of the compiled text to those of the transcript."""
+    """Maps offsets of the compiled text to those of the transcript."""
 
     def __init__(self, start: int, insertions: list[Insertion], end: int) -> None:
         self.start = start
@@ -204,9 +207,12 @@ class _Back:
         self.end = end
 
     def offset(self, at: int) -> int:
+        """Return the offset in the transcript for one in the compiled text; inserted text becomes the place where it was
+        inserted."""
         moved = 0
         for insertion in self.insertions:
             begins = self.start + insertion.offset + moved
+            # Offsets behind an insertion move back by its length, those inside it to its beginning.
             if at >= begins:
                 moved += min(len(insertion.text), at - begins)
         return min(at - moved, self.end)
@@ -214,29 +220,31 @@ class _Back:
     def span(self, span: Span) -> Span:
         return Span(span.file, self.offset(span.start), self.offset(span.end))
 
-    def diagnostic(self, found: Diagnostic) -> Diagnostic:
-        related = tuple(replace(other, span=self.span(other.span)) for other in found.related)
-        span = self.span(found.span)
+    def diagnostic(self, original: Diagnostic) -> Diagnostic:
+        related = tuple(replace(other, span=self.span(other.span)) for other in original.related)
+        span = self.span(original.span)
         # the bracket that closes our function is nothing the user wrote
-        message = found.message.replace(f"`{VALUE}`", "the value")
+        message = original.message.replace(f"`{VALUE}`", "the value")
         if span.start == self.end:
             message = message.replace("unexpected `}`", "unexpected end of the entry")
-        help = None if found.help is None else found.help.replace(VALUE, "x")
-        return replace(found, message=message, help=help, span=span, related=related)
+        help = None if original.help is None else original.help.replace(VALUE, "x")
+        return replace(original, message=message, help=help, span=span, related=related)
 
 
 def needs_more(text: str) -> bool:
-    """True when something opened in the text is not closed, or when its end is the first place where something is missing."""
-    found = _syntax_errors(f"{HEAD}{text}\n}}")
-    if any(d.code in NEEDS_MORE for d in found):
+    """Return whether the user is still typing: something opened in the text is not closed, or its end is the first place
+    where something is missing."""
+    errors = _syntax_errors(f"{HEAD}{text}\n}}")
+    if any(d.code in NEEDS_MORE for d in errors):
         return True
-    return bool(found) and found[0].span.start > len(HEAD) + len(text) and completed(text) == text
+    return bool(errors) and errors[0].span.start > len(HEAD) + len(text) and completed(text) == text
 
 
 def completed(text: str) -> str:
-    """The text, with the `;` that alone is missing at its end."""
+    """Return the text with the `;` that alone is missing at its end, or the text itself."""
     if not text.strip() or not _syntax_errors(f"{HEAD}{text}\n}}") or not _syntax_errors(text):
         return text
+    # The last token but END, so that a comment behind it stays behind the `;`.
     last = lex(Source(FILE, text), Diagnostics()).ends[-2:]
     end = last[0] if len(last) == 2 else len(text)
     longer = f"{text[:end]};{text[end:]}"
@@ -256,27 +264,27 @@ def _body(compilation: Compilation) -> ast.Block | None:
 
 
 def _variables(body: ast.Block) -> dict[str, Local]:
-    """The variables that the statements of a body declare, the last of a name counting."""
-    found: dict[str, Local] = {}
+    """Return the variables that the statements of a body declare; of one name the last counts."""
+    variables: dict[str, Local] = {}
     for statement in body.statements:
         if isinstance(statement, ast.Let):
             for pattern in _patterns(statement.pattern):
                 if isinstance(pattern, ast.BindPattern) and pattern.binding is not None and pattern.constant is None:
-                    found.pop(pattern.name.text, None)
-                    found[pattern.name.text] = pattern.binding
-    return found
+                    variables.pop(pattern.name.text, None)
+                    variables[pattern.name.text] = pattern.binding
+    return variables
 
 
 def _variable(local: Local) -> Variable:
-    return Variable(local.name, _spelled(local.type), local.mutable)
+    return Variable(local.name, _type_as_source(local.type), local.mutable)
 
 
 def _patterns(node: ast.Node) -> list[ast.Node]:
     return [node, *(inner for child in node.children() for inner in _patterns(child))]
 
 
-def _spelled(type_: Type) -> str:
-    """A type as source writes it; what nothing has determined yet may become anything."""
+def _type_as_source(type_: Type) -> str:
+    """Return a type as source writes it; what nothing has determined yet may become anything."""
     return str(type_).replace("_", "Any") if "_" in _words(str(type_)) else str(type_)
 
 
@@ -285,7 +293,7 @@ def _words(type_text: str) -> list[str]:
 
 
 def _key(item: ast.Item, text: str) -> str:
-    """What a later item must share to take this one's place: sort and name; of an impl or import its whole head."""
+    """Return what a later item must share to take this one's place: its name, or of an impl or import its whole head."""
     name = getattr(item, "name", None)
     if isinstance(name, ast.Ident):
         return f"name {name.text}"
@@ -293,9 +301,10 @@ def _key(item: ast.Item, text: str) -> str:
 
 
 def _only(pieces: list[Piece], text: str) -> str:
-    """The accepted items where they stand, and white space instead of all else."""
+    """Return the accepted items where they stand, and white space instead of all else, so that offsets stay."""
     parts, at = [], 0
     for piece in sorted(pieces, key=lambda piece: piece.start):
+        # White space keeps lines and columns of what stays.
         parts += [_blank(text[at : piece.start]), text[piece.start : piece.end]]
         at = piece.end
     return "".join([*parts, _blank(text[at:])])

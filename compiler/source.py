@@ -1,7 +1,8 @@
-"""Source text and positions.
+"""Source text and positions, and the helps for characters that begin no token.
 
-A `Source` is one file's text and its line index; a `Span` is a half-open range of code points in one file.
-Hands on positions to every later phase; knows nothing of tokens or trees.
+Hands on `Source`, one file's text with its line index, `Span` and `Position` to every later phase; all offsets are in code
+points. Also hands on to the lexer `character_help`, and for letters outside ASCII `is_letter`, `end_of_name` and
+`NAME_HELP`. Knows nothing of tokens or trees.
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ class Span(NamedTuple):
     end: int
 
     def to(self, other: Span) -> Span:
-        """The span from the start of this one to the end of `other`."""
+        """Return the span from the start of this one to the end of `other`."""
         return Span(self.file, self.start, other.end)
 
 
 class Position(NamedTuple):
-    """Line and column, both from 1, in code points."""
+    """A line and a column, both from 1, in code points."""
 
     line: int
     column: int
@@ -43,12 +44,13 @@ class Source:
         self.line_starts = _line_starts(text)
 
     def position(self, offset: int) -> Position:
+        """Return the line and column of an offset, both from 1."""
         starts = self.line_starts
         line = bisect_right(starts, offset)
         return _new(Position, (line, offset - starts[line - 1] + 1))
 
     def line_text(self, line: int) -> str:
-        """Text of a line (from 1) without its line end."""
+        """Return the text of a line, counted from 1, without its line end."""
         start = self.line_starts[line - 1]
         end = self.line_starts[line] if line < len(self.line_starts) else len(self.text)
         return self.text[start:end].rstrip("\r\n")
@@ -64,11 +66,7 @@ def _line_starts(text: str) -> list[int]:
     return starts
 
 
-# ----------------------------------------------------------------
-# Characters that begin no token, and what was meant by them: the helps of E0002 (L-4.2.2).
-#
-# Hands on `character_help`, `INTEGER_DIVISION` for `//`, and for letters outside ASCII `is_letter`, `end_of_name` and
-# `NAME_HELP`.
+# Characters that begin no token, and what was meant by them: the helps of E0002.
 
 _CHARACTER_HELP = {
     "&": "write `&&` for logical and; the language has no bit operators and no references",
@@ -101,12 +99,12 @@ _TEMPLATE = re.compile(r"`([^`\n]{0,80})`")
 
 
 def is_letter(char: str) -> bool:
-    """Whether a name of some language holds it, accents that follow their letter included."""
+    """Return whether a name of some human language holds the character, accents that follow their letter included."""
     return ("a" + char).isidentifier()
 
 
 def end_of_name(text: str, start: int) -> int:
-    """Where a name with a letter outside ASCII at `start` ends."""
+    """Return the offset at which a name with a letter outside ASCII at `start` ends."""
     end = start
     while end < len(text) and is_letter(text[end]):
         end += 1
@@ -114,6 +112,7 @@ def end_of_name(text: str, start: int) -> int:
 
 
 def character_help(text: str, start: int) -> str:
+    """Return the help for the character at `start`, which begins no token (E0002, L-4.2.2)."""
     attribute = _ATTRIBUTE.match(text, start)
     if attribute is not None:
         return _ATTRIBUTE_HELP.get(attribute[1], _NO_ATTRIBUTES)
@@ -125,35 +124,37 @@ def character_help(text: str, start: int) -> str:
 
 
 def _of_a_reference(text: str, start: int) -> str:
-    """`&self`, `&mut self`, `&str`, `&x`: a reference elsewhere; between operands an operator of bits."""
-    found = _REFERENCE.match(text, start)
-    if found is None or (start and text[start - 1] in " \t" and text[:start].rstrip()[-1:] in ")]0123456789"):
+    """Return the help for `&self`, `&mut self`, `&str` or `&x`, a reference in other languages; between operands `&` is an
+    operator of bits there."""
+    reference = _REFERENCE.match(text, start)
+    # Behind an operand and a blank `&` was meant as the operator.
+    if reference is None or (start and text[start - 1] in " \t" and text[:start].rstrip()[-1:] in ")]0123456789"):
         return _CHARACTER_HELP["&"]
-    mutable, name = found[1], found[2]
+    mutable, name = reference[1], reference[2]
     if name == "self":
         return f"write `{'mut ' if mutable else ''}self`"
     if name == "str":
         return "there are no references: write `String`"
     if name in ("[", '"'):
         return "there are no references, values are copied: leave out the `&`"
-    whole = _NAME.match(text, found.start(2))
-    shown = _TYPES.get(name) or (whole[0] if whole is not None else name)
+    whole = _NAME.match(text, reference.start(2))
+    spelled = _TYPES.get(name) or (whole[0] if whole is not None else name)
     changed = "; what a function changes it gives back as its result" if mutable else ""
-    return f"there are no references, values are copied: write `{shown}`{changed}"
+    return f"there are no references, values are copied: write `{spelled}`{changed}"
 
 
 def _of_a_template(text: str, start: int) -> str:
-    """`` `…${x}` ``."""
-    found = _TEMPLATE.match(text, start)
-    if found is None or '"' in found[1]:
+    """Return the help for `` `…${x}` ``, a string of JavaScript."""
+    template = _TEMPLATE.match(text, start)
+    if template is None or '"' in template[1]:
         return _CHARACTER_HELP["`"]
-    raw = "\\" in found[1]
-    return f'write `r#"{found[1]}"#`' if raw else f'write `"{found[1]}"`: every string may hold `${{ }}`'
+    raw = "\\" in template[1]
+    return f'write `r#"{template[1]}"#`' if raw else f'write `"{template[1]}"`: every string may hold `${{ }}`'
 
 
 def end_of_character(text: str, start: int) -> int:
-    """Where what a wrong character begins ends, as far as nothing more need be said of it."""
-    found = _TEMPLATE.match(text, start) if text[start] == "`" else _REFERENCE.match(text, start) if text[start] == "&" else None
-    if found is None:
+    """Return the offset behind a wrong character and what it begins, as far as one message is enough for all of it."""
+    form = _TEMPLATE.match(text, start) if text[start] == "`" else _REFERENCE.match(text, start) if text[start] == "&" else None
+    if form is None:
         return start + 1
-    return found.end() if text[start] == "`" else found.start(2)
+    return form.end() if text[start] == "`" else form.start(2)

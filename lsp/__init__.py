@@ -1,5 +1,5 @@
 """What an editor shows of a program: the language server of `concerto lsp` (O-9.25).
 
-Everything is read off what the compiler found: trees, types, symbols, row tables. Only `server` knows the protocol and its
-library; the other modules answer in plain records and in offsets.
+Everything is read off what the compiler finds out: trees, types, symbols, tables of rows. Only `server` knows the protocol
+and its library; the other modules answer in plain records and in offsets of code points.
 """

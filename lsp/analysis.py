@@ -1,4 +1,9 @@
-"""An open document and the program around it, as far as the compiler understands both, and what stands at a place of it."""
+"""An open document and the program around it, as far as the compiler understands both, and what stands at a place of it.
+
+Hands on `analyse`, which returns an `Analysis`; `path_to`, `occurrence_at` and `definition_of` for places; `position_at`
+and `offset_at` between offsets and the positions of the protocol. Text that an editor holds comes before what lies on disk.
+A program with errors is looked at all the same: what was typed before the error is still known.
+"""
 
 from __future__ import annotations
 
@@ -27,17 +32,11 @@ from ..compiler.syntax import ast
 from ..compiler.types import Type
 from ..vm.builtins import ASSOCIATED, FUNCTIONS, Row, lookup, std_row
 
-# ----------------------------------------------------------------
-# An open document and the program around it, as far as the compiler understands both.
-#
-# Hands on `Analysis` and `analyse`. Text that an editor holds comes before what lies on disk. A program with errors is looked
-# at all the same: what was typed before the error is still known.
-
 
 @dataclass(slots=True)
 class Analysis:
-    """One document: its name in the program, the program's root, files and diagnostics. `examined` is None where nothing can be
-    said about names and types."""
+    """One document: its name in the program, the program's root, files and diagnostics. `examined` is None where nothing
+    can be said about names and types."""
 
     file: str
     root: str
@@ -47,23 +46,27 @@ class Analysis:
 
     @property
     def source(self) -> Source:
+        """The text of the document."""
         return self.project.sources[self.file]
 
     @property
     def tree(self) -> ast.Program | None:
+        """The tree of the document, None after lexical errors."""
         return self.project.trees.get(self.file)
 
     @property
     def own(self) -> list[Diagnostic]:
         """The diagnostics of the document itself."""
-        return [found for found in self.diagnostics if found.span.file == self.file]
+        return [diagnostic for diagnostic in self.diagnostics if diagnostic.span.file == self.file]
 
 
 def analyse(path: str, text: str, open_texts: Mapping[str, str]) -> Analysis:
-    """The document at `path` with this text. In a project it is looked at as a part of its program, if it is one."""
+    """Return the analysis of the document at `path` with this text. In a project it is looked at as a part of its program,
+    if it is one. `open_texts` has the texts of other open documents by their real paths."""
     location = locate(path)
     texts = {**open_texts, os.path.realpath(path): text}
     entry = _entry(location)
+    # A module is checked as its program uses it, so that what it imports and what uses it are known.
     if entry is not None and entry != location.file:
         whole = _analyse(entry, location, texts)
         if location.file in whole.project.sources:
@@ -73,6 +76,7 @@ def analyse(path: str, text: str, open_texts: Mapping[str, str]) -> Analysis:
 
 
 def _entry(location: Location) -> str | None:
+    """Return the file of the manifest's entry, relative to the root, or None."""
     manifest = location.manifest
     if manifest is None or manifest.entry is None:
         return None
@@ -82,8 +86,8 @@ def _entry(location: Location) -> str | None:
 
 def _analyse(main: str, location: Location, texts: Mapping[str, str]) -> Analysis:
     def read(name: str) -> bytes | None:
-        held = texts.get(os.path.realpath(os.path.join(location.root, *name.split("/"))))
-        return location.read(name) if held is None else held.encode("utf-8", "replace")
+        open_text = texts.get(os.path.realpath(os.path.join(location.root, *name.split("/"))))
+        return location.read(name) if open_text is None else open_text.encode("utf-8", "replace")
 
     diagnostics = Diagnostics()
     project = load(main, read(main) or b"", read, diagnostics)
@@ -91,32 +95,31 @@ def _analyse(main: str, location: Location, texts: Mapping[str, str]) -> Analysi
         project.configure(location.manifest)
     broken = not diagnostics.leave_trees
     examined = None
+    # A file with lexical errors has no tree, and names of it would all be unknown.
     if all(name in project.trees for name in project.sources):
         examined = _examine_broken(project) if broken else examine_project(project, diagnostics)
     return Analysis(main, location.root, project, diagnostics.ordered(), examined)
 
 
 def _examine_broken(project: Project) -> Examined | None:
-    """What can still be said of trees with holes, which no phase behind the parser has to take: whatever happens then, the
-    syntax errors are what the user sees."""
+    """Return what can still be said of trees with holes, which no phase behind the parser has to accept: whatever happens
+    then, the syntax errors are what the user sees."""
     try:
         return examine_project(project, Diagnostics())
+    # No phase is built for trees with holes, and an editor must not lose its server to one.
     except Exception:
         return None
 
 
-# ----------------------------------------------------------------
-# What stands at an offset: the nodes around it, and what the innermost name denotes.
-#
-# Hands on `path_to` and `found_at`.
+# What stands at an offset.
 
 Field = ast.Field | ast.ToolField | ast.Slot
 
 
 @dataclass(slots=True)
-class Found:
-    """A name or expression: where it is written, its type, and what it denotes: a symbol, a row of the built-ins, or the
-    declaration of a field."""
+class Occurrence:
+    """A name or expression at a place: where it is written, its type, and what it denotes, which is a symbol, a row of the
+    built-ins, or the declaration of a field."""
 
     span: Span
     type: Type | None = None
@@ -124,62 +127,66 @@ class Found:
 
 
 def path_to(tree: ast.Program, offset: int) -> list[ast.Node]:
-    """The nodes around an offset, outermost first. Where two meet, the one that begins there."""
+    """Return the nodes around an offset, outermost first. Where two meet, the one that begins there is taken."""
     path: list[ast.Node] = [tree]
     while True:
         inside = [child for child in path[-1].children() if child.span.start <= offset <= child.span.end]
         if not inside:
             return path
+        # The shortest of the nodes, and one that begins at the offset before one that ends there.
         path.append(min(inside, key=lambda node: (node.span.end == offset, node.span.end - node.span.start)))
 
 
-def found_at(analysis: Analysis, offset: int) -> Found | None:
+def occurrence_at(analysis: Analysis, offset: int) -> Occurrence | None:
+    """Return the name or expression at an offset, None where there is none."""
     if analysis.tree is None:
         return None
     path = path_to(analysis.tree, offset)
     node = path[-1]
     if isinstance(node, ast.Ident) and len(path) > 1:
         return named(analysis, node, path[-2], path[-3] if len(path) > 2 else None)
-    return Found(node.span, node.type) if isinstance(node, ast.Expr) and node.type is not None else None
+    return Occurrence(node.span, node.type) if isinstance(node, ast.Expr) and node.type is not None else None
 
 
-def named(analysis: Analysis, name: ast.Ident, parent: ast.Node, around: ast.Node | None) -> Found | None:
+def named(analysis: Analysis, name: ast.Ident, parent: ast.Node, around: ast.Node | None) -> Occurrence | None:
+    """Return what a name is, by the node it stands in (`parent`) and the node around that."""
     match parent:
         case ast.PathExpr() | ast.StructExpr():
-            return Found(name.span, parent.type, denoted(parent.binding))
+            return Occurrence(name.span, parent.type, denoted(parent.binding))
         case ast.MethodCall():
-            return Found(name.span, parent.type, _method(parent.target))
+            return Occurrence(name.span, parent.type, _method(parent.target))
         case ast.FieldAccess(target=SlotAccess() as access):
-            return Found(name.span, parent.type, access.slot.declaration)
+            return Occurrence(name.span, parent.type, access.slot.declaration)
         case ast.SlotRef():
-            return Found(name.span, None, parent.binding if name is parent.owner else parent.found and parent.found.declaration)
+            slot = parent.found and parent.found.declaration
+            return Occurrence(name.span, None, parent.binding if name is parent.owner else slot)
         case ast.Slot():
-            return Found(name.span, None, parent)
+            return Occurrence(name.span, None, parent)
         case ast.FieldAccess():
-            return Found(name.span, parent.type, _field(analysis, parent.receiver.type, name.text))
+            return Occurrence(name.span, parent.type, _field(analysis, parent.receiver.type, name.text))
         case ast.FieldInit():
             struct = around.binding if isinstance(around, ast.StructExpr) else None
-            return Found(name.span, parent.value.type, _field_of(struct, name.text))
+            return Occurrence(name.span, parent.value.type, _field_of(struct, name.text))
         case ast.FieldPattern():
             struct = around.binding if isinstance(around, ast.StructPattern) else None
-            return Found(name.span, parent.pattern.type, _field_of(struct, name.text))
+            return Occurrence(name.span, parent.pattern.type, _field_of(struct, name.text))
         case ast.BindPattern():
-            return Found(name.span, parent.type, parent.constant or parent.binding)
+            return Occurrence(name.span, parent.type, parent.constant or parent.binding)
         case ast.NamedType() | ast.PathPattern() | ast.TupleStructPattern() | ast.StructPattern():
-            return Found(name.span, None, denoted(parent.binding))
+            return Occurrence(name.span, None, denoted(parent.binding))
         case ast.Parameter() | ast.CatchClause() | ast.RestPattern():
-            return Found(name.span, getattr(parent.binding, "type", None), parent.binding)
+            return Occurrence(name.span, getattr(parent.binding, "type", None), parent.binding)
         case ast.Field() | ast.ToolField():
-            return Found(name.span, None, parent)
+            return Occurrence(name.span, None, parent)
         case ast.Mock():
-            return Found(name.span, None, parent.target)
+            return Occurrence(name.span, None, parent.target)
         case ast.Item():
-            return Found(name.span, None, parent.symbol)
+            return Occurrence(name.span, None, parent.symbol)
     return None
 
 
 def denoted(symbol: Symbol | None) -> Symbol | Row | None:
-    """A predeclared name as its row, if it has one."""
+    """Return a predeclared name as its row, if it has one; other symbols as they are."""
     match symbol:
         case BuiltinSymbol():
             owner, _, member = symbol.name.rpartition("::")
@@ -190,6 +197,7 @@ def denoted(symbol: Symbol | None) -> Symbol | Row | None:
 
 
 def _method(target: CallTarget | None) -> Symbol | Row | None:
+    """Return what a call calls."""
     if isinstance(target, BuiltinCall):
         return lookup(target.receiver_kind, target.name) if target.receiver_kind else FUNCTIONS.get(target.name)
     function = getattr(target, "function", None)
@@ -197,6 +205,7 @@ def _method(target: CallTarget | None) -> Symbol | Row | None:
 
 
 def _field(analysis: Analysis, receiver: Type | None, name: str) -> Field | Row | None:
+    """Return the declaration of a field of a value of this type, else the row of a method of this name."""
     if analysis.examined is None or receiver is None:
         return None
     declared = _field_of(analysis.examined.checker.declared(receiver), name)
@@ -209,9 +218,9 @@ def _field_of(struct: object, name: str) -> Field | None:
     return next((field for field in struct.declaration.fields or () if field.name.text == name), None)
 
 
-def definition_of(found: Found) -> Span | None:
-    """Where the name is declared, if that is in a file of the program."""
-    thing = found.denotes
+def definition_of(occurrence: Occurrence) -> Span | None:
+    """Return where the name is declared, if that is in a file of the program."""
+    thing = occurrence.denotes
     if isinstance(thing, (ast.Field, ast.ToolField, ast.Slot)):
         return thing.name.span
     if thing is None or isinstance(thing, (Row, BuiltinSymbol, ErrorFamilySymbol)):
@@ -220,6 +229,7 @@ def definition_of(found: Found) -> Span | None:
 
 
 def _declaration(symbol: Symbol) -> Span | None:
+    """Return the place of a symbol's declaration."""
     match symbol:
         case ModuleSymbol():
             return Span(symbol.file, 0, 0)
@@ -233,17 +243,13 @@ def _declaration(symbol: Symbol) -> Span | None:
     return name.span if isinstance(name, ast.Ident) else place.span if isinstance(place, ast.Node) else None
 
 
-# ----------------------------------------------------------------
 # Offsets in code points against lines and characters as editors count them.
-#
-# Hands on `position_at` and `offset_at`. A character is a code unit of the agreed encoding, UTF-16 unless client and server
-# agreed on another. Lines end at LF, as in `Source`.
 
 UTF8, UTF16, UTF32 = "utf-8", "utf-16", "utf-32"
 
 
 def units(text: str, encoding: str) -> int:
-    """How many code units a text has."""
+    """Return how many code units a text has in an encoding."""
     if encoding == UTF8:
         return len(text.encode("utf-8", "replace"))
     if encoding == UTF32:
@@ -252,7 +258,8 @@ def units(text: str, encoding: str) -> int:
 
 
 def position_at(source: Source, offset: int, encoding: str) -> tuple[int, int]:
-    """Line and character, both from 0."""
+    """Return the line and character of an offset, both from 0. A character is a code unit of the agreed encoding, UTF-16
+    unless client and server agreed on another. Lines end at LF, as in `Source`."""
     offset = max(0, min(offset, len(source.text)))
     line = source.position(offset).line
     start = source.line_starts[line - 1]
@@ -260,12 +267,13 @@ def position_at(source: Source, offset: int, encoding: str) -> tuple[int, int]:
 
 
 def offset_at(source: Source, line: int, character: int, encoding: str) -> int:
-    """Where a position leads; behind the end of a line or text it is that end, inside a character its beginning."""
+    """Return the offset of a position. Behind the end of a line or text it is that end, inside a character its beginning."""
     if line >= len(source.line_starts):
         return len(source.text)
     start = source.line_starts[line]
     text = source.line_text(line + 1)
     seen = 0
+    # Code points of two units are passed as a whole.
     for at, one in enumerate(text):
         seen += units(one, encoding)
         if seen > character:

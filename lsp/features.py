@@ -1,4 +1,8 @@
-"""What an editor asks of a place in a document: completion, what a hover shows, the outline (O-9.25)."""
+"""What an editor asks of a place in a document: what a hover shows, completion, the outline (O-9.25).
+
+Hands on `hover_at`, `complete` and `outline` to `server`. Names that may be offered come from the tables of built-ins and
+from the checker; none is listed here. A new kind of declaration needs a row in `WORDS` and in `SORTS`.
+"""
 
 from __future__ import annotations
 
@@ -23,12 +27,9 @@ from ..compiler.syntax.lexer import HARD_KEYWORDS, lex
 from ..compiler.syntax.parse import parse
 from ..compiler.types import Nilable, Nominal, Type
 from ..vm.builtins import ASSOCIATED, FUNCTIONS, STD_MODULES, STD_TYPES, Row, lookup, method_names, std_module
-from .analysis import Analysis, Found, found_at, path_to
+from .analysis import Analysis, Occurrence, occurrence_at, path_to
 
-# ----------------------------------------------------------------
-# What a hover shows: the signature or declaration of a name, the type of an expression, and their documentation.
-#
-# Hands on `hover_at` and `head_of`.
+# Hover.
 
 WORDS: dict[type[ast.Node], str] = {
     ast.Struct: "struct", ast.Schema: "schema", ast.Enum: "enum", ast.Trait: "trait", ast.Const: "const",
@@ -38,18 +39,20 @@ LONGEST = 20  # lines of a declaration
 
 
 def hover_at(analysis: Analysis, offset: int) -> tuple[Span, str] | None:
-    """The place and its Markdown."""
-    found = found_at(analysis, offset)
-    if found is None:
+    """Return the place that a hover is about and its Markdown, or None. It shows the signature or declaration of a name or
+    the type of an expression, with the documentation."""
+    occurrence = occurrence_at(analysis, offset)
+    if occurrence is None:
         return None
-    head, doc = _about(found, analysis.project.sources)
+    head, doc = _about(occurrence, analysis.project.sources)
     if not head:
         return None
-    return found.span, f"```concerto\n{head}\n```" + (f"\n\n{doc.strip()}" if doc else "")
+    return occurrence.span, f"```concerto\n{head}\n```" + (f"\n\n{doc.strip()}" if doc else "")
 
 
-def _about(found: Found, sources: Mapping[str, Source]) -> tuple[str, str | None]:
-    thing = found.denotes
+def _about(occurrence: Occurrence, sources: Mapping[str, Source]) -> tuple[str, str | None]:
+    """Return the declaration and the documentation of an occurrence."""
+    thing = occurrence.denotes
     if isinstance(thing, Row):
         return row_head(thing), thing.doc
     if isinstance(thing, (ast.Field, ast.ToolField)):
@@ -60,17 +63,19 @@ def _about(found: Found, sources: Mapping[str, Source]) -> tuple[str, str | None
         head = head_of(thing, sources)
         if head:
             return head, doc_of(thing)
-    return (str(found.type) if found.type is not None else ""), None
+    return (str(occurrence.type) if occurrence.type is not None else ""), None
 
 
 def row_head(row: Row) -> str:
+    """Return the signature of a built-in."""
     if row.receiver_text:
         return f"{row.receiver_text}.{row.text}"
     return f"std::{row.module}::{row.text}" if row.module else f"fn {row.text}"
 
 
 def head_of(symbol: Symbol, sources: Mapping[str, Source]) -> str:
-    """The declaration as it is written, of functions without the body; nothing for what is not written."""
+    """Return the declaration of a symbol as it is written, of functions without the body; an empty text for what is not
+    written."""
     if isinstance(symbol, Local):
         return f"{'mut ' if symbol.mutable else ''}{symbol.name}: {symbol.type}"
     if isinstance(symbol, ModuleSymbol):
@@ -91,6 +96,7 @@ def head_of(symbol: Symbol, sources: Mapping[str, Source]) -> str:
 
 
 def doc_of(symbol: Symbol) -> str | None:
+    """Return the documentation of a symbol, or None."""
     if isinstance(symbol, VariantSymbol):
         return symbol.enum.declaration.variants[symbol.index].doc
     node = getattr(symbol, "declaration", None)
@@ -98,6 +104,7 @@ def doc_of(symbol: Symbol) -> str | None:
 
 
 def _written(sources: Mapping[str, Source], span: Span) -> str:
+    """Return the source of a span, at most LONGEST lines of it."""
     source = sources.get(span.file)
     if source is None:  # the library's own text
         return ""
@@ -105,11 +112,7 @@ def _written(sources: Mapping[str, Source], span: Span) -> str:
     return "\n".join([*lines[:LONGEST], "…"] if len(lines) > LONGEST else lines)
 
 
-# ----------------------------------------------------------------
 # What types, modules and enums offer behind `.` and `::`.
-#
-# Hands on `Offer` and the functions that list offers. Rows of the built-in tables, fields and methods are asked of the tables
-# and of the checker; no name is listed here.
 
 METHOD, FIELD, FUNCTION, VARIANT, MODULE, TYPE, VARIABLE, CONSTANT, HANDLE = (
     "method", "field", "function", "variant", "module", "type", "variable", "constant", "handle",
@@ -127,10 +130,12 @@ class Offer:
 
 
 def of_row(row: Row, kind: str) -> Offer:
+    """Return the offer of a built-in."""
     return Offer(row.name, kind, row_head(row), row.doc)
 
 
 def of_symbol(name: str, symbol: Symbol, kind: str, sources: Mapping[str, Source]) -> Offer:
+    """Return the offer of a declaration."""
     return Offer(name, kind, head_of(symbol, sources).partition("\n")[0], doc_of(symbol) or "")
 
 
@@ -138,7 +143,7 @@ def of_symbol(name: str, symbol: Symbol, kind: str, sources: Mapping[str, Source
 
 
 def of_value(c: Checker, receiver: ast.Expr, place: Span) -> list[Offer]:
-    """Fields, then methods: the order in which a reader thinks of them."""
+    """Return what may stand behind the dot of a value: fields, then methods, the order in which a reader thinks of them."""
     type_ = receiver.type
     tool = tool_of(receiver)
     offers = [*_fields(c, type_, place)]
@@ -158,6 +163,7 @@ def _callable(tool: object, method: FunctionSymbol) -> bool:
 
 
 def _fields(c: Checker, type_: Type, place: Span) -> Iterator[Offer]:
+    """Yield the fields of a type that are visible at `place`."""
     for name, slot in (slots_of(c, type_) or {}).items():
         yield Offer(name, FIELD, f"{slot.tier} {name}: {slot.type}")
     if not isinstance(type_, Nominal):
@@ -165,13 +171,14 @@ def _fields(c: Checker, type_: Type, place: Span) -> Iterator[Offer]:
     symbol = c.declared(type_)
     hidden = private_fields(c.modules, symbol, place) if isinstance(symbol, StructSymbol) else frozenset[str]()
     docs = {f.name.text: f.doc or "" for f in symbol.declaration.fields or ()} if isinstance(symbol, StructSymbol) else {}
-    found = error_fields(type_.name) if type_.kind == "error" else fields_of(c, type_)
-    for name, type_of_field in found.items():
+    types_of_fields = error_fields(type_.name) if type_.kind == "error" else fields_of(c, type_)
+    for name, type_of_field in types_of_fields.items():
         if name not in hidden:
             yield Offer(name, FIELD, f"{name}: {type_of_field}", docs.get(name, ""))
 
 
 def _declared(c: Checker, type_: Type, place: Span) -> Iterator[Offer]:
+    """Yield the methods of a type that are visible at `place`: its own, those of its bounds and of traits."""
     for name in methods_of(c, type_):
         method = find_method(c, type_, name)
         if method is not None and _visible(c, method, place):
@@ -189,7 +196,7 @@ def _visible(c: Checker, method: FunctionSymbol, place: Span) -> bool:
 
 
 def of_library(path: Sequence[str]) -> list[Offer]:
-    """`std::` and `std::name::`."""
+    """Return what may stand behind `std::` and `std::name::`; `path` are the names behind `std`."""
     if not path:
         return [Offer(name, MODULE, f"std::{name}") for name in (*STD_MODULES, "tools")]
     if len(path) > 1:
@@ -203,16 +210,18 @@ def of_library(path: Sequence[str]) -> list[Offer]:
 
 
 def of_builtin_type(name: str) -> list[Offer]:
+    """Return the associated functions of a predeclared type."""
     return [of_row(row, FUNCTION) for (owner, _), row in ASSOCIATED.items() if owner == name and owner[:1].isupper()]
 
 
 def of_module(module: ModuleSymbol, symbols: Sequence[Symbol], sources: Mapping[str, Source]) -> list[Offer]:
+    """Return the declarations of a module."""
     own = [s for s in symbols if s.home is module and not (isinstance(s, FunctionSymbol) and s.owner is not None)]
     return once([of_symbol(s.name, s, kind_of_symbol(s), sources) for s in own])
 
 
 def of_type(c: Checker, symbol: StructSymbol | EnumSymbol) -> list[Offer]:
-    """Variants and associated functions."""
+    """Return the variants and associated functions of a type."""
     offers = []
     if isinstance(symbol, EnumSymbol):
         offers = [of_symbol(member.name, member, VARIANT, c.sources) for member in symbol.members]
@@ -221,6 +230,7 @@ def of_type(c: Checker, symbol: StructSymbol | EnumSymbol) -> list[Offer]:
 
 
 def kind_of_symbol(symbol: Symbol) -> str:
+    """Return the kind of offer of a declaration."""
     node = getattr(symbol, "declaration", None)
     match node:
         case ast.Function():
@@ -235,15 +245,12 @@ def kind_of_symbol(symbol: Symbol) -> str:
 
 
 def once(offers: list[Offer]) -> list[Offer]:
-    """The first of a name hides the others, as in a call."""
+    """Return the offers without those whose name another one before hides, as in a call."""
+    # The later entry wins in a dictionary, hence from the end.
     return list({offer.name: offer for offer in reversed(offers)}.values())[::-1]
 
 
-# ----------------------------------------------------------------
-# Completion: what may be written at an offset.
-#
-# Text that is being typed rarely parses, so a copy of it gets a name at the cursor, and if need be a `;`, and is then looked at
-# like any other. Hands on `complete`.
+# Completion.
 
 PLACEHOLDER = "completion_goes_here"
 ENDINGS = ("", ";", "()", "();", ");", " }", "; }")  # of a statement that is not finished, of a call and of a block
@@ -255,10 +262,12 @@ Analyser = Callable[[str], Analysis]
 
 
 def complete(text: str, offset: int, analyse: Analyser) -> list[Offer]:
-    """Offers at the offset of the text; `analyse` looks at a text in place of it."""
+    """Return the offers at an offset of the text; `analyse` looks at a text in place of it. Text that is being typed rarely
+    parses, so a copy of it gets a name at the cursor, and if need be a `;`, and is then looked at like any other."""
     before, after = _BEFORE.search(text, 0, offset), _AFTER.match(text, offset)
     assert before is not None and after is not None
     start, end = before.start(), after.end()
+    # Behind a digit stands the rest of a number, and words complete nothing there.
     if text[start : start + 1].isdigit() or _in_comment_or_string(text, start):
         return []
     name = text[start:end] or PLACEHOLDER
@@ -272,6 +281,7 @@ def complete(text: str, offset: int, analyse: Analyser) -> list[Offer]:
     parent = path[-2] if len(path) > 1 else None
     if isinstance(parent, (ast.FieldAccess, ast.MethodCall)) and parent.name is path[-1]:
         return of_value(analysis.examined.checker, parent.receiver, place) if parent.receiver.type is not None else []
+    # A dot without a receiver that could be read: names in scope would be wrong there.
     if text[:start].rstrip().endswith("."):
         return []
     head = _PATH.search(text, 0, start)
@@ -281,18 +291,19 @@ def complete(text: str, offset: int, analyse: Analyser) -> list[Offer]:
 
 
 def _readable(text: str, start: int, end: int, name: str) -> str:
-    """The text with `name` in it and the first ending that lets it parse, else without one."""
+    """Return the text with `name` in it and the first ending that lets it parse, else without an ending."""
+    # The first that parses: the endings are in the order in which they are likely.
     for ending in ENDINGS:
-        tried = text[:start] + name + ending + text[end:]
-        found = Diagnostics()
-        parse(Source("", tried), found)
-        if not found.has_errors:
-            return tried
+        candidate = text[:start] + name + ending + text[end:]
+        diagnostics = Diagnostics()
+        parse(Source("", candidate), diagnostics)
+        if not diagnostics.has_errors:
+            return candidate
     return text[:start] + name + text[end:]
 
 
 def _in_comment_or_string(text: str, offset: int) -> bool:
-    """Whether a token of text or a comment goes across the offset; a hole of a string does not count."""
+    """Return whether a token of text or a comment goes across the offset; a hole of a string does not count."""
     source = Source("", text)
     tokens = lex(source, Diagnostics())
     if any(comment.span.start < offset <= comment.span.end for comment in tokens.comments):
@@ -309,13 +320,14 @@ def _behind_path(analysis: Analysis, examined: Examined, path: list[str], place:
     if path[0] == "std":
         return of_library(path[1:])
     here = examined.checker.modules.at(place)
-    found = _walk(examined, path, here)
-    if isinstance(found, ModuleSymbol):
-        offers = of_module(found, examined.symbols, analysis.project.sources)
-        public = {s.name for s in examined.symbols if s.home is found and _is_public(s)}
-        return [o for o in offers if here.is_inside(found) or o.name in public]
-    if isinstance(found, (StructSymbol, EnumSymbol)):
-        return of_type(examined.checker, found)
+    owner = _walk(examined, path, here)
+    if isinstance(owner, ModuleSymbol):
+        offers = of_module(owner, examined.symbols, analysis.project.sources)
+        # From outside a module only its public names can be reached.
+        public = {s.name for s in examined.symbols if s.home is owner and _is_public(s)}
+        return [o for o in offers if here.is_inside(owner) or o.name in public]
+    if isinstance(owner, (StructSymbol, EnumSymbol)):
+        return of_type(examined.checker, owner)
     return of_builtin_type(path[-1]) if len(path) == 1 else []
 
 
@@ -325,7 +337,7 @@ def _is_public(symbol: Symbol) -> bool:
 
 
 def _walk(examined: Examined, path: list[str], here: ModuleSymbol) -> Symbol | None:
-    """What the names before `::` lead to."""
+    """Return what the names before `::` lead to."""
     at: Symbol | None = here
     for number, name in enumerate(path):
         if name == "crate" and number == 0:
@@ -343,7 +355,7 @@ def _member(examined: Examined, module: Symbol | None, name: str) -> Symbol | No
 
 
 def _anywhere(examined: Examined, name: str) -> Symbol | None:
-    """A name that a `use` brought in."""
+    """Return the declaration of a name that a `use` brought in."""
     return next((s for s in examined.symbols if s.name == name and _is_head(s)), None)
 
 
@@ -355,7 +367,7 @@ def _is_head(symbol: Symbol) -> bool:
 
 
 def _names(analysis: Analysis, examined: Examined, path: list[ast.Node], place: Span) -> list[Offer]:
-    """Names in scope, inner ones first."""
+    """Return the names in scope, inner ones first."""
     sources = analysis.project.sources
     offers = [of_symbol(local.name, local, VARIABLE, sources) for local in _locals(path, place.start)]
     offers += of_module(examined.checker.modules.at(place), examined.symbols, sources)
@@ -368,14 +380,14 @@ def _names(analysis: Analysis, examined: Examined, path: list[ast.Node], place: 
 
 
 def _locals(path: list[ast.Node], offset: int) -> Iterator[Local]:
-    """The locals that the forms around the offset declare before it, inner ones first."""
+    """Yield the locals that the forms around the offset declare before it, inner ones first."""
     for node in reversed(path):
-        found = [local for child in _declaring(node, offset) for local in _bindings(child)]
-        yield from reversed(found)
+        locals_of_node = [local for child in _declaring(node, offset) for local in _bindings(child)]
+        yield from reversed(locals_of_node)
 
 
 def _declaring(node: ast.Node, offset: int) -> Iterator[ast.Node]:
-    """Patterns and parameters of a form whose names are seen inside it."""
+    """Yield the patterns and parameters of a form whose names are seen inside it."""
     match node:
         case ast.Block():
             yield from (s.pattern for s in node.statements if isinstance(s, ast.Let) and s.span.end <= offset)
@@ -388,29 +400,26 @@ def _declaring(node: ast.Node, offset: int) -> Iterator[ast.Node]:
 
 
 def _bindings(node: ast.Node) -> Iterator[Local]:
-    waiting = [node]
-    while waiting:
-        at = waiting.pop()
+    pending = [node]
+    while pending:
+        at = pending.pop()
         binding = getattr(at, "binding", None)
         if isinstance(binding, Local):
             yield binding
-        waiting += [child for child in at.children() if isinstance(child, (ast.Pattern, ast.FieldPattern))]
+        pending += [child for child in at.children() if isinstance(child, (ast.Pattern, ast.FieldPattern))]
 
 
 def _used(tree: ast.Program) -> Iterator[str]:
-    """The names that the imports of a file bring in."""
-    waiting = [item.tree for item in tree.items if isinstance(item, ast.Use)]
-    while waiting:
-        at = waiting.pop()
-        waiting += at.group or []
+    """Yield the names that the imports of a file bring in."""
+    pending = [item.tree for item in tree.items if isinstance(item, ast.Use)]
+    while pending:
+        at = pending.pop()
+        pending += at.group or []
         if at.group is None and not at.glob and at.path:
             yield (at.alias or at.path[-1]).text
 
 
-# ----------------------------------------------------------------
-# The symbols of a document: its items with what stands in them.
-#
-# Hands on `outline`. Needs the tree only, so that it works on text with errors.
+# The outline.
 
 # What the protocol calls each sort of item.
 SORTS: dict[type[ast.Node], str] = {
@@ -423,6 +432,8 @@ SORTS: dict[type[ast.Node], str] = {
 
 @dataclass(slots=True)
 class Entry:
+    """One line of the outline; `sort` is what the protocol calls it, `name_span` what an editor selects."""
+
     name: str
     sort: str
     span: Span
@@ -431,6 +442,8 @@ class Entry:
 
 
 def outline(tree: ast.Program) -> list[Entry]:
+    """Return the items of a document with what stands in them. Only the tree is needed, so that it works on text with
+    errors."""
     return list(_entries(tree.items))
 
 

@@ -1,7 +1,8 @@
 """Semantic tokens: the colour classes of a document, and for its names what the checker knows of them (O-9.25).
 
-Hands on `TYPES`, `MODIFIERS` and `tokens`. A name of which nothing is known, in broken text too, keeps what its neighbours make
-of it. Must not know: how tokens go over the wire.
+Hands on to `server` `tokens`, with the legend `TYPES` and `MODIFIERS`, and `encoded` and `change`, which turn tokens into
+the numbers of the protocol. A name of which nothing is known, in broken text too, keeps what its neighbours make of it. The
+classes themselves stand in `colours/classes.py`.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ _NAMES = frozenset(("IDENT", "CFGKEY"))
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """Of one line."""
+    """A coloured part of one line, by offsets; `type` and `modifiers` are words of the legend."""
 
     start: int
     end: int
@@ -64,9 +65,9 @@ class Token:
 
 
 def tokens(analysis: Analysis) -> list[Token]:
-    """All of a document, in order; what goes over several lines has one on each."""
+    """Return all tokens of a document, in order. What goes over several lines has one on each."""
     text = analysis.source.text
-    names = _known(analysis)
+    names = _names_by_offset(analysis)
     return [line for token in _whole(text, names) for line in _lines(text, token)]
 
 
@@ -75,8 +76,8 @@ def _whole(text: str, names: dict[int, tuple[str, tuple[str, ...]]]) -> Iterator
         type_ = CLASSES[piece.class_].semantic
         if piece.kind in _NAMES:
             guessed = "property" if piece.class_ == "name" and text[piece.end :].lstrip(" \t?").startswith(":") else type_
-            known = names.get(piece.start) if piece.class_ != "decorator" else None
-            yield Token(piece.start, piece.end, *(known or (guessed, ())))
+            by_checker = names.get(piece.start) if piece.class_ != "decorator" else None
+            yield Token(piece.start, piece.end, *(by_checker or (guessed, ())))
         elif piece.class_ == "documentation":
             yield Token(piece.start, piece.end, type_, (DOCUMENTATION,))
         elif type_:
@@ -93,28 +94,27 @@ def _lines(text: str, token: Token) -> Iterator[Token]:
         start = end + 1
 
 
-# ---------------------------------------------------------------- names
-
-
-def _known(analysis: Analysis) -> dict[int, tuple[str, tuple[str, ...]]]:
-    """Type and modifiers of the names of the tree by offset."""
-    found: dict[int, tuple[str, tuple[str, ...]]] = {}
-    waiting: list[tuple[ast.Node, ast.Node | None]] = [] if analysis.tree is None else [(analysis.tree, None)]
-    while waiting:
-        node, around = waiting.pop()
+def _names_by_offset(analysis: Analysis) -> dict[int, tuple[str, tuple[str, ...]]]:
+    """Return type and modifiers of the names of the tree by their offsets."""
+    names: dict[int, tuple[str, tuple[str, ...]]] = {}
+    pending: list[tuple[ast.Node, ast.Node | None]] = [] if analysis.tree is None else [(analysis.tree, None)]
+    while pending:
+        node, around = pending.pop()
         for child in node.children():
             if isinstance(child, ast.Ident):
                 about = _about(analysis, child, node, around)
                 if about is not None:
-                    found.setdefault(child.span.start, about)
+                    # A name may stand in two nodes (a shorthand field); the outer one is met first.
+                    names.setdefault(child.span.start, about)
             else:
-                waiting.append((child, node))
-    return found
+                pending.append((child, node))
+    return names
 
 
 def _about(
     analysis: Analysis, name: ast.Ident, parent: ast.Node, around: ast.Node | None
 ) -> tuple[str, tuple[str, ...]] | None:
+    """Return type and modifiers of a name, by the node it stands in and the node around that."""
     if isinstance(parent, ast.UseTree):
         return _imported(analysis, name, parent)
     if name is not _last_of(parent, name):
@@ -131,7 +131,7 @@ def _about(
 
 
 def _last_of(parent: ast.Node, name: ast.Ident) -> ast.Ident:
-    """The segment of its path that the path denotes."""
+    """Return the segment of a path that the path denotes."""
     path = getattr(parent, "path", None) or getattr(parent, "segments", None)
     member = getattr(parent, "member", None)
     if isinstance(member, ast.Ident):
@@ -140,6 +140,7 @@ def _last_of(parent: ast.Node, name: ast.Ident) -> ast.Ident:
 
 
 def _on_the_way(analysis: Analysis, name: ast.Ident) -> tuple[str, tuple[str, ...]] | None:
+    """Return the type of a segment that is not the last of its path."""
     if name.text == "std":
         return "namespace", (LIBRARY,)
     return _by_name(analysis, name.text) or (("type", (LIBRARY,)) if name.text[:1].isupper() else ("namespace", ()))
@@ -153,7 +154,7 @@ def _imported(analysis: Analysis, name: ast.Ident, tree: ast.UseTree) -> tuple[s
 
 
 def _by_name(analysis: Analysis, name: str) -> tuple[str, tuple[str, ...]] | None:
-    """Of an item of that name, wherever it is declared."""
+    """Return type and modifiers of an item of that name, wherever it is declared."""
     symbols = analysis.examined.symbols if analysis.examined is not None else ()
     return next((about for s in symbols if s.name == name and (about := of_thing(s)) is not None), None)
 
@@ -168,7 +169,7 @@ def _declared(node: ast.Node, around: ast.Node | None) -> tuple[str, tuple[str, 
 
 
 def of_thing(thing: Symbol | Row | Field) -> tuple[str, tuple[str, ...]] | None:
-    """What a name denotes, None where the table of declarations has nothing to say."""
+    """Return type and modifiers of what a name denotes, None where the table of declarations has nothing to say."""
     match thing:
         case Row():
             return ("method" if thing.receiver_text else "function"), (LIBRARY,)
@@ -201,10 +202,7 @@ def _modifiers(node: ast.Node) -> tuple[str, ...]:
     return (READONLY,) if type(node) in FIXED else ()
 
 
-# ----------------------------------------------------------------
-# Semantic tokens as the numbers of the protocol, and what changed between two answers.
-#
-# Hands on `encoded` and `change`.
+# The numbers of the protocol, and what changed between two answers.
 
 _TYPE = {name: number for number, name in enumerate(TYPES)}
 _BIT = {name: 1 << number for number, name in enumerate(MODIFIERS)}
@@ -212,6 +210,8 @@ FIVE = 5  # numbers of a token: line and character since the one before, length,
 
 
 def encoded(tokens: Sequence[Token], source: Source, encoding: str) -> list[int]:
+    """Return five numbers for each token: lines and characters since the token before, length, type, modifiers. Characters
+    are code units of the encoding."""
     data: list[int] = []
     line = character = 0
     for token in tokens:
@@ -225,8 +225,8 @@ def encoded(tokens: Sequence[Token], source: Source, encoding: str) -> list[int]
 
 
 def change(before: list[int], after: list[int]) -> tuple[int, int, list[int]] | None:
-    """Where to delete how many numbers, and what to put there; None if nothing changed. Whole tokens, so that what reads it may
-    count in them."""
+    """Return where to delete how many numbers, and what to put there; None if nothing changed. Only whole tokens are
+    changed, so that a client may count in them."""
     if before == after:
         return None
     shorter = min(len(before), len(after)) // FIVE * FIVE
@@ -234,6 +234,7 @@ def change(before: list[int], after: list[int]) -> tuple[int, int, list[int]] | 
     while start < shorter and before[start : start + FIVE] == after[start : start + FIVE]:
         start += FIVE
     end = 0
+    # The common end must not overlap the common beginning.
     while end < shorter - start and before[len(before) - end - FIVE :][:FIVE] == after[len(after) - end - FIVE :][:FIVE]:
         end += FIVE
     return start, len(before) - end - start, after[start : len(after) - end]

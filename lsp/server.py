@@ -1,7 +1,8 @@
 """The protocol: requests and notifications of an editor, answered by the other modules of this package.
 
-The only module that imports `pygls`. Documents are sent whole at each change. Hands on `serve`, which returns whether the
-editor said `shutdown` and `exit`. Must not know: what trees and types are.
+Hands on `serve` to `cli/lsp.py`. The only module that imports `pygls`. Documents are sent whole at each change, and every
+open document is analysed anew then, since one may be a module of another. A new request is a function in one of the
+`_register_…` groups.
 """
 
 from __future__ import annotations
@@ -21,14 +22,11 @@ from ..compiler.diagnostics import Diagnostic, Diagnostics
 from ..compiler.format import format_source
 from ..compiler.source import Source, Span
 from . import features
-from .analysis import UTF16, Analysis, analyse, definition_of, found_at, offset_at, position_at
+from .analysis import UTF16, Analysis, analyse, definition_of, occurrence_at, offset_at, position_at
 from .features import Entry, Offer, complete, hover_at, outline
 from .semantic import MODIFIERS, TYPES, change, encoded, tokens
 
-# ----------------------------------------------------------------
-# Where one message of an editor ends and the next begins (O-9.25, G-5.12).
-#
-# `Frames` stands between standard input and the library, which waits for ever behind a header that it does not understand.
+# Where one message of an editor ends and the next begins.
 
 LONGEST = 64 << 20  # bytes of one message: a source of 8 MiB, with every character escaped
 LONGEST_LINE = 8 << 10
@@ -41,8 +39,9 @@ class _Broken(Exception):
 
 
 class Frames:
-    """Standard input as the library reads it: one `Content-Length` line, an empty line, the body. `problem`: why reading ended
-    before the input did; what follows a header that gives no length cannot be told apart from it."""
+    """Standard input as the library reads it: one `Content-Length` line, an empty line, the body (G-5.12). It stands
+    between the input and the library, which would wait for ever behind a header that it does not understand. `problem` says
+    why reading ended before the input did; what follows a header without a length cannot be told apart from it."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self.stream = stream
@@ -50,6 +49,7 @@ class Frames:
         self._blank = False  # the empty line behind the header is to be read
 
     def readline(self) -> bytes:
+        """Return the next line of a header, an empty text at the end of the input or after a problem."""
         if self._blank:
             self._blank = False
             return b"\r\n"
@@ -64,6 +64,7 @@ class Frames:
         return b"Content-Length: %d\r\n" % length
 
     def read(self, length: int) -> bytes:
+        """Return the body of a message of `length` bytes, an empty text if the input ends before."""
         body = self.stream.read(length)
         if len(body) < length:
             self.problem = f"the input ends after {len(body)} of {length} bytes of a message"
@@ -71,14 +72,17 @@ class Frames:
         return body
 
     def _length(self) -> int | None:
-        """That of the next message, None at the end or after a problem. A message without a body says nothing."""
+        """Return the length of the next message in bytes, None at the end or after a problem. Messages without a body are
+        skipped."""
         while True:
             length = self._header()
             if length != 0:
                 return length
 
     def _header(self) -> int | None:
-        found: int | None = None
+        """Return the length that one header tells, None at the end of the input. Raise _Broken for a header that tells none."""
+        length: int | None = None
+        # A client that never ends its header must not fill the memory.
         for number in range(MOST_LINES):
             line = self.stream.readline(LONGEST_LINE)
             if not line and number == 0:
@@ -87,28 +91,27 @@ class Frames:
                 raise _Broken("the input ends in a header" if len(line) < LONGEST_LINE else "a header line is too long")
             line = line.rstrip(b"\r\n")
             if not line:
-                if found is None:
+                if length is None:
                     raise _Broken("a header gives no `Content-Length`")
-                return found
+                return length
             match = _LENGTH.fullmatch(line)
             if match is None:
                 continue
+            # At most 18 digits, so that the number stays small before it is compared.
             if re.fullmatch(rb"[0-9]{1,18}", match[1]) is None:
-                raise _Broken(f"`{_shown(line)}` is no length")
+                raise _Broken(f"`{_printable(line)}` is no length")
             if int(match[1]) > LONGEST:
-                raise _Broken(f"`{_shown(line)}`: a message has at most {LONGEST} bytes")
-            if found not in (None, int(match[1])):
+                raise _Broken(f"`{_printable(line)}`: a message has at most {LONGEST} bytes")
+            if length not in (None, int(match[1])):
                 raise _Broken("a header gives two lengths")
-            found = int(match[1])
+            length = int(match[1])
         raise _Broken(f"a header has more than {MOST_LINES} lines")
 
 
-def _shown(line: bytes) -> str:
+def _printable(line: bytes) -> str:
     text = line[:80].decode("ascii", "replace")
     return "".join(character if character.isprintable() else "\ufffd" for character in text)
 
-
-# ----------------------------------------------------------------
 
 KINDS = {
     features.METHOD: lsp.CompletionItemKind.Method,
@@ -124,60 +127,68 @@ KINDS = {
 
 
 class Server(LanguageServer):
-    """One editor. `analyses`: of each open document, as it is now."""
+    """One editor. `analyses` has each open document as it is now."""
 
     def __init__(self, version: str) -> None:
         super().__init__("concerto", version, text_document_sync_kind=lsp.TextDocumentSyncKind.Full)
         self.analyses: dict[str, Analysis] = {}
         self.coloured: dict[str, tuple[str, list[int]]] = {}  # of each document the tokens last sent, and that answer's name
         self.answers = 0
-        self.asked_to_stop = False
-        self.stopped = False
+        self.shutdown_requested = False
+        self.exited = False
 
     # ------------------------------------------------------------ texts and places
 
     @property
     def encoding(self) -> str:
+        """The encoding in which positions count characters."""
         return str(self.workspace.position_encoding or UTF16)
 
     def text(self, uri: str) -> str:
+        """Return the text of a document without a byte order mark."""
         return self.workspace.get_text_document(uri).source.removeprefix("\ufeff")
 
     def analyse(self, uri: str, text: str) -> Analysis:
+        """Return the analysis of a document with this text, beside the other open documents."""
+        # Open texts come before those on disk, for all files of the program.
         others = {os.path.realpath(path_of(other)): self.text(other) for other in self.analyses if other != uri}
         return analyse(path_of(uri), text, others)
 
     def analysis(self, uri: str) -> Analysis:
+        """Return the latest analysis of a document."""
         if uri not in self.analyses:
             self.analyses[uri] = self.analyse(uri, self.text(uri))
         return self.analyses[uri]
 
     def offset(self, source: Source, position: lsp.Position) -> int:
+        """Return the offset of a position."""
         return offset_at(source, position.line, position.character, self.encoding)
 
     def range(self, source: Source, span: Span) -> lsp.Range:
+        """Return the range of a span."""
         start, end = (position_at(source, at, self.encoding) for at in (span.start, span.end))
         return lsp.Range(lsp.Position(*start), lsp.Position(*end))
 
     def location(self, analysis: Analysis, span: Span) -> lsp.Location | None:
-        """The place of a span, if its file is one on disk or open."""
+        """Return the place of a span, None if its file is neither on disk nor open."""
         source = analysis.project.sources.get(span.file)
         if source is None:
             return None
         path = os.path.join(analysis.root, *span.file.split("/"))
-        known = {os.path.realpath(path_of(uri)): uri for uri in self.analyses}
-        uri = known.get(os.path.realpath(path)) or uris.from_fs_path(path)
+        open_documents = {os.path.realpath(path_of(uri)): uri for uri in self.analyses}
+        uri = open_documents.get(os.path.realpath(path)) or uris.from_fs_path(path)
         return lsp.Location(uri, self.range(source, span)) if uri is not None else None
 
     # ------------------------------------------------------------ colours
 
     def token_data(self, uri: str, span: Span | None = None) -> list[int]:
-        """That of a document, or of a part of it."""
+        """Return the numbers of the tokens of a document, or of a part of it."""
         analysis = self.analysis(uri)
         within = [t for t in tokens(analysis) if span is None or (t.end > span.start and t.start < span.end)]
         return encoded(within, analysis.source, self.encoding)
 
     def keep_colours(self, uri: str, data: list[int]) -> str:
+        """Remember the tokens that are sent; return the name of the answer, to which a later request may refer."""
         self.answers += 1
         self.coloured[uri] = (str(self.answers), data)
         return str(self.answers)
@@ -185,29 +196,33 @@ class Server(LanguageServer):
     # ------------------------------------------------------------ diagnostics
 
     def refresh(self, changed: str) -> None:
-        """All open documents anew: one may be a module of another."""
+        """Analyse all open documents anew after a change: one may be a module of another."""
         self.analyses[changed] = self.analyse(changed, self.text(changed))
         self.publish(changed)
         self.refresh_all(but=changed)
 
     def refresh_all(self, but: str | None = None) -> None:
-        """Those that are open now: of a closed one the text on disk counts."""
+        """Analyse the open documents anew: of a closed one the text on disk counts."""
+        # A copy, since analysing changes the dictionary.
         for uri in [uri for uri in self.analyses if uri != but]:
             self.analyses[uri] = self.analyse(uri, self.text(uri))
             self.publish(uri)
 
     def publish(self, uri: str) -> None:
+        """Send the diagnostics of a document."""
         analysis = self.analyses[uri]
-        found = [self.diagnostic(analysis, one) for one in analysis.own]
-        self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, found))
+        diagnostics = [self.diagnostic(analysis, one) for one in analysis.own]
+        self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, diagnostics))
 
     def diagnostic(self, analysis: Analysis, one: Diagnostic) -> lsp.Diagnostic:
+        """Return a diagnostic as the protocol has it; a help is a second line of the message."""
         related = []
         for other in one.related:
             place = self.location(analysis, other.span)
             if place is not None:
                 related.append(lsp.DiagnosticRelatedInformation(place, other.message))
         severity = lsp.DiagnosticSeverity.Error if one.is_error else lsp.DiagnosticSeverity.Warning
+        # The protocol has no place for a help.
         message = one.message if one.help is None else f"{one.message}\nhelp: {one.help}"
         return lsp.Diagnostic(
             self.range(analysis.source, one.span), message, severity=severity, code=one.code, source="concerto",
@@ -215,18 +230,19 @@ class Server(LanguageServer):
         )  # fmt: skip
 
     def report_server_error(self, error: Exception, source: object) -> None:
-        """One line on stderr, which editors show in a log: a traceback is nobody's answer."""
+        """Write one line on stderr, which editors show in a log: a traceback helps nobody there."""
         print(f"concerto lsp: {type(error).__name__}: {error}", file=sys.stderr)
 
 
 def path_of(uri: str) -> str:
-    """The file of a document; one that has none yet lies in the working directory."""
+    """Return the file of a document; one that has none yet lies in the working directory."""
     path = uris.to_fs_path(uri) if uri.startswith("file:") else None
     return path or os.path.join(os.getcwd(), "untitled.conc")
 
 
 def serve(version: str) -> bool:
-    """Talks on standard input and output until the editor leaves, or sends what is no message (G-5.12): then stderr says why."""
+    """Talk on standard input and output until the editor leaves, or sends what is no message (G-5.12): then stderr says
+    why. Return whether the editor said `shutdown` and `exit`."""
     logging.getLogger("pygls").addHandler(logging.NullHandler())
     logging.getLogger("pygls").propagate = False
     server = Server(version)
@@ -239,17 +255,17 @@ def serve(version: str) -> bool:
         server.start_io(stdin=cast(BinaryIO, frames), stdout=output)
     if frames.problem is not None:
         print(f"concerto lsp: {frames.problem}; the server ends", file=sys.stderr)
-    return server.asked_to_stop and server.stopped
+    return server.shutdown_requested and server.exited
 
 
 def _register_life(server: Server) -> None:
     @server.feature(lsp.SHUTDOWN)
     def shutdown(_: None = None) -> None:
-        server.asked_to_stop = True
+        server.shutdown_requested = True
 
     @server.feature(lsp.EXIT)
     def leave(_: None = None) -> None:
-        server.stopped = True
+        server.exited = True
 
     @server.feature(lsp.TEXT_DOCUMENT_DID_OPEN)
     def opened(params: lsp.DidOpenTextDocumentParams) -> None:
@@ -272,17 +288,17 @@ def _register_questions(server: Server) -> None:
     @server.feature(lsp.TEXT_DOCUMENT_HOVER)
     def hover(params: lsp.HoverParams) -> lsp.Hover | None:
         analysis = server.analysis(params.text_document.uri)
-        found = hover_at(analysis, server.offset(analysis.source, params.position))
-        if found is None:
+        place_and_text = hover_at(analysis, server.offset(analysis.source, params.position))
+        if place_and_text is None:
             return None
-        content = lsp.MarkupContent(lsp.MarkupKind.Markdown, found[1])
-        return lsp.Hover(content, server.range(analysis.source, found[0]))
+        span, markdown = place_and_text
+        return lsp.Hover(lsp.MarkupContent(lsp.MarkupKind.Markdown, markdown), server.range(analysis.source, span))
 
     @server.feature(lsp.TEXT_DOCUMENT_DEFINITION)
     def definition(params: lsp.DefinitionParams) -> lsp.Location | None:
         analysis = server.analysis(params.text_document.uri)
-        found = found_at(analysis, server.offset(analysis.source, params.position))
-        span = definition_of(found) if found is not None else None
+        occurrence = occurrence_at(analysis, server.offset(analysis.source, params.position))
+        span = definition_of(occurrence) if occurrence is not None else None
         return server.location(analysis, span) if span is not None else None
 
     @server.feature(lsp.TEXT_DOCUMENT_COMPLETION, lsp.CompletionOptions(trigger_characters=[".", ":"]))
@@ -326,10 +342,11 @@ def _register_colours(server: Server) -> None:
         name, before = server.coloured.get(uri, ("", []))
         data = server.token_data(uri)
         answer = server.keep_colours(uri, data)
+        # The client has another answer than the last one, so a difference would not fit.
         if name != params.previous_result_id:
             return lsp.SemanticTokens(data, answer)
-        found = change(before, data)
-        return lsp.SemanticTokensDelta([lsp.SemanticTokensEdit(*found)] if found is not None else [], answer)
+        edit = change(before, data)
+        return lsp.SemanticTokensDelta([lsp.SemanticTokensEdit(*edit)] if edit is not None else [], answer)
 
     @server.feature(lsp.TEXT_DOCUMENT_SEMANTIC_TOKENS_RANGE, legend)
     def part(params: lsp.SemanticTokensRangeParams) -> lsp.SemanticTokens:
@@ -340,7 +357,7 @@ def _register_colours(server: Server) -> None:
 
 
 def _item(offer: Offer, number: int) -> lsp.CompletionItem:
-    """Offers keep their order: names of the program before those of the language."""
+    """Return an offer as the protocol has it. Offers keep their order: names of the program before those of the language."""
     doc = lsp.MarkupContent(lsp.MarkupKind.Markdown, offer.doc) if offer.doc else None
     return lsp.CompletionItem(
         offer.name, kind=KINDS[offer.kind], detail=offer.detail or None, documentation=doc, sort_text=f"{number:04}"

@@ -146,7 +146,7 @@ LAYERS = {
         "jit/control", "jit/functions", "jit/tier", "snapshot",
     ),
     "compiler": (
-        "source", "diagnostics", "types", "operators", "generated", "syntax", "syntax/parser", "syntax/error_place", "hints",
+        "source", "diagnostics", "types", "operators", "generated", "syntax", "syntax/lr_machine", "syntax/error_place", "hints",
         "syntax/errors", "syntax/parse", "symbols", "declaration_kinds", "decisions", "fields", "manifest", "project", "resolver",
         "checker", "codegen", "format", "pipeline", "repl",
     ),

@@ -40,7 +40,7 @@ from ..symbols import (
 )
 from ..syntax import ast
 from ..syntax.ast import Nesting
-from ..syntax.layout import MAX_NESTING
+from ..syntax.brackets import MAX_NESTING
 from ..types import FLOAT, INT, NEVER, NIL, Generic, Implementation, Nilable, Nominal, Type, bare, option
 from .relations import ERRONEOUS, MISMATCH, _Mismatch, convert, generic, is_complete, join, learn, nilable
 

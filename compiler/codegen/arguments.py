@@ -1,7 +1,8 @@
-"""Code for arguments: in parameter order, whatever the order they are written in, with defaults for those left out (L-5.9.1).
+"""Code for arguments: in parameter order, whatever the order they are written in, with defaults for those left out
+(L-5.9.1).
 
-Hands on `push_arguments`, `into_numbered_slots` and `load_slots` for declared functions, `into_slots`, `receive`, `is_simple`.
-Must not know: what is called.
+Hands on `push_arguments`, `into_numbered_slots` and `load_slots` for declared functions, and `into_slots`, `receive` and
+`is_simple`, to `calls`. What is called is not known here.
 """
 
 from __future__ import annotations
@@ -15,6 +16,9 @@ Arguments = list[ast.Expr | None]
 
 
 def push_arguments(g: Generator, function: symbols.FunctionSymbol, arguments: Arguments, order: list[int]) -> None:
+    """Push the arguments of a declared function in the order of its parameters. `arguments` has one entry for each
+    parameter, None where the default is used; `order` has the positions in the order written."""
+    # The usual case: written in order, none left out, so no slots are needed.
     if order == list(range(len(arguments))):
         for index, argument in enumerate(arguments):
             assert argument is not None
@@ -27,6 +31,7 @@ def push_arguments(g: Generator, function: symbols.FunctionSymbol, arguments: Ar
 
 
 def load_slots(g: Generator, slots: dict[int, int]) -> None:
+    """Push the values of slots 0, 1, … of the dictionary."""
     for index in range(len(slots)):
         g.emitter.emit("LOAD", slots[index])
 
@@ -34,11 +39,11 @@ def load_slots(g: Generator, slots: dict[int, int]) -> None:
 def _argument(
     g: Generator, function: symbols.FunctionSymbol, argument: ast.Expr, index: int, arguments: Arguments
 ) -> None:
-    """A plain `self` is only read while the method runs, unless the method itself binds it elsewhere, and marks it shared then;
-    but what closures hold, the method's own calls may write."""
+    """Push one argument. A plain `self` is only read while the method runs; the method itself marks it shared if it binds
+    it elsewhere. But what closures hold, the method's own calls may write."""
     root = root_of(argument)
     if index == 0 and function.takes_self and (root is None or not root.captured):
-        g.held(argument, [later for later in arguments[1:] if later is not None])
+        g.operand(argument, [later for later in arguments[1:] if later is not None])
     else:
         g.bound(argument)
 
@@ -50,8 +55,9 @@ def into_numbered_slots(
     order: list[int],
     receiver: places.Place | None = None,
 ) -> dict[int, int]:
-    """Given arguments in the order written, then the missing defaults left to right, which see earlier parameters (L-5.9.1).
-    A receiver that the method changes is read between the two: it is the value that the arguments left behind."""
+    """Evaluate the written arguments in their order, then the missing defaults left to right, which see earlier parameters
+    (L-5.9.1); return the slot of each parameter. A receiver that the method changes is read between the two: it is the
+    value that the arguments left behind."""
     e = g.emitter
     slots = {}
     for index in order:
@@ -71,6 +77,7 @@ def into_numbered_slots(
         if index not in slots:
             for earlier in range(index):
                 e.emit("LOAD", slots[earlier])
+            # A default is a function of the parameters before it.
             e.emit("CALL", g.module.defaults[function][index], index)
             slots[index] = e.temp()
             e.emit("STORE", slots[index])
@@ -78,8 +85,8 @@ def into_numbered_slots(
 
 
 def receive(g: Generator, place: places.Place) -> None:
-    """The present value of a place. What no closure holds is lent, so that the method writes into it where it stands: nobody
-    else sees it before the new value is stored back."""
+    """Push the present value of a place. What no closure holds is lent, so that the method writes into it where it stands:
+    nobody else sees it before the new value is stored back."""
     if place.root in g.slots and all(step.kind in ("field", "index") for step in place.steps):
         places.lend(g, place)
     else:
@@ -88,6 +95,7 @@ def receive(g: Generator, place: places.Place) -> None:
 
 
 def into_slots(g: Generator, arguments: list[ast.Expr]) -> list[int]:
+    """Evaluate the arguments in their order; return their slots."""
     slots = []
     for argument in arguments:
         g.bound(argument)
@@ -97,7 +105,7 @@ def into_slots(g: Generator, arguments: list[ast.Expr]) -> list[int]:
 
 
 def is_simple(expr: ast.Expr, root: symbols.Local | None) -> bool:
-    """Evaluating it can change nothing and call nothing, and marks nothing of `root` as shared."""
+    """Return whether evaluating the expression can change nothing and call nothing, and marks nothing of `root` as shared."""
     if isinstance(expr, (ast.IntLiteral, ast.FloatLiteral, ast.StringLiteral, ast.BoolLiteral, ast.NilLiteral)):
         return True
     if isinstance(expr, ast.GroupExpr):

@@ -1,4 +1,9 @@
-"""Code for calls: functions, function values, built-in methods, constructors, handles."""
+"""Code for calls: functions, function values, methods of the program, built-ins, constructors, handles, and `listen`.
+
+`call` registers itself for calls and method calls and goes by the target that the checker wrote into the node: one function
+here for each kind of target (`decisions`). Nothing is exported besides that. A built-in needs no code here unless it
+changes its receiver or is an instruction; `_SPECIAL_EFFECTS` has those of the last kind.
+"""
 
 from __future__ import annotations
 
@@ -23,14 +28,11 @@ from .schemas import schema_number, wanted_by
 from .slots import after_write
 from .statements import returned
 
-# ----------------------------------------------------------------
-# Code for methods of the program, called directly, and for methods found at run time (L-3.10.3, L-3.7.1, L-5.5.6).
-#
-# Hands on `declared_method`, `tool_method`, `trait_method`, `dynamic_call`.
+# Methods of the program, called directly, and methods found at run time (L-3.10.3, L-3.7.1, L-5.5.6).
 
 
 def trait_method(g: Generator, node: ast.Call | ast.MethodCall, target: decisions.TraitCall) -> None:
-    """`x.m(…)` where the run-time type of x decides: through the trait's table (L-3.10.4)."""
+    """Generate `x.m(…)` where the run-time type of x decides: through the trait's table (L-3.10.4)."""
     arguments: Arguments = [target.receiver, *target.arguments]
     order = [0, *(index + 1 for index in target.order)]
     method = trait_site(g.module, target.trait, target.function)
@@ -43,7 +45,7 @@ def trait_method(g: Generator, node: ast.Call | ast.MethodCall, target: decision
 
 
 def declared_method(g: Generator, node: ast.Call | ast.MethodCall, target: decisions.MethodTarget) -> None:
-    """`x.m(…)`: the receiver is the first argument."""
+    """Generate `x.m(…)` of a method of the program: the receiver is the first argument."""
     arguments: Arguments = [target.receiver, *target.arguments]
     order = [0, *(index + 1 for index in target.order)]
     if target.function.changes_self:
@@ -56,25 +58,27 @@ def declared_method(g: Generator, node: ast.Call | ast.MethodCall, target: decis
 
 
 def tool_method(g: Generator, node: ast.Call | ast.MethodCall, target: decisions.ToolTarget) -> None:
-    """`T.m(…)` of a tool: the host calls it with the state. Arguments left out go by name, as those after them (O-4.28)."""
+    """Generate `T.m(…)` of a tool: the host calls it with the state. When arguments are left out, those behind them are
+    passed by name (O-4.28)."""
     e = g.emitter
     g.value(target.receiver)
-    given = sorted(target.order)
+    in_order = sorted(target.order)
     slots = {}
     for index in target.order:
         argument = target.arguments[index]
         assert argument is not None
         g.bound(argument)
-        if target.order != given:
+        if target.order != in_order:
             slots[index] = e.temp()
             e.emit("STORE", slots[index])
-    for index in given if slots else ():
+    for index in in_order if slots else ():
         e.emit("LOAD", slots[index])
         e.release(slots[index])
+    # The host matches arguments by position up to the first that is left out, by name behind it.
     names = [parameter.name.text for parameter in target.function.declaration.parameters if not parameter.is_self]
-    by_name = [names[index] for position, index in enumerate(given) if index != position]
+    by_name = [names[index] for position, index in enumerate(in_order) if index != position]
     g.at(node.span)
-    e.emit("CALL_METHOD", g.module.pool.method(target.function.name, len(given), by_name), len(given))
+    e.emit("CALL_METHOD", g.module.pool.method(target.function.name, len(in_order), by_name), len(in_order))
 
 
 def _changing_method(
@@ -85,7 +89,8 @@ def _changing_method(
     order: list[int],
     call: tuple[str, int, int],
 ) -> None:
-    """A method with `mut self`: it gives its result and the new receiver, which is stored back (L-5.5.6)."""
+    """Generate a call of a method with `mut self`: it returns its result and the new receiver, which is stored back
+    (L-5.5.6)."""
     e = g.emitter
     root = root_of(target.receiver)
     place = places.prepare(g, target.receiver) if root is not None else None
@@ -100,6 +105,7 @@ def _changing_method(
         slots = into_numbered_slots(g, target.function, arguments, order[1:], place)
         load_slots(g, slots)
     g.at(node.span)
+    # On the stack lie now the receiver and the arguments; the call leaves the pair (result, new self).
     e.emit(*call)
     store_back(g, place)
     for slot in slots.values():
@@ -107,7 +113,7 @@ def _changing_method(
 
 
 def store_back(g: Generator, place: places.Place | None) -> None:
-    """From the pair of a result and a new receiver on the stack to the result."""
+    """Replace the pair of a result and a new receiver on the stack by the result; the receiver goes to its place."""
     e = g.emitter
     if place is not None:
         pair = e.temp()
@@ -122,16 +128,18 @@ def store_back(g: Generator, place: places.Place | None) -> None:
 
 
 def dynamic_call(g: Generator, node: ast.MethodCall, target: decisions.DynamicCall) -> None:
-    """A method found at run time. Where it may turn out to be *mut*, the receiver comes last as in `mutating_call`: owned if it
-    stands in a mutable place or is a temporary, else marked shared, so that such a method refuses (L-3.7.1)."""
+    """Generate a method call whose target is found at run time. Where it may turn out to be *mut*, the receiver comes last
+    as in `mutating_call`: owned if it stands in a mutable place or is a temporary, else marked shared, so that such a
+    method refuses (L-3.7.1)."""
     arguments = [argument for argument in target.arguments if argument is not None]
+    # Whatever the receiver turns out to be, its method must be in the image.
     g.module.all_language_methods(target.name)
     g.module.all_trait_methods(target.name)
-    g.module.partly_given(target.name, len(target.arguments), target.names)
+    g.module.partial_functions(target.name, len(target.arguments), target.names)
     if target.may_change:
         _perhaps_mutating(g, node, target, arguments)
         return
-    g.held(node.receiver, arguments)
+    g.operand(node.receiver, arguments)
     for argument in arguments:
         g.bound(argument)
     _call_method(g, node, target)
@@ -158,6 +166,7 @@ def _perhaps_mutating(
     places.look(g, place)
     end = Label()
     depth = e.depth
+    # The three kinds of mut methods are tried in turn: of the language, of the program, and, last, built into the machine.
     if root is None or root.mutable:
         _language_mutation_of_any(g, node, target, place, slots, end)
         _program_mutation_of_any(g, node, target, place, slots, end)
@@ -177,7 +186,8 @@ def _perhaps_mutating(
 def _language_mutation_of_any(
     g: Generator, node: ast.MethodCall, target: decisions.DynamicCall, place: places.Place, slots: list[int], end: Label
 ) -> None:
-    """A *mut* method written in the language gives the new receiver, so it is called here when the kind is the right one."""
+    """Try each *mut* method written in the language: it returns the new receiver, so it is called here when the kind of the
+    receiver is the right one."""
     e = g.emitter
     for receiver, row in methods_named(target.name):
         if not row.source or not row.mut or target.names or len(slots) != len(row.parameters):
@@ -202,8 +212,8 @@ def _language_mutation_of_any(
 def _program_mutation_of_any(
     g: Generator, node: ast.MethodCall, target: decisions.DynamicCall, place: places.Place, slots: list[int], end: Label
 ) -> None:
-    """A method of the program with `mut self`, if the receiver turns out to have one."""
-    if target.name not in g.module.changing:
+    """Try a method of the program with `mut self`, if the receiver turns out to have one."""
+    if target.name not in g.module.changing_methods:
         return
     e = g.emitter
     depth = e.depth
@@ -228,8 +238,6 @@ def _program_mutation_of_any(
     e.jump("JUMP", end)
     e.mark(other, depth)
 
-
-# ----------------------------------------------------------------
 
 _CONSTRUCTORS = {"Some": "SOME", "Ok": "OK", "Err": "ERR"}
 
@@ -272,6 +280,7 @@ def call(g: Generator, node: ast.Call | ast.MethodCall) -> None:
 
 @effect_of(ast.Call, ast.MethodCall)
 def call_effect(g: Generator, node: ast.Call | ast.MethodCall) -> None:
+    """Generate a call whose value nobody uses; for some global functions that saves a nil."""
     target = node.target
     if isinstance(target, decisions.BuiltinCall) and not target.receiver_kind and target.name in _SPECIAL_EFFECTS:
         g.at(node.span)
@@ -281,18 +290,19 @@ def call_effect(g: Generator, node: ast.Call | ast.MethodCall) -> None:
     g.emitter.emit("POP")
 
 
-def memory_value(g: Generator, node: ast.Call | ast.MethodCall, made: symbols.MemorySymbol) -> None:
-    """`Memory::new(…)` in an expression: what it begins with, then the bounds that are no constants (M-2.18 to M-2.20)."""
+def memory_value(g: Generator, node: ast.Call | ast.MethodCall, memory: symbols.MemorySymbol) -> None:
+    """Generate `Memory::new(…)` in an expression: what it begins with, then the bounds that are no constants (M-2.18 to
+    M-2.20)."""
     e = g.emitter
-    assert made.value is not None
-    e.emit("MEMORY", g.module.numbers[made])
-    if made.value.messages is None:
+    assert memory.value is not None
+    e.emit("MEMORY", g.module.numbers[memory])
+    if memory.value.messages is None:
         e.emit("NIL")
     else:
-        g.bound(made.value.messages)
-    for _, value in made.computed:
+        g.bound(memory.value.messages)
+    for _, value in memory.computed:
         g.bound(value)
-    names = [name for name, _ in made.computed]
+    names = [name for name, _ in memory.computed]
     g.at(node.span)
     e.emit("CALL_METHOD", g.module.pool.method(VALUE, 1 + len(names), names), 1 + len(names))
 
@@ -301,12 +311,14 @@ def memory_value(g: Generator, node: ast.Call | ast.MethodCall, made: symbols.Me
 
 
 def function_call(g: Generator, node: ast.Call | ast.MethodCall, target: decisions.FunctionCall) -> None:
+    """Generate a call of a function of the program."""
     push_arguments(g, target.function, target.arguments, target.order)
     g.at(node.span)
     g.emitter.emit("CALL", g.module.functions[target.function], len(target.arguments))
 
 
 def value_call(g: Generator, node: ast.Call | ast.MethodCall, target: decisions.ValueCall) -> None:
+    """Generate a call of a function value: closures, variants and built-ins used as values."""
     g.value(target.callee)
     for argument in target.arguments:
         assert argument is not None
@@ -316,9 +328,11 @@ def value_call(g: Generator, node: ast.Call | ast.MethodCall, target: decisions.
 
 
 def constructor_call(g: Generator, node: ast.Call | ast.MethodCall, target: decisions.ConstructorCall) -> None:
+    """Generate `Some`, `Ok` or `Err`. In a method of Result that is written in the language an `Err` keeps the trace of
+    `self`."""
     argument = target.arguments[0] if target.arguments else None
-    goes_on = target.name == "Err" and g.module.of_result
-    if goes_on:
+    keeps_trace = target.name == "Err" and g.module.of_result
+    if keeps_trace:
         g.emitter.emit("LOAD", 0)
     if argument is None:
         g.emitter.emit("NIL")
@@ -326,10 +340,11 @@ def constructor_call(g: Generator, node: ast.Call | ast.MethodCall, target: deci
         g.bound(argument)
     if target.name == "Err":
         g.at(node.span)  # where the error was made
-    g.emitter.emit("ERR_FROM" if goes_on else _CONSTRUCTORS[target.name])
+    g.emitter.emit("ERR_FROM" if keeps_trace else _CONSTRUCTORS[target.name])
 
 
 def variant_call(g: Generator, target: decisions.VariantCall) -> None:
+    """Generate a tuple variant."""
     for argument in target.arguments:
         assert argument is not None
         g.bound(argument)
@@ -337,6 +352,8 @@ def variant_call(g: Generator, target: decisions.VariantCall) -> None:
 
 
 def error_call(g: Generator, target: decisions.ErrorCall) -> None:
+    """Generate an error of a family: its message, which may be left out, then its fields."""
+    # Without a message the machine writes the default one of the family.
     if not target.arguments or target.arguments[0] is None:
         g.emitter.emit("NIL")
     for argument in target.arguments:
@@ -347,10 +364,11 @@ def error_call(g: Generator, target: decisions.ErrorCall) -> None:
 
 
 def record_call(g: Generator, target: decisions.RecordCall) -> None:
-    given = [argument for argument in target.arguments if argument is not None]
-    for argument in given:
+    """Generate a constructor of a built-in record, such as `Message`."""
+    arguments = [argument for argument in target.arguments if argument is not None]
+    for argument in arguments:
         g.bound(argument)
-    g.emitter.emit("CALL_BUILTIN", g.module.pool.builtin(target.record, target.constructor), len(given))
+    g.emitter.emit("CALL_BUILTIN", g.module.pool.builtin(target.record, target.constructor), len(arguments))
 
 
 # ---------------------------------------------------------------- built-ins
@@ -366,6 +384,8 @@ def _row(target: decisions.BuiltinCall) -> Row:
 
 
 def builtin_call(g: Generator, node: ast.Call | ast.MethodCall, target: decisions.BuiltinCall) -> None:
+    """Generate a call of a built-in by its row in the registry."""
+    # `ask` waits for an answer, so it is an instruction with a value, unlike the other special functions.
     if not target.receiver_kind and target.name == "ask":
         g.at(node.span)
         _ask(g, target)
@@ -384,9 +404,9 @@ def builtin_call(g: Generator, node: ast.Call | ast.MethodCall, target: decision
         assert isinstance(node, ast.MethodCall)
         mutating_call(g, node, target, row)
     else:
-        given = [argument for argument in target.arguments if argument is not None]
+        arguments = [argument for argument in target.arguments if argument is not None]
         if isinstance(node, ast.MethodCall) and target.receiver_kind:
-            _receiver(g, node.receiver, row, given)
+            _receiver(g, node.receiver, row, arguments)
         if row.takes_schema:
             assert target.schema is not None
             g.emitter.emit("SCHEMA", schema_number(g.module, target.schema, target.type_arguments[0]))
@@ -398,15 +418,16 @@ def builtin_call(g: Generator, node: ast.Call | ast.MethodCall, target: decision
 
 
 def _receiver(g: Generator, receiver: ast.Expr, row: Row, arguments: list[ast.Expr]) -> None:
-    """A method written in the language binds its receiver to `self`; any other only reads it."""
+    """Push the receiver. A method written in the language binds it to `self`; any other only reads it."""
     if row.source:
         g.bound(receiver)
     else:
-        g.held(receiver, arguments)
+        g.operand(receiver, arguments)
 
 
 def _arguments(g: Generator, target: decisions.BuiltinCall, row: Row) -> None:
-    """Arguments in parameter order. Those of built-ins are evaluated in that order too when nothing was named."""
+    """Push the arguments in parameter order. Those of built-ins are evaluated in that order too when none was named."""
+    # Named arguments may come in another order than the parameters.
     if target.order != sorted(target.order):
         slots = {}
         for index in target.order:
@@ -428,7 +449,7 @@ def _arguments(g: Generator, target: decisions.BuiltinCall, row: Row) -> None:
         elif target.receiver_kind:
             g.bound(argument)
         else:  # the global functions keep nothing of what they are given
-            g.held(argument, [later for later in target.arguments[index + 1 :] if later is not None])
+            g.operand(argument, [later for later in target.arguments[index + 1 :] if later is not None])
 
 
 def _invoke(g: Generator, target: decisions.BuiltinCall, row: Row) -> None:
@@ -437,14 +458,15 @@ def _invoke(g: Generator, target: decisions.BuiltinCall, row: Row) -> None:
     if row.source:
         e.emit("CALL", g.module.language_method(target.receiver_kind, target.name), count)
     elif row.kind == "effect":
-        g.module.wanted.add(wanted_by(row, target.arguments))
+        g.module.wanted_permissions.add(wanted_by(row, target.arguments))
         e.emit("CALL_HOST", g.module.pool.builtin(target.receiver_kind, target.name), count + row.takes_schema)
     else:
         e.emit("CALL_BUILTIN", g.module.pool.builtin(target.receiver_kind, target.name), count)
 
 
 def mutating_call(g: Generator, node: ast.MethodCall, target: decisions.BuiltinCall, row: Row) -> None:
-    """A *mut* method: arguments first, unless they are simple, then the owned receiver, so that nothing comes between the two."""
+    """Generate a *mut* method: arguments first, unless they are simple, then the owned receiver, so that nothing comes
+    between the two."""
     e = g.emitter
     if row.source:
         _language_mutation(g, node, target, row)
@@ -456,10 +478,12 @@ def mutating_call(g: Generator, node: ast.MethodCall, target: decisions.BuiltinC
         g.bound(node.receiver)
         place = places.temporary(g)
     slots: list[int] = []
+    # Between the owning of the receiver and the call nothing may run that could share it again.
     if all(argument is None or is_simple(argument, root) for argument in target.arguments):
         places.look(g, place)
         places.own(g, place)
         _arguments(g, target, row)
+    # One argument is simply swapped below the receiver; more of them go through slots.
     elif len(target.arguments) == 1 and place.change is None:
         _arguments(g, target, row)
         g.at(node.receiver.span)
@@ -483,7 +507,8 @@ def mutating_call(g: Generator, node: ast.MethodCall, target: decisions.BuiltinC
 
 
 def _language_mutation(g: Generator, node: ast.MethodCall, target: decisions.BuiltinCall, row: Row) -> None:
-    """The body gives the new receiver, which is stored back; the call itself gives nil."""
+    """Generate a *mut* method written in the language: its body returns the new receiver, which is stored back; the call
+    itself has the value nil."""
     e = g.emitter
     in_place = places.is_place(node.receiver)
     place = places.prepare(g, node.receiver) if in_place else None
@@ -509,10 +534,12 @@ def _language_mutation(g: Generator, node: ast.MethodCall, target: decisions.Bui
 def _language_change(
     g: Generator, node: ast.MethodCall, target: decisions.BuiltinCall, row: Row, place: places.Place
 ) -> None:
-    """In a slot of a memory: the arguments once, the change as often as it takes."""
+    """The same for a receiver in a slot of a memory: the arguments are evaluated once, the change is made as often as it
+    takes."""
     e = g.emitter
     before = e.depth
     _arguments(g, target, row)
+    # What `_arguments` pushed, defaults included, must be there again for each attempt.
     slots = [e.temp() for _ in range(e.depth - before)]
     for slot in reversed(slots):
         e.emit("STORE", slot)
@@ -531,7 +558,7 @@ def _language_change(
 
 
 def handle_call(g: Generator, node: ast.MethodCall, target: decisions.BuiltinCall) -> None:
-    """A method of a memory, model or builder: through exec_call_method; a left-out argument and those after it go by name."""
+    """Generate a method of a memory, model or builder. An argument left out makes those behind it be passed by name."""
     e = g.emitter
     g.value(node.receiver)
     count = 0
@@ -541,6 +568,7 @@ def handle_call(g: Generator, node: ast.MethodCall, target: decisions.BuiltinCal
         e.emit("SCHEMA", schema_number(g.module, target.schema, target.type_arguments[0]))
         count += 1
     skipped = False
+    # The first argument of `remember` and `forget` is the name of the slot, which `after_write` needs once more.
     written = e.temp() if node.held else None
     for index, argument in enumerate(target.arguments):
         if argument is None:
@@ -589,6 +617,7 @@ def _channel_and_payload(g: Generator, target: decisions.BuiltinCall) -> None:
         g.emitter.emit("NIL")
     else:
         g.bound(payload)
+        # A payload of a known type has been checked against the channel's type at compile time.
         if target.type_arguments and static_type(payload) == t.ANY:
             g.emitter.emit("CHECK_PAYLOAD", g.module.pool.type(target.type_arguments[0]))
 
@@ -598,9 +627,9 @@ Special = Callable[[Generator, decisions.BuiltinCall], None]
 
 def _print(opcode: str) -> Special:
     def generate(g: Generator, target: decisions.BuiltinCall) -> None:
-        given = [argument for argument in target.arguments if argument is not None]
-        g.held_all(given)
-        g.emitter.emit(opcode, len(given), len(given))
+        arguments = [argument for argument in target.arguments if argument is not None]
+        g.operands(arguments)
+        g.emitter.emit(opcode, len(arguments), len(arguments))
 
     return generate
 
@@ -614,13 +643,10 @@ _SPECIAL_EFFECTS: dict[str, Special] = {
 }  # fmt: skip
 
 
-# ----------------------------------------------------------------
-# Code for `listen`: the parts of the call, then its handlers as closures that the host calls (O-7.11, O-7.35).
-
-
 @value_of(ast.Listen)
 def listen(g: Generator, node: ast.Listen) -> None:
-    """`Agent::listen(agent, schema, prompt, retry_message, handlers)`; a handler is (type, closure, schema or nil)."""
+    """Generate `Agent::listen(agent, schema, prompt, retry_message, handlers)` (O-7.11, O-7.35); a handler is (type,
+    closure, schema or nil), and the host calls the closures."""
     e = g.emitter
     call = node.operand
     while isinstance(call, ast.GroupExpr):
@@ -634,6 +660,7 @@ def listen(g: Generator, node: ast.Listen) -> None:
             e.emit("NIL")
         else:
             g.bound(argument)
+    # The pattern of a handler is a String literal: the parser has refused all else (E0109).
     for handler in node.handlers:
         e.emit("CONST", g.module.pool.string(str(handler.pattern.value)))  # type: ignore[attr-defined]
         e.emit("CLOSURE", _handler(g, handler))
@@ -652,7 +679,7 @@ def _schema(g: Generator, schema: symbols.StructSymbol | None, arguments: tuple[
 
 
 def _handler(g: Generator, node: ast.ListenHandler) -> int:
-    """The number of its function: a body of its own, whose errors make it a Result."""
+    """Return the number of the function of a handler: a body of its own, whose errors make its value a Result."""
     closure, task = node.body, node.task
     assert isinstance(closure, ast.Closure)
     number = g.module.pool.reserve_function()

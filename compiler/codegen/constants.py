@@ -1,4 +1,8 @@
-"""Constant values: into code, and as plain data for declarations."""
+"""Constant values: into code, and as plain data for declarations.
+
+Hands on `emit_constant`, `emit_variant` and `collect` to the generators, and `constant_of`, which returns the fields of
+declarations as data. Folding itself is done by the checker: what comes here is a folded value or a literal.
+"""
 
 from __future__ import annotations
 
@@ -29,13 +33,15 @@ SMALL = 1 << 14  # Ints that INT carries in two operand bytes
 
 
 def emit_constant(g: Generator, value: Any) -> None:
-    """Push a folded constant; collections are built anew, since every use is a value of its own."""
+    """Push a folded constant. Collections are built anew, since every use is a value of its own. Raise TooLong when the
+    uses of constants make too much code."""
     e = g.emitter
     g.module.constant_parts += 1
     if g.module.constant_parts > g.module.most_constant_parts:
         raise TooLong(e.span)
     if value is None:
         e.emit("NIL")
+    # Before int, since a bool is one in Python.
     elif isinstance(value, bool):
         e.emit("TRUE" if value else "FALSE")
     elif isinstance(value, int) and 0 <= value < SMALL:
@@ -72,6 +78,7 @@ def emit_constant(g: Generator, value: Any) -> None:
 
 
 def emit_variant(g: Generator, variant: symbols.VariantSymbol) -> None:
+    """Push a variant without parts."""
     g.emitter.emit("CONST", g.module.variant(variant))
 
 
@@ -80,7 +87,8 @@ AT_ONCE = 128  # so many entries of a long literal lie on the operand stack toge
 
 
 def collect(g: Generator, kind: str, entries: Sequence[Sequence[T]], push: Callable[[Generator, T], None]) -> None:
-    """An Array of items or a Map of (key, value): what does not fit on the stack is added to the first entries one by one."""
+    """Push an Array of items or a Map of (key, value). `push` pushes one part. What does not fit on the operand stack is
+    added to the first entries one by one."""
     e = g.emitter
     opcode, method, width = _COLLECTIONS[kind]
     first = entries[:AT_ONCE]
@@ -88,6 +96,7 @@ def collect(g: Generator, kind: str, entries: Sequence[Sequence[T]], push: Calla
         for part in entry:
             push(g, part)
     e.emit(opcode, width * len(first), width * len(first))
+    # The rest goes through the built-in method, one entry at a time, on the collection itself.
     for entry in entries[AT_ONCE:]:
         e.emit("DUP")
         for part in entry:
@@ -101,7 +110,8 @@ class NotConstant(Exception):
 
 
 def constant_of(expr: ast.Expr) -> Any:
-    """The plain data a constant expression denotes: None, bool, int, float, str, list, tuple, dict. Raises NotConstant."""
+    """Return the plain data that a constant expression denotes: None, bool, int, float, str, list, tuple or dict. Raise
+    NotConstant for an expression that is evaluated at run time."""
     if isinstance(expr, (ast.IntLiteral, ast.FloatLiteral, ast.StringLiteral, ast.BoolLiteral)):
         return expr.value
     if isinstance(expr, ast.NilLiteral):
@@ -116,6 +126,7 @@ def constant_of(expr: ast.Expr) -> Any:
         return [constant_of(item) for item in expr.items]
     if isinstance(expr, ast.MapExpr):
         return {constant_of(entry.key): constant_of(entry.value) for entry in expr.entries}
+    # The checker has folded the constant.
     if isinstance(expr, ast.PathExpr) and isinstance(expr.binding, symbols.ConstSymbol):
         return expr.binding.value
     raise NotConstant

@@ -1,7 +1,9 @@
 """One function's code under construction: instructions, labels, slots, cells, handler ranges, operand-stack depth.
 
-Code after an instruction that never falls through is not emitted. Hands on the finished `image.Function`. Must not know: trees,
-types.
+Hands on `Emitter`, into which the generators write and whose `finish` returns an `image.Function`; `Label` for jumps and
+`CellRef` for captured variables. Code after an instruction that never falls through is left out. The emitter knows opcodes
+and their effect on the operand stack, and nothing of trees or types: what an instruction is good for is decided by the
+generators.
 """
 
 from __future__ import annotations
@@ -21,13 +23,6 @@ if TYPE_CHECKING:
     from ..symbols import Local
 
 
-# ----------------------------------------------------------------
-# Which variable of the source a slot or cell holds, and where in the code (V-3.9).
-#
-# A variable has a value from its first assignment to the end of the expression or body that declares it; one that is assigned
-# inside a branch has it for sure behind that branch only. Hands on rows by instruction index, and `CellRef`.
-
-
 class CellRef:
     """A cell of the function: a captured one by its position, or an own one, numbered after all captured ones are known."""
 
@@ -40,7 +35,8 @@ class CellRef:
 
 @dataclass(eq=False, slots=True)
 class NamedPlace:
-    """`place`: a slot number or a cell. `start` and `end`: indexes of instructions, None where not known yet."""
+    """A variable of the source and where it lies: `place` is a slot number or a cell, `start` and `end` are indexes of
+    instructions, None where not known yet."""
 
     name: str
     place: int | CellRef
@@ -50,53 +46,60 @@ class NamedPlace:
 
 
 class LocalNames:
+    """Which variable of the source a slot or cell holds, and in which part of the code (V-3.9). A variable has a value from
+    its first assignment to the end of the expression or body that declares it; one that is assigned inside a branch has it
+    for certain only behind that branch."""
+
     def __init__(self) -> None:
         self.rows: dict[Local, NamedPlace] = {}
         self.around: list[NamedPlace] = []  # those of enclosing functions
         self.open: list[NamedPlace] = []  # those in scope, outermost first
-        self.unsettled: list[tuple[int, int, int, NamedPlace]] = []  # a heap, innermost first
+        self.unconfirmed: list[tuple[int, int, int, NamedPlace]] = []  # a heap, innermost first
         self.base = 0  # how many of them belong to the scopes around the current one
-        self.held = False  # a pattern is tested: what it binds counts when all of it matched
+        self.tentative = False  # a pattern is tested: what it binds counts when all of it matched
 
     def declare(self, local: Local, place: int | CellRef) -> None:
+        """Add a variable of the function itself; its value is not known yet."""
         if local not in self.rows:
             self.rows[local] = NamedPlace(local.name, place, len(self.open))
             self.open.append(self.rows[local])
 
     def captured(self, local: Local, place: int | CellRef) -> None:
-        """It has its value before the function runs."""
+        """Add a variable of an enclosing function, which has its value before this one runs."""
         self.around.append(NamedPlace(local.name, place, start=0))
 
     def assign(self, local: Local, here: int) -> None:
+        """Note that the variable gets a value at the instruction with the index `here`."""
         row = self.rows.get(local)
         if row is None or row.start is not None:
             return
-        if not self.held and row.end is None and row.depth >= self.base:
+        if not self.tentative and row.end is None and row.depth >= self.base:
             row.start = here
         else:
-            heappush(self.unsettled, (-row.depth, here, id(row), row))
+            heappush(self.unconfirmed, (-row.depth, here, id(row), row))
 
     def enter(self) -> int:
-        """A scope begins; the result is what `leave` takes."""
+        """Begin a scope. The result is what `leave` takes."""
         outer, self.base = self.base, len(self.open)
         return outer
 
     def leave(self, outer: int, here: int) -> None:
+        """End a scope at the instruction with the index `here`."""
         if len(self.open) > self.base:
             self._end(self.base, here)
         self.base = outer
         if len(self.open) > outer:
-            self.settle(here)
+            self.confirm(here)
 
-    def settle(self, here: int) -> None:
-        """What the current scope declared and something within assigned has its value from here on."""
-        while self.unsettled and -self.unsettled[0][0] >= self.base:
-            row = heappop(self.unsettled)[-1]
+    def confirm(self, here: int) -> None:
+        """Give a value, from the instruction `here` on, to what the current scope declared and something within it assigned."""
+        while self.unconfirmed and -self.unconfirmed[0][0] >= self.base:
+            row = heappop(self.unconfirmed)[-1]
             if row.start is None and row.end is None:
                 row.start = here
 
     def finished(self, here: int) -> list[NamedPlace]:
-        """All rows of a function whose code ends at `here`, outer ones first."""
+        """Return all rows of a function whose code ends at `here`, those of enclosing functions first."""
         self._end(0, here)
         for row in self.around:
             row.end = here
@@ -107,8 +110,6 @@ class LocalNames:
             row.end = here
         del self.open[first:]
 
-
-# ----------------------------------------------------------------
 
 Place = Callable[[Span], tuple[int, int, int]]
 
@@ -134,6 +135,9 @@ class Label:
 
 
 class Emitter:
+    """The code of one function. `depth` is the number of values on the operand stack behind the last instruction, `deepest`
+    the most there have been."""
+
     def __init__(self) -> None:
         self.code: list[tuple[int, Any]] = []
         self.spans: list[Span | None] = []  # per instruction
@@ -149,12 +153,10 @@ class Emitter:
         self.suspends = False
         self.calls: set[int] = set()
         self.names = LocalNames()
-        self.named: list[list[Any]] = []  # the rows of V-3.9, known when the function is finished
-
-    # ------------------------------------------------------------ instructions
+        self.name_rows: list[list[Any]] = []  # the rows of V-3.9, known when the function is finished
 
     def emit(self, name: str, operand: Any = 0, count: int = 0) -> None:
-        """Append an instruction. `count` is what a starred name of its picture stands for."""
+        """Append an instruction. `count` is the number of values that a starred group of its stack effect stands for."""
         number, popped, pushed, starred, calls, suspends, ends = _FORMS[name]
         if self.reachable:
             self.code.append((number, operand))
@@ -163,6 +165,7 @@ class Emitter:
                 self.calls.add(operand)
             if suspends:
                 self.suspends = True
+        # The depth is counted in unreachable code too, so that what stands behind it can go on.
         self.depth += pushed - popped - count if starred else pushed - popped
         if self.depth > self.deepest:
             self.deepest = self.depth
@@ -170,7 +173,7 @@ class Emitter:
             self.reachable = False
 
     def reload(self, slot: int) -> None:
-        """Push a local that was perhaps stored just now, in which case the store is taken back."""
+        """Push a local. If it was stored by the last instruction, that store is taken back instead."""
         if self.reachable and self.code and self.code[-1] == (BY_NAME["STORE"].number, slot):
             self.code.pop()
             self.spans.pop()
@@ -179,11 +182,12 @@ class Emitter:
             self.emit("LOAD", slot)
 
     def jump(self, name: str, label: Label) -> None:
-        """A jump, branch or NEXT. NEXT leaves for its label with the iterator dropped."""
+        """Append a jump, branch or NEXT. NEXT goes to its label with the iterator dropped."""
         before = self.depth
         if not self.reachable:
             self.emit(name, label)
             return
+        # NEXT pushes an element when it goes on, and drops the iterator when it leaves.
         at_target = before - 1 if name == "NEXT" else before - len(BY_NAME[name].pops)
         if label.depth is None:
             label.depth = at_target
@@ -191,7 +195,7 @@ class Emitter:
         self.emit(name, label)
 
     def mark(self, label: Label, depth: int) -> None:
-        """Put a label here. `depth` is the depth code continues with when nothing fell through."""
+        """Put a label here. `depth` is the depth with which code goes on when nothing fell through."""
         if label.depth is not None:
             assert not self.reachable or self.depth == label.depth, f"depth {self.depth} meets {label.depth}"
             self.reachable = True
@@ -203,42 +207,46 @@ class Emitter:
         label.index = len(self.code)
 
     def mark_handler(self, label: Label, depth: int) -> None:
-        """The beginning of a handler: the error lies on `depth` values."""
+        """Begin a handler of errors: the error lies on `depth` values."""
         self.reachable = True
         self.depth = depth + 1
+        # The error is on the stack although no instruction here pushed it.
         self.deepest = max(self.deepest, self.depth)
         label.index = len(self.code)
 
-    # ------------------------------------------------------------ slots and cells
-
     def slot(self) -> int:
+        """Return a new slot, which belongs to a variable to the end of the function."""
         self.slots += 1
         return self.slots - 1
 
     def temp(self) -> int:
+        """Return a slot for a short time; `release` gives it back."""
         return self.free.pop() if self.free else self.slot()
 
     def release(self, slot: int) -> None:
+        """Let a slot of `temp` be used again."""
         self.free.append(slot)
 
     def own_cell(self) -> CellRef:
+        """Return a new cell of this function."""
+        # Its number follows those of the captured cells, whose count is known at the end only.
         self.own_cells += 1
         return CellRef(False, self.own_cells - 1)
 
     def capture(self, parent: CellRef) -> CellRef:
+        """Return the cell of this function for a cell of the enclosing one."""
         self.captures.append(parent)
         return CellRef(True, len(self.captures) - 1)
 
     def _cell_number(self, ref: CellRef) -> int:
         return ref.position if ref.captured else len(self.captures) + ref.position
 
-    # ------------------------------------------------------------ finishing
-
     def finish(
         self, name: str, params: list[list[Any]], result: int, flags: int, parent: Emitter | None, place: Place
     ) -> im.Function:
-        """The finished function; `hash` and the suspend flag through calls are filled when the image is complete. `place`: file
-        number, line and column where a span starts."""
+        """Return the finished function. `hash`, and the suspend flag of what it calls, are filled in when the image is
+        complete. `place` returns file number, line and column where a span starts. `parent` is the emitter of the enclosing
+        function."""
         program = [
             (number, operand if type(operand) is int else self._operand(number, operand)) for number, operand in self.code
         ]
@@ -251,20 +259,22 @@ class Emitter:
         captures = [parent._cell_number(c) if isinstance(c, CellRef) and parent else 0 for c in self.captures]
         lines = encode_lines(self._runs(offsets, place))
         cells = len(self.captures) + self.own_cells
+        # Hidden functions show in no trace, so nobody looks for the names of their variables.
         if not flags & im.F_HIDDEN:
-            self.named = self._named(offsets)
+            self.name_rows = self._name_rows(offsets)
         return im.Function(
             name, params, result, self.slots, captures, cells, self.deepest, flags, code, handlers, lines, b""
         )
 
-    def _named(self, offsets: list[int]) -> list[list[Any]]:
-        """[name, place, start, end] per variable; cells are counted on from the slots."""
-        found = []
+    def _name_rows(self, offsets: list[int]) -> list[list[Any]]:
+        """Return [name, place, start, end] for each variable; places of cells are counted on from the slots, start and end
+        are byte offsets in the code."""
+        rows = []
         for row in self.names.finished(len(self.code)):
             place = row.place if isinstance(row.place, int) else self.slots + self._cell_number(row.place)
             if row.start is not None and row.end is not None and row.start < row.end:
-                found.append([row.name, place, offsets[row.start], offsets[row.end]])
-        return found
+                rows.append([row.name, place, offsets[row.start], offsets[row.end]])
+        return rows
 
     def _operand(self, number: int, operand: Any) -> int:
         if isinstance(operand, Label):
@@ -275,9 +285,10 @@ class Emitter:
         return operand
 
     def _runs(self, offsets: list[int], place: Place) -> Iterator[tuple[int, int, int, int]]:
-        """Where the code of a span begins, and its place."""
+        """Yield the byte offset at which the code of a span begins, and the place of the span."""
         last: object = self
         for offset, span in zip(offsets, self.spans, strict=False):
+            # Spans are compared by identity: a run is what one node emitted.
             if span is not last:
                 last = span
                 yield (offset, 0, 1, 1) if span is None else (offset, *place(span))

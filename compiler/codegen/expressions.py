@@ -1,4 +1,9 @@
-"""Code for literals, operators, collections, reading of parts and conversions."""
+"""Code for literals, operators, collections, reading of parts and conversions.
+
+The functions register themselves for their nodes (`value_of`) and push a value. Hands on to its neighbours
+`operator_opcode`, `error_leaves` and `parse_as`. Which method, field or operator is meant has been decided by the checker
+and stands in the tree; here only opcodes are chosen.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +34,8 @@ def literal(g: Generator, node: ast.IntLiteral | ast.FloatLiteral | ast.StringLi
 def interpolation(g: Generator, node: ast.Interpolation) -> None:
     for start in range(0, len(node.parts), AT_ONCE):
         parts = node.parts[start : start + AT_ONCE]
-        g.held_all(parts)
+        g.operands(parts)
+        # JOIN takes its parts from the operand stack, whose depth is limited; longer strings are joined piece by piece.
         count = len(parts) + (start > 0)  # with the text so far
         g.emitter.emit("JOIN", count, count)
 
@@ -41,7 +47,8 @@ def group(g: Generator, node: ast.GroupExpr) -> None:
 
 @value_of(ast.Pipe)
 def pipe(g: Generator, node: ast.Pipe) -> None:
-    """The left side, then the rewritten call (L-5.9.2). Chains may be long (G-5.2): walked from the innermost outward."""
+    """Generate the left side, then the rewritten call (L-5.9.2). Chains may be long (G-5.2), so they are walked from the
+    innermost outward."""
     spine = [node]
     while isinstance(spine[-1].left, ast.Pipe):
         spine.append(spine[-1].left)
@@ -49,11 +56,12 @@ def pipe(g: Generator, node: ast.Pipe) -> None:
     depth = e.depth
     g.bound(spine[-1].left)
     for part in reversed(spine):
-        slot = g.waiting[part.left] = e.temp()
+        # The rewritten call holds the left side as an argument, which is already evaluated: its slot stands for it.
+        slot = g.value_slots[part.left] = e.temp()
         e.emit("STORE", slot)
         g.value(part.applied)
         e.release(slot)
-        del g.waiting[part.left]
+        del g.value_slots[part.left]
         if part is not node and part.coercion is not None:
             g.coerce(part.coercion)
     e.depth = depth + 1
@@ -97,14 +105,16 @@ def struct(g: Generator, node: ast.StructExpr) -> None:
     if isinstance(node.binding, symbols.BuiltinSymbol):
         record_literal(g, node, node.binding.name)
         return
+    # Errors and records of the language have no declaration with fields.
     symbol: symbols.StructSymbol | symbols.VariantSymbol = node.binding
-    given = {entry.name.text: entry.value for entry in node.fields}
+    values = {entry.name.text: entry.value for entry in node.fields}
     in_order = [name for name, _, _, _ in symbol.fields]
-    if list(given) == in_order and node.base is None:
-        for value in given.values():
+    # Written in the order of the declaration: no slots are needed.
+    if list(values) == in_order and node.base is None:
+        for value in values.values():
             g.bound(value)
     else:
-        _fields_by_slots(g, node, given, in_order, lambda index: _default_field(g, symbol, index))
+        _fields_by_slots(g, node, values, in_order, lambda index: _default_field(g, symbol, index))
     if isinstance(symbol, symbols.VariantSymbol):
         g.emitter.emit("VARIANT", g.module.variant(symbol), len(symbol.fields))
     else:
@@ -112,6 +122,7 @@ def struct(g: Generator, node: ast.StructExpr) -> None:
 
 
 def _default_field(g: Generator, symbol: symbols.StructSymbol | symbols.VariantSymbol, index: int) -> None:
+    """Push the value of a field that a literal leaves out."""
     _, _, default, optional = symbol.fields[index]
     if default is not None:
         g.emitter.emit("CALL", g.module.field_defaults[symbol][index], 0)
@@ -120,7 +131,7 @@ def _default_field(g: Generator, symbol: symbols.StructSymbol | symbols.VariantS
 
 
 def record_literal(g: Generator, node: ast.StructExpr, name: str) -> None:
-    """`Message { … }`: the built-in that makes one takes all fields."""
+    """Generate `Message { … }`: the built-in that makes one takes all fields."""
     fields = RECORD_FIELDS[name]
 
     def absent(index: int) -> None:
@@ -137,12 +148,13 @@ def record_literal(g: Generator, node: ast.StructExpr, name: str) -> None:
 
 
 def _fields_by_slots(
-    g: Generator, node: ast.StructExpr, given: dict[str, ast.Expr], names: list[str], absent: Callable[[int], None]
+    g: Generator, node: ast.StructExpr, values: dict[str, ast.Expr], names: list[str], absent: Callable[[int], None]
 ) -> None:
-    """Entries as written, then the base or, by `absent`, the missing defaults (L-5.10.1), then all in declaration order."""
+    """Evaluate the entries as written, then push all fields in declaration order: those written, those of the base, or what
+    `absent` pushes for a default (L-5.10.1)."""
     e = g.emitter
     temps: dict[str, int] = {}
-    for name, value in given.items():
+    for name, value in values.items():
         g.bound(value)
         temps[name] = e.temp()
         e.emit("STORE", temps[name])
@@ -166,7 +178,7 @@ def _fields_by_slots(
 
 
 def error_literal(g: Generator, node: ast.StructExpr, family: symbols.ErrorFamilySymbol) -> None:
-    """`F::V { message: m, field: v }`; without `message` the default one."""
+    """Generate `F::V { message: m, field: v }`; without `message` the default one."""
     e = g.emitter
     fields = [entry for entry in node.fields if entry.name.text != "message"]
     message = next((entry.value for entry in node.fields if entry.name.text == "message"), None)
@@ -198,6 +210,7 @@ def path(g: Generator, node: ast.PathExpr) -> None:
     elif isinstance(binding, symbols.ConstSymbol):
         emit_constant(g, binding.value)
     elif isinstance(binding, symbols.FunctionSymbol):
+        # Inside a tool `Self::m` is the plain function; from outside the method goes through the host.
         tool = binding.tool if node.segments[0].text != "Self" else None
         if isinstance(tool, (symbols.ToolSymbol, symbols.McpSymbol)):
             e.emit("CLOSURE", g.module.tool_function(binding, tool))
@@ -231,7 +244,7 @@ CONSTRUCTORS = {"Some": "SOME", "Ok": "OK", "Err": "ERR"}
 
 
 def builtin_value(g: Generator, name: str) -> None:
-    """`None`, or a constructor or built-in function used as a function value (L-3.8.3)."""
+    """Push `None`, or a constructor or built-in function used as a function value (L-3.8.3)."""
     if name == "None":
         g.emitter.emit("NONE")
     elif name in CONSTRUCTORS:
@@ -249,6 +262,7 @@ def builtin_value(g: Generator, name: str) -> None:
 def unary(g: Generator, node: ast.Unary) -> None:
     operand = node.operand
     if node.operator == "-" and isinstance(operand, (ast.IntLiteral, ast.FloatLiteral)):
+        # -2^63 has no positive counterpart, so the sign belongs to the literal (L-1.4.1).
         emit_constant(g, -operand.value)
         return
     g.value(operand)
@@ -261,10 +275,11 @@ def unary(g: Generator, node: ast.Unary) -> None:
 
 
 def operator_opcode(operator: str, left: t.Type | None, right: t.Type | None) -> str:
-    """The opcode for two static types; the generic one where a type is Any or the kinds differ (V-2.6)."""
+    """Return the opcode for two static types; the generic one where a type is Any or the kinds differ (V-2.6)."""
     row = BY_TEXT[operator]
     if row.level in (EQUALITY, ORDER):
         typed = left == right and left in (t.INT, t.STRING) or {left, right} <= {t.INT, t.FLOAT}
+        # The typed comparisons also serve two Strings, and an Int with a Float: no kinds have to be looked at (V-2.6).
         return row.ints if typed else row.generic
     if row.ints and left == right == t.INT:
         return row.ints
@@ -277,12 +292,13 @@ def operator_opcode(operator: str, left: t.Type | None, right: t.Type | None) ->
 
 @value_of(ast.Binary)
 def binary(g: Generator, node: ast.Binary) -> None:
-    """Chains are left-deep and may be long (G-5.2): the left spine is walked, not recursed into."""
+    """Generate a chain of operators, which is left-deep and may be long (G-5.2): its left spine is walked in a loop."""
     spine = [node]
-    while isinstance(spine[-1].left, ast.Binary) and spine[-1].left not in g.waiting:
+    # A left side in a slot is a piped value, which must not be evaluated again.
+    while isinstance(spine[-1].left, ast.Binary) and spine[-1].left not in g.value_slots:
         spine.append(spine[-1].left)
     depth = g.emitter.depth
-    g.held(spine[-1].left, [spine[-1].right])
+    g.operand(spine[-1].left, [spine[-1].right])
     for part in reversed(spine):
         _apply(g, part)
         g.emitter.depth = depth + 1
@@ -291,7 +307,7 @@ def binary(g: Generator, node: ast.Binary) -> None:
 
 
 def _apply(g: Generator, node: ast.Binary) -> None:
-    """The right operand and the operator; the left operand is on the stack."""
+    """Generate the right operand and the operator; the left operand is on the stack."""
     if node.operator in ("&&", "||"):
         _logic(g, node)
     elif node.operator == "??":
@@ -317,7 +333,7 @@ def _logic(g: Generator, node: ast.Binary) -> None:
 
 
 def _coalesce(g: Generator, node: ast.Binary) -> None:
-    """Some(v) gives v; None and nil give the right side; any other value gives itself (L-5.11.2)."""
+    """Generate `??`: Some(v) becomes v, None and nil the right side, any other value stays itself (L-5.11.2)."""
     e = g.emitter
     depth = e.depth - 1
     present, end = Label(), Label()
@@ -340,6 +356,7 @@ def _coalesce(g: Generator, node: ast.Binary) -> None:
         e.jump("JUMP_UNLESS", plain)
         e.emit("UNWRAP")
         e.mark(plain, depth + 1)
+    # `Option<Int> ?? 1.5` is a Float on both sides.
     if node.type == t.FLOAT and left != t.ANY and _inner(left) == t.INT:
         e.emit("INT_TO_FLOAT")
     e.mark(end, depth + 1)
@@ -368,6 +385,7 @@ def propagate(g: Generator, node: ast.Propagate) -> None:
     g.at(node.span)
     if node.together:
         g.emitter.emit("CALL_BUILTIN", g.module.pool.builtin("Results", "together"), 1)
+    # In these functions a handler takes what leaves by TRY; a None must go past it.
     caught = g.receiver is not None or (g.scope is not None and g.scope.spawns)
     if caught and g.scope is not None and g.scope.returns_option and not g.in_try:
         none_leaves(g)
@@ -375,34 +393,35 @@ def propagate(g: Generator, node: ast.Propagate) -> None:
 
 
 def error_leaves(g: Generator, coercion: decisions.Coercion | None) -> None:
-    """The value of the Result on the stack; its error leaves, converted if the target wants another one, which has come the way
-    of that error."""
+    """Replace the Result on the stack by its value. An error leaves the function or the `try`, converted by `coercion` if
+    the target has another error type; the converted one keeps the trace of the original."""
     e = g.emitter
     if coercion is not None:
         depth = e.depth
-        sound = Label()
+        is_ok = Label()
         e.emit("DUP")
         e.emit("IS_ERR")
-        e.jump("JUMP_UNLESS", sound)
+        e.jump("JUMP_UNLESS", is_ok)
         e.emit("DUP")
         e.emit("UNWRAP")
         g.coerce(coercion)
         e.emit("ERR_FROM")
-        e.mark(sound, depth)
+        e.mark(is_ok, depth)
     e.emit("TRY")
 
 
 def none_leaves(g: Generator) -> None:
-    """Where errors are caught on their way out of a function that gives an Option, None leaves as it does elsewhere."""
+    """Return a None on the stack from a function that returns an Option. It is needed where a handler catches what leaves
+    by TRY, to end tasks or store `self`."""
     e = g.emitter
     depth = e.depth
-    sound = Label()
+    is_some = Label()
     e.emit("DUP")
     e.emit("NONE")
     e.emit("EQ")
-    e.jump("JUMP_UNLESS", sound)
+    e.jump("JUMP_UNLESS", is_some)
     g.leave()
-    e.mark(sound, depth)
+    e.mark(is_some, depth)
 
 
 # ---------------------------------------------------------------- reading parts
@@ -435,7 +454,7 @@ def tuple_access(g: Generator, node: ast.TupleAccess) -> None:
 
 @value_of(ast.Index)
 def index(g: Generator, node: ast.Index) -> None:
-    g.held(node.receiver, [node.index])
+    g.operand(node.receiver, [node.index])
     g.value(node.index)
     g.at(node.span)
     receiver = static_type(node.receiver)
@@ -443,14 +462,13 @@ def index(g: Generator, node: ast.Index) -> None:
     g.emitter.emit("INDEX_ARRAY" if typed else "INDEX")
 
 
-# ----------------------------------------------------------------
-# Code for `json::parse_as<T>(s)` and, of a value, `json::value_as<T>(v)`: the value, then the defaults of fields that are left
-# out (L-7.1.2, L-7.1.5).
-#
-# The machine builds the value with holes; each default is a function of the program, called here in a loop over the holes.
+# Reading JSON into types.
 
 
 def parse_as(g: Generator, node: ast.Expr, target: decisions.BuiltinCall) -> None:
+    """Generate `json::parse_as<T>(s)` or, of a value, `json::value_as<T>(v)` (L-7.1.2, L-7.1.5). The machine builds the
+    value with holes where fields are left out; each default is a function of the program, called here in a loop over the
+    holes."""
     e = g.emitter
     (text,) = target.arguments
     (type_,) = target.type_arguments
@@ -470,7 +488,7 @@ def parse_as(g: Generator, node: ast.Expr, target: decisions.BuiltinCall) -> Non
 
 
 def _fill(g: Generator) -> None:
-    """Stack: result, holes. Each hole is (struct, position, default)."""
+    """Fill the holes. On the stack lie the result and the holes; each hole is (struct, position, default)."""
     e = g.emitter
     again, filled = Label(), Label()
     e.emit("ITERATE")
@@ -485,7 +503,8 @@ def _fill(g: Generator) -> None:
 
 
 def defaults_within(g: Generator, type_: t.Type) -> Iterator[tuple[str, int]]:
-    """The field defaults of every struct that may stand inside a value of the type: `Point.0` and the function."""
+    """Yield the field defaults of every struct that may stand inside a value of the type: a key such as `Point.0`, and the
+    number of the function."""
     structs = {t.bare(s.type): s for s in g.module.field_defaults if isinstance(s, symbols.StructSymbol)}
     seen: set[t.Type] = set()
     open_ = [type_]
@@ -511,7 +530,7 @@ def _parts(g: Generator, type_: t.Type) -> list[t.Type]:
         return list(type_.items)
     if not isinstance(type_, t.Nominal):
         return []
-    found: list[t.Type] = []
-    for _, held, *_ in g.module.pool.declared.get(type_, []):
-        found += held if isinstance(held, list) else [held]
-    return found
+    parts: list[t.Type] = []
+    for _, field_types, *_ in g.module.pool.declared.get(type_, []):
+        parts += field_types if isinstance(field_types, list) else [field_types]
+    return parts

@@ -1,4 +1,9 @@
-"""Code for function bodies and closures: parameters, defaults, results, flags."""
+"""Code for function bodies, closures and tasks: parameters, defaults, clauses, results, flags.
+
+Hands on to `program` `declare_function`, `function_body`, `default_functions` and `generate_requested`; to `calls` `enter`,
+`leave`, `finish` and `race`. A body is generated into an emitter of its own and waits in `Module.pending` until the numbers
+of all cells are known.
+"""
 
 from __future__ import annotations
 
@@ -25,29 +30,30 @@ from .patterns import bind_irrefutable
 from .slots import call
 from .statements import RAISERS, discard, returned, statement_code
 
-# ----------------------------------------------------------------
-# Code at the entry of a function with `needs` and `reads` (M-10.3, M-10.4).
-
 
 def enter_clauses(g: Generator, symbol: symbols.FunctionSymbol) -> None:
-    """One snapshot for each memory; a slot of `needs` without a value ends the call (M-10.3)."""
+    """Generate the entry of a function with `needs` and `reads`: one snapshot for each memory. A slot of `needs` without a
+    value ends the call (M-10.3)."""
     for clauses in _by_memory(symbol.declaration.clauses):
         _load_all(g, symbol, clauses)
 
 
 def _by_memory(clauses: list[ast.Clause]) -> list[list[tuple[ast.Clause, ast.SlotRef]]]:
-    found: dict[symbols.Symbol, list[tuple[ast.Clause, ast.SlotRef]]] = {}
+    """Return the slots of the clauses, those of one memory together."""
+    refs: dict[symbols.Symbol, list[tuple[ast.Clause, ast.SlotRef]]] = {}
     for clause in clauses:
         for ref in clause.slots:
             if ref.local is not None:
-                found.setdefault(ref.binding, []).append((clause, ref))
-    return list(found.values())
+                refs.setdefault(ref.binding, []).append((clause, ref))
+    return list(refs.values())
 
 
 def _load_all(g: Generator, symbol: symbols.FunctionSymbol, refs: list[tuple[ast.Clause, ast.SlotRef]]) -> None:
+    """Load the slots of one memory into hidden variables, all from the same state of the memory (M-10.4)."""
     e = g.emitter
     first = refs[0][1]
     g.at(first.span)
+    # The clause names its memory without an expression; a path is made so that the generator can push it.
     path = ast.PathExpr(span=first.owner.span, segments=[first.owner])
     path.binding = first.binding
     path.type = t.MEMORY
@@ -70,11 +76,9 @@ def _load_all(g: Generator, symbol: symbols.FunctionSymbol, refs: list[tuple[ast
     e.release(loaded)
 
 
-# ----------------------------------------------------------------
-
 def declare_function(module: Module, symbol: symbols.FunctionSymbol) -> None:
-    """Reserve numbers for a function and its defaults, so that bodies may call it in any order. What a trait only promises has
-    defaults alone."""
+    """Reserve numbers for a function and its defaults, so that bodies may call it in any order. A method that a trait only
+    promises has defaults alone."""
     if symbol.declaration.body is not None:
         module.functions[symbol] = module.pool.reserve_function()
     module.defaults[symbol] = {
@@ -85,6 +89,7 @@ def declare_function(module: Module, symbol: symbols.FunctionSymbol) -> None:
 
 
 def function_body(module: Module, symbol: symbols.FunctionSymbol) -> None:
+    """Generate a function of the program and its defaults."""
     declaration = symbol.declaration
     assert declaration.body is not None
     g = Generator(module, declaration.scope)
@@ -95,8 +100,9 @@ def function_body(module: Module, symbol: symbols.FunctionSymbol) -> None:
     if symbol.changes_self:
         g.receiver = receiver
     else:
-        g.lent = receiver
+        g.caller_self = receiver
     start = len(g.emitter.code)
+    # Within the range of the handler below: a slot without a value is an error of the call, too.
     enter_clauses(g, symbol)
     body(g, declaration.body, symbol.result, declaration.scope)
     if symbol.changes_self or declaration.scope.spawns:
@@ -117,7 +123,7 @@ def function_body(module: Module, symbol: symbols.FunctionSymbol) -> None:
 
 
 def image_name(module: Module, symbol: symbols.FunctionSymbol) -> str:
-    """The name of a method begins with that of its type, by which it is found at run time."""
+    """Return the name of a function in the image. That of a method begins with its type, by which it is found at run time."""
     owner = symbol.owner
     if owner is None:
         return symbol.path
@@ -130,21 +136,24 @@ def image_name(module: Module, symbol: symbols.FunctionSymbol) -> str:
 
 
 def is_of_trait(symbol: symbols.FunctionSymbol) -> bool:
-    """Whether its method is found through a trait's table, not by its own name."""
+    """Return whether a method is found through its trait's table, not by its own name."""
     owner = symbol.owner
     return isinstance(owner, symbols.TraitSymbol) or (owner is not None and owner.trait is not None)
 
 
 def default_functions(module: Module, symbol: symbols.FunctionSymbol) -> None:
+    """Generate the defaults of a function's parameters."""
     for index, number in module.defaults[symbol].items():
         default_function(module, symbol, index, number)
 
 
 def check_own_kind(g: Generator, symbol: symbols.FunctionSymbol) -> None:
-    """Where its trait says `Self`, a method that is chosen at run time may be given another type that implements the trait."""
+    """Generate the check of parameters for which the trait says `Self`: a method that is chosen at run time may get another
+    type that implements the trait."""
     owner = symbol.owner
     if not isinstance(owner, symbols.ImplSymbol) or not isinstance(owner.trait, symbols.TraitSymbol):
         return
+    # The trait's own parameters: the impl has its target where they say `Self`.
     promised = owner.trait.methods[symbol.name].parameters
     for parameter, type_ in zip(symbol.declaration.parameters, promised, strict=True):
         if type_ == owner.trait.target and not parameter.is_self and parameter.binding is not None:
@@ -155,20 +164,21 @@ def check_own_kind(g: Generator, symbol: symbols.FunctionSymbol) -> None:
 
 
 def errors_leave(g: Generator, start: int) -> None:
-    """In a method with `mut self` an error that `?` or throw sends out leaves together with the new `self`; where tasks were
-    started it cancels them."""
+    """Add a handler around the code from index `start` on, for errors that `?` or throw sends out. In a method with `mut
+    self` they leave together with the new `self`; where tasks were started they cancel them."""
     e = g.emitter
     end = len(e.code)
     if any(number in RAISERS for number, _ in e.code[start:end]):
         handler = Label()
         e.mark_handler(handler, 0)
+        # Last in the table: every handler inside the body comes before it.
         e.handlers.append((start, end, handler, 0))
         e.emit("ERR")
         g.leave()
 
 
 def default_function(module: Module, symbol: symbols.FunctionSymbol, index: int, number: int) -> None:
-    """The default of parameter `index` as a hidden function of the parameters before it (L-5.9.1)."""
+    """Generate the default of parameter `index` as a hidden function of the parameters before it (L-5.9.1)."""
     parameters = symbol.declaration.parameters
     default = parameters[index].default
     assert default is not None
@@ -186,8 +196,10 @@ def default_function(module: Module, symbol: symbols.FunctionSymbol, index: int,
 
 
 def enter(g: Generator, parameters: list[ast.Parameter]) -> None:
-    """Arguments arrive in the first slots; a captured one moves to its cell, a pattern is taken apart."""
+    """Generate the entry of a function. Arguments arrive in the first slots; a captured one moves to its cell, a pattern is
+    taken apart."""
     e = g.emitter
+    # The machine puts arguments into slots 0, 1, …, before any other slot is given out.
     slots = [e.slot() for _ in parameters]
     for slot, parameter in zip(slots, parameters, strict=True):
         local = parameter.binding
@@ -209,7 +221,7 @@ def enter(g: Generator, parameters: list[ast.Parameter]) -> None:
 
 
 def body(g: Generator, expr: ast.Expr, result: t.Type | None, scope: symbols.FunctionScope) -> None:
-    """The body's value is the result; a body whose result is Nil discards its tail (L-3.8.4)."""
+    """Generate a body, whose value is the result; a body whose result is Nil discards its tail (L-3.8.4)."""
     e = g.emitter
     if result == t.NIL:
         discard(g, expr)
@@ -224,6 +236,7 @@ def body(g: Generator, expr: ast.Expr, result: t.Type | None, scope: symbols.Fun
 
 
 def from_block(g: Generator, block: ast.Block) -> None:
+    """Push the value of a block that is a whole body."""
     for statement in block.statements:
         statement_code(g, statement)
     if block.result is None:
@@ -237,6 +250,7 @@ def from_block(g: Generator, block: ast.Block) -> None:
 def finish(
     g: Generator, number: int, name: str, params: list[list[int | str | None]], result: int, flags: int
 ) -> None:
+    """Add the finished code to the module. `params` are rows of name, type and default for the image; `flags` are `im.F_…`."""
     parent = g.parent.emitter if g.parent is not None else None
     g.module.pending.append(Pending(number, g.emitter, parent, name, params, result, flags))
 
@@ -261,27 +275,22 @@ def closure(g: Generator, node: ast.Closure) -> None:
     g.emitter.emit("CLOSURE", number)
 
 
-# ----------------------------------------------------------------
-# Built-in methods that are written in the language: their source from the registry, checked and generated on demand.
-#
-# A method of K with body B becomes the hidden function `K::name` of `this` and its parameters, all Any; the word `self` in B
-# stands
-# for `this`.
-
+# Built-in methods that are written in the language: their source stands in the registry and is checked and generated on
+# demand.
 LIBRARY_FILE = "std"
 
 
-def generate_wanted(module: Module) -> None:
-    """Generate every language method asked for, and those they ask for in turn."""
+def generate_requested(module: Module) -> None:
+    """Generate every language method that was requested, and those that they request in turn."""
     done = 0
-    while done < len(module.wanted_methods):
-        receiver, name = module.wanted_methods[done]
+    while done < len(module.requested_methods):
+        receiver, name = module.requested_methods[done]
         done += 1
         _generate(module, receiver, name)
 
 
 def _generate(module: Module, receiver: str, name: str) -> None:
-    checked = _checked(receiver, name)
+    checked = _checked_method(receiver, name)
     (symbol,) = checked.functions
     module.functions[symbol] = module.language_methods[receiver, name]
     module.defaults[symbol] = {}
@@ -295,34 +304,36 @@ def _generate(module: Module, receiver: str, name: str) -> None:
 
 
 @cache
-def _checked(receiver: str, name: str) -> CheckedProgram:
+def _checked_method(receiver: str, name: str) -> CheckedProgram:
+    """Return a built-in method that is written in the language as a checked program. A method of K with the body B becomes
+    a function of `this` and its parameters, all Any; the word `self` in B stands for `this`."""
     library = receiver.startswith(STD_PREFIX)
     row = std_row(receiver.removeprefix(STD_PREFIX), name) if library else lookup(receiver, name)
     assert row is not None and row.source
     this = [] if library else ["this: Any"]
     parameters = ", ".join([*this, *(f"{p.name}: Any" for p in row.parameters)])
+    # `self` is a keyword that a plain function cannot have.
     body = re.sub(r"\bself\b", "this", row.source)
     text = f"fn method({parameters}) -> Any {{ {body} }}"
     source = Source(LIBRARY_FILE, text)
     diagnostics = Diagnostics()
     checked = check(parse(source, diagnostics), source, diagnostics)
     if diagnostics.has_errors:
-        found = "; ".join(f"{d.code} {d.message}" for d in diagnostics.ordered())
-        raise AssertionError(f"{receiver}.{name} is written wrongly: {found}")
+        errors = "; ".join(f"{d.code} {d.message}" for d in diagnostics.ordered())
+        raise AssertionError(f"{receiver}.{name} is written wrongly: {errors}")
     return checked
 
 
-# ----------------------------------------------------------------
-# Code for tasks and async blocks: every body is a function, which the machine runs as a child task (O-6.2 to O-6.5).
+# Tasks and async blocks: every body is a function, which the machine runs as a child task (O-6.2 to O-6.5).
 
 
-def task_body(g: Generator, task: ast.TaskBody, name: str, given: list[ast.Expr] | None = None, flags: int = 0) -> int:
-    """The number of the function of a body. Its parameters are the element of a `parallel for`, or `given`: expressions whose
-    values the code around has evaluated."""
+def task_body(g: Generator, task: ast.TaskBody, name: str, arguments: list[ast.Expr] | None = None, flags: int = 0) -> int:
+    """Generate the body of a task; return the number of its function. Its parameters are the element of a `parallel for`,
+    or `arguments`: expressions whose values the code around has evaluated."""
     number = g.module.pool.reserve_function()
     inner = Generator(g.module, task.scope, parent=g)
     inner.at(task.span)
-    params = _enter(inner, task, given or [])
+    params = _enter(inner, task, arguments or [])
     start = len(inner.emitter.code)
     returned(inner, task.body)
     leave(inner, task, start)
@@ -331,7 +342,7 @@ def task_body(g: Generator, task: ast.TaskBody, name: str, given: list[ast.Expr]
     return number
 
 
-def _enter(g: Generator, task: ast.TaskBody, given: list[ast.Expr]) -> list[list[int | str | None]]:
+def _enter(g: Generator, task: ast.TaskBody, arguments: list[ast.Expr]) -> list[list[int | str | None]]:
     e = g.emitter
     params: list[list[int | str | None]] = []
     if task.pattern is not None:
@@ -339,14 +350,15 @@ def _enter(g: Generator, task: ast.TaskBody, given: list[ast.Expr]) -> list[list
         slot = e.slot()
         e.emit("LOAD", slot)
         bind_irrefutable(g, task.pattern, task.pattern.type)
-    for number, expr in enumerate(given):
+    for number, expr in enumerate(arguments):
         params.append([f"value{number}", g.module.pool.type(static_type(expr) or t.ANY), None])
-        g.waiting[expr] = e.slot()
+        # Inside the task the expression is a parameter, which the code around has evaluated.
+        g.value_slots[expr] = e.slot()
     return params
 
 
 def leave(g: Generator, task: ast.TaskBody, start: int) -> None:
-    """The end of a body whose code began at `start`."""
+    """Generate the end of a task's body whose code began at index `start`."""
     if task.scope.wraps:
         g.emitter.emit("OK")
     if task.coercion is not None:
@@ -375,13 +387,14 @@ def await_(g: Generator, node: ast.Await) -> None:
         g.emitter.emit("AWAIT_ALL", len(node.tasks), len(node.tasks))
         return
     g.value(node.operand)
-    found = static_type(node.operand)
-    if found == t.ANY or (isinstance(found, t.Generic) and found.name == "Task"):
+    operand_type = static_type(node.operand)
+    if operand_type == t.ANY or (isinstance(operand_type, t.Generic) and operand_type.name == "Task"):
         g.at(node.span)
         g.emitter.emit("AWAIT")
 
 
 def race(g: Generator, node: ast.Call) -> None:
+    """Start each operand as a task; the value is that of the first to end."""
     for task in node.tasks:
         start(g, task)
     g.at(node.span)
@@ -390,7 +403,7 @@ def race(g: Generator, node: ast.Call) -> None:
 
 @value_of(ast.AsyncBlock)
 def async_block(g: Generator, node: ast.AsyncBlock) -> None:
-    """It runs where it stands, in a frame of its own, which `return` leaves (L-9.1.3)."""
+    """Generate an `async` block. It runs where it stands, in a frame of its own, which `return` leaves (L-9.1.3)."""
     g.emitter.emit("CLOSURE", task_body(g, node.task, "async"))
     g.emitter.emit("CALL_VALUE", 0, 0)
 
@@ -409,34 +422,37 @@ def parallel_for(g: Generator, node: ast.ParallelFor) -> None:
 
 @value_of(ast.Spawn)
 def spawn(g: Generator, node: ast.Spawn) -> None:
-    """Callee, receiver and arguments first (L-9.2.4); then the call in a task. It is named after what it calls (L-5.1.18)."""
-    given = _evaluated(node.operand) if isinstance(node.operand, (ast.Call, ast.MethodCall)) else []
-    for expr in given:
+    """Evaluate callee, receiver and arguments (L-9.2.4), then start the call in a task. The task is named after what it
+    calls (L-5.1.18)."""
+    arguments = _evaluated_before_start(node.operand) if isinstance(node.operand, (ast.Call, ast.MethodCall)) else []
+    for expr in arguments:
         g.bound(expr)
-    number = task_body(g, node.task, _called(node.operand), given, im.F_HIDDEN)
+    number = task_body(g, node.task, _task_name(node.operand), arguments, im.F_HIDDEN)
     g.at(node.span)
-    g.emitter.emit("START", number, len(given))
+    g.emitter.emit("START", number, len(arguments))
 
 
-def _evaluated(call: ast.Call | ast.MethodCall) -> list[ast.Expr]:
-    """What is evaluated before the task starts. A receiver that is changed is a place in the task's copies."""
-    given = [argument.value for argument in call.arguments]
+def _evaluated_before_start(call: ast.Call | ast.MethodCall) -> list[ast.Expr]:
+    """Return what is evaluated before the task starts. A receiver that is changed is a place in the task's copies."""
+    expressions = [argument.value for argument in call.arguments]
     target = call.target
     if isinstance(call, ast.MethodCall):
         if not changes_receiver(call) and not _is_type(call.receiver):
-            given.insert(0, call.receiver)
+            expressions.insert(0, call.receiver)
     elif isinstance(target, decisions.MethodTarget):
-        given.remove(target.receiver)
+        # `T::m(x)` passes the receiver as an argument; it stays a place in the task.
+        expressions.remove(target.receiver)
     elif isinstance(target, decisions.ValueCall):
-        given.insert(0, target.callee)
-    return given
+        expressions.insert(0, target.callee)
+    return expressions
 
 
 def _is_type(receiver: ast.Expr) -> bool:
     return receiver.type is None
 
 
-def _called(operand: ast.Expr) -> str:
+def _task_name(operand: ast.Expr) -> str:
+    """Return the name of what a spawned expression calls."""
     if isinstance(operand, ast.MethodCall):
         return operand.name.text
     callee = operand.callee if isinstance(operand, ast.Call) else None

@@ -1,7 +1,9 @@
-"""The generator of one function body: its emitter, its variables, and how expressions are asked for.
+"""The generator of one function body: its emitter, its variables, and how code for an expression is asked for.
 
-Families register what they generate for a node class; `value` pushes an expression's value, `effect` runs it and keeps nothing,
-`bound` pushes a value that is about to live in another place. Must not know: any particular expression.
+Hands on `Generator`. The other files of this folder register their functions with `value_of` and `effect_of` for classes of
+nodes. `value` pushes an expression's value, `effect` runs it and keeps nothing, `bound` pushes a value that is about to
+live in another place, `operand` pushes one that is only read. Also hands on what decides about sharing: `root_of`,
+`may_write`, `may_alias` and `is_plain`. No particular expression is known here.
 """
 
 from __future__ import annotations
@@ -18,15 +20,12 @@ from ..syntax import ast
 from .emitter import CellRef, Emitter, Label
 from .module import Module
 
-# ----------------------------------------------------------------
-# Whether evaluating one expression can write what another one read: values that wait on the operand stack while it runs.
-#
-# Hands on `root_of` and `may_write`. An answer of True costs one copy at the next write, a wrong False would change a value
-# under way.
+# Values that wait on the operand stack while another expression runs: can it write what they are read from?
 
 
 def root_of(expr: ast.Expr) -> symbols.Local | None:
-    """The variable a chain of fields, elements and indexes begins with (L-5.5.1); of a slot, what stands for it."""
+    """Return the variable that a chain of fields, elements and indexes begins with (L-5.5.1), for a slot of a memory the
+    variable that stands for it; None for other expressions."""
     while isinstance(expr, (ast.FieldAccess, ast.TupleAccess, ast.Index, ast.GroupExpr)):
         if isinstance(expr, ast.FieldAccess) and isinstance(expr.target, symbols.SlotAccess):
             return expr.target.slot.root
@@ -35,7 +34,8 @@ def root_of(expr: ast.Expr) -> symbols.Local | None:
 
 
 def may_write(expr: ast.Expr, root: symbols.Local | None) -> bool:
-    """Whether evaluating `expr` can write into `root`; without a root the value may stand in any variable."""
+    """Return whether evaluating `expr` can write into `root`; without a root the value may stand in any variable. A wrong
+    True costs one copy at the next write; a wrong False would change a value that waits on the operand stack."""
     pending: list[ast.Node] = [expr]
     while pending:
         node = pending.pop()
@@ -50,7 +50,8 @@ def may_write(expr: ast.Expr, root: symbols.Local | None) -> bool:
 
 
 def _call_may_write(node: ast.Call | ast.MethodCall, root: symbols.Local | None) -> bool:
-    """A *mut* method on the root, or, where closures hold the root, anything that may call one."""
+    """Return whether a call can write into the root: a *mut* method on it or, where closures hold the root, anything that
+    may call one."""
     reachable = root is None or root.captured
     target = node.target
     changes = isinstance(target, decisions.MethodTarget) and target.function.changes_self
@@ -62,7 +63,7 @@ def _call_may_write(node: ast.Call | ast.MethodCall, root: symbols.Local | None)
 
 
 def changes_receiver(node: ast.MethodCall) -> bool:
-    """A *mut* method, or one found at run time that may turn out to be one."""
+    """Return whether a call is of a *mut* method, or of one found at run time that may turn out to be one."""
     if isinstance(node.target, decisions.DynamicCall):
         return node.target.may_change
     if isinstance(node.target, decisions.MethodTarget):
@@ -83,15 +84,13 @@ def _runs_user_code(target: decisions.CallTarget | None) -> bool:
     return not isinstance(target, _WITHOUT_USER_CODE)
 
 
-# ----------------------------------------------------------------
-
 Handler = Callable[["Generator", Any], None]
 VALUES: dict[type[ast.Node], Handler] = {}
 EFFECTS: dict[type[ast.Node], Handler] = {}
 
 
 def value_of(*classes: type[ast.Node]) -> Callable[[Handler], Handler]:
-    """Registers what pushes the value of these nodes."""
+    """Register the function that pushes the value of these nodes."""
 
     def register(handler: Handler) -> Handler:
         VALUES.update(dict.fromkeys(classes, handler))
@@ -101,7 +100,7 @@ def value_of(*classes: type[ast.Node]) -> Callable[[Handler], Handler]:
 
 
 def effect_of(*classes: type[ast.Node]) -> Callable[[Handler], Handler]:
-    """Registers a shorter form for nodes whose value nobody wants."""
+    """Register a shorter form for nodes whose value nobody uses."""
 
     def register(handler: Handler) -> Handler:
         EFFECTS.update(dict.fromkeys(classes, handler))
@@ -112,7 +111,7 @@ def effect_of(*classes: type[ast.Node]) -> Callable[[Handler], Handler]:
 
 @dataclass(eq=False, slots=True)
 class LoopContext:
-    """A loop being generated: where break and continue go, and the stack depths they restore."""
+    """A loop being generated: where break and continue go, and the stack depths that they restore."""
 
     label: str | None
     exit: Label
@@ -125,6 +124,9 @@ class LoopContext:
 
 @dataclass(eq=False)
 class Generator:
+    """Generates the code of one function. `slots` and `cells` have the places of its variables; `parent` is the generator
+    of the enclosing function, for captured ones."""
+
     module: Module
     scope: symbols.FunctionScope | None
     parent: Generator | None = None
@@ -134,20 +136,22 @@ class Generator:
     loops: list[LoopContext] = field(default_factory=list)
     in_try: bool = False
     receiver: symbols.Local | None = None  # `self` of a method with `mut self`, which leaves together with the result
-    lent: symbols.Local | None = None  # a plain `self`, which still stands in a place of the caller
-    waiting: dict[ast.Expr, int] = field(default_factory=dict)  # left sides of pipes, evaluated already, by slot
+    caller_self: symbols.Local | None = None  # a plain `self`, which still stands in a place of the caller
+    value_slots: dict[ast.Expr, int] = field(default_factory=dict)  # left sides of pipes, evaluated already, by slot
 
     # ------------------------------------------------------------ expressions
 
     def value(self, expr: ast.Expr) -> None:
-        """Push the value of `expr`, converted as its place asks."""
+        """Push the value of `expr`, converted as the place where it stands requires."""
         e = self.emitter
-        if expr in self.waiting:
-            e.reload(self.waiting[expr])
+        # Reached again inside the call that a pipe was rewritten to, or in a task.
+        if expr in self.value_slots:
+            e.reload(self.value_slots[expr])
             return
         depth, outer = e.depth, e.names.enter()
         self.at(expr.span)
         self.module.nesting.call(VALUES[type(expr)], self, expr)
+        # A `return` or `break` inside leaves a depth that means nothing here.
         e.depth = depth + 1
         e.names.leave(outer, len(e.code))
         if expr.coercion is not None:
@@ -155,7 +159,7 @@ class Generator:
             self.coerce(expr.coercion)
 
     def effect(self, expr: ast.Expr) -> None:
-        """Run `expr` for its effects."""
+        """Run `expr` for its effects; nothing stays on the stack."""
         e = self.emitter
         depth, outer = e.depth, e.names.enter()
         self.at(expr.span)
@@ -169,13 +173,13 @@ class Generator:
         e.names.leave(outer, len(e.code))
 
     def bound(self, expr: ast.Expr) -> None:
-        """Push a value that will live in a new place: one that may live elsewhere already is marked shared (V-5.7)."""
+        """Push a value that will live in a new place. One that may live elsewhere already is marked shared (V-5.7)."""
         self.value(expr)
         if may_alias(expr) and not is_plain(static_type(expr)):
             self.emitter.emit("SHARE")
 
-    def held(self, expr: ast.Expr, later: Sequence[ast.Expr]) -> None:
-        """Push a value that is only read, after `later` ran: what they write must not show in it (L-5.7.1)."""
+    def operand(self, expr: ast.Expr, later: Sequence[ast.Expr]) -> None:
+        """Push a value that is only read, after `later` has run: what those write must not show in it (L-5.7.1)."""
         self.value(expr)
         if not may_alias(expr) or is_plain(static_type(expr)):
             return
@@ -183,18 +187,20 @@ class Generator:
         if any(may_write(other, root) for other in later):
             self.emitter.emit("SHARE")
 
-    def held_all(self, exprs: Sequence[ast.Expr]) -> None:
-        """Push values that are read together, after the last one."""
+    def operands(self, exprs: Sequence[ast.Expr]) -> None:
+        """Push values that are read together, after the last one is evaluated."""
         for position, expr in enumerate(exprs):
-            self.held(expr, exprs[position + 1 :])
+            self.operand(expr, exprs[position + 1 :])
 
     def coerce(self, coercion: Any) -> None:
+        """Convert the value on the stack."""
         e = self.emitter
         if isinstance(coercion, decisions.ToFloat):
             e.emit("INT_TO_FLOAT")
         elif isinstance(coercion, decisions.CheckAny):
             e.emit("CHECK", self.module.pool.type(coercion.target))
         elif isinstance(coercion, decisions.ToOption):
+            # `Int` to `Option<Float>`: first the value, then the wrapping.
             if coercion.inner is not None:
                 self.coerce(coercion.inner)
             e.emit("WRAP")
@@ -213,20 +219,21 @@ class Generator:
             e.emit("CALL", self.module.functions[coercion.function], 1)
 
     def _message_of_err(self) -> None:
-        """The Result on the stack; its error, if there is one, becomes its message."""
+        """Replace the error in the Result on the stack, if it holds one, by its message."""
         e = self.emitter
         depth = e.depth
-        sound = Label()
+        is_ok = Label()
         e.emit("DUP")
         e.emit("IS_ERR")
-        e.jump("JUMP_UNLESS", sound)
+        e.jump("JUMP_UNLESS", is_ok)
         e.emit("DUP")
         e.emit("UNWRAP")
         self.coerce(decisions.ToMessage())
         e.emit("ERR_FROM")  # with the way it came (L-5.11.3)
-        e.mark(sound, depth)
+        e.mark(is_ok, depth)
 
     def _from_option(self) -> None:
+        """Replace Some(v) on the stack by v, None by nil."""
         e = self.emitter
         depth = e.depth
         absent, end = Label(), Label()
@@ -241,7 +248,7 @@ class Generator:
         e.mark(end, depth)
 
     def leave(self) -> None:
-        """Return the value on top of the stack, after the tasks started here have ended (O-6.14)."""
+        """Return the value on top of the stack, after the tasks that were started here have ended (O-6.14)."""
         e = self.emitter
         if self.scope is not None and self.scope.spawns:
             e.emit("SETTLE")
@@ -249,34 +256,39 @@ class Generator:
             e.emit("SLIDE", e.depth - 1, e.depth - 1)
         if self.receiver is not None:
             self.load(self.receiver)
+            # In a cell closures may still hold it.
             if self.receiver not in self.slots:
                 e.emit("SHARE")
             e.emit("TUPLE", 2, 2)
         e.emit("RETURN")
 
     def at(self, span: Span) -> None:
+        """Give the instructions to come this place in the source."""
         self.emitter.span = span
 
     # ------------------------------------------------------------ variables
 
     def declare(self, local: symbols.Local) -> None:
-        """A variable begins its life; a captured one gets a fresh cell, so that each loop round has its own."""
+        """Begin the life of a variable. A captured one gets a fresh cell, so that each round of a loop has its own."""
         if local.captured:
             if local not in self.cells:
                 self.cells[local] = self.emitter.own_cell()
             self.emitter.emit("NEW_CELL", self.cells[local])
             self.emitter.names.declare(local, self.cells[local])
+        # A slot is given out once: a loop's next round writes over the last value.
         elif local not in self.slots:
             self.slots[local] = self.emitter.slot()
             self.emitter.names.declare(local, self.slots[local])
 
     def load(self, local: symbols.Local) -> None:
+        """Push the value of a variable."""
         if local in self.slots:
             self.emitter.emit("LOAD", self.slots[local])
         else:
             self.emitter.emit("LOAD_CELL", self.cell(local))
 
     def store(self, local: symbols.Local) -> None:
+        """Store the value on the stack into a variable."""
         if local in self.slots:
             self.emitter.emit("STORE", self.slots[local])
         else:
@@ -284,13 +296,14 @@ class Generator:
         self.emitter.names.assign(local, len(self.emitter.code))
 
     def load_own(self, local: symbols.Local) -> None:
+        """Push the value of a variable, ready to be written: a shared one is copied first."""
         if local in self.slots:
             self.emitter.emit("LOAD_OWN", self.slots[local])
         else:
             self.emitter.emit("CELL_OWN", self.cell(local))
 
     def cell(self, local: symbols.Local) -> CellRef:
-        """The cell of a captured variable, taken over from the enclosing function where it belongs to one."""
+        """Return the cell of a captured variable, taken over from the enclosing function where it belongs to one."""
         if local not in self.cells:
             if self.parent is None or local.scope is self.scope:
                 # assigned later on every path: the checker saw to it
@@ -302,7 +315,7 @@ class Generator:
         return self.cells[local]
 
     def bind(self, local: symbols.Local) -> None:
-        """Declare a variable and give it the value on the stack."""
+        """Declare a variable and store the value on the stack into it."""
         self.declare(local)
         self.store(local)
 
@@ -314,7 +327,8 @@ PLAIN = {
 
 
 def is_plain(type_: t.Type | None) -> bool:
-    """No value of this type has anything inside that a write could reach."""
+    """Return whether no value of this type has anything inside that a write could reach, so that it never needs to be
+    marked shared."""
     if isinstance(type_, t.Simple):
         return type_.name in PLAIN
     if isinstance(type_, t.Nilable):
@@ -322,6 +336,7 @@ def is_plain(type_: t.Type | None) -> bool:
     if isinstance(type_, t.Tuple):
         return all(map(is_plain, type_.items))
     if isinstance(type_, t.Generic):
+        # Wrappers have no parts that could be written; what they wrap may have.
         inside = type_.name in ("Option", "Result", "Task") and all(map(is_plain, type_.arguments))
         return inside or type_.name in ("HashMap", "PipelineRef", "Memory")
     return isinstance(type_, (t.Union, t.Function)) or (
@@ -330,7 +345,7 @@ def is_plain(type_: t.Type | None) -> bool:
 
 
 def static_type(expr: ast.Expr) -> t.Type | None:
-    """The type of an expression after its coercion."""
+    """Return the type of an expression after its coercion."""
     coercion = expr.coercion
     if isinstance(coercion, decisions.ToFloat):
         return t.FLOAT
@@ -353,7 +368,7 @@ _FRESH = (
 
 
 def may_alias(expr: ast.Expr) -> bool:
-    """Whether the value may live in a place already; results of calls and literals do not."""
+    """Return whether the value may live in a place already. Results of calls and literals do not."""
     if isinstance(expr, (ast.GroupExpr,)):
         return may_alias(expr.inner)
     if isinstance(expr, ast.Binary):

@@ -1,6 +1,9 @@
-"""The image under construction: functions with their numbers, declarations, source positions.
+"""The image under construction: its constants, types and functions with their numbers, and the tables that all function
+generators share.
 
-Hands on the tables that function generators share. Must not know: expressions.
+Hands on `Module` and in it the `Pool`. A number stands for a table entry from the moment it is given out, so that code may
+name what is generated later. The hidden functions that stand for methods, constructors and built-ins used as values are
+made here. Expressions are not known here.
 """
 
 from __future__ import annotations
@@ -20,14 +23,9 @@ from ..source import Source, Span
 from ..syntax.ast import Nesting
 from .emitter import Emitter
 
-# ----------------------------------------------------------------
-# The tables of an image under construction: constants, types, functions, declarations, each entry once.
-#
-# Hands on indexes.
-
 
 class Pool:
-    """Interns constants and types; collects functions."""
+    """Constants and types, each entry once, and the functions by number. Every method that returns an int returns an index."""
 
     def __init__(self) -> None:
         self.constants: list[tuple[int, Any]] = []
@@ -43,6 +41,8 @@ class Pool:
         self._trait_count: Counter[str] = Counter()  # how many types of the image have a name
 
     def constant(self, kind: int, value: Any) -> int:
+        """Return the index of a constant of this kind (`im.K_…`), adding it if it is new. 1, 1.0 and True are three
+        constants, though they are equal in Python."""
         key = f"{kind}:{type(value).__name__}:{value!r}"
         if key not in self._constant_index:
             self._constant_index[key] = len(self.constants)
@@ -53,26 +53,30 @@ class Pool:
         return self.constant(im.K_STRING, text)
 
     def method(self, name: str, argc: int, names: list[str]) -> int:
+        """Return the constant by which a method is called with `argc` arguments, the last of them by these names."""
         return self.constant(im.K_METHOD, [name, argc, *names])
 
     def builtin(self, receiver: str, name: str) -> int:
+        """Return the constant that names a built-in function of a kind of receiver."""
         return self.constant(im.K_BUILTIN, [receiver, name])
 
     def error(self, family: str, variant: str | None, fields: list[str]) -> int:
+        """Return the constant for an error with these fields."""
         return self.constant(im.K_ERROR, [family, variant, *fields])
 
     def reserve_function(self) -> int:
-        """A function number before the function exists, so that calls may name it."""
+        """Return a function number before the function exists, so that calls may name it."""
         self.functions.append(None)
         return len(self.functions) - 1
 
     # ------------------------------------------------------------ types
 
     def type(self, type_: t.Type) -> int:
-        """Index of the descriptor of a type; type parameters and open types are Any at run time (L-3.1.22)."""
+        """Return the index of the descriptor of a type. Type parameters and open types are Any at run time (L-3.1.22)."""
         if isinstance(type_, t.Nominal) and type_.kind == "trait":
             return self.trait(type_)[0]
         if isinstance(type_, t.Nominal):
+            # Models and tools with methods of their own are plain handles at run time.
             type_ = _ANY if type_.kind == "parameter" else _HANDLES.get(type_.kind) or type_.bare
         key: Any = ("declared", type_.kind, type_.unique_name) if isinstance(type_, t.Nominal) else type_
         if key in self._type_index:
@@ -91,15 +95,15 @@ class Pool:
         # the index comes first: fields may mention the type itself
         entry: list[Any] = [type_.kind, type_.unique_name, []]
         index = self._add(key, entry)
-        for name, held, *rest in self.declared[type_]:
+        for name, contents, *rest in self.declared[type_]:
             if type_.kind == "enum":
-                entry[2].append([name, [self.type(item) for item in held], *rest[0]])
+                entry[2].append([name, [self.type(item) for item in contents], *rest[0]])
             else:
-                entry[2].append([name, self.type(held), *rest])
+                entry[2].append([name, self.type(contents), *rest])
         return index
 
     def name_defaults(self, type_: t.Nominal, functions: dict[int, int]) -> None:
-        """The functions that give the defaults of the fields, by position, if the image has the type at all."""
+        """Add the functions of the defaults of fields, by position, to a type, if the image has the type at all."""
         key = ("declared", type_.kind, type_.unique_name)
         if key in self._type_index:
             rows = self.types[self._type_index[key]][2]
@@ -107,23 +111,24 @@ class Pool:
                 rows[position].insert(3, function)
 
     def trait(self, type_: t.Nominal) -> tuple[int, str]:
-        """Index and name of a trait type. Type arguments choose among its impls, so a part of them is an entry of its own; a type
-        parameter may be any of them."""
-        known = self._trait_types.get(type_)
-        if known is not None:
-            return known
+        """Return index and name of a trait type. Type arguments choose among its impls, so each choice of impls is an entry
+        of its own; a type parameter may be any of them."""
+        index_and_name = self._trait_types.get(type_)
+        if index_and_name is not None:
+            return index_and_name
         bare = type_.of(tuple(map(_at_run_time, type_.arguments))) if type_.arguments else type_
-        made_for = type_.facts.implementations
-        suiting = [made for made in made_for.offered(None, bare.arguments) if could_be(made, bare)]
-        key = ("trait", type_.unique_name, *(str(made_for.numbers[made]) for made in suiting))
+        implementations = type_.facts.implementations
+        candidates = [impl for impl in implementations.offered(None, bare.arguments) if could_be(impl, bare)]
+        key = ("trait", type_.unique_name, *(str(implementations.numbers[impl]) for impl in candidates))
         if key not in self._traits:
             number = self._trait_count[type_.unique_name]
             self._trait_count[type_.unique_name] += 1
             name = f"{type_.unique_name}#{number + 1}" if number else type_.unique_name
             self._traits[key] = name
+            # As with declared types the index comes first: an impl may mention the trait.
             entry: list[Any] = ["trait", name, []]
             self._add(key, entry)
-            entry[2].extend([self._implementing(made.target), self.implementations[made]] for made in suiting)
+            entry[2].extend([self._implementing(impl.target), self.implementations[impl]] for impl in candidates)
         self._trait_types[type_] = self._type_index[key], self._traits[key]
         return self._trait_types[type_]
 
@@ -134,7 +139,7 @@ class Pool:
         return self._type_index[key] if key in self._type_index else self._add(key, ["handle", self.handles[target]])
 
     def error_types(self, types: list[t.Nominal]) -> int:
-        """The declared types that are errors."""
+        """Add the entry that lists the declared types that are errors."""
         return self._add("errors", ["errors", [self.type(type_) for type_ in types]])
 
     def _entry(self, type_: t.Type) -> list[Any]:
@@ -159,13 +164,13 @@ class Pool:
         return ["any"]
 
 
-def could_be(made: t.Implementation, trait: t.Nominal) -> bool:
-    """Whether an impl may be meant where the trait has these type arguments."""
-    return all(matched(own, wanted, {}, made.parameters) for own, wanted in zip(made.arguments, trait.arguments, strict=False))
+def could_be(impl: t.Implementation, trait: t.Nominal) -> bool:
+    """Return whether an impl may be meant where the trait has these type arguments."""
+    return all(matched(own, other, {}, impl.parameters) for own, other in zip(impl.arguments, trait.arguments, strict=False))
 
 
 def _at_run_time(type_: t.Type) -> t.Type:
-    """A type argument with its type parameters as Any."""
+    """Return a type argument with its type parameters as Any."""
     match type_:
         case t.Nominal(kind="parameter"):
             return _ANY
@@ -177,7 +182,7 @@ def _at_run_time(type_: t.Type) -> t.Type:
 
 
 def erased(type_: t.Type) -> t.Type:
-    """What is left of the target of an impl at run time (L-3.1.22)."""
+    """Return what is left of the target of an impl at run time (L-3.1.22)."""
     match type_:
         case t.Generic():
             return t.Generic(type_.name, (_ANY,) * len(type_.arguments))
@@ -195,8 +200,6 @@ _SIMPLE: dict[str, list[Any]] = {
     "Range": ["range"], "Bytes": ["bytes"], "never": ["any"], "Memory": ["handle", "MemoryRef"],
 }  # fmt: skip
 
-
-# ----------------------------------------------------------------
 
 # Global functions that are instructions.
 INSTRUCTIONS = {"print": "PRINT", "println": "PRINTLN", "emit": "EMIT", "flush_emits": "FLUSH"}
@@ -220,6 +223,8 @@ CONSTANT_PARTS = 200_000  # beside 2 for each character of the program
 
 @dataclass(eq=False)
 class Module:
+    """What the generators of one image share. The dictionaries of symbols have the numbers of their entries in the image."""
+
     sources: list[Source]
     pool: Pool = field(default_factory=Pool)
     pending: list[Pending] = field(default_factory=list)
@@ -227,13 +232,13 @@ class Module:
     defaults: dict[symbols.FunctionSymbol, dict[int, int]] = field(default_factory=dict)
     partial: set[tuple[symbols.FunctionSymbol, frozenset[str]]] = field(default_factory=set)
     field_defaults: dict[symbols.StructSymbol | symbols.VariantSymbol, dict[int, int]] = field(default_factory=dict)
-    changing: set[str] = field(default_factory=set)  # names of methods with `mut self`
+    changing_methods: set[str] = field(default_factory=set)  # names of methods with `mut self`
     method_values: dict[symbols.FunctionSymbol, int] = field(default_factory=dict)
     language_methods: dict[tuple[str, str], int] = field(default_factory=dict)
     constructors: dict[str, int] = field(default_factory=dict)
     variant_functions: dict[symbols.VariantSymbol, int] = field(default_factory=dict)
-    wanted: set[str] = field(default_factory=set)  # permissions that calls will ask for (O-10.21)
-    wanted_methods: list[tuple[str, str]] = field(default_factory=list)
+    wanted_permissions: set[str] = field(default_factory=set)  # permissions that calls will ask for (O-10.21)
+    requested_methods: list[tuple[str, str]] = field(default_factory=list)
     of_result: bool = False  # a method of Result is being generated: its `Err(e)` has come the way of `self`, which is slot 0
     numbers: dict[symbols.Symbol, int] = field(default_factory=dict)  # of declarations, within their section of the image
     validators: dict[symbols.StructSymbol, list[int]] = field(default_factory=dict)  # functions, in order (O-2.18)
@@ -254,38 +259,40 @@ class Module:
         self._files = {source.name: (number, source) for number, source in enumerate(self.sources)}
 
     def place(self, span: Span) -> tuple[int, int, int]:
-        """(file number, line, column) of a span's start."""
+        """Return (file number, line, column) of a span's start; both of the last from 1."""
         if span.file not in self._files:  # the library: its frames are hidden
             return 0, 1, 1
         number, source = self._files[span.file]
         return number, *source.position(span.start)
 
     def language_method(self, receiver: str, name: str) -> int:
-        """The number of a built-in method that is written in the language; its body is generated on demand."""
+        """Return the number of a built-in method that is written in the language; its body is generated when all others are
+        (`generate_requested`)."""
         key = (receiver, name)
         if key not in self.language_methods:
             self.language_methods[key] = self.pool.reserve_function()
-            self.wanted_methods.append(key)
+            self.requested_methods.append(key)
         return self.language_methods[key]
 
     def all_language_methods(self, name: str) -> None:
-        """A dynamic call may meet any receiver: every method of that name goes into the image."""
+        """Request every method of this name, since a call whose target is found at run time may meet any receiver."""
         for receiver, row in methods_named(name):
+            # *mut* methods are handled where they are called, since their receiver has to be stored back.
             if row.source and not row.mut:
                 self.language_method(receiver, name)
 
     def all_trait_methods(self, name: str) -> None:
-        """The same for traits: their tables go into the image."""
+        """Add the tables of all traits with a method of this name, for the same reason."""
         for trait in self.traits.get(name, ()):
             assert isinstance(trait.type, t.Nominal)
             self.pool.trait(trait.type.of((t.ANY,) * len(trait.type_parameters)))
 
     def variant(self, symbol: symbols.VariantSymbol) -> int:
-        """The constant that names a variant."""
+        """Return the constant that names a variant."""
         return self.pool.constant(im.K_VARIANT, [self.pool.type(symbol.enum.type), symbol.index])
 
     def variant_function(self, symbol: symbols.VariantSymbol) -> int:
-        """A tuple variant as a function of its parts (L-3.8.3)."""
+        """Return a tuple variant as a function of its parts (L-3.8.3)."""
         if symbol not in self.variant_functions:
             emitter = Emitter()
             for position in range(len(symbol.fields)):
@@ -301,7 +308,8 @@ class Module:
         return self.variant_functions[symbol]
 
     def function_value(self, symbol: symbols.FunctionSymbol) -> int:
-        """The function behind a name that is not called. Of a method with `mut self` the change is lost with the argument."""
+        """Return the function behind a name that is not called. The change that a method with `mut self` makes is lost with
+        the argument."""
         if not symbol.changes_self:
             return self.functions[symbol]
         if symbol not in self.method_values:
@@ -318,27 +326,27 @@ class Module:
         return self.method_values[symbol]
 
     def handle_of(self, declared: symbols.Symbol) -> tuple[str, int]:
-        """The instruction that gives the handle of a declaration."""
+        """Return the instruction that pushes the handle of a declaration."""
         return KINDS[type(declared)].opcode, self.numbers[declared]
 
     def tool_function(self, symbol: symbols.FunctionSymbol, tool: symbols.ToolSymbol | symbols.McpSymbol) -> int:
-        """`T::m` as a function: it calls the method of the tool, which the host runs with the state (O-4.6)."""
+        """Return `T::m` as a function: it calls the method of the tool, which the host runs with the state (O-4.6)."""
         if symbol not in self.method_values:
-            taken = [p for p in zip(symbol.declaration.parameters, symbol.parameters, strict=True) if not p[0].is_self]
+            parameters = [p for p in zip(symbol.declaration.parameters, symbol.parameters, strict=True) if not p[0].is_self]
             emitter = Emitter()
-            slots = [emitter.slot() for _ in taken]
+            slots = [emitter.slot() for _ in parameters]
             emitter.emit(*self.handle_of(tool))
             for slot in slots:
                 emitter.emit("LOAD", slot)
-            emitter.emit("CALL_METHOD", self.pool.method(symbol.name, len(taken), []), len(taken))
+            emitter.emit("CALL_METHOD", self.pool.method(symbol.name, len(parameters), []), len(parameters))
             emitter.emit("RETURN")
             number = self.method_values[symbol] = self.pool.reserve_function()
-            params: list[list[int | str | None]] = [[p.name.text, self.pool.type(type_), None] for p, type_ in taken]
+            params: list[list[int | str | None]] = [[p.name.text, self.pool.type(type_), None] for p, type_ in parameters]
             self.pending.append(Pending(number, emitter, None, symbol.path, params, self.pool.type(symbol.result), im.F_HIDDEN))
         return self.method_values[symbol]
 
     def trait_function(self, trait: symbols.TraitSymbol, symbol: symbols.FunctionSymbol) -> int:
-        """`X::m` as a function of any value that implements X. Of `mut self` the change is lost with the argument."""
+        """Return `X::m` as a function of any value that implements X. The change of `mut self` is lost with the argument."""
         if symbol not in self.method_values:
             emitter = Emitter()
             for _ in symbol.parameters:
@@ -356,7 +364,7 @@ class Module:
         return self.method_values[symbol]
 
     def constructor_function(self, opcode: str) -> int:
-        """`Some`, `Ok` or `Err` as a function of one parameter."""
+        """Return `Some`, `Ok` or `Err` as a function of one parameter."""
         if opcode not in self.constructors:
             emitter = Emitter()
             emitter.slot()
@@ -366,23 +374,25 @@ class Module:
             self._pend(opcode, opcode.capitalize(), ["value"], emitter)
         return self.constructors[opcode]
 
-    def partly_given(self, name: str, count: int, names: list[str]) -> None:
-        """For a call found at run time: each method of that name that it can call by leaving defaults out gets a hidden function
-        `T::name::givenN` of the arguments that are given, which supplies the others (L-3.7.1, L-3.8.1)."""
+    def partial_functions(self, name: str, count: int, names: list[str]) -> None:
+        """For a call whose method is found at run time: each method of that name that the call fits when defaults are left
+        out gets a hidden function `T::name::givenN` of the arguments at hand, which supplies the others (L-3.7.1, L-3.8.1).
+        `count` arguments are passed, the last of them by these names."""
         for method in [f for f in self.functions if f.name == name and f.takes_self]:
             parameters = [p.name.text for p in method.declaration.parameters][1:]
             positional = parameters[: count - len(names)]
-            given = {*positional, *names}
-            missing = [p for p in parameters if p not in given]
+            at_hand = {*positional, *names}
+            missing = [p for p in parameters if p not in at_hand]
             optional = {parameters[index - 1] for index in self.defaults[method]}
-            fits = len(given) == count and given <= set(parameters)
-            if fits and missing and optional.issuperset(missing) and (method, frozenset(given)) not in self.partial:
-                self.partial.add((method, frozenset(given)))
-                self._partial(method, [n for n, p in enumerate(parameters, 1) if p in given])
+            # A name that is passed twice, or that the method does not have, fits no method.
+            fits = len(at_hand) == count and at_hand <= set(parameters)
+            if fits and missing and optional.issuperset(missing) and (method, frozenset(at_hand)) not in self.partial:
+                self.partial.add((method, frozenset(at_hand)))
+                self._partial(method, [n for n, p in enumerate(parameters, 1) if p in at_hand])
 
-    def _partial(self, method: symbols.FunctionSymbol, given: list[int]) -> None:
+    def _partial(self, method: symbols.FunctionSymbol, indexes: list[int]) -> None:
         emitter = Emitter()
-        slots = {index: emitter.slot() for index in (0, *given)}
+        slots = {index: emitter.slot() for index in (0, *indexes)}
         for index in range(len(method.parameters)):
             if index not in slots:
                 for earlier in range(index):
@@ -397,20 +407,20 @@ class Module:
         number = self.pool.reserve_function()
         any_ = self.pool.type(t.ANY)
         declared = method.declaration.parameters
-        params: list[list[int | str | None]] = [[declared[i].name.text, any_, None] for i in (0, *given)]
+        params: list[list[int | str | None]] = [[declared[i].name.text, any_, None] for i in (0, *indexes)]
         name = f"{method.path}::given{len(self.partial)}"
         self.pending.append(Pending(number, emitter, None, name, params, any_, im.F_HIDDEN | im.F_METHOD))
 
     def _pend(self, key: str, name: str, parameters: list[str], emitter: Emitter) -> None:
-        """Keeps a hidden function of Anys under `key`."""
+        """Keep a hidden function of Anys under `key`."""
         number = self.constructors[key] = self.pool.reserve_function()
         any_ = self.pool.type(t.ANY)
         params: list[list[int | str | None]] = [[parameter, any_, None] for parameter in parameters]
         self.pending.append(Pending(number, emitter, None, name, params, any_, im.F_HIDDEN))
 
     def row_function(self, receiver: str, row: Row) -> int:
-        """A global function, `T::name`, or one of the module `std::…`, as a function value that takes all arguments by
-        position; of `print` one (L-3.8.3)."""
+        """Return a global function, `T::name` or one of the module `std::…` as a function value that takes all arguments by
+        position; of `print` one argument (L-3.8.3)."""
         name = f"{receiver}::{row.name}"
         if name not in self.constructors:
             emitter = Emitter()
@@ -422,7 +432,8 @@ class Module:
             elif row.source:
                 emitter.emit("CALL", self.language_method(receiver, row.name), len(row.parameters))
             else:
-                self.wanted.add(row.permission)
+                self.wanted_permissions.add(row.permission)
+                # The permission is wanted as soon as the function is a value, since nobody can tell whether it is called.
                 opcode = "CALL_HOST" if row.kind == "effect" else "CALL_BUILTIN"
                 emitter.emit(opcode, self.pool.builtin(receiver, row.name), len(row.parameters))
             emitter.emit("RETURN")
@@ -430,22 +441,23 @@ class Module:
         return self.constructors[name]
 
     def prompt_from_text(self, emitter: Emitter) -> None:
-        """String to Prompt (L-3.3.7)."""
+        """Append the conversion of a String to a Prompt (L-3.3.7)."""
         emitter.emit("CALL_BUILTIN", self.pool.builtin("Prompt", "new"), 1)
 
     def finish_functions(self) -> list[im.Function]:
+        """Return all functions in the order of their numbers."""
         for p in self.pending:
             self.instructions += len(p.emitter.code)
             self.pool.functions[p.number] = p.emitter.finish(p.name, p.params, p.result, p.flags, p.parent, self.place)
         return [f for f in self.pool.functions if f is not None]
 
     def local_names(self) -> list[list[list[Any]]]:
-        """The rows of every function, once all are finished."""
-        named = {p.number: p.emitter.named for p in self.pending}
+        """Return the rows of names of every function (V-3.9), once all are finished."""
+        named = {p.number: p.emitter.name_rows for p in self.pending}
         return [named[number] for number, f in enumerate(self.pool.functions) if f is not None]
 
 
 def trait_site(module: Module, trait: t.Nominal, symbol: symbols.FunctionSymbol) -> int:
-    """The constant by which a method of a trait is called; arguments stand in the order of its parameters."""
+    """Return the constant by which a method of a trait is called; arguments stand in the order of its parameters."""
     _, name = module.pool.trait(trait)
     return module.pool.method(f"{name}::{symbol.name}", len(symbol.parameters) - 1, [])

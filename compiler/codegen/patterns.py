@@ -1,6 +1,8 @@
 """Patterns: tests that jump when they fail, and bindings (L-5.8).
 
-The value under test lies in a slot. A bound part is marked shared unless its type has nothing to write into.
+Hands on `bind_irrefutable` for `let`, `for` and parameters, and `test_pattern` for `match`. The value under test lies in a
+slot. A bound part is marked shared unless its type has nothing to write into. `_TESTS` has one function for each kind of
+pattern; whether the arms cover all values has been checked.
 """
 
 from __future__ import annotations
@@ -17,7 +19,8 @@ from .generator import Generator, is_plain
 
 
 def bind_irrefutable(g: Generator, pattern: ast.Pattern, type_: t.Type | None) -> None:
-    """Bind the value on the stack by a pattern of let, for or a parameter."""
+    """Bind the value on the stack by a pattern of let, for or a parameter. A value that does not match all the same (an
+    array of another length, an Any) ends in a panic."""
     e = g.emitter
     if isinstance(pattern, ast.BindPattern) and pattern.inner is None and pattern.constant is None:
         g.bind(pattern.binding)
@@ -28,9 +31,10 @@ def bind_irrefutable(g: Generator, pattern: ast.Pattern, type_: t.Type | None) -
         e.emit("STORE", slot)
         fails, end = Label(), Label()
         depth = e.depth
-        e.names.held = True
+        # Names of a pattern have their values only when all of it has matched.
+        e.names.tentative = True
         test_pattern(g, pattern, slot, fails, type_)
-        e.names.held = False
+        e.names.tentative = False
         e.jump("JUMP", end)
         e.mark(fails, depth)
         g.at(pattern.span)
@@ -40,12 +44,12 @@ def bind_irrefutable(g: Generator, pattern: ast.Pattern, type_: t.Type | None) -
         else:
             e.emit("FAIL_MATCH")
         e.mark(end, depth)
-        e.names.settle(len(e.code))
+        e.names.confirm(len(e.code))
         e.release(slot)
 
 
 def test_pattern(g: Generator, pattern: ast.Pattern, slot: int, fails: Label, type_: t.Type | None) -> None:
-    """Go to `fails` unless the value in `slot` matches; bind its names."""
+    """Go to `fails` unless the value in `slot`, of the static type `type_`, matches; bind its names."""
     _TESTS[type(pattern)](g, pattern, slot, fails, type_)
 
 
@@ -62,9 +66,6 @@ def _bind_part(g: Generator, local: symbols.Local, slot: int, type_: t.Type | No
     g.bind(local)
 
 
-# ---------------------------------------------------------------- leaves
-
-
 def _wildcard(g: Generator, pattern: ast.WildcardPattern, slot: int, fails: Label, type_: t.Type | None) -> None:
     pass
 
@@ -75,6 +76,7 @@ def _bind(g: Generator, pattern: ast.BindPattern, slot: int, fails: Label, type_
         return
     if pattern.inner is not None:
         test_pattern(g, pattern.inner, slot, fails, type_)
+    # Bound last: `x @ p` has a value only when p matches.
     _bind_part(g, pattern.binding, slot, pattern.binding.type)
 
 
@@ -113,12 +115,14 @@ def _literal(g: Generator, pattern: ast.LiteralPattern, slot: int, fails: Label,
         return
     else:
         emit_constant(g, pattern.value)
+        # EQ_INT also compares two Strings (V-2.6).
         e.emit("EQ_INT" if type_ in (t.INT, t.STRING) else "EQ")
     e.jump("JUMP_UNLESS", fails)
 
 
 def _range(g: Generator, pattern: ast.RangePattern, slot: int, fails: Label, type_: t.Type | None) -> None:
     e = g.emitter
+    # Of an Any the kind is tested first: a range never matches anything but a number.
     typed = type_ in (t.INT, t.FLOAT)
     if not typed:
         number = Label()
@@ -138,9 +142,6 @@ def _range(g: Generator, pattern: ast.RangePattern, slot: int, fails: Label, typ
 
 def _path(g: Generator, pattern: ast.PathPattern, slot: int, fails: Label, type_: t.Type | None) -> None:
     _constant(g, pattern.binding, slot, fails)
-
-
-# ---------------------------------------------------------------- patterns with parts
 
 
 def _part(g: Generator, pattern: ast.Pattern, fails: Label, type_: t.Type | None) -> None:
@@ -201,6 +202,7 @@ def _struct(g: Generator, pattern: ast.StructPattern, slot: int, fails: Label, t
         _variant(g, binding, slot, fails)
     elif isinstance(binding, symbols.StructSymbol):
         by_position = {name: i for i, (name, _, _, _) in enumerate(binding.fields)}
+        # Of a value of just this type nothing has to be tested.
         if not isinstance(type_, t.Nominal) or type_.bare != t.bare(binding.type):
             _jump_unless(g, "IS", g.module.pool.type(binding.type), slot, fails)
     for entry in pattern.fields:
@@ -231,6 +233,7 @@ def _tuple(g: Generator, pattern: ast.TuplePattern, slot: int, fails: Label, typ
 def _array(g: Generator, pattern: ast.ArrayPattern, slot: int, fails: Label, type_: t.Type | None) -> None:
     e = g.emitter
     rest = next((i for i, item in enumerate(pattern.items) if isinstance(item, ast.RestPattern)), None)
+    # With `..` the array may be longer.
     needed = len(pattern.items) - (rest is not None)
     if not (isinstance(type_, t.Generic) and type_.name == "Array"):
         _jump_unless(g, "IS", g.module.pool.type(t.array(t.ANY)), slot, fails)
@@ -261,7 +264,7 @@ def _array_index(g: Generator, slot: int, index: int, from_end: int | None) -> N
 
 
 def _rest(g: Generator, item: ast.RestPattern, slot: int, start: int, behind: int) -> None:
-    """`..r`: the elements between, as an Array."""
+    """Bind `..r` to the elements between as an Array; `behind` elements of the pattern follow it."""
     e = g.emitter
     e.emit("LOAD", slot)
     emit_constant(g, start)
@@ -275,6 +278,7 @@ def _or(g: Generator, pattern: ast.OrPattern, slot: int, fails: Label, type_: t.
     e = g.emitter
     depth = e.depth
     matched = Label()
+    # All alternatives bind the same names, so the code behind needs no cases.
     for alternative in pattern.alternatives[:-1]:
         following = Label()
         test_pattern(g, alternative, slot, following, type_)

@@ -1,4 +1,9 @@
-"""Places: assignment, compound assignment, and receivers that a method changes (L-5.5)."""
+"""Places: assignment, compound assignment, and receivers that a method changes (L-5.5).
+
+Hands on to `calls` and `arguments` a `Place` and what can be done with it: `prepare` it once, then `read`, `own`, `lend` or
+`write` it, then `release` it. Between `look` and `release` the change of a slot of a memory may run more than once
+(M-8.21). Whether an expression may be assigned to at all is decided by the parser and the checker.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +21,15 @@ from .slots import SlotChange, store_slot
 
 @dataclass(slots=True)
 class Step:
-    """One link of a place's chain: a field position, a member name, an index that `index` reloads, or an element of a tuple,
-    by position or by index, or of what only shows when it runs."""
+    """One link of a place's chain. `kind` is one of:
 
-    kind: str  # "field", "member", "index", "element", "part", "dynamic"
+    - `field`, a field at a known position; `member`, one that is looked up by name at run time;
+    - `index`, an element of an Array or the value of a key;
+    - `element`, of a tuple at a constant position; `part`, of a tuple at a computed one;
+    - `dynamic`, of a value typed Any, which may be any of them.
+    """
+
+    kind: str
     operand: int  # position or constant; of an index 1 when it is an Array's by Int
     index: ast.Expr | None = None  # simple: evaluated again where needed
     slot: int | None = None  # else kept here
@@ -32,8 +42,8 @@ _REPLACED = ("element", "part", "dynamic")
 
 @dataclass(slots=True)
 class Place:
-    """`change`: of a place in a slot of a memory, how that is changed; `root` is then a variable that holds what the slot holds
-    while the place is used."""
+    """A variable and the chain of links behind it. `change` is set for a place in a slot of a memory; `root` is then a
+    variable that holds what the slot holds while the place is used."""
 
     root: symbols.Local
     steps: list[Step]
@@ -41,12 +51,13 @@ class Place:
 
 
 def is_place(expr: ast.Expr) -> bool:
-    """A variable or self, followed by any chain of fields, elements and indexes (L-5.5.1)."""
+    """Return whether the expression is a variable or self, followed by any chain of fields, elements and indexes (L-5.5.1)."""
     return root_of(expr) is not None
 
 
 def prepare(g: Generator, expr: ast.Expr) -> Place:
-    """Evaluate the index expressions of a place left to right; the place can then be read and written without doing so again."""
+    """Evaluate the index expressions of a place left to right. The place can then be read and written without evaluating
+    them again."""
     chain: list[ast.Expr] = []
     while not isinstance(expr, ast.PathExpr):
         if isinstance(expr, ast.GroupExpr):
@@ -63,19 +74,21 @@ def prepare(g: Generator, expr: ast.Expr) -> Place:
 
 
 def temporary(g: Generator) -> Place:
-    """A place of no name that takes the value on the stack."""
+    """Return a place without a name that takes the value on the stack."""
     local = _unnamed(g)
     g.store(local)
     return Place(local, [])
 
 
 def _unnamed(g: Generator) -> symbols.Local:
+    """Return a variable that no program can name, in a slot for a short time."""
     local = symbols.Local("", t.ANY, True, g.scope or symbols.FunctionScope(None))
     g.slots[local] = g.emitter.temp()
     return local
 
 
 def _step(g: Generator, link: ast.Expr) -> Step:
+    """Return the step for one link; its index is evaluated into a slot unless it is a literal."""
     if isinstance(link, ast.FieldAccess):
         if isinstance(link.target, decisions.FieldByPosition):
             return Step("field", link.target.index)
@@ -91,6 +104,7 @@ def _step(g: Generator, link: ast.Expr) -> Step:
     holder = static_type(link.receiver)
     kind = "dynamic" if holder == t.ANY else "index"
     typed = int(isinstance(holder, t.Generic) and holder.name == "Array" and static_type(link.index) == t.INT)
+    # A literal is pushed again wherever it is needed; any other index is evaluated once, into a slot.
     literal = isinstance(link.index, (ast.IntLiteral, ast.StringLiteral)) and link.index.coercion is None
     if isinstance(holder, t.Tuple) and isinstance(link.index, ast.IntLiteral):
         return Step("element", link.index.value)
@@ -105,14 +119,14 @@ def _step(g: Generator, link: ast.Expr) -> Step:
 
 
 def look(g: Generator, place: Place) -> None:
-    """All that the change is made with was evaluated: what follows up to `release` is done again when another has written the
-    slot meanwhile (M-8.21)."""
+    """Begin the change itself: all that it is made with has been evaluated. What follows up to `release` is done again when
+    another task has written the slot meanwhile (M-8.21)."""
     if place.change is not None:
         place.change.begin(g, place.root)
 
 
 def release(g: Generator, place: Place) -> None:
-    """The place was written; a slot gets what its variable holds now."""
+    """End the use of a place. A slot of a memory gets what its variable holds now."""
     if place.change is not None:
         place.change.end(g, place.root)
     for step in place.steps:
@@ -149,7 +163,7 @@ def _read_step(g: Generator, step: Step) -> None:
 
 
 def own(g: Generator, place: Place) -> None:
-    """Push the container at a place, ready to be written."""
+    """Push the container at a place, ready to be written: what is shared is copied first."""
     at = _last_replaced(place)
     if at is not None:
         _own_through_tuple(g, place, at)
@@ -160,8 +174,8 @@ def own(g: Generator, place: Place) -> None:
 
 
 def lend(g: Generator, place: Place) -> None:
-    """Push the value at a place of fields and indexes; what holds it is owned, and so is it, unless it is the variable's own:
-    there a method that does not write need not copy."""
+    """Push the value at a place of fields and indexes for a method that may write into it. What holds it is owned, and so
+    is it, unless it is the variable's own: there a method that does not write need not copy."""
     if place.steps:
         own(g, place)
     else:
@@ -177,12 +191,12 @@ def _own_step(g: Generator, step: Step) -> None:
 
 
 def _last_replaced(place: Place) -> int | None:
-    """Position of the last tuple element in the chain."""
+    """Return the position of the last tuple element in the chain, or None."""
     return max((i for i, step in enumerate(place.steps) if step.kind in _REPLACED), default=None)
 
 
 def _own_through_tuple(g: Generator, place: Place, at: int) -> None:
-    """The element is taken out of its tuple, owned, and put into a new tuple, which is stored where the old one was."""
+    """Take the element out of its tuple, own it, and put it into a new tuple, which is stored where the old one was."""
     holder = Place(place.root, place.steps[:at])
     own(g, holder)
     whole = temporary(g)
@@ -215,7 +229,7 @@ def write(g: Generator, place: Place) -> None:
 
 
 def _replace(g: Generator, step: Step) -> None:
-    """The tuple with one element replaced, for the new element and the tuple on the stack."""
+    """Replace one element, for the new element and the tuple on the stack; the new tuple stays."""
     e = g.emitter
     if step.kind == "element":
         e.emit("SET_ELEMENT", step.operand)
@@ -226,6 +240,7 @@ def _replace(g: Generator, step: Step) -> None:
         return
     depth = e.depth
     done = Label()
+    # The element's position is known only at run time, and SET_ELEMENT has it in its operand: each is tried.
     for position in range(step.operand):
         following = Label()
         _push_index(g, step)
@@ -246,27 +261,28 @@ def _replace(g: Generator, step: Step) -> None:
 
 @value_of(ast.Assign)
 def assign_value(g: Generator, node: ast.Assign) -> None:
-    assign(g, node, wanted=True)
+    assign(g, node, wants_value=True)
 
 
 @effect_of(ast.Assign)
 def assign_effect(g: Generator, node: ast.Assign) -> None:
-    assign(g, node, wanted=False)
+    assign(g, node, wants_value=False)
 
 
-def assign(g: Generator, node: ast.Assign, wanted: bool) -> None:
+def assign(g: Generator, node: ast.Assign, wants_value: bool) -> None:
+    """Generate an assignment; `wants_value` pushes the assigned value as well."""
     e = g.emitter
     slot = _whole_slot(node.target) if node.operator == "=" else None
     if slot is not None:  # nothing of what it holds is read
         g.bound(node.value)
-        if wanted:
+        if wants_value:
             e.emit("DUP")
             e.emit("SHARE")
         store_slot(g, slot)
         return
     place = prepare(g, node.target)
     if place.change is not None:
-        _change_slot(g, node, place, wanted)
+        _change_slot(g, node, place, wants_value)
         return
     if node.operator == "=":
         g.bound(node.value)
@@ -275,12 +291,12 @@ def assign(g: Generator, node: ast.Assign, wanted: bool) -> None:
         g.value(node.value)
         g.at(node.span)
         e.emit(operator_opcode(node.operator[:-1], static_type(node.target), static_type(node.value)))
-    _written(g, node, place, wanted)
+    _written(g, node, place, wants_value)
 
 
-def _written(g: Generator, node: ast.Assign, place: Place, wanted: bool) -> None:
-    """The value on the stack goes to its place, and stays there too where the assignment is wanted as a value."""
-    if wanted:
+def _written(g: Generator, node: ast.Assign, place: Place, wants_value: bool) -> None:
+    """Store the value on the stack into its place; where the assignment is used as a value it stays on the stack too."""
+    if wants_value:
         g.emitter.emit("DUP")
         g.emitter.emit("SHARE")
     g.at(node.target.span)
@@ -288,8 +304,9 @@ def _written(g: Generator, node: ast.Assign, place: Place, wanted: bool) -> None
     release(g, place)
 
 
-def _change_slot(g: Generator, node: ast.Assign, place: Place, wanted: bool) -> None:
-    """The right side once, before the slot is looked at: only the change itself may have to be made again."""
+def _change_slot(g: Generator, node: ast.Assign, place: Place, wants_value: bool) -> None:
+    """Assign into a slot of a memory. The right side is evaluated once, before the slot is looked at: only the change
+    itself may have to be made again."""
     e = g.emitter
     value = e.temp()
     if node.operator == "=":
@@ -306,7 +323,7 @@ def _change_slot(g: Generator, node: ast.Assign, place: Place, wanted: bool) -> 
     else:
         g.at(node.span)
         e.emit(operator_opcode(node.operator[:-1], static_type(node.target), static_type(node.value)))
-    _written(g, node, place, wanted)
+    _written(g, node, place, wants_value)
     e.release(value)
 
 

@@ -1,4 +1,9 @@
-"""A checked program becomes an image: declarations, functions, initialisation, exports."""
+"""A checked program becomes an image: declarations, functions, initialisation, exports.
+
+Hands on `generate` to the pipeline, and `excesses` and `too_costly`, which say why an image is larger than it may be.
+Importing this module imports the generators of all nodes. Nothing is checked again: what the checker decided stands in the
+tree and in `CheckedProgram`. A new kind of declaration is an `…_entry` function here and a row of `ENTRIES`.
+"""
 
 from __future__ import annotations
 
@@ -27,17 +32,14 @@ from . import (
     statements,  # noqa: F401 - they register their nodes
 )
 from .constants import NotConstant, constant_of
-from .functions import declare_function, default_functions, finish, function_body, generate_wanted
+from .functions import declare_function, default_functions, finish, function_body, generate_requested
 from .generator import Generator
 from .module import Module
 from .schemas import Shapes, reduced, schema_number, wanted_command, wanted_url
 
-# ----------------------------------------------------------------
-# Contexts in the image: slots with their defaults, and the functions with clauses (O-10.15).
-
 
 def declare_contexts(module: Module, contexts: list[symbols.ContextSymbol]) -> None:
-    """Each default as a hidden function without parameters, as those of fields."""
+    """Generate the defaults of the slots of contexts as hidden functions without parameters."""
     for context in contexts:
         for slot in context.slots.values():
             default = slot.declaration.default
@@ -51,7 +53,7 @@ def declare_contexts(module: Module, contexts: list[symbols.ContextSymbol]) -> N
 
 
 def context_entry(module: Module, context: symbols.ContextSymbol) -> im.Context:
-    """Its slots; who uses them comes from the functions, see `context_uses`."""
+    """Return a context with its slots (O-10.15). Who uses them comes from the functions, see `context_uses`."""
     slots = [
         [
             slot.tier, slot.name, module.pool.type(slot.type), slot.mutable, module.slot_defaults.get(slot),
@@ -63,26 +65,23 @@ def context_entry(module: Module, context: symbols.ContextSymbol) -> im.Context:
 
 
 def context_uses(module: Module, checked: CheckedProgram) -> dict[symbols.ContextSymbol, list[list[Any]]]:
-    """Per context [function, word of the clause, name of the memory or parameter, slots]."""
+    """Return for each context rows of [function, word of the clause, name of the memory or parameter, slots]."""
     owners = {slot: context for context in checked.contexts for slot in context.slots.values()}
-    found: dict[symbols.ContextSymbol, list[list[Any]]] = {}
+    uses: dict[symbols.ContextSymbol, list[list[Any]]] = {}
     for function in checked.functions:
         rows: dict[tuple[symbols.ContextSymbol, str, str], list[str]] = {}
         for ref in (ref for clause in function.declaration.clauses for ref in clause.slots):
             rows.setdefault((owners[ref.found], ref.kind, ref.owner.text), []).append(ref.slot.text)
         for (context, word, memory), slots in rows.items():
-            found.setdefault(context, []).append([module.functions[function], word, memory, slots])
-    return found
-
-
-# ----------------------------------------------------------------
-# Tools for the image: what a model is told of each method, and the state at the start (O-4.4, O-4.8 to O-4.10, O-10.11); MCP
-# servers with their signatures (O-10.12).
+            uses.setdefault(context, []).append([module.functions[function], word, memory, slots])
+    return uses
 
 
 def tool_entry(module: Module, tool: symbols.ToolSymbol) -> im.Tool:
+    """Return a tool with what a model is told of each method (O-4.4, O-4.8 to O-4.10, O-10.11)."""
     methods = []
     for method, arguments in tool.arguments.items():
+        # What the model sends is validated by the shape; what the model is told is its JSON Schema.
         shape = Shapes(module.declared).arguments(arguments)
         text = f"{tool.description}\n\n{tool.texts[method]}"
         form = lowering.arguments_form(shape)
@@ -92,6 +91,7 @@ def tool_entry(module: Module, tool: symbols.ToolSymbol) -> im.Tool:
 
 
 def server_entry(module: Module, server: symbols.McpSymbol) -> im.Mcp:
+    """Return an MCP server with its signatures (O-10.12), and note the permission that its connection wants."""
     shapes = Shapes(module.declared)
     methods = []
     for method in server.methods:
@@ -99,14 +99,14 @@ def server_entry(module: Module, server: symbols.McpSymbol) -> im.Mcp:
         methods.append([method.name, server.wire_name(method), server.texts.get(method), arguments, result])
     command, url = server.fields.get("command"), server.fields.get("url")
     if isinstance(command, str):
-        module.wanted.add(wanted_command(command, server.fields.get("args")))
+        module.wanted_permissions.add(wanted_command(command, server.fields.get("args")))
     if isinstance(url, str):
-        module.wanted.add(wanted_url(url))
+        module.wanted_permissions.add(wanted_url(url))
     return im.Mcp(module.names[server], server.fields, methods)
 
 
 def initial_state(g: Generator, tool: symbols.ToolSymbol) -> None:
-    """Makes the state of a tool and hands it to the host."""
+    """Make the state of a tool and hand it to the host."""
     module = g.module
     for index in range(len(tool.state.fields)):
         g.emitter.emit("CALL", module.field_defaults[tool.state][index], 0)
@@ -114,14 +114,13 @@ def initial_state(g: Generator, tool: symbols.ToolSymbol) -> None:
     g.emitter.emit("CONFIGURE", module.pool.constant(im.K_CONFIG, ["tools", module.numbers[tool], "state"]))
 
 
-# ----------------------------------------------------------------
-
 NAMES = ("provider", "memory", "tools")  # fields of a model that hold names of declarations
 COMPILER = "concerto 0.1"
 
 
 def generate(checked: CheckedProgram, sources: list[Source], name: str) -> im.Image:
-    """The image of a program without errors; `sources` are in order of their names, `name` is the program's name."""
+    """Return the image of a program without errors. `sources` are in the order of their names; `name` is the program's
+    name. Raise TooLong when the uses of constants make too much code, RecursionError for types that nest too deeply."""
     module = Module(sources)
     namespaces: dict[str, list[symbols.Symbol]] = {"schemas": [*checked.schemas]}
     for kind in KINDS.values():
@@ -134,10 +133,11 @@ def generate(checked: CheckedProgram, sources: list[Source], name: str) -> im.Im
     for function in checked.functions:
         declare_function(module, function)
         if function.changes_self:
-            module.changing.add(function.name)
+            module.changing_methods.add(function.name)
     for promised in checked.promised:
         declare_function(module, promised)
     declare_implementations(module, checked)
+    # Numbers of functions come first, so that a body may call what is declared later.
     with_fields: list[symbols.StructSymbol | symbols.VariantSymbol] = [*checked.structs, *checked.schemas]
     with_fields += [member for enum in checked.enums for member in enum.members]
     for owner in with_fields:
@@ -148,8 +148,10 @@ def generate(checked: CheckedProgram, sources: list[Source], name: str) -> im.Im
     for schema in checked.schemas:
         module.validators[schema] = [module.pool.reserve_function() for _ in schema.validators]
     for schema in checked.schemas:
+        # Of a generic schema there is an entry for each list of arguments that is used.
         if not schema.type_parameters:
             schema_number(module, schema, schema.type)
+    # From here on code is made; each function goes into an emitter of its own and waits in `module.pending`.
     tools = [tool_entry(module, symbol) for symbol in checked.tools]
     for function in checked.functions:
         function_body(module, function)
@@ -161,12 +163,15 @@ def generate(checked: CheckedProgram, sources: list[Source], name: str) -> im.Im
         validator_functions(module, schema)
     tests = test_entries(module, checked)
     init = initialisation(module, checked)
+    # The machine ends each write of a hashmap in this method, so it is needed though no code names it.
     if checked.hashmaps:
         module.language_method("StoreWrites", "finish")
-    generate_wanted(module)
+    # Only now are all calls of built-ins known that are written in the language.
+    generate_requested(module)
     functions = module.finish_functions()
     for struct in (*checked.structs, *checked.schemas):
         module.pool.name_defaults(own(struct.type), module.field_defaults[struct])
+    # Needs all calls; and the hashes below need the flags.
     mark_suspending(functions, module)
     entries: dict[str, Any] = {
         section: [entry(module, symbol) for symbol in getattr(checked, section)] for section, entry in ENTRIES.items()
@@ -181,23 +186,25 @@ def generate(checked: CheckedProgram, sources: list[Source], name: str) -> im.Im
         "source_map": [[source.name, hashlib.sha256(source.text.encode()).digest()] for source in sources],
     }  # fmt: skip
     image = im.Image(*[sections[section] for section, _ in im.SECTIONS])
-    for made, digest in zip(functions, hash_functions(image), strict=True):
-        made.hash = digest
+    for function_entry, digest in zip(functions, hash_functions(image), strict=True):
+        function_entry.hash = digest
     return image
 
 
 def declare_implementations(module: Module, checked: CheckedProgram) -> None:
-    """Which functions each impl of a trait gives, defaults included (L-3.10.2), and which types are errors (L-3.11.14)."""
+    """Tell the pool which functions each impl of a trait has, defaults included (L-3.10.2), and which types are errors
+    (L-3.11.14)."""
     for model, type_ in checked.model_types.items():
+        # The names by which methods of models and tools are found at run time begin so.
         module.pool.handles[type_] = module.names[model] + "."
     for tool, type_ in checked.tool_types.items():
         module.pool.handles[type_] = module.names[tool] + "@"
-    for made, impl in checked.implementations:
+    for implementation, impl in checked.implementations:
         trait = impl.trait
         assert isinstance(trait, symbols.TraitSymbol)
         chosen = [impl.method(name) or method for name, method in trait.methods.items()]
         methods = [module.functions[method] for method in chosen if method.takes_self]
-        module.pool.implementations[made] = methods
+        module.pool.implementations[implementation] = methods
         for name in trait.methods:
             module.traits.setdefault(name, {})[trait] = None
     types = [*(s.type for s in (*checked.structs, *checked.schemas)), *(enum.type for enum in checked.enums)]
@@ -207,23 +214,25 @@ def declare_implementations(module: Module, checked: CheckedProgram) -> None:
 
 
 def unique_names(declarations: Sequence[symbols.Symbol]) -> dict[symbols.Symbol, str]:
-    """What a host calls each declaration: its name, with the path of its module where several modules declare one."""
+    """Return what a host calls each declaration: its name, with the path of its module where several modules declare one of
+    that name."""
     counts = Counter(symbol.name for symbol in declarations)
-    found: dict[symbols.Symbol, str] = {}
-    taken: set[str] = set()
+    names: dict[symbols.Symbol, str] = {}
+    used_names: set[str] = set()
     for symbol in declarations:
         name = base = qualified(symbol) if counts[symbol.name] > 1 else symbol.name
         number = 1
-        while name in taken:  # declared in several blocks of one module
+        # A number is added, since hosts find declarations by name alone.
+        while name in used_names:  # declared in several blocks of one module
             number += 1
             name = f"{base}#{number}"
-        taken.add(name)
-        found[symbol] = name
-    return found
+        used_names.add(name)
+        names[symbol] = name
+    return names
 
 
 def declare(module: Module, checked: CheckedProgram) -> dict[t.Type, symbols.Symbol]:
-    """Tell the pool the fields of every declared type."""
+    """Tell the pool the fields of every declared type; return the declarations by their types."""
     declared: dict[t.Type, symbols.Symbol] = {}
     for struct in (*checked.structs, *checked.schemas):
         declared[own(struct.type)] = struct
@@ -242,31 +251,32 @@ def declare(module: Module, checked: CheckedProgram) -> dict[t.Type, symbols.Sym
 
 
 def own(type_: t.Type) -> t.Nominal:
-    """A declared type as the machine knows it (L-3.1.22)."""
+    """Return a declared type as the machine knows it, without type arguments (L-3.1.22)."""
     assert isinstance(type_, t.Nominal)
     return type_.bare
 
 
 def hidden_fields(symbol: symbols.StructSymbol) -> frozenset[str]:
-    """The fields without `pub`; those of a schema are all public."""
+    """Return the fields without `pub`; those of a schema are all public."""
     node = symbol.declaration
     return frozenset(f.name.text for f in node.fields if not f.public) if isinstance(node, ast.Struct) else frozenset()
 
 
 def option_type(type_: t.Type, optional: bool) -> t.Type:
-    """The type of a field as code sees it: `f?: T` is Option<T>, unless the checker already said so."""
+    """Return the type of a field as code sees it: `f?: T` is Option<T>, unless the checker already said so."""
     wrapped = isinstance(type_, t.Generic) and type_.name == "Option"
     return t.option(type_) if optional and not wrapped else type_
 
 
 def declare_field_defaults(module: Module, symbol: symbols.StructSymbol | symbols.VariantSymbol) -> None:
-    """Each field default is a hidden function without parameters (L-5.10.1)."""
+    """Reserve a hidden function without parameters for each default of a field (L-5.10.1)."""
     module.field_defaults[symbol] = {
         index: module.pool.reserve_function() for index, (_, _, default, _) in enumerate(symbol.fields) if default is not None
     }
 
 
 def field_default_functions(module: Module, symbol: symbols.StructSymbol | symbols.VariantSymbol) -> None:
+    """Generate the functions that `declare_field_defaults` reserved."""
     for index, number in module.field_defaults[symbol].items():
         name, type_, default, _ = symbol.fields[index]
         assert default is not None
@@ -281,8 +291,8 @@ def field_default_functions(module: Module, symbol: symbols.StructSymbol | symbo
 
 
 def initialisation(module: Module, checked: CheckedProgram) -> list[int]:
-    """One function that evaluates the fields of models that are no constants and runs the initialisation statements, both in the
-    order of modules and source (O-0.3, O-0.7, L-5.14.1)."""
+    """Return the function that evaluates the fields of models that are no constants and runs the initialisation statements,
+    in the order of modules and source (O-0.3, O-0.7, L-5.14.1). Return an empty list if there is nothing to do."""
     g = Generator(module, symbols.FunctionScope(None))
     steps: list[tuple[tuple[int, int], Any]] = [((rank, statement.span.start), statement) for rank, statement in checked.init]
     for number, model in enumerate(checked.models):
@@ -293,6 +303,7 @@ def initialisation(module: Module, checked: CheckedProgram) -> list[int]:
     for tool in checked.tools:
         rank = tool.home.rank if tool.home is not None else 0
         steps.append(((rank, tool.declaration.span.start), tool))
+    # Hashmaps with a file are read before the statements behind them in the source may use them.
     steps.extend(((h.home.rank if h.home else 0, h.declaration.span.start), h) for h in checked.hashmaps if h.path is not None)
     functions = [function for memory in checked.memories for function in step_functions(module, memory)]
     bounded = [memory for memory in checked.memories if memory.value is None and memory.computed]
@@ -329,7 +340,7 @@ def initialisation(module: Module, checked: CheckedProgram) -> list[int]:
 
 
 def computed_bounds(g: Generator, memory: symbols.MemorySymbol) -> None:
-    """Before any memory is used (M-2.14)."""
+    """Evaluate the bounds of a memory that are no constants, before any memory is used (M-2.14)."""
     number = g.module.numbers[memory]
     names = [name for name, _ in memory.computed]
     g.emitter.emit("MEMORY", number)
@@ -341,7 +352,7 @@ def computed_bounds(g: Generator, memory: symbols.MemorySymbol) -> None:
 
 
 def validator_functions(module: Module, schema: symbols.StructSymbol) -> None:
-    """Each validator, which may be any expression of a function, as a function of the value (O-2.18)."""
+    """Generate each validator, which may be any expression of a function, as a function of the value (O-2.18)."""
     for number, value in zip(module.validators[schema], schema.validators, strict=True):
         g = Generator(module, symbols.FunctionScope(None))
         g.at(value.span)
@@ -356,7 +367,8 @@ def validator_functions(module: Module, schema: symbols.StructSymbol) -> None:
 
 
 def computed_function(module: Module, model: symbols.ModelSymbol) -> None:
-    """Evaluates the fields of a model that are no constants: at initialisation, and again for each instance (O-0.3, O-1.64)."""
+    """Generate the function that evaluates the fields of a model that are no constants: at initialisation, and again for
+    each instance (O-0.3, O-1.64)."""
     fields = sorted(computed_fields(model), key=lambda field: field[1].span.start)
     if not fields:
         return
@@ -365,34 +377,39 @@ def computed_function(module: Module, model: symbols.ModelSymbol) -> None:
     for key, expr in fields:
         g.emitter.emit("CONST", module.pool.constant(im.K_STRING, key))
         g.value(expr)
+    # One Map of all computed fields, which the host merges over the constant ones.
     g.emitter.emit("MAP", 2 * len(fields), 2 * len(fields))
     g.emitter.emit("RETURN")
     finish(g, number, f"{module.names[model]}.fields", [], module.pool.type(t.map_(t.STRING, t.ANY)), 0)
 
 
 def computed_fields(model: symbols.ModelSymbol) -> list[tuple[str, ast.Expr]]:
-    found = []
+    """Return the fields of a model that are no constants."""
+    fields = []
+    # A field is computed when it calls something or reads a variable: constants are data of the image.
     for key, expr in model.fields.items():
+        # Connections, memories and tools are numbers of the image, not values.
         if key in NAMES:
             continue
         try:
             constant_of(expr)
         except NotConstant:
-            found.append((key, expr))
-    return found
+            fields.append((key, expr))
+    return fields
 
 
 # ---------------------------------------------------------------- entries
 
 
 def memory_entry(module: Module, memory: symbols.MemorySymbol) -> im.Memory:
+    """Return a memory with its steps, in which names stand in place of symbols."""
     of = None if memory.of is None else module.numbers[memory.of]
     context = None if memory.context is None else module.numbers[memory.context]
     return im.Memory(module.names[memory], memory.max_messages, _in_image(module, memory.image_steps), of, context)
 
 
 def _in_image(module: Module, value: Any) -> Any:
-    """The value of a step with names in place of symbols."""
+    """Return the value of a step with names in place of symbols."""
     if isinstance(value, dict):
         return {name: _in_image(module, part) for name, part in value.items()}
     if isinstance(value, list):
@@ -403,20 +420,22 @@ def _in_image(module: Module, value: Any) -> Any:
 
 
 def step_functions(module: Module, memory: symbols.MemorySymbol) -> list[symbols.StepFunction]:
-    """Those of its steps that have no place yet: what `like` takes over has one at its own memory."""
-    found: list[symbols.StepFunction] = []
-    todo: list[Any] = [memory.image_steps]
-    while todo:
-        value = todo.pop()
+    """Return the functions in a memory's steps that have no place in the image yet, and give them one. What `like` takes
+    over has its place at its own memory."""
+    functions: list[symbols.StepFunction] = []
+    pending: list[Any] = [memory.image_steps]
+    while pending:
+        value = pending.pop()
         if isinstance(value, symbols.StepFunction) and value.place is None:
-            value.place = [module.numbers[memory], len(found)]
-            found.append(value)
+            value.place = [module.numbers[memory], len(functions)]
+            functions.append(value)
         elif isinstance(value, (dict, list)):
-            todo += value.values() if isinstance(value, dict) else value
-    return found
+            pending += value.values() if isinstance(value, dict) else value
+    return functions
 
 
 def model_entry(module: Module, model: symbols.ModelSymbol) -> im.Model:
+    """Return a model: its constant fields, the function of the others, its memories and tools."""
     computed = {key for key, _ in computed_fields(model)}
     fields = {
         key: constant_of(expr)
@@ -438,13 +457,15 @@ def _offering(module: Module, symbol: symbols.Offering) -> list[Any]:
 
 
 def agent_entry(module: Module, agent: symbols.AgentSymbol) -> im.Agent:
+    """Return an agent, and note the permission that its process wants."""
     process = agent.fields.get("process")
     if isinstance(process, dict) and "command" in process:  # without it the manifest has an error
-        module.wanted.add(wanted_command(process["command"], process.get("args")))
+        module.wanted_permissions.add(wanted_command(process["command"], process.get("args")))
     return im.Agent(module.names[agent], agent.fields, [[name, arguments] for name, arguments in agent.decorators])
 
 
 def hashmap_entry(module: Module, symbol: symbols.HashMapSymbol) -> im.HashMap:
+    """Return a hashmap with the types of its keys and values."""
     assert isinstance(symbol.type, t.Generic)
     key, value = symbol.type.arguments
     shape = None if symbol.entry is None else Shapes(module.declared).arguments(symbol.entry)
@@ -452,13 +473,14 @@ def hashmap_entry(module: Module, symbol: symbols.HashMapSymbol) -> im.HashMap:
 
 
 def pipeline_entry(module: Module, symbol: symbols.PipelineSymbol) -> im.Pipeline:
+    """Return a pipeline with its stages."""
     assert symbol.input is not None and symbol.output is not None
     type_ = module.pool.type
     stages = []
     for stage in symbol.stages:
-        given = type_(stage.parameters[0]) if stage.stage.value is None else None
+        input_type = type_(stage.parameters[0]) if stage.stage.value is None else None
         decorators = [[name, arguments] for name, arguments in stage.decorators]
-        stages.append([stage.name, given, type_(stage.effective), decorators, module.functions[stage]])
+        stages.append([stage.name, input_type, type_(stage.effective), decorators, module.functions[stage]])
     return im.Pipeline(module.names[symbol], type_(symbol.input), type_(symbol.output), stages)
 
 
@@ -478,20 +500,21 @@ ENTRIES: dict[str, Callable[[Module, Any], im.Record]] = {
 
 
 def test_entries(module: Module, checked: CheckedProgram) -> list[im.Test]:
-    found = []
+    """Return the tests of the program, one for each case of a test with cases."""
+    entries = []
     for symbol in checked.functions:
         test = symbol.test
         if test is None:
             continue
         rows = [(test.description, module.functions[symbol])]
         if test.cases is not None:
-            rows = [(f"{test.description} {text}", case_function(module, symbol, given)) for text, given in test.cases]
-        found += [im.Test(description, number, test.expect_fail, test.part) for description, number in rows]
-    return found
+            rows = [(f"{test.description} {text}", case_function(module, symbol, arguments)) for text, arguments in test.cases]
+        entries += [im.Test(description, number, test.expect_fail, test.part) for description, number in rows]
+    return entries
 
 
 def case_function(module: Module, symbol: symbols.FunctionSymbol, arguments: list[ast.Expr]) -> int:
-    """A hidden function that calls a test with the arguments of a case, and gives what it gives (O-8.26)."""
+    """Return a hidden function that calls a test with the arguments of a case, and returns what it returns (O-8.26)."""
     scope = symbol.declaration.scope
     g = Generator(module, scope)
     g.at(arguments[0].span)
@@ -507,26 +530,30 @@ def case_function(module: Module, symbol: symbols.FunctionSymbol, arguments: lis
 
 
 def header(name: str, module: Module, checked: CheckedProgram) -> im.Header:
+    """Return the header; pricing and budgets are filled in by the pipeline."""
     entry = module.functions[checked.main] if checked.main is not None else None
-    wanted = reduced(module.wanted - {""})
-    return im.Header(list(im.FORMAT), OPCODE_SET_VERSION, im.STD_VERSION, COMPILER, name, entry, wanted, {}, {})
+    wanted_permissions = reduced(module.wanted_permissions - {""})
+    return im.Header(list(im.FORMAT), OPCODE_SET_VERSION, im.STD_VERSION, COMPILER, name, entry, wanted_permissions, {}, {})
 
 
 def exports(module: Module, checked: CheckedProgram, init: list[int]) -> im.Exports:
+    """Return the public functions by their path, and the initialisation."""
     public = {qualified(f): module.functions[f] for f in checked.functions if f.declaration.public and f.owner is None}
     return im.Exports(public, init)
 
 
 def qualified(symbol: symbols.Symbol) -> str:
-    """A name with the path of its module from the root."""
+    """Return a name with the path of its module from the root."""
     return "::".join((*(symbol.home.path if symbol.home is not None else ()), symbol.name))
 
 
 def mark_suspending(functions: list[im.Function], module: Module) -> None:
-    """F_SUSPENDS for functions that hold a suspending instruction or name one that does (V-7.3, V120)."""
+    """Set F_SUSPENDS for functions that hold a suspending instruction or name one that does (V-7.3, V120): a fixed point
+    over the calls."""
     emitters = {p.number: p.emitter for p in module.pending}
     suspending = {number for number, emitter in emitters.items() if emitter.suspends}
     changed = True
+    # A caller of a suspending function suspends too, through any number of calls.
     while changed:
         changed = False
         for number, emitter in emitters.items():
@@ -537,16 +564,14 @@ def mark_suspending(functions: list[im.Function], module: Module) -> None:
         functions[number].flags |= im.F_SUSPENDS
 
 
-# ----------------------------------------------------------------
-# What makes an image larger than it may be (G-3.2, G-5.2): told of the source before the verifier refuses the image.
-#
-# Hands on `excesses`: file number, line, column and text of each; `too_costly`.
+# Limits of an image (G-3.2, G-5.2).
 
 Excess = tuple[int, int, int, str]
 
 
 def excesses(image: im.Image) -> Iterator[Excess]:
-    """Those of the whole program stand at its beginning."""
+    """Yield file number, line, column and text of each limit that the image exceeds (G-3.2, G-5.2), so that the source is
+    told before the verifier refuses the image. Excesses of the whole program stand at its beginning."""
     for what, count, most in (
         ("functions", len(image.functions), DEFAULT.functions),
         ("constants", len(image.constants), DEFAULT.constants),
@@ -563,7 +588,7 @@ MODERATE = 100_000  # values in an image that no reader refuses for their number
 
 
 def too_costly(image: im.Image) -> str | None:
-    """Why no reader would take the image, of one that holds so much that it has to be tried."""
+    """Return why no reader would take the image, or None. Only an image that holds much is encoded to find out."""
     names = sum([len(rows) for rows in image.names])
     if 5 * names + 40 * len(image.functions) + 4 * len(image.constants) <= MODERATE:
         return None

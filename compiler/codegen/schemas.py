@@ -1,4 +1,9 @@
-"""Schemas for the image: the shape validation reads, and the JSON Schemas ready to send (O-2.30 ff., O-10.10)."""
+"""Schemas for the image: the shape that validation reads, and the JSON Schemas ready to send (O-2.30 ff., O-10.10); and
+which permissions a program wants.
+
+Hands on `schema_number` and `Shapes` to the generators, and `wanted_by`, `wanted_command`, `wanted_url` and `reduced`,
+which name permissions and grant none (O-10.21). How a JSON Schema is lowered for a provider stands in `vm/schema`.
+"""
 
 from __future__ import annotations
 
@@ -22,15 +27,16 @@ _SCALARS = {"String": "string", "Int": "int", "Float": "float", "Bool": "bool", 
 
 
 def schema_number(module: Module, symbol: symbols.StructSymbol, type_: t.Type) -> int:
-    """The entry of a schema; one for each list of type arguments that is asked for (O-2.9). Those in it that have validators get
-    one too (O-2.18)."""
+    """Return the entry of a schema; there is one for each list of type arguments that is used (O-2.9). Schemas inside it
+    that have validators get an entry as well (O-2.18)."""
     if type_ not in module.schemas:
+        # The number is given before the shape is built: a schema may hold itself.
         module.schemas[type_] = len(module.schema_entries)
         shapes = Shapes(module.declared)
         module.schema_entries.append(_schema_entry(module, symbol, type_, shapes.object(symbol, type_)))
-        for inner, held in shapes.objects.items():
-            if module.validators.get(held):
-                schema_number(module, held, inner)
+        for inner, schema in shapes.objects.items():
+            if module.validators.get(schema):
+                schema_number(module, schema, inner)
     return module.schemas[type_]
 
 
@@ -46,9 +52,10 @@ def _schema_entry(module: Module, symbol: symbols.StructSymbol, type_: t.Type, s
 
 
 def _entry_name(module: Module, symbol: symbols.StructSymbol, type_: t.Type) -> str:
-    """The name of the schema with its type arguments, in characters that names in an image have."""
+    """Return the name of a schema with its type arguments, in characters that names in an image may have."""
     name = base = module.names[symbol] + re.sub(r"[^\w<>,:#]", "", type_name(type_).removeprefix(type_name(t.bare(type_))))
     number = 1
+    # Types that differ in characters left out get different names all the same.
     while any(entry.name == name for entry in module.schema_entries):
         number += 1
         name = f"{base}#{number}"
@@ -56,15 +63,17 @@ def _entry_name(module: Module, symbol: symbols.StructSymbol, type_: t.Type) -> 
 
 
 class Shapes:
-    """Builds the schema type of a declared type; a type met again inside itself is a reference (O-2.11)."""
+    """Builds the schema type of a declared type. A type that stands inside itself becomes a reference there (O-2.11)."""
 
     def __init__(self, declared: dict[t.Type, symbols.Symbol]) -> None:
         self.declared = declared
         self.open: list[str] = []
-        self.objects: dict[t.Type, symbols.StructSymbol] = {}  # that were met
+        self.objects: dict[t.Type, symbols.StructSymbol] = {}  # of this shape, by their type
 
     def object(self, symbol: symbols.StructSymbol, type_: t.Type) -> list[Any]:
+        """Return the shape of a schema or struct: name, modes and fields."""
         name = type_name(type_)
+        # The shape is being built further out, so its name is enough.
         if name in self.open:
             return ["ref", name]
         self.open.append(name)
@@ -73,24 +82,27 @@ class Shapes:
         modes = [d.name.text for d in declaration.decorators if d.name.text in ("partial", "coerce")]
         nodes = {f.name.text: f for f in declaration.fields or []}
         first = next(iter(nodes.values()), None)
+        # A mode written before the first field holds for the whole schema as well.
         modes += [d.name.text for d in (first.decorators if first else []) if d.name.text in ("partial", "coerce")]
-        fields = [self.field(symbol, field, held, optional, nodes[field]) for field, held, optional in _parts(symbol, type_)]
+        fields = [self.field(symbol, part, kind, optional, nodes[part]) for part, kind, optional in _parts(symbol, type_)]
         self.open.pop()
         return ["object", name, modes, fields]
 
     def arguments(self, symbol: symbols.StructSymbol) -> list[Any]:
-        """The parameters of a tool method, which are no declared type."""
+        """Return the shape of the parameters of a tool method, which are no declared type."""
         nodes = {f.name.text: f for f in symbol.declaration.fields or []}
         fields = [self.field(symbol, name, type_, optional, nodes[name]) for name, type_, _, optional in symbol.fields]
         return ["object", symbol.name, [], fields]
 
     def field(self, owner: symbols.StructSymbol, name: str, type_: t.Type, optional: bool, node: ast.Field) -> list[Any]:
+        """Return the row of one field: name, shape, optional, has a default, the default as JSON, description."""
         if isinstance(type_, t.Generic) and type_.name == "Option":
             optional, type_ = True, type_.arguments[0]
         default = as_json(owner.constants.get(name))
         return [name, self.shape(type_), optional, name in owner.constants, default, description(node)]
 
     def shape(self, type_: t.Type) -> list[Any]:
+        """Return the shape of a type that has a JSON form; the checker has refused all others (E4020)."""
         if isinstance(type_, t.Simple) and type_.name in _SCALARS:
             return [_SCALARS[type_.name]]
         if isinstance(type_, t.Union):
@@ -108,22 +120,22 @@ class Shapes:
 
 
 def _parts(symbol: symbols.StructSymbol, type_: t.Type) -> list[tuple[str, t.Type, bool]]:
-    """Name, type and optionality of the fields in a value of this type."""
+    """Return name, type and optionality of the fields in a value of this type."""
     arguments = type_.arguments if isinstance(type_, t.Nominal) else ()
     pairs = zip(symbol.type_parameters, arguments, strict=True)
     bindings = {parameter.type.unique_name: t_ for parameter, t_ in pairs if isinstance(parameter.type, t.Nominal)}
-    return [(name, replaced(held, bindings), optional) for name, held, _, optional in symbol.fields]
+    return [(name, replaced(field_type, bindings), optional) for name, field_type, _, optional in symbol.fields]
 
 
 def type_name(type_: t.Type) -> str:
-    """What tells a type from all others, with its type arguments."""
+    """Return what tells a type from all others, with its type arguments."""
     arguments = type_.arguments if isinstance(type_, (t.Nominal, t.Generic)) else ()
     head = type_.unique_name if isinstance(type_, t.Nominal) else type_.name if isinstance(type_, t.Generic) else str(type_)
     return f"{head}<{','.join(map(type_name, arguments))}>" if arguments else head
 
 
 def as_json(value: Any) -> Any:
-    """JSON form of a folded constant: a variant is its name (O-2.7)."""
+    """Return the JSON form of a folded constant; a variant is its name (O-2.7)."""
     if isinstance(value, symbols.VariantSymbol):
         return value.enum.variants[value.index]
     if isinstance(value, symbols.ConstStruct):
@@ -141,7 +153,7 @@ def as_json(value: Any) -> Any:
 
 
 def description(field: ast.Field) -> str | None:
-    """`@describe("text")`, else the doc comment (O-2.13)."""
+    """Return the text of `@describe("text")`, else the doc comment, else None (O-2.13)."""
     for decorator in field.decorators:
         if decorator.name.text == "describe" and decorator.arguments:
             value = decorator.arguments[0].value
@@ -150,17 +162,14 @@ def description(field: ast.Field) -> str | None:
     return field.doc
 
 
-# ----------------------------------------------------------------
-# Wanted permissions: what the calls of a program will ask for, by value where that is constant (O-10.21).
-#
-# Hands on `wanted_by` and `reduced`. They grant nothing.
+# What the calls of a program will ask for, by value where that is constant.
 
-# The parameter that says what is touched.
+# Parameters that name what a call touches.
 SUBJECTS = ("p", "n", "name", "url")
 
 
 def wanted_by(row: Row, arguments: Sequence[ast.Expr | None]) -> str:
-    """`fs:read=notes.txt` for a call with a constant path, `fs:read` for any other."""
+    """Return the permission that a call wants: `fs:read=notes.txt` for a constant path, `fs:read` for any other."""
     for parameter, argument in zip(row.parameters, arguments, strict=True):
         if parameter.name in SUBJECTS and isinstance(argument, ast.StringLiteral):
             if row.permission == "net":
@@ -170,7 +179,7 @@ def wanted_by(row: Row, arguments: Sequence[ast.Expr | None]) -> str:
 
 
 def wanted_command(command: str, arguments: object) -> str:
-    """`run=COMMAND` for the process of an agent or server; the command is a line to split when it has no arguments
+    """Return `run=COMMAND` for the process of an agent or server. The command is a line to split when it has no arguments
     beside it (O-4.38)."""
     if arguments is None:
         command = (shlex.split(command) or [command])[0]
@@ -178,13 +187,13 @@ def wanted_command(command: str, arguments: object) -> str:
 
 
 def wanted_url(url: str) -> str:
-    """`net=HOST`."""
+    """Return `net=HOST`, or `net` for a text that is no URL."""
     host = _host(url)
     return f"net={host}" if host else "net"
 
 
 def _host(url: str) -> str:
-    """HOST or HOST:PORT as written; empty where the text is no URL."""
+    """Return HOST or HOST:PORT as written, or an empty text where the text is no URL."""
     try:
         parts = urlsplit(url)
         port = "" if parts.port is None else f":{parts.port}"
@@ -194,7 +203,7 @@ def _host(url: str) -> str:
     return f"[{host}]{port}" if ":" in host else f"{host}{port}"
 
 
-def reduced(wanted: Iterable[str]) -> list[str]:
-    """Sorted, each once; a whole capability stands for its parts."""
-    found = set(wanted)
-    return sorted(text for text in found if "=" not in text or text.partition("=")[0] not in found)
+def reduced(permissions: Iterable[str]) -> list[str]:
+    """Return the permissions sorted, each once; a whole capability stands for its parts."""
+    distinct = set(permissions)
+    return sorted(text for text in distinct if "=" not in text or text.partition("=")[0] not in distinct)

@@ -1,9 +1,8 @@
-"""Code for slots of contexts (M-10.2): `m.slot`, writing it, and changing what it holds (M-8.21).
+"""Code for slots of contexts (M-10.2): reading `m.slot`, writing it, and changing what it holds (M-8.21).
 
-Slots are read and written by methods of a memory that no program can name; what a clause loaded is an Option in a hidden
-variable, which such a method is handed in place of reading again. Hands on `load_slot`, `store_slot`, `SlotChange`,
-`after_write` and `call`.
-Must not know: clauses, how slots are stored.
+Hands on `load_slot`, `store_slot`, `SlotChange`, `after_write` and `call` to the other generators. Slots are read and
+written by methods of a memory that no program can name; what a clause loaded is an Option in a hidden variable, which such
+a method gets in place of reading again. Clauses themselves are handled in `functions`; storing is for the runtime.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from .generator import Generator
 
 
 def load_slot(g: Generator, node: ast.FieldAccess) -> None:
-    """Push what `m.slot` reads."""
+    """Push the value of `m.slot`."""
     access = node.target
     assert isinstance(access, symbols.SlotAccess)
     g.value(node.receiver)
@@ -31,7 +30,7 @@ def load_slot(g: Generator, node: ast.FieldAccess) -> None:
 
 
 def store_slot(g: Generator, node: ast.FieldAccess) -> None:
-    """Write the value on the stack; the function sees what it wrote."""
+    """Write the value on the stack into a slot. A function with a clause for the slot sees what it wrote."""
     access = node.target
     assert isinstance(access, symbols.SlotAccess)
     e = g.emitter
@@ -50,8 +49,9 @@ def store_slot(g: Generator, node: ast.FieldAccess) -> None:
 
 
 class SlotChange:
-    """A change of what a slot holds, for which its memory was evaluated: from `begin`, which puts the value of this moment into a
-    variable, to `end`, which stores what it holds then. When another has written the slot between, all of that is done again."""
+    """A change of what a slot holds, for which its memory has been evaluated: from `begin`, which puts the present value
+    into a variable, to `end`, which stores what the variable holds then. When another task has written the slot in between,
+    all of that is done again (optimistic concurrency)."""
 
     __slots__ = ("node", "memory", "seen", "again", "depth")
 
@@ -65,6 +65,7 @@ class SlotChange:
         g.emitter.emit("STORE", self.memory)
 
     def begin(self, g: Generator, root: symbols.Local) -> None:
+        """Mark where the change begins, and load the value of the slot into the variable `root`."""
         access, e = self.node.target, g.emitter
         assert isinstance(access, symbols.SlotAccess)
         self.depth = e.depth
@@ -80,8 +81,10 @@ class SlotChange:
         g.store(root)
 
     def end(self, g: Generator, root: symbols.Local) -> None:
+        """Store the variable `root` into the slot, or jump back to `begin` when the slot has changed."""
         access, e = self.node.target, g.emitter
         assert isinstance(access, symbols.SlotAccess)
+        # What the change left on the stack would be lost by the jump back.
         results = [e.temp() for _ in range(e.depth - self.depth)]
         for slot in results:
             e.emit("STORE", slot)
@@ -94,6 +97,7 @@ class SlotChange:
         e.emit("STORE", self.seen)
         e.emit("LOAD", self.seen)
         e.emit("GET_ELEMENT", 0)
+        # `_swap` says whether the slot still held what `_seen` saw.
         e.jump("JUMP_UNLESS", self.again)
         if access.held is not None:
             e.emit("LOAD", self.seen)
@@ -113,7 +117,8 @@ class SlotChange:
 
 
 def after_write(g: Generator, node: ast.MethodCall, name: int) -> None:
-    """After `remember` and `forget` the function sees a slot of that name anew; the name stands in slot `name`."""
+    """Load a slot anew after `remember` or `forget` has written to its memory; the name that was written stands in slot
+    `name`."""
     for ref in node.held:
         if ref.found is None:
             continue
@@ -126,4 +131,5 @@ def after_write(g: Generator, node: ast.MethodCall, name: int) -> None:
 
 
 def call(g: Generator, name: str, count: int) -> None:
+    """Call a method of the memory on the stack with `count` arguments."""
     g.emitter.emit("CALL_METHOD", g.module.pool.method(name, count, []), count)

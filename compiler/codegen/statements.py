@@ -1,4 +1,9 @@
-"""Code for blocks, statements, branches, loops, and for leaving them."""
+"""Code for blocks, statements, branches, loops, `try`, and for leaving them.
+
+The functions register themselves for their nodes (`value_of`, `effect_of`), mostly in pairs: one pushes the value, the
+other runs the same code and keeps nothing (`wants_value`). Hands on to its neighbours `branch_unless`, `statement_code`,
+`discard`, `returned` and `RAISERS`. Patterns are bound by `patterns`.
+"""
 
 from __future__ import annotations
 
@@ -12,41 +17,40 @@ from .expressions import error_leaves
 from .generator import Generator, LoopContext, effect_of, is_plain, may_alias, static_type, value_of
 from .patterns import bind_irrefutable, test_pattern
 
-# ----------------------------------------------------------------
-# Conditions: jumps instead of Bool values.
-
 
 def branch_unless(g: Generator, condition: ast.Expr, label: Label) -> None:
-    """Go to `label` when the condition is false."""
+    """Go to `label` when the condition is false. Jumps are emitted in place of Bool values."""
     g.module.nesting.call(_condition_branch, g, condition, label, False)
 
 
-def _condition_branch(g: Generator, condition: ast.Expr, label: Label, wanted: bool) -> None:
-    """Go to `label` when the condition is `wanted`. In a chain of `||` (of `&&`, when false jumps) each operand may decide alone;
-    in one of the other operator each but the last may decide that nothing jumps."""
+def _condition_branch(g: Generator, condition: ast.Expr, label: Label, outcome: bool) -> None:
+    """Go to `label` when the condition is `outcome`. In a chain of `||` (of `&&`, when false jumps) each operand may decide
+    alone; in one of the other operator each but the last may decide that nothing jumps."""
     condition = _ungrouped(condition)
     if isinstance(condition, ast.Unary) and condition.operator == "!" and condition.coercion is None:
-        g.module.nesting.call(_condition_branch, g, condition.operand, label, not wanted)
+        g.module.nesting.call(_condition_branch, g, condition.operand, label, not outcome)
         return
-    deciding, other = ("||", "&&") if wanted else ("&&", "||")
+    deciding, other = ("||", "&&") if outcome else ("&&", "||")
     if _is(condition, deciding):
         for operand in _operands(condition, deciding):
-            g.module.nesting.call(_condition_branch, g, operand, label, wanted)
+            g.module.nesting.call(_condition_branch, g, operand, label, outcome)
     elif _is(condition, other):
         past = Label()
         depth = g.emitter.depth
+        # The operands before the last can only decide that nothing jumps: they go past the whole chain.
         *earlier, last = _operands(condition, other)
         for operand in earlier:
-            g.module.nesting.call(_condition_branch, g, operand, past, not wanted)
-        g.module.nesting.call(_condition_branch, g, last, label, wanted)
+            g.module.nesting.call(_condition_branch, g, operand, past, not outcome)
+        g.module.nesting.call(_condition_branch, g, last, label, outcome)
         g.emitter.mark(past, depth)
     else:
         g.value(condition)
-        g.emitter.jump("JUMP_IF" if wanted else "JUMP_UNLESS", label)
+        g.emitter.jump("JUMP_IF" if outcome else "JUMP_UNLESS", label)
 
 
 def _operands(condition: ast.Expr, operator: str) -> list[ast.Expr]:
-    """The operands of a chain, first to last; chains are left-deep and may be long (G-5.2)."""
+    """Return the operands of a chain, first to last. Chains are left-deep and may be long (G-5.2), so they are walked in a
+    loop."""
     operands = []
     while _is(condition, operator):
         assert isinstance(condition, ast.Binary)
@@ -64,8 +68,6 @@ def _ungrouped(expr: ast.Expr) -> ast.Expr:
         expr = expr.inner
     return expr
 
-
-# ----------------------------------------------------------------
 
 # opcodes that go to the handler in range
 RAISERS = {op.number for op in OPCODES if op.name in ("TRY", "THROW", "POP_TRY")}
@@ -92,6 +94,7 @@ def block_effect(g: Generator, node: ast.Block) -> None:
 
 
 def statement_code(g: Generator, node: ast.Stmt) -> None:
+    """Generate a statement; nothing stays on the stack. Items have no code where they stand."""
     if isinstance(node, ast.Let):
         let(g, node)
     elif isinstance(node, ast.ExprStmt):
@@ -101,7 +104,7 @@ def statement_code(g: Generator, node: ast.Stmt) -> None:
 
 
 def mock(g: Generator, node: ast.Mock) -> None:
-    """The host is told what stands in from now on (O-8.15)."""
+    """Tell the host what stands in for the target from now on (O-8.15)."""
     if isinstance(node.target, (symbols.ToolSymbol, symbols.McpSymbol)):
         g.emitter.emit(*g.module.handle_of(node.target))
     else:
@@ -118,7 +121,7 @@ def mock(g: Generator, node: ast.Mock) -> None:
 
 
 def discard(g: Generator, expr: ast.Expr) -> None:
-    """An expression statement; in a try body an Err it gives is thrown (L-5.12.2)."""
+    """Generate an expression statement. In a try body an Err that it returns is thrown (L-5.12.2)."""
     while isinstance(expr, ast.GroupExpr):  # a discarded block ends in a discarded tail, also within parentheses
         expr = expr.inner
     type_ = static_type(expr)
@@ -133,6 +136,7 @@ def discard(g: Generator, expr: ast.Expr) -> None:
 
 
 def let(g: Generator, node: ast.Let) -> None:
+    """Generate a `let`; without a value the variable is only declared."""
     if node.value is None:
         declare_only(g, node.pattern)
         return
@@ -141,7 +145,7 @@ def let(g: Generator, node: ast.Let) -> None:
 
 
 def declare_only(g: Generator, pattern: ast.Pattern) -> None:
-    """`let x;`: the variable exists, the checker saw that it is assigned before use."""
+    """Generate `let x;`: the variable exists. That it is assigned before use has been checked."""
     if isinstance(pattern, ast.BindPattern) and pattern.binding is not None:
         g.declare(pattern.binding)
 
@@ -151,27 +155,28 @@ def declare_only(g: Generator, pattern: ast.Pattern) -> None:
 
 @value_of(ast.If)
 def if_value(g: Generator, node: ast.If) -> None:
-    _if(g, node, wanted=True)
+    _if(g, node, wants_value=True)
 
 
 @effect_of(ast.If)
 def if_effect(g: Generator, node: ast.If) -> None:
-    _if(g, node, wanted=False)
+    _if(g, node, wants_value=False)
 
 
-def _if(g: Generator, node: ast.If, wanted: bool) -> None:
-    """A chain of `else if` is walked in a loop, so that its length needs no recursion."""
+def _if(g: Generator, node: ast.If, wants_value: bool) -> None:
+    """Generate a chain of `else if`, which is walked in a loop, so that its length needs no recursion."""
     e = g.emitter
     depth = e.depth
-    after = depth + (1 if wanted else 0)
+    after = depth + (1 if wants_value else 0)
     ends: list[Label | None] = []  # of each link, where its first branch goes on
     scopes: list[int] = []
     at = node
     while True:
         otherwise, end = Label(), Label()
         branch_unless(g, at.condition, otherwise)
-        _branch(g, at.then, wanted)
-        if at.otherwise is None and not wanted:
+        _branch(g, at.then, wants_value)
+        # No jump is needed over an `else` that does not exist.
+        if at.otherwise is None and not wants_value:
             e.mark(otherwise, depth)
             ends.append(None)
             break
@@ -182,9 +187,10 @@ def _if(g: Generator, node: ast.If, wanted: bool) -> None:
             e.emit("NIL")
             break
         if not isinstance(at.otherwise, ast.If) or at.otherwise.coercion is not None:
-            _branch(g, at.otherwise, wanted)
+            _branch(g, at.otherwise, wants_value)
             break
         at = at.otherwise
+        # Each further `if` is a scope inside the one before; all are left together at the end of the chain.
         scopes.append(e.names.enter())
         g.at(at.span)
     while ends:
@@ -196,8 +202,8 @@ def _if(g: Generator, node: ast.If, wanted: bool) -> None:
             e.names.leave(scopes.pop(), len(e.code))
 
 
-def _branch(g: Generator, expr: ast.Expr, wanted: bool) -> None:
-    if wanted:
+def _branch(g: Generator, expr: ast.Expr, wants_value: bool) -> None:
+    if wants_value:
         g.value(expr)
     else:
         discard(g, expr)
@@ -205,15 +211,15 @@ def _branch(g: Generator, expr: ast.Expr, wanted: bool) -> None:
 
 @value_of(ast.Match)
 def match_value(g: Generator, node: ast.Match) -> None:
-    _match(g, node, wanted=True)
+    _match(g, node, wants_value=True)
 
 
 @effect_of(ast.Match)
 def match_effect(g: Generator, node: ast.Match) -> None:
-    _match(g, node, wanted=False)
+    _match(g, node, wants_value=False)
 
 
-def _match(g: Generator, node: ast.Match, wanted: bool) -> None:
+def _match(g: Generator, node: ast.Match, wants_value: bool) -> None:
     e = g.emitter
     depth = e.depth
     end = Label()
@@ -230,15 +236,16 @@ def _match(g: Generator, node: ast.Match, wanted: bool) -> None:
         test_pattern(g, arm.pattern, subject, following, subject_type)
         if arm.guard is not None:
             branch_unless(g, arm.guard, following)
-        _branch(g, arm.body, wanted)
+        _branch(g, arm.body, wants_value)
         e.names.leave(outer, len(e.code))
         e.jump("JUMP", end)
         e.mark(following, depth)
     g.at(node.span)
     e.emit("LOAD", subject)
+    # The checker has shown that some arm matches; a value typed Any may still be another.
     e.emit("FAIL_MATCH")
     e.release(subject)
-    e.mark(end, depth + (1 if wanted else 0))
+    e.mark(end, depth + (1 if wants_value else 0))
 
 
 # ---------------------------------------------------------------- loops
@@ -246,28 +253,29 @@ def _match(g: Generator, node: ast.Match, wanted: bool) -> None:
 
 @value_of(ast.For)
 def for_value(g: Generator, node: ast.For) -> None:
-    _for(g, node, wanted=True)
+    _for(g, node, wants_value=True)
 
 
 @effect_of(ast.For)
 def for_effect(g: Generator, node: ast.For) -> None:
-    _for(g, node, wanted=False)
+    _for(g, node, wants_value=False)
 
 
-def _for(g: Generator, node: ast.For, wanted: bool) -> None:
+def _for(g: Generator, node: ast.For, wants_value: bool) -> None:
     if static_type(node.iterable) == t.STREAM:
-        _for_stream(g, node, wanted)
+        _for_stream(g, node, wants_value)
         return
     e = g.emitter
     depth = e.depth
     g.bound(node.iterable)
     g.at(node.iterable.span)
     e.emit("ITERATE")
-    loop, exhausted = _enter(g, node.label, depth, wanted), Label()
+    loop, exhausted = _enter(g, node.label, depth, wants_value), Label()
     e.mark(loop.again, e.depth)
     g.at(node.span)
     e.jump("NEXT", exhausted)
     element = node.pattern.type
+    # The element still lives in what is iterated, so the loop variable shares it (V-5.7).
     if not is_plain(element):
         e.emit("SHARE")
     bind_irrefutable(g, node.pattern, element)
@@ -276,14 +284,15 @@ def _for(g: Generator, node: ast.For, wanted: bool) -> None:
     _leave(g, loop)
 
 
-def _for_stream(g: Generator, node: ast.For, wanted: bool) -> None:
-    """Every chunk is waited for; an error leaves the loop as by `?`, which ends the stream too (O-1.72, O-1.73)."""
+def _for_stream(g: Generator, node: ast.For, wants_value: bool) -> None:
+    """Generate a loop over a Stream. Each chunk is awaited; an error leaves the loop as by `?`, which ends the stream too
+    (O-1.72, O-1.73)."""
     e = g.emitter
     depth = e.depth
     g.value(node.iterable)
     stream = e.temp()
     e.emit("STORE", stream)
-    loop, done = _enter(g, node.label, depth, wanted), Label()
+    loop, done = _enter(g, node.label, depth, wants_value), Label()
     loop.stream = stream
     e.mark(loop.again, depth)
     g.at(node.iterable.span)
@@ -305,7 +314,7 @@ def _for_stream(g: Generator, node: ast.For, wanted: bool) -> None:
 
 
 def _leave_streams(g: Generator, loops: list[LoopContext]) -> None:
-    """The streams that these loops walk are not read any further (O-1.74)."""
+    """End the streams that these loops walk: they are not read any further (O-1.74)."""
     for loop in reversed(loops):
         if loop.stream is not None:
             g.emitter.emit("LOAD", loop.stream)
@@ -315,17 +324,17 @@ def _leave_streams(g: Generator, loops: list[LoopContext]) -> None:
 
 @value_of(ast.While)
 def while_value(g: Generator, node: ast.While) -> None:
-    _while(g, node, wanted=True)
+    _while(g, node, wants_value=True)
 
 
 @effect_of(ast.While)
 def while_effect(g: Generator, node: ast.While) -> None:
-    _while(g, node, wanted=False)
+    _while(g, node, wants_value=False)
 
 
-def _while(g: Generator, node: ast.While, wanted: bool) -> None:
+def _while(g: Generator, node: ast.While, wants_value: bool) -> None:
     e = g.emitter
-    loop, done = _enter(g, node.label, e.depth, wanted), Label()
+    loop, done = _enter(g, node.label, e.depth, wants_value), Label()
     e.mark(loop.again, e.depth)
     branch_unless(g, node.condition, done)
     _body(g, node.body, loop)
@@ -335,29 +344,31 @@ def _while(g: Generator, node: ast.While, wanted: bool) -> None:
 
 @value_of(ast.Loop)
 def loop_value(g: Generator, node: ast.Loop) -> None:
-    _loop(g, node, wanted=True)
+    _loop(g, node, wants_value=True)
 
 
 @effect_of(ast.Loop)
 def loop_effect(g: Generator, node: ast.Loop) -> None:
-    _loop(g, node, wanted=False)
+    _loop(g, node, wants_value=False)
 
 
-def _loop(g: Generator, node: ast.Loop, wanted: bool) -> None:
+def _loop(g: Generator, node: ast.Loop, wants_value: bool) -> None:
     e = g.emitter
-    loop = _enter(g, node.label, e.depth, wanted)
+    loop = _enter(g, node.label, e.depth, wants_value)
     e.mark(loop.again, e.depth)
     _body(g, node.body, loop)
-    e.mark(loop.exit, loop.depth + (1 if wanted else 0))
+    e.mark(loop.exit, loop.depth + (1 if wants_value else 0))
 
 
-def _enter(g: Generator, label: ast.Ident | None, depth: int, wanted: bool) -> LoopContext:
-    loop = LoopContext(label.text if label else None, Label(), Label(), depth, g.emitter.depth, wanted)
+def _enter(g: Generator, label: ast.Ident | None, depth: int, wants_value: bool) -> LoopContext:
+    """Begin a loop; `depth` is that of the operand stack before it."""
+    loop = LoopContext(label.text if label else None, Label(), Label(), depth, g.emitter.depth, wants_value)
     g.loops.append(loop)
     return loop
 
 
 def _body(g: Generator, body: ast.Block, loop: LoopContext) -> None:
+    """Generate the body of a loop and the jump back."""
     g.effect(body)
     g.at(body.span)
     g.emitter.jump("JUMP", loop.again)
@@ -365,7 +376,7 @@ def _body(g: Generator, body: ast.Block, loop: LoopContext) -> None:
 
 
 def _leave(g: Generator, loop: LoopContext) -> None:
-    """After the last round: nil is the value where one is wanted (L-5.7.2)."""
+    """End a loop behind its last round: nil is the value where one is used (L-5.7.2)."""
     if loop.wants_value:
         g.emitter.emit("NIL")
     g.emitter.mark(loop.exit, loop.depth + (1 if loop.wants_value else 0))
@@ -384,6 +395,7 @@ def break_(g: Generator, node: ast.Break) -> None:
             e.emit("NIL")
         else:
             g.bound(node.value)
+        # Values that wait on the stack inside the loop are dropped below the result.
         _slide(g, e.depth - loop.depth - 1)
     else:
         if node.value is not None:
@@ -401,6 +413,7 @@ def continue_(g: Generator, node: ast.Continue) -> None:
 
 
 def _target(g: Generator, label: ast.Ident | None) -> LoopContext:
+    """Return the loop that a break or continue means."""
     if label is None:
         return g.loops[-1]
     return next(loop for loop in reversed(g.loops) if loop.label == label.text)
@@ -434,7 +447,8 @@ def returned(g: Generator, expr: ast.Expr) -> None:
     inner = expr
     while isinstance(inner, ast.GroupExpr):
         inner = inner.inner
-    dies = isinstance(inner, ast.PathExpr) and inner.binding in g.slots and inner.binding is not g.lent
+    # With `mut self` the frame's locals are read once more, for the new self, so nothing dies early.
+    dies = isinstance(inner, ast.PathExpr) and inner.binding in g.slots and inner.binding is not g.caller_self
     if dies and g.receiver is None:
         g.value(expr)
     else:
@@ -453,44 +467,46 @@ def throw(g: Generator, node: ast.Throw) -> None:
 
 @value_of(ast.Try)
 def try_value(g: Generator, node: ast.Try) -> None:
-    _try(g, node, wanted=True)
+    _try(g, node, wants_value=True)
 
 
 @effect_of(ast.Try)
 def try_effect(g: Generator, node: ast.Try) -> None:
-    _try(g, node, wanted=False)
+    _try(g, node, wants_value=False)
 
 
-def _try(g: Generator, node: ast.Try, wanted: bool) -> None:
+def _try(g: Generator, node: ast.Try, wants_value: bool) -> None:
     e = g.emitter
     depth = e.depth
     handler, end = Label(), Label()
     start = len(e.code)
+    # Statements inside throw the Err that they would otherwise drop.
     outer, g.in_try = g.in_try, True
-    if wanted:
+    if wants_value:
         g.value(node.body)
     else:
         g.effect(node.body)
     g.in_try = outer
-    if wanted and not node.catches:
+    if wants_value and not node.catches:
         e.emit("OK")
     e.jump("JUMP", end)
     position = len(e.handlers)
     covered = len(e.code)
+    # A body in which nothing can raise gets no handler.
     if any(e.code[i][0] in RAISERS for i in range(start, covered)):
         e.mark_handler(handler, depth)
         e.handlers.insert(position, (start, covered, handler, depth))
         if node.catches:
-            _catches(g, node, end, wanted)
-        elif wanted:
+            _catches(g, node, end, wants_value)
+        elif wants_value:
             e.emit("ERR")
         else:
             e.emit("POP")
-    e.mark(end, depth + (1 if wanted else 0))
+    e.mark(end, depth + (1 if wants_value else 0))
 
 
-def _catches(g: Generator, node: ast.Try, end: Label, wanted: bool) -> None:
-    """The clauses in order; an error that none covers goes to the next target outward (L-5.12.3)."""
+def _catches(g: Generator, node: ast.Try, end: Label, wants_value: bool) -> None:
+    """Generate the clauses in order. An error that none covers goes to the next target outward (L-5.12.3)."""
     e = g.emitter
     depth = e.depth
     for clause in node.catches:
@@ -508,7 +524,7 @@ def _catches(g: Generator, node: ast.Try, end: Label, wanted: bool) -> None:
             g.bind(clause.binding)
         else:
             e.emit("POP")
-        _branch(g, clause.body, wanted)
+        _branch(g, clause.body, wants_value)
         e.names.leave(outer, len(e.code))
         e.jump("JUMP", end)
         e.mark(following, depth)

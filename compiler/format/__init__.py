@@ -1,8 +1,8 @@
 """`concerto fmt`: the canonical layout of a source text (docs/spec/format.md).
 
-`format_source` is the whole of it: parse, print the tree and the tokens in step, lay the result out. The families of
-constructs stand in modules of their own and register themselves with the printer.
-Must not know: files, the command line, what names mean.
+Hands on `format_data` and `format_source` to the command line, the language server and tests: parse, print the tree and the
+tokens in step, lay the result out. The families of constructs stand in modules of their own and register themselves with
+the printer, which needs them imported. No file is touched, and what names mean is not known.
 """
 
 from __future__ import annotations
@@ -23,20 +23,22 @@ FAMILIES = (expressions, declarations, expressions, declarations, expressions, s
 
 
 class Formatted(NamedTuple):
-    """What became of a file: its source, None if it is no text; its canonical text, None if it does not parse."""
+    """The outcome for a file: its source, None if it is no text; its canonical text, None if it does not parse."""
 
     source: Source | None
     text: str | None
 
 
 def format_data(name: str, data: bytes, diagnostics: Diagnostics) -> Formatted:
-    """The canonical text of a file. Where there is none, the diagnostics say why."""
+    """Return the canonical text of a file of these bytes. Where there is none, the diagnostics say why."""
     source = decode_source(name, data, diagnostics)
     return Formatted(source, None if source is None else format_source(source, diagnostics))
 
 
 def format_source(source: Source, diagnostics: Diagnostics) -> str | None:
-    """The canonical text of a source, or None and diagnostics if it does not parse."""
+    """Return the canonical text of a source, or None after reporting why it does not parse. Raise OutOfStep if the result
+    would be another program: a defect of the formatter, in which case nothing may be written."""
+    # Offsets of comments and tokens must belong to one text, so line ends are unified first.
     if "\r" in source.text:
         source = Source(source.name, source.text.replace("\r\n", "\n"))
     tokens = lex(source, diagnostics)
@@ -49,6 +51,7 @@ def format_source(source: Source, diagnostics: Diagnostics) -> str | None:
     printer.node(program)
     text = write(printer.operations).rstrip("\n")
     text += "\n" if text else ""
+    # The last check before anybody's file is written: the result is the same program.
     if not same_tokens(tokens, lex(Source(source.name, text), Diagnostics())):
         raise OutOfStep("the formatted text has other tokens")
     return text

@@ -1,4 +1,8 @@
-"""How items of the core language are written, and what stands between items."""
+"""How items are written, of the core language and of orchestration, and what stands between items.
+
+Functions registered with `prints` write one kind of node in the order of its tokens. What a new kind of item needs is one
+such function, and a line in `is_line` if it ends in `;`.
+"""
 
 from __future__ import annotations
 
@@ -27,12 +31,13 @@ def program(p: Printer, node: ast.Program) -> int:
 
 
 def between_items(first: ast.Node, second: ast.Node) -> Break:
-    """One blank line, which may be missing between items that end in `;`."""
+    """Return the gap between two items: one blank line, which may be missing between items that end in `;`."""
+    # Only items of one line may stand without a blank line between them.
     return KEEP if is_line(first) and is_line(second) else APART
 
 
 def is_line(node: ast.Node) -> bool:
-    """Whether an item has no body in braces."""
+    """Return whether an item has no body in braces."""
     if isinstance(node, (ast.Const, ast.TypeAlias, ast.Use, ast.Store, ast.InitStatement)):
         return True
     if isinstance(node, ast.Module):
@@ -92,7 +97,7 @@ def use_tree(p: Printer, node: ast.UseTree) -> int:
 
 
 def begin(p: Printer, node: ast.Item) -> None:
-    """Decorators on lines of their own, and `pub`."""
+    """Write decorators on lines of their own, and `pub`."""
     decorators(p, node.decorators)
     if node.public:
         p.token("pub")
@@ -100,6 +105,7 @@ def begin(p: Printer, node: ast.Item) -> None:
 
 
 def decorators(p: Printer, nodes: Sequence[ast.Decorator], behind: Break | str = HARD) -> None:
+    """Write decorators; `behind` stands behind each."""
     for node in nodes:
         p.node(node)
         p.pending = behind
@@ -115,6 +121,7 @@ def decorator(p: Printer, node: ast.Decorator) -> int:
 
 
 def keyword(p: Printer, word: str, name: ast.Ident) -> None:
+    """Write the word of an item and its name."""
     p.token(word)
     p.pending = " "
     p.name(name)
@@ -137,6 +144,7 @@ def function(p: Printer, node: ast.Function) -> int:
         p.end(clauses(p, node.clauses))
         p.semicolon()
     elif node.clauses:
+        # The clauses and the `{` share a group: where a clause ends its line, the brace does too.
         signature = p.begin_here()
         opened = clauses(p, node.clauses)
         p.pending = LINE
@@ -149,7 +157,8 @@ def function(p: Printer, node: ast.Function) -> int:
 
 
 def clauses(p: Printer, nodes: Sequence[ast.Clause]) -> Begin:
-    """`needs` and `reads`: on the line of the signature, or each on its own and the `{` too."""
+    """Write `needs` and `reads`: on the line of the signature, or each on its own and the `{` too. Return their group for
+    the body."""
     group = p.begin_here()
     p.indent()
     for node in nodes:
@@ -186,6 +195,7 @@ def parameter(p: Printer, node: ast.Parameter) -> int:
 
 
 def default(p: Printer, node: ast.Expr | None) -> None:
+    """Write ` = value`, if there is one."""
     if node is not None:
         p.spaced("=")
         p.node(node)
@@ -298,8 +308,7 @@ def impl(p: Printer, node: ast.Impl) -> int:
     return 0
 
 
-# ----------------------------------------------------------------
-# How models, agents, connections, tools, MCP servers, pipelines, stores, contexts and mocks are written.
+# Items of orchestration.
 
 Member = ast.ConfigEntry | ast.ToolField | ast.Function
 
@@ -350,18 +359,22 @@ def mcp(p: Printer, node: ast.Mcp) -> int:
 
 
 def members(p: Printer, nodes: list[Member]) -> None:
-    """Entries, state fields and functions, in the order of the source."""
+    """Write entries, state fields and functions in the order of the source."""
     p.pending = " "
+    # The tree keeps them by kind; the source has them in the writer's order.
     p.expanded(sorted(nodes, key=lambda node: node.span.start), lambda node: member(p, node), between_members)
 
 
 def member(p: Printer, node: Member) -> None:
+    """Write a member, with a comma behind it unless it is a function."""
     p.node(node)
     if not isinstance(node, ast.Function):
         p.comma()
 
 
 def between_members(first: Member, second: Member) -> Break:
+    """Return the gap between two members of a tool or MCP server."""
+    # Between entries a blank line is the writer's choice; before a function there is one.
     entries = isinstance(first, (ast.ConfigEntry, ast.ToolField)) and isinstance(second, (ast.ConfigEntry, ast.ToolField))
     return KEEP if entries else between_items(first, second)
 
@@ -387,6 +400,7 @@ def pipeline(p: Printer, node: ast.Pipeline) -> int:
     begin(p, node)
     keyword(p, "pipeline", node.name)
     if node.parameter is not None:
+        # A pipeline takes one parameter only, and no comma behind it.
         p.bracketed("(", [node.parameter], ")", p.node, last="")
     result(p, node.result)
     p.pending = " "

@@ -1,4 +1,11 @@
-"""How literals, paths, collections, closures and jumps are written."""
+"""How types, patterns and expressions are written: literals, paths, collections, closures, jumps, operators, chains of
+calls and pipes.
+
+Functions registered with `prints` return the row behind the bracket that may stay open at the end of their node, or 0
+(`hug_row`). Hands on `type_`, `pattern`, `annotation`, `result`, `path`, `arguments`, `operands` and `stages` to
+`statements` and `declarations`. A chain of any length is written in a loop, since a left-nested chain may be as long as a
+file (G-5.2).
+"""
 
 from __future__ import annotations
 
@@ -6,22 +13,22 @@ from collections.abc import Sequence
 
 from ..operators import BY_TEXT, OPERATORS, POWER
 from ..syntax import ast
-from ..syntax.layout import QUESTIONS_BEFORE
+from ..syntax.token_filter import QUESTIONS_BEFORE
 from .layout import LINE, SOFT, Begin
 from .printer import COMMA_IF_BROKEN, Printer, prints
 
-# ----------------------------------------------------------------
-# How types are written.
+# Types.
 
 
 def type_(p: Printer, node: ast.TypeExpr) -> None:
-    """A type; the tree does not keep the parentheses around it, so they are found by position."""
+    """Write a type. The tree does not keep the parentheses around it, so they are found by position."""
     parentheses = open_parentheses(p, node)
     p.node(node)
     close_parentheses(p, parentheses)
 
 
 def open_parentheses(p: Printer, node: ast.Node) -> int:
+    """Write the `(` that stand before a node; return their number for `close_parentheses`."""
     count = 0
     while p.next_start() < node.span.start and p.next_is("("):
         p.token("(")
@@ -30,12 +37,13 @@ def open_parentheses(p: Printer, node: ast.Node) -> int:
 
 
 def close_parentheses(p: Printer, count: int) -> None:
+    """Write the `)` of parentheses that `open_parentheses` wrote."""
     for _ in range(count):
         p.token(")")
 
 
 def types(p: Printer, opening: str, nodes: Sequence[ast.TypeExpr], closing: str, *, alone: str | None = None) -> None:
-    """Types with commas on one line; `alone` is what stands behind a single one."""
+    """Write types with commas on one line; `alone` is what stands behind a single one."""
     p.token(opening)
     for at, node in enumerate(nodes, 1):
         type_(p, node)
@@ -46,6 +54,7 @@ def types(p: Printer, opening: str, nodes: Sequence[ast.TypeExpr], closing: str,
 
 
 def path(p: Printer, segments: Sequence[ast.Ident]) -> None:
+    """Write names with `::` between them."""
     for at, segment in enumerate(segments):
         if at:
             p.token("::")
@@ -53,12 +62,13 @@ def path(p: Printer, segments: Sequence[ast.Ident]) -> None:
 
 
 def type_arguments(p: Printer, arguments: Sequence[ast.TypeExpr] | None) -> None:
+    """Write `<A, B>`, if there are type arguments."""
     if arguments is not None:
         types(p, "<", arguments, ">")
 
 
 def annotation(p: Printer, node: ast.TypeExpr | None) -> None:
-    """`: T`, if there is one."""
+    """Write `: T`, if there is one."""
     if node is not None:
         p.token(":")
         p.pending = " "
@@ -66,13 +76,14 @@ def annotation(p: Printer, node: ast.TypeExpr | None) -> None:
 
 
 def result(p: Printer, node: ast.TypeExpr | None) -> None:
-    """` -> T`, if there is one."""
+    """Write ` -> T`, if there is one."""
     if node is not None:
         p.spaced("->")
         type_(p, node)
 
 
 def type_parameters(p: Printer, parameters: Sequence[ast.TypeParameter]) -> None:
+    """Write `<T: Bound>`, if there are type parameters."""
     if not parameters:
         return
     p.token("<")
@@ -146,12 +157,11 @@ def union(p: Printer, node: ast.UnionType) -> int:
     return 0
 
 
-# ----------------------------------------------------------------
-# How patterns are written.
+# Patterns.
 
 
 def pattern(p: Printer, node: ast.Pattern) -> None:
-    """A pattern; the tree does not keep the parentheses around it, so they are found by position."""
+    """Write a pattern. The tree does not keep the parentheses around it, so they are found by position."""
     parentheses = open_parentheses(p, node)
     p.node(node)
     close_parentheses(p, parentheses)
@@ -159,7 +169,7 @@ def pattern(p: Printer, node: ast.Pattern) -> None:
 
 @prints(ast.WildcardPattern, ast.LiteralPattern, ast.RangePattern)
 def tokens(p: Printer, node: ast.Pattern) -> int:
-    """Words, numbers, strings and ranges: their tokens without blanks between."""
+    """Write words, numbers, strings and ranges: their tokens without blanks between."""
     while p.next_start() < node.span.end:
         p.token(p.text[p.next_start() : p.ends[p.row]])
     return 0
@@ -202,7 +212,7 @@ def struct_pattern(p: Printer, node: ast.StructPattern) -> int:
 
 
 def field(p: Printer, node: ast.FieldPattern | None) -> None:
-    """A field, or the `..` that stands for the other fields."""
+    """Write a field, or the `..` that stands for the other fields."""
     if node is None:
         p.token("..")
         return
@@ -247,8 +257,6 @@ def alternatives(p: Printer, node: ast.OrPattern) -> int:
     return 0
 
 
-# ----------------------------------------------------------------
-
 # ---------------------------------------------------------------- literals and names
 
 
@@ -278,9 +286,9 @@ def group_(p: Printer, node: ast.GroupExpr) -> int:
     p.token("(")
     group = p.begin_inside()
     p.pending = SOFT
-    group.hug = given = p.node(node.inner)
+    group.hug = hug_row = p.node(node.inner)
     p.close(SOFT, ")", group)
-    return given
+    return hug_row
 
 
 @prints(ast.TupleExpr)
@@ -291,6 +299,7 @@ def tuple_(p: Printer, node: ast.TupleExpr) -> int:
 
 @prints(ast.ArrayExpr)
 def array(p: Printer, node: ast.ArrayExpr) -> int:
+    # One number on a line each would make long columns of data.
     if len(node.items) > 1 and all(is_number(item) for item in node.items):
         return numbers(p, node)
     return p.bracketed("[", node.items, "]", p.node)
@@ -303,7 +312,7 @@ def is_number(node: ast.Expr) -> bool:
 
 
 def numbers(p: Printer, node: ast.ArrayExpr) -> int:
-    """An array of numbers: as many on a line as fit."""
+    """Write an array of numbers: as many on a line as fit."""
     p.token("[")
     inside = len(p.operations)
     group = p.begin_inside()
@@ -344,7 +353,7 @@ def struct(p: Printer, node: ast.StructExpr) -> int:
 
 
 def struct_part(p: Printer, part: ast.FieldInit | ast.Expr) -> int:
-    """A field, or `..base`."""
+    """Write a field, or `..base`."""
     if not isinstance(part, ast.FieldInit):
         p.token("..")
         return p.node(part)
@@ -374,6 +383,7 @@ def closure(p: Printer, node: ast.Closure) -> int:
 
 
 def closure_parameters(p: Printer, node: ast.Closure) -> None:
+    """Write the parameters of a closure on one line."""
     p.token("|")
     count = len(node.parameters)
     for at, parameter in enumerate(node.parameters, 1):
@@ -418,6 +428,7 @@ def continue_(p: Printer, node: ast.Continue) -> int:
 
 
 def operand(p: Printer, node: ast.Expr | None) -> int:
+    """Write a blank and the operand, if there is one."""
     if node is None:
         return 0
     p.pending = " "
@@ -425,15 +436,11 @@ def operand(p: Printer, node: ast.Expr | None) -> int:
 
 
 def target(p: Printer, label: ast.Ident | None) -> None:
+    """Write the label of a jump, if there is one."""
     if label is not None:
         p.pending = " "
         p.token("'" + label.text)
 
-
-# ----------------------------------------------------------------
-# How operators and chains of calls, accesses and pipes are written.
-#
-# A chain of any length is one node of layout, so its walk is a loop: a left-nested chain may be as long as a file (G-5.2).
 
 # ---------------------------------------------------------------- operators
 
@@ -442,6 +449,7 @@ _LEVEL = {row.text: row.level for row in OPERATORS if row.level != POWER}  # whi
 
 @prints(ast.Binary)
 def binary(p: Printer, node: ast.Binary) -> int:
+    # The power groups to the right, so it is no chain that could be walked in a loop.
     if BY_TEXT[node.operator].level == POWER:
         p.node(node.left)
         p.spaced(node.operator)
@@ -453,7 +461,7 @@ def binary(p: Printer, node: ast.Binary) -> int:
 
 
 def operands(p: Printer, node: ast.Binary) -> None:
-    """The operands of one level of precedence; a line may end before each operator."""
+    """Write the operands of one level of precedence; a line may end before each operator."""
     level = _LEVEL[node.operator]
     steps: list[ast.Binary] = []
     first: ast.Expr = node
@@ -520,7 +528,7 @@ Link = ast.Call | ast.MethodCall | ast.FieldAccess | ast.TupleAccess | ast.Index
 
 
 def links_of(node: ast.Expr) -> tuple[ast.Expr, list[Link]]:
-    """What a chain begins with, and its links in order."""
+    """Return what a chain begins with, and its links in order."""
     links: list[Link] = []
     while True:
         inner: ast.Expr
@@ -539,31 +547,30 @@ def links_of(node: ast.Expr) -> tuple[ast.Expr, list[Link]]:
 
 @prints(ast.Call, ast.MethodCall, ast.FieldAccess, ast.TupleAccess, ast.Index, ast.Propagate, ast.Await)
 def chain(p: Printer, node: ast.Expr, piped: ast.Expr | None = None) -> int:
-    """A chain; with two or more method calls a line may end before the dot of each.
-
-    `piped` is the argument of the last call that stands to the left of `|>`.
-    """
+    """Write a chain; with two or more method calls a line may end before the dot of each. `piped` is the argument of the
+    last call that stands to the left of `|>`."""
     if isinstance(node, ast.Await) and not node.postfix:
         return prefix_await(p, node)
     first, links = links_of(node)
     group: Begin | None = None
+    # With one method call there is nothing to line up.
     if sum(isinstance(link, ast.MethodCall) for link in links) > 1:
         group = p.begin()
-    given = p.node(first)
+    hug_row = p.node(first)
     if group is not None:
         p.indent()
     for link in links:
         if isinstance(link, (ast.Call, ast.MethodCall)):
             if group is not None and isinstance(link, ast.MethodCall):
                 p.pending = SOFT
-            given = call(p, link, piped if link is node else None)
+            hug_row = call(p, link, piped if link is node else None)
         else:
             access(p, link)
     if group is not None:
         p.dedent()
         p.end(group)
-        group.hug = given
-    return given
+        group.hug = hug_row
+    return hug_row
 
 
 def prefix_await(p: Printer, node: ast.Await) -> int:
@@ -573,6 +580,7 @@ def prefix_await(p: Printer, node: ast.Await) -> int:
 
 
 def call(p: Printer, node: ast.Call | ast.MethodCall, piped: ast.Expr | None) -> int:
+    """Write the method name and the arguments of a call; `piped` is left out of them. Return the row of `arguments`."""
     if isinstance(node, ast.MethodCall):
         p.token(".")
         p.name(node.name)
@@ -582,26 +590,25 @@ def call(p: Printer, node: ast.Call | ast.MethodCall, piped: ast.Expr | None) ->
 
 
 def arguments(p: Printer, nodes: Sequence[ast.Argument]) -> int:
-    """The arguments of a call or decorator, on one line or with one line each.
-
-    If only the last one ends in an open bracket, or the only one is a call, that bracket alone is broken. Gives its row.
-    """
+    """Write the arguments of a call or decorator, on one line or with one line each. If only the last one ends in an open
+    bracket, or the only one is a call, that bracket alone is broken; return its row."""
     p.token("(")
     inside = len(p.operations)
     if not nodes and not p.comment_follows():
         p.token(")")
         return 0
     group = p.begin_inside()
-    given = p.listed(nodes, p.node, SOFT, LINE, COMMA_IF_BROKEN)
-    sole = not given and len(nodes) == 1 and is_plain_call(nodes[0].value)
-    group.hug = p.in_last_call if sole else given
+    hug_row = p.listed(nodes, p.node, SOFT, LINE, COMMA_IF_BROKEN)
+    # `f(g(a, b))` breaks the inner brackets only.
+    sole = not hug_row and len(nodes) == 1 and is_plain_call(nodes[0].value)
+    group.hug = p.in_last_call if sole else hug_row
     p.close(SOFT, ")", group)
     p.in_last_call = inside
-    return given
+    return hug_row
 
 
 def is_plain_call(node: ast.Expr) -> bool:
-    """Whether a node is a call with arguments before which no line can end."""
+    """Return whether a node is a call with arguments before which no line can end."""
     if not isinstance(node, (ast.Call, ast.MethodCall)) or not node.arguments:
         return False
     return sum(isinstance(link, ast.MethodCall) for link in links_of(node)[1]) < 2
@@ -617,6 +624,7 @@ def argument(p: Printer, node: ast.Argument) -> int:
 
 
 def access(p: Printer, link: Link) -> None:
+    """Write a link of a chain that is no call."""
     if isinstance(link, ast.FieldAccess):
         p.token(".")
         p.name(link.name)
@@ -638,7 +646,7 @@ def access(p: Printer, link: Link) -> None:
 
 
 def question(p: Printer) -> None:
-    """`?`. Behind another one it keeps a blank where `??` would be the operator (L-1.7.2)."""
+    """Write `?`. Behind another one it keeps a blank where `??` would be the operator (L-1.7.2)."""
     behind = p.row - 1 >= 0 and p.used == 0 and p.types[p.row - 1] == "QUESTION"
     if behind and p.types[p.row] == "QUESTION" and p.types[p.row + 1] not in QUESTIONS_BEFORE:
         p.pending = " "
@@ -651,46 +659,50 @@ def question(p: Printer) -> None:
 @prints(ast.Pipe)
 def pipe(p: Printer, node: ast.Pipe) -> int:
     group = p.begin()
-    group.hug = given = stages(p, node)
+    group.hug = hug_row = stages(p, node)
     p.end(group)
-    return given
+    return hug_row
 
 
 def stages(p: Printer, node: ast.Pipe) -> int:
-    """What is piped, and what it is piped to; a line may end before each `|>`."""
+    """Write what is piped, and what it is piped to; a line may end before each `|>`."""
     pipes = [node]
     while isinstance(pipes[-1].left, ast.Pipe):
         pipes.append(pipes[-1].left)
-    given = p.node(pipes[-1].left)
+    hug_row = p.node(pipes[-1].left)
     p.indent()
     for one in reversed(pipes):
         p.pending = LINE
         p.token("|>")
         p.pending = " "
-        given = right_side(p, one)
+        hug_row = right_side(p, one)
     p.dedent()
-    return given
+    return hug_row
 
 
 def right_side(p: Printer, node: ast.Pipe) -> int:
-    """The call as it was before L-2.3.1 and L-2.3.2: without its piped argument, and with the parentheses that the
+    """Write a call as it was before L-2.3.1 and L-2.3.2: without its piped argument, and with the parentheses that the
     rewriting has dropped."""
     peeled: list[Link] = []
     inner = node.applied
+    # `?` and `.await` behind the call were put around it by the rewriting.
     while not receives(inner, node.left):
         assert isinstance(inner, (ast.Propagate, ast.Await))
         peeled.append(inner)
         inner = inner.operand
+    # `x |> (f)`: the tree has lost the parentheses, the tokens have not.
     parentheses = open_parentheses(p, inner)
+    # The call was made by the rewriting, so it has no brackets of its own.
     if isinstance(inner, ast.Call) and inner.callee.span == inner.span:
-        given = p.node(inner.callee)  # `x |> f`, `x |> |v| …`
+        hug_row = p.node(inner.callee)  # `x |> f`, `x |> |v| …`
     else:
-        given = chain(p, inner, piped=node.left)
+        hug_row = chain(p, inner, piped=node.left)
     close_parentheses(p, parentheses)
     for link in reversed(peeled):
         access(p, link)
-    return given
+    return hug_row
 
 
 def receives(node: ast.Expr, piped: ast.Expr) -> bool:
+    """Return whether the piped expression is an argument of this call."""
     return isinstance(node, (ast.Call, ast.MethodCall)) and any(one.value is piped for one in node.arguments)

@@ -1,15 +1,16 @@
-"""The layout engine: a list of operations to text that keeps to a width, in linear time and without recursion.
+"""The layout engine: from a list of operations to text that keeps to a width, in linear time and without recursion.
 
-An operation is a text, a `Break`, a change of indentation, the begin or end of a group, or a comment. A group is written
-on one line if it fits with what follows it up to the next possible line end, and otherwise ends a line at each of its
-breaks. Must not know: the language whose text it lays out.
+Hands on the operations (texts, `Break`, `Begin`, `End`, `Indent`, `IfBroken`, `Remark`) to the printer, and `write`, which
+lays them out. A group is written on one line if it fits with what follows it up to the next possible line end; otherwise it
+ends a line at each of its breaks. The scheme is Oppen's (Prettyprinting, 1980), with the widths summed up beforehand. The
+engine knows nothing of the language whose text it lays out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-WIDTH = 100
+WIDTH = 100  # characters of a line
 INDENTATION = 4
 
 
@@ -32,8 +33,8 @@ BLANK = Break(newlines=2)
 class Begin:
     """The begin of a group. `at` and `end` are rows of its operations.
 
-    With `hug`, a row inside it, the group's own breaks stay on one line if everything up to that row fits: what follows
-    is the inside of a last bracket, which looks after itself. A group that is `filled` ends only the lines that are full.
+    With `hug`, a row inside it, the group's own breaks stay on one line if everything up to that row fits: what follows is
+    the inside of a last bracket, which is a group of its own. A group that is `filled` ends only the lines that are full.
     """
 
     __slots__ = ("at", "end", "hug", "filled")
@@ -91,7 +92,7 @@ _FLAT, _BROKEN, _FILLED = range(3)
 
 
 class _Measures:
-    """Widths on one line, and where lines may and must end behind each row."""
+    """Widths in characters on one line, and where lines may and must end behind each row."""
 
     def __init__(self, operations: Sequence[Operation]) -> None:
         count = len(operations)
@@ -102,17 +103,21 @@ class _Measures:
         self.find_breaks(operations)
 
     def sum_widths(self, operations: Sequence[Operation]) -> None:
+        """Set `before`: the width of all operations before each row, as if on one line."""
         total, before = 0, self.before
         for row, operation in enumerate(operations):
             if type(operation) is str:
+                # Of a text with line ends only its first line counts: it must fit behind what stands before it.
                 total += len(operation) if "\n" not in operation else operation.index("\n")
             elif type(operation) is Break:
                 total += len(operation.flat)
             before[row + 1] = total
 
     def find_breaks(self, operations: Sequence[Operation]) -> None:
+        """Set the next row, from each row on, at which a line may end and at which it must."""
         soft = hard = len(operations)
         next_break, next_hard = self.next_break, self.next_hard
+        # From the end, so that each row knows the next break behind it.
         for row in range(len(operations) - 1, -1, -1):
             operation = operations[row]
             if type(operation) is Break:
@@ -123,9 +128,10 @@ class _Measures:
             next_hard[row] = hard
 
     def mode(self, group: Begin, column: int) -> int:
-        """How the group is written when it begins in `column`."""
+        """Return how a group is written that begins in `column`."""
         before, start = self.before, self.before[group.at]
         hard = self.next_hard[group.at]
+        # A group is flat if no forced line end lies inside it and it fits up to the next possible one.
         if hard > group.end and column + before[self.next_break[group.end]] - start <= WIDTH:
             return _FLAT
         if group.hug and hard >= group.hug and column + before[group.hug] - start <= WIDTH:
@@ -133,12 +139,12 @@ class _Measures:
         return _FILLED if group.filled else _BROKEN
 
     def item_fits(self, row: int, column: int) -> bool:
-        """Whether what stands between the break at `row` and the next one fits on the line, with a comma behind it."""
+        """Return whether what stands between the break at `row` and the next one fits on the line, with a comma behind it."""
         return column + self.before[self.next_break[row + 1]] - self.before[row] < WIDTH
 
 
 def write(operations: Sequence[Operation]) -> str:
-    """The text."""
+    """Return the text of the operations, with lines of at most WIDTH characters where breaks allow it."""
     measures = _Measures(operations)
     out: list[str] = []
     add = out.append
@@ -165,6 +171,7 @@ def write(operations: Sequence[Operation]) -> str:
         elif kind is Indent:
             if modes[-1] != _FLAT:
                 indentation += operation.columns  # type: ignore[union-attr]
+        # A Remark is always written; IfBroken only in a group that ends its lines.
         elif kind is Remark or modes[-1] != _FLAT:
             add(operation.text)  # type: ignore[union-attr]
             column = _column_after(operation.text, column)  # type: ignore[union-attr]
@@ -172,5 +179,6 @@ def write(operations: Sequence[Operation]) -> str:
 
 
 def _column_after(text: str, column: int) -> int:
+    """Return the column behind a text that begins in `column`."""
     line_end = text.rfind("\n")
     return column + len(text) if line_end < 0 else len(text) - line_end - 1

@@ -1,8 +1,9 @@
 """The printer: walks the tree and the tokens in step and turns both into layout operations.
 
-Each family module says, per node, which tokens follow and where a line may end. Every token of the source is written
-exactly once and in order, so the text that results has the same tree; only separating commas come and go. Comments are
-written in the gap where they stand. Must not know: any node (the families register themselves in `PRINTERS`).
+Hands on `Printer` and `prints`, with which the modules of the families register what writes their nodes: which tokens
+follow, and where a line may end. Every token of the source is written exactly once and in order, so the result has the same
+tree; only separating commas come and go. Comments are written in the gap where they stand. Also hands on `same_tokens` and
+`first_difference`, with which the result is checked. No node is known here.
 """
 
 from __future__ import annotations
@@ -18,11 +19,8 @@ from ..syntax.ast import Comment, Nesting
 from ..syntax.lexer import TokenList
 from .layout import BLANK, DEDENT, END, HARD, INDENT, LINE, SOFT, Begin, Break, IfBroken, Operation, Remark
 
-# ----------------------------------------------------------------
-# What stands between two tokens: comments, and whether blank lines separate them.
-#
-# The layout depends on comments only through the three kinds below, and a comment is written so that it keeps its kind and
-# the tokens it stands between. That is why formatting twice changes nothing.
+# Comments between two tokens. The layout depends on them only through the three kinds below, and a comment is written so
+# that it keeps its kind and the tokens it stands between: that is why formatting twice changes nothing.
 
 INLINE = "inline"  # a token or another comment follows on its last line
 TRAILING = "trailing"  # at the end of a line that something else begins
@@ -32,12 +30,16 @@ _CLOSERS = (")", "]", "}")
 
 
 class Trivia(NamedTuple):
+    """A comment as the layout sees it: its text, one of the three kinds, and whether a blank line stands between it and
+    what precedes it."""
+
     text: str
     kind: str
     blank_before: bool  # a blank line stands between it and what precedes it
 
     @property
     def is_doc(self) -> bool:
+        """Whether the comment is documentation of what follows."""
         return self.text.startswith("///") and not self.text.startswith("////")
 
 
@@ -54,7 +56,7 @@ class TriviaReader:
         self.skip(0)
 
     def skip(self, end: int) -> None:
-        """Leaves out the comments that begin before `end`: they are part of a string."""
+        """Leave out the comments that begin before the offset `end`: they are part of a string."""
         comments, at = self.comments, self.at
         while at < len(comments) and comments[at].span.start < end:
             at += 1
@@ -62,13 +64,13 @@ class TriviaReader:
         self.next_start = comments[at].span.start if at < len(comments) else len(self.text) + 1
 
     def between(self, start: int, end: int) -> list[Trivia]:
-        """The comments of the gap from one offset to another."""
+        """Return the comments of the gap from one offset to another."""
         first = self.at
         self.skip(end)
-        found = self.comments[first : self.at]
+        comments = self.comments[first : self.at]
         trivia, previous_end = [], start
-        for at, comment in enumerate(found):
-            following = found[at + 1].span.start if at + 1 < len(found) else end
+        for at, comment in enumerate(comments):
+            following = comments[at + 1].span.start if at + 1 < len(comments) else end
             trivia.append(self._trivia(comment, previous_end, following))
             previous_end = comment.span.end
         return trivia
@@ -86,10 +88,9 @@ class TriviaReader:
         return Trivia(text, OWN_LINE if comment.own_line else TRAILING, blank)
 
     def blank_between(self, start: int, end: int) -> bool:
+        """Return whether a blank line stands between two offsets."""
         return self.text.count("\n", start, end) > 1
 
-
-# ----------------------------------------------------------------
 
 # Gaps that the layout engine need not know, since they become others where they are used.
 KEEP = Break(newlines=1)  # a line end, and a blank line if the source has one
@@ -106,10 +107,10 @@ PRINTERS: dict[type[ast.Node], Show] = {}
 
 
 def prints(*kinds: type[ast.Node]) -> Callable[[Show], Show]:
-    """Registers what writes nodes of these kinds: a function of printer and node.
+    """Register what writes nodes of these kinds: a function of printer and node.
 
-    It gives the row behind the bracket in which a list of arguments may leave the node open at its end
-    (`f(a, |x| {`), or 0.
+    It returns the row behind the bracket in which a list of arguments may leave the node open at its end (`f(a, |x| {`), or
+    0.
     """
 
     def register(show: Show) -> Show:
@@ -125,6 +126,9 @@ class OutOfStep(Exception):
 
 
 class Printer:
+    """The printing of one source. A family's functions call its methods in the order of the tokens; `pending` is what goes
+    into the next gap."""
+
     def __init__(self, source: Source, tokens: TokenList) -> None:
         self.text = source.text
         self.types = tokens.types
@@ -144,12 +148,13 @@ class Printer:
     # ------------------------------------------------------------ nodes
 
     def node(self, node: ast.Node) -> int:
+        """Write a node. Return the row that `prints` describes."""
         return self.nesting.call(PRINTERS[type(node)], self, node)
 
     # ------------------------------------------------------------ tokens
 
     def token(self, expected: str) -> None:
-        """Writes the next token, which has to be this one."""
+        """Write the next token, which has to be this one; else raise OutOfStep."""
         self.gap()
         start = self.starts[self.row] + self.used
         if not self.text.startswith(expected, start):
@@ -158,7 +163,9 @@ class Printer:
         self.advance(start + len(expected))
 
     def advance(self, end: int) -> None:
+        """Go on behind the offset `end`, which may lie within a token."""
         self.previous_end = end
+        # `>=` and `??` may be two tokens of the grammar but are one of the lexer.
         if end < self.ends[self.row]:
             self.used = end - self.starts[self.row]
         else:
@@ -166,38 +173,42 @@ class Printer:
             self.used = 0
 
     def name(self, node: ast.Ident) -> None:
+        """Write a name; raise OutOfStep if another token stands there."""
         if self.starts[self.row] != node.span.start:
             raise OutOfStep(f"name `{node.text}` is not what stands at offset {self.starts[self.row]}")
         self.token(self.text[node.span.start : node.span.end])
 
     def verbatim(self, node: ast.Node) -> None:
-        """Writes the source text of a node, such as a string, with all that is in it."""
+        """Write the source text of a node, such as a string, with all that is in it."""
         self.gap()
         start, end = node.span.start, node.span.end
         if self.starts[self.row] != start:
             raise OutOfStep(f"{type(node).__name__} does not begin at offset {self.starts[self.row]}")
         self.operations.append(self.text[start:end])
+        # The tokens of a string's holes lie inside it and are written with it.
         while self.starts[self.row] < end:
             self.row += 1
         self.trivia.skip(end)
         self.previous_end = end
 
     def spaced(self, text: str) -> None:
-        """A token between blanks."""
+        """Write a token between blanks."""
         self.pending = " "
         self.token(text)
         self.pending = " "
 
     def next_is(self, text: str) -> bool:
+        """Return whether the next token begins with this text."""
         return self.text.startswith(text, self.starts[self.row] + self.used)
 
     def next_start(self) -> int:
+        """Return the offset of the next token."""
         return self.starts[self.row] + self.used
 
     # ------------------------------------------------------------ gaps
 
     def gap(self) -> None:
-        """Writes what belongs between the last token and the next one; a second call changes nothing."""
+        """Write what belongs between the last token and the next one. A second call changes nothing."""
         start = self.starts[self.row]
         if self.carried or self.trivia.next_start < start:
             comments = self.carried + self.trivia.between(self.previous_end, start)
@@ -208,6 +219,7 @@ class Printer:
             if self.closing:
                 self.operations.append(DEDENT)
             if pending is KEEP:
+                # Several blank lines become one.
                 pending = BLANK if self.trivia.blank_between(self.previous_end, start) else HARD
             if pending is not None:
                 self.operations.append(" " if pending is JOIN else pending)
@@ -215,12 +227,13 @@ class Printer:
         self.closing = False
 
     def gap_with(self, comments: Sequence[Trivia], next_start: int) -> None:
+        """Write a gap with these comments; the next token begins at the offset `next_start`."""
         Gap(self.operations, self.pending, self.closing).write(
             comments, self.trivia.blank_between(self.gap_end(comments), next_start)
         )
 
     def gap_end(self, comments: Sequence[Trivia]) -> int:
-        """Where the last comment before the next token ends."""
+        """Return the offset at which the last comment before the next token ends."""
         last = self.trivia.at - 1
         end = self.trivia.comments[last].span.end if last >= 0 else 0
         return max(end, self.previous_end)
@@ -228,7 +241,8 @@ class Printer:
     # ------------------------------------------------------------ separators
 
     def separator(self, text: str, written: str | IfBroken | None) -> None:
-        """An optional `,` or a `;`: comments that end a line go behind it, so that it stays with what it ends."""
+        """Pass an optional `,` or a `;` of the source and write `written`. Comments that end a line go behind it, so that
+        it stays with what it ends."""
         operations = self.operations
         if not self.next_is(text):
             if written is not None:
@@ -242,6 +256,7 @@ class Printer:
                 Gap(operations, None, False).write(comments, False)
             else:
                 inline = 0
+                # Comments in the middle of a line stay before the separator, where they were.
                 while inline < len(comments) and comments[inline].kind == INLINE and written is not None:
                     operations.append(" " + comments[inline].text)
                     inline += 1
@@ -251,14 +266,16 @@ class Printer:
         self.advance(start + len(text))
 
     def comma(self) -> None:
+        """Write a comma, whether the source has one or not."""
         self.separator(",", ",")
 
     def next_item(self) -> None:
-        """The comma between two items; a line may end behind it."""
+        """Write the comma between two items; a line may end behind it."""
         self.comma()
         self.pending = LINE
 
     def semicolon(self) -> None:
+        """Write the `;` that has to follow."""
         if not self.next_is(";"):
             raise OutOfStep(f"`;` is not what stands at offset {self.next_start()}")
         self.separator(";", ";")
@@ -266,18 +283,19 @@ class Printer:
     # ------------------------------------------------------------ groups
 
     def begin(self, *, filled: bool = False) -> Begin:
-        """Begins a group with the next token."""
+        """Begin a group with the next token."""
         self.gap()
         group = Begin(len(self.operations), filled)
         self.operations.append(group)
         return group
 
     def end(self, group: Begin) -> None:
+        """End a group behind the last token."""
         group.end = len(self.operations)
         self.operations.append(END)
 
     def begin_here(self) -> Begin:
-        """Begins a group behind the last token, so that the next gap belongs to it."""
+        """Begin a group behind the last token, so that the next gap belongs to it."""
         group = Begin(len(self.operations), False)
         self.operations.append(group)
         return group
@@ -294,12 +312,11 @@ class Printer:
         self, opening: str, items: Sequence[T], closing: str, show: Callable[[T], int | None],
         last: str | IfBroken = COMMA_IF_BROKEN,
     ) -> int:  # fmt: skip
-        """A list on one line or with one line per item; `last` stands behind its last item.
-
-        Gives the row behind its opening bracket.
-        """
+        """Write a list on one line, or with one line for each item; `show` writes an item, `last` stands behind the last
+        one. Return the row behind the opening bracket, 0 for an empty list."""
         self.token(opening)
         inside = len(self.operations)
+        # Empty brackets stay together, unless a comment stands in them.
         if not items and not self.comment_follows():
             self.token(closing)
             return 0
@@ -309,7 +326,7 @@ class Printer:
         return inside
 
     def begin_inside(self) -> Begin:
-        """Begins a group behind an opening bracket, with its indentation."""
+        """Begin a group behind an opening bracket, with its indentation."""
         group = Begin(len(self.operations), False)
         self.operations += (group, INDENT)
         return group
@@ -317,37 +334,38 @@ class Printer:
     def listed(
         self, items: Sequence[T], show: Callable[[T], int | None], first: Break, between: Break, last: str | IfBroken
     ) -> int:
-        """Items with commas. Gives what the last one gives."""
+        """Write items with commas. Return what `show` returned for the last one."""
         self.pending = first
         count = len(items)
-        given: int | None = 0
+        hug_row: int | None = 0
         for at, item in enumerate(items, 1):
-            given = show(item)
+            hug_row = show(item)
             if at < count:
                 self.comma()
                 self.pending = between
         if items:
             self.separator(",", last)
-        return given or 0
+        return hug_row or 0
 
     def close(self, gap: Break, closing: str, group: Begin | None) -> None:
+        """Write a closing bracket behind `gap`, and end its group."""
         self.pending, self.closing = gap, True
         self.token(closing)
         if group is not None:
             self.end(group)
 
     def comment_follows(self) -> bool:
-        """Whether a comment stands before the next token."""
+        """Return whether a comment stands before the next token."""
         return bool(self.carried) or self.trivia.next_start < self.starts[self.row]
 
     # ------------------------------------------------------------ braces
 
     def opens_line(self, brace: int) -> bool:
-        """Whether the `{` at this offset ends its line. Such a body stays expanded."""
+        """Return whether the `{` at this offset ends its line: such a body stays expanded, whatever its width."""
         return _LINE_END.match(self.text, brace + 1) is not None
 
     def braced(self, members: Sequence[T], show: Callable[[T], int | None], *, expanded: bool = False) -> int:
-        """A body whose members have commas behind them. Gives the row behind `{`."""
+        """Write a body whose members have commas behind them. Return the row behind `{`, 0 for an empty body."""
         expanded = expanded or self.opens_line(self.next_start())
         self.token("{")
         inside = len(self.operations)
@@ -355,13 +373,15 @@ class Printer:
             self.token("}")
             return 0
         group = self.begin_inside()
+        # Expanded bodies keep the blank lines that the source has.
         first, between = (HARD, KEEP) if expanded else (LINE, LINE)
         self.listed(members, show, first, between, COMMA_IF_BROKEN)
         self.close(first, "}", group)
         return inside
 
     def expanded(self, members: Sequence[T], show: Callable[[T], object], gap: Callable[[T, T], Break]) -> None:
-        """A body with members on lines of their own, which end themselves."""
+        """Write a body with members on lines of their own, which end themselves; `gap` returns what stands between two of
+        them."""
         self.token("{")
         if not members and not self.comment_follows():
             self.token("}")
@@ -390,6 +410,7 @@ class Gap:
         self.inline = False  # the last comment needs a blank behind it
 
     def write(self, comments: Sequence[Trivia], blank_at_end: bool) -> None:
+        """Write the comments. `blank_at_end`: a blank line stands between the last of them and the next token."""
         apart = self.pending is APART and not blank_at_end and not any(comment.blank_before for comment in comments)
         for comment in comments:
             if comment.kind == INLINE:
@@ -406,6 +427,7 @@ class Gap:
         self.finish(blank_at_end or apart and not self.lines)
 
     def write_inline(self, comment: Trivia, apart: bool) -> None:
+        """Write a comment that something follows on its line."""
         operations = self.operations
         if self.ended:
             self.line_end(comment.blank_before)
@@ -421,7 +443,7 @@ class Gap:
         self.ended, self.inline = False, True
 
     def line_end(self, blank: bool) -> None:
-        """Ends the line before a comment or before the next token."""
+        """End the line before a comment or before the next token."""
         first = self.lines == 0
         self.lines += 1
         if not self.operations:
@@ -429,10 +451,12 @@ class Gap:
         if first and not self.is_break and self.pending is not JOIN:
             self.operations.append(INDENT)
             self.continued = True
+        # No blank line directly behind an opening brace.
         keeps = self.in_body and not (first and self.pending is HARD)
         self.operations.append(BLANK if blank and keeps else HARD)
 
     def finish(self, blank: bool) -> None:
+        """Write what stands between the last comment and the next token."""
         if self.closing:
             self.operations.append(DEDENT)
         if self.ended:
@@ -446,7 +470,6 @@ class Gap:
             self.operations.append(DEDENT)
 
 
-# ----------------------------------------------------------------
 # Whether two texts are the same program: equal in everything except where it stands in the file.
 
 # Operators that stand for two where the grammar wants two (L-1.7.2), or are written for two (`| |`).
@@ -454,7 +477,7 @@ _HALVES = {"OROR": ("PIPE", "PIPE"), "QQ": ("QUESTION", "QUESTION"), "GE": ("GT"
 
 
 def same_tokens(left: TokenList, right: TokenList) -> bool:
-    """Whether two texts have the same tokens, commas apart."""
+    """Return whether two texts have the same tokens, commas apart."""
     return list(_essential(left)) == list(_essential(right))
 
 
@@ -471,7 +494,8 @@ _Place = tuple["_Place | None", str]
 
 
 def first_difference(left: ast.Program, right: ast.Program) -> str | None:
-    """The first place where the items of two programs differ, in words; None if they are equal."""
+    """Return the first place where the items of two programs differ, in words; None if they are equal. Positions are not
+    compared."""
     pending: list[tuple[_Place, object, object]] = [((None, "items"), left.items, right.items)]
     while pending:
         place, one, other = pending.pop()
@@ -483,6 +507,7 @@ def first_difference(left: ast.Program, right: ast.Program) -> str | None:
         elif type(one) is not type(other):
             return f"{_words(place)}: {type(one).__name__} and {type(other).__name__}"
         elif isinstance(one, ast.Node):
+            # Fields of annotations are left out: they are empty after parsing.
             names = _names(type(one))
             pending.extend(((place, f".{name}"), getattr(one, name), getattr(other, name)) for name in names)
         elif one != other:
@@ -499,11 +524,12 @@ def _words(place: _Place | None) -> str:
 
 
 def _names(kind: type[ast.Node]) -> tuple[str, ...]:
-    """The fields that say what a node is: no positions, nothing a later phase adds. `Pipe.left` stands in `applied`."""
+    """Return the fields that say what a node is: no positions, nothing that a later phase adds. `Pipe.left` stands in
+    `applied`."""
     names = _NAMES.get(kind)
     if names is None:
-        kept = (f.name for f in fields(kind) if f.name != "span" and not f.metadata.get("annotation"))
-        names = _NAMES[kind] = tuple(kept)
+        field_names = (f.name for f in fields(kind) if f.name != "span" and not f.metadata.get("annotation"))
+        names = _NAMES[kind] = tuple(field_names)
     return names
 
 

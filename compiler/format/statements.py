@@ -1,4 +1,9 @@
-"""How blocks, statements and block-like expressions are written."""
+"""How blocks, statements and block-like expressions are written.
+
+Functions registered with `prints` return the row behind the bracket that may stay open at the end of their node, or 0
+(`hug_row`). Hands on `body` and `expands` to `declarations`. A block stays on one line only where the source had it so and
+it holds at most one plain member.
+"""
 
 from __future__ import annotations
 
@@ -13,30 +18,30 @@ from .printer import COMMA_IF_BROKEN, JOIN, KEEP, Printer, prints
 # L-2.4.2: as the body of an arm these need no comma, and they make the body that holds them expanded.
 _FORMS = (ast.If, ast.Match, ast.For, ast.While, ast.Loop, ast.Try, ast.Block, ast.ParallelFor, ast.Listen)
 
-# ---------------------------------------------------------------- blocks
-
-
 @prints(ast.Block)
 def block(p: Printer, node: ast.Block) -> int:
     return body(p, node, expands(p, node))
 
 
 def expands(p: Printer, node: ast.Block) -> bool:
-    """Whether a block has to be written on several lines."""
+    """Return whether a block has to be written on several lines."""
     members = members_of(node)
+    # The writer's own line end behind `{` is respected.
     return len(members) > 1 or p.opens_line(node.span.start) or any(is_form(member) for member in members)
 
 
 def members_of(node: ast.Block) -> list[ast.Node]:
+    """Return the statements of a block and its final expression."""
     return [*node.statements, *([] if node.result is None else [node.result])]
 
 
 def is_form(node: ast.Node) -> bool:
+    """Return whether a statement or expression ends with its own brace."""
     return isinstance(node.expr if isinstance(node, ast.ExprStmt) else node, _FORMS)
 
 
 def body(p: Printer, node: ast.Block, expanded: bool, *, header: Begin | None = None, grouped: bool = True) -> int:
-    """A block, whose `{` ends the group of its header. One that is not `grouped` shares the group around it."""
+    """Write a block, whose `{` ends the group of its header. One that is not `grouped` shares the group around it."""
     p.token("{")
     if header is not None:
         p.end(header)
@@ -58,7 +63,8 @@ def body(p: Printer, node: ast.Block, expanded: bool, *, header: Begin | None = 
 
 
 def header(p: Printer, node: ast.Expr) -> Begin | None:
-    """What stands before the `{` of a body. Where an operator chain is broken, the brace gets a line of its own."""
+    """Write what stands before the `{` of a body; return its group for `body`. Where an operator chain is broken, the brace
+    gets a line of its own."""
     p.pending = " "
     if isinstance(node, ast.Binary) and BY_TEXT[node.operator].level != POWER:
         group = p.begin()
@@ -72,9 +78,6 @@ def header(p: Printer, node: ast.Expr) -> Begin | None:
         return None
     p.pending = LINE
     return group
-
-
-# ---------------------------------------------------------------- statements
 
 
 @prints(ast.ExprStmt)
@@ -109,14 +112,12 @@ def let(p: Printer, node: ast.Let) -> int:
     return 0
 
 
-# ---------------------------------------------------------------- branches
-
-
 @prints(ast.If)
 def if_(p: Printer, node: ast.If) -> int:
-    """All branches stand on one line, or none does."""
+    """Write all branches on one line, or none of them."""
     branches, otherwise = branches_of(node)
     blocks = [branch.then for branch in branches] + ([] if otherwise is None else [otherwise])
+    # If one branch needs several lines, all get them.
     expanded = any(expands(p, one) for one in blocks)
     group = p.begin()
     for branch in branches:
@@ -137,7 +138,7 @@ def if_(p: Printer, node: ast.If) -> int:
 
 
 def branches_of(node: ast.If) -> tuple[list[ast.If], ast.Block | None]:
-    """The branches with a condition, and the block behind the last `else`."""
+    """Return the branches with a condition, and the block behind the last `else`."""
     branches = [node]
     while isinstance(branches[-1].otherwise, ast.If):
         branches.append(branches[-1].otherwise)
@@ -163,7 +164,7 @@ def listen(p: Printer, node: ast.Listen) -> int:
 def arms(
     p: Printer, nodes: Sequence[ast.MatchArm | ast.ListenHandler], opened: Begin | None, *, expanded: bool
 ) -> int:  # fmt: skip
-    """The arms in their braces; `opened` is the group of the header."""
+    """Write the arms in their braces; `opened` is the group of the header."""
     p.gap()
     expanded = expanded or p.opens_line(p.next_start())
     p.token("{")
@@ -185,8 +186,9 @@ def arms(
 
 
 def arm_end(p: Printer, node: ast.MatchArm | ast.ListenHandler, last: bool) -> None:
-    """An arm has a comma behind it unless its body ends itself and the next pattern cannot be taken for its continuation."""
+    """Write the comma behind an arm, unless its body ends itself and the next pattern cannot be taken for its continuation."""
     if is_form(node.body):
+        # Behind `}` a pattern that begins with `..` would read as a range of the body.
         following = p.types[p.row + 1 if p.next_is(",") else p.row]
         p.separator(",", "," if following in ("RANGE", "RANGEEQ") else None)
     else:
@@ -203,10 +205,8 @@ def arm(p: Printer, node: ast.MatchArm | ast.ListenHandler) -> int:
     return p.node(node.body)
 
 
-# ---------------------------------------------------------------- loops
-
-
 def label(p: Printer, node: ast.Ident | None) -> None:
+    """Write the label of a loop, if there is one."""
     if node is not None:
         p.token("'" + node.text)
         p.token(":")
@@ -222,7 +222,8 @@ def pattern_in(p: Printer, node: ast.For | ast.ParallelFor) -> None:
 
 
 def loop_body(p: Printer, node: ast.Block, opened: Begin | None, group: Begin) -> int:
-    """The body of a loop; where the header, or the `group` of the whole loop, is broken, the body is too."""
+    """Write the body of a loop. Where the header, or the `group` of the whole loop, is broken, the body is too."""
+    # Not a group of its own: a header on several lines makes the body expanded.
     inside = body(p, node, expands(p, node), header=opened, grouped=False)
     p.end(group)
     return inside
@@ -260,6 +261,7 @@ def parallel_for(p: Printer, node: ast.ParallelFor) -> int:
     p.token("parallel")
     p.pending = " "
     pattern_in(p, node)
+    # The group of the header is that of its last expression.
     if node.limit is None:
         opened = header(p, node.iterable)
     else:
@@ -267,9 +269,6 @@ def parallel_for(p: Printer, node: ast.ParallelFor) -> int:
         p.spaced("limit")
         opened = header(p, node.limit)
     return loop_body(p, node.body, opened, group)
-
-
-# ---------------------------------------------------------------- errors and tasks
 
 
 @prints(ast.Try)
@@ -287,6 +286,7 @@ def try_(p: Printer, node: ast.Try) -> int:
 
 
 def catch(p: Printer, node: ast.CatchClause, expanded: bool) -> None:
+    """Write one clause of a `try`."""
     p.token("catch")
     p.pending = " "
     if node.type is not None:

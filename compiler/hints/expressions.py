@@ -1,6 +1,7 @@
-"""Expressions written as in other languages, told by the tokens around a syntax error (L-2.6.8).
+"""Expressions and types written as in other languages, told by the tokens around a syntax error (L-2.6.8).
 
-Hands on `of_an_operand`. Must not know: statements, declarations, other rules.
+Hands on the rules `of_an_operand` and `of_a_type` to `compiler/syntax/errors.py`, and `type_at` to the other syntax hints.
+A rule returns the text of a help, or None when it does not recognise the form.
 """
 
 from __future__ import annotations
@@ -21,9 +22,11 @@ _PRINTING = ("println", "print", "eprintln", "eprint", "dbg")
 
 
 def of_an_operand(place: ErrorPlace, expected: set[str]) -> str | None:
+    """Return the help for an expression of another language, or None. The rules are tried in order; each looks for one
+    form, which its docstring shows."""
     rules = (
         _conditional, _comprehension, _spread, _starred, _update, _macro, _formatted, _closure, _bracketed, _pointed, _marked,
-        _found_or_not,
+        _comma_ok,
     )  # fmt: skip
     for rule in rules:
         help = rule(place, expected)
@@ -36,6 +39,7 @@ def _conditional(place: ErrorPlace, expected: set[str]) -> str | None:
     """`a if c else b`."""
     if place.kind() != "IF" or "PLUS" not in expected:
         return None
+    # The condition is the one thing between `if` and `else`.
     otherwise = place.end(1, frozenset(("ELSE", "SEMI", "COMMA"))) + 1
     if place.kind(otherwise) != "ELSE":
         return "write `if a { b } else { c }`"
@@ -64,11 +68,11 @@ def _comprehension(place: ErrorPlace, expected: set[str]) -> str | None:
 
 
 def place_of_colon(place: ErrorPlace) -> int:
-    """How far back the token before the value stands."""
+    """Return how many rows before the error the token before the value stands."""
     return 1 - place.begin(frozenset(("COMMA", "COLON")))
 
 
-def _found_or_not(place: ErrorPlace, expected: set[str]) -> str | None:
+def _comma_ok(place: ErrorPlace, expected: set[str]) -> str | None:
     """Go's `if v, ok := d[k]; ok {`."""
     if place.kind() != "COMMA" or place.before(2) not in ("IF", "LET") or place.kind(2) != "COLON" or place.kind(3) != "EQ":
         return None
@@ -79,6 +83,7 @@ def _spread(place: ErrorPlace, expected: set[str]) -> str | None:
     """`...xs`: two dots that read as a range, and the third."""
     if place.kind() != "DOT" or not place.before(1).startswith("RANGE"):
         return None
+    # `...` alone is the body of a Python function that is not written yet.
     if place.kind(1) in ("RBRACE", "BLKEND", "SEMI"):
         return "for what is not written yet: `panic(\"not written yet\")`"
     return _joined(place, -2, 1)
@@ -88,6 +93,7 @@ def _starred(place: ErrorPlace, expected: set[str]) -> str | None:
     """`*xs` and `**xs`, and the same as parameters; `*p`."""
     if place.kind() not in ("STAR", "POW"):
         return None
+    # Where a parameter may begin and no expression.
     if "MUT" in expected and "INT" not in expected:
         if place.kind() == "POW":
             return f"take a map: `{place.text(1)}: Map<String, Any>`; parameters may have defaults: `name: T = …`"
@@ -98,12 +104,14 @@ def _starred(place: ErrorPlace, expected: set[str]) -> str | None:
 
 
 def _joined(place: ErrorPlace, before: int, ahead: int) -> str:
-    """What joins arrays or maps, for a spread behind the token `before` whose operand begins `ahead`."""
+    """Return the help that joins arrays or maps, for a spread behind the token at row `before` whose operand begins at row
+    `ahead`."""
     opened, spread, last = place.kind(before), place.rest(ahead), place.end(ahead)
     if opened == "COMMA":
         at = before
         while at > before - 20 and place.kind(at) not in ("LBRACKET", "MLBRACE", "LBRACE", "SLBRACE", "LPAREN"):
             at -= 1
+        # Elements before the spread become the array that it is joined to.
         opened, earlier = place.kind(at), place.written(at + 1, before - 1)
     else:
         earlier = ""
@@ -149,7 +157,8 @@ def _macro(place: ErrorPlace, expected: set[str]) -> str | None:
 
 
 def _filled(place: ErrorPlace, last: int) -> str | None:
-    """The string with holes that a format with its arguments means."""
+    """Return the string with holes that a format with its arguments means, or None if the format is no literal. `last` is
+    the row of the last argument."""
     if place.kind(2) != "STRING":
         return None
     arguments, at = [], 4
@@ -157,6 +166,7 @@ def _filled(place: ErrorPlace, last: int) -> str | None:
         end = place.end(at)
         arguments.append(place.written(at, end))
         at = end + 2
+    # Empty holes take the arguments in turn; a hole with a name keeps it.
     waiting = iter(arguments)
     return _HOLE.sub(lambda hole: f"${{{hole[1] or next(waiting, ELIDED)}}}", place.text(2))
 
@@ -168,8 +178,8 @@ def _formatted(place: ErrorPlace, expected: set[str]) -> str | None:
     if place.word_before() not in ("f", "F", "fr", "rf", "t", "$") or place.kind() != "STRING":
         return None
     text = place.text()
-    shown = _HOLE.sub(r"${\1}", text) if len(text) <= LONGEST and "\n" not in text else '"…${x}"'
-    return f"write `{shown}`: every string may hold `${{ }}`"
+    literal = _HOLE.sub(r"${\1}", text) if len(text) <= LONGEST and "\n" not in text else '"…${x}"'
+    return f"write `{literal}`: every string may hold `${{ }}`"
 
 
 def _closure(place: ErrorPlace, expected: set[str]) -> str | None:
@@ -192,7 +202,7 @@ def _closure(place: ErrorPlace, expected: set[str]) -> str | None:
 
 
 def _parameters(place: ErrorPlace, last: int) -> str:
-    """The names between the brackets that end there, or the one name."""
+    """Return the names between the brackets that end at row `last`, or the one name that stands there."""
     if place.kind(last) != "RPAREN":
         return place.text(last)
     first = last
@@ -213,6 +223,7 @@ def _bracketed(place: ErrorPlace, expected: set[str]) -> str | None:
         return f"there is no step; turn a copy round: `let mut ys = {place.text(-2)}; ys.reverse();`"
     if kind == "COLON" and place.before(1) == "LBRACKET":
         return f"write `{place.text(-2)}[..{place.rest(1)}]`"
+    # `{1, 2}` has been read as a block with the value 1.
     if kind == "COMMA" and place.before(2) in ("LBRACE", "MLBRACE", "BLKEND") and place.before(1) in ("INT", "STRING", "FLOAT"):
         items = place.written(-1, place.end(-1, frozenset(("SEMI",))))
         return f"write `Set::from([{items}])`"
@@ -264,10 +275,7 @@ def _marked(place: ErrorPlace, expected: set[str]) -> str | None:
     return None
 
 
-# ----------------------------------------------------------------
-# Types as other languages write them, with what they are here: `list[int]`, `Box<dyn Shape>`, `map[string]int` (L-2.6.8).
-#
-# Hands on `type_at`, the type that begins at a token, and `of_a_type`, the rule.
+# Types as other languages write them, with what they are here: `list[int]`, `Box<dyn Shape>`, `map[string]int`.
 
 LITERAL_LIMIT = 20  # tokens of `Literal["a", …]` that are looked at
 DEEPEST = 4  # types in types that are looked at
@@ -288,14 +296,17 @@ PREFIXES = ("dyn", "impl", "mut", "readonly")
 OPTIONS = ("Optional", "Maybe")
 
 
-def type_at(place: ErrorPlace, ahead: int, deep: int = 0) -> tuple[str, int] | None:
-    """The type that begins at a token, as it is written here, and the token behind it; None for what is no type."""
+def type_at(place: ErrorPlace, ahead: int, depth: int = 0) -> tuple[str, int] | None:
+    """Return the type that begins at row `ahead` as it is written here, and the row behind it; None for what is no type.
+    `depth` counts the types around it."""
+    # Pointers and markers in front of a type mean nothing here.
     while place.kind(ahead) in ("STAR", "MUT", "IMPL") or place.text(ahead) in PREFIXES:
         ahead += 1
-    if deep > DEEPEST:
+    # Types of hostile input may nest without end.
+    if depth > DEEPEST:
         return None
     if place.kind(ahead) == "LBRACKET" and place.kind(ahead + 1) == "RBRACKET":
-        inner = type_at(place, ahead + 2, deep + 1)
+        inner = type_at(place, ahead + 2, depth + 1)
         return (f"Array<{inner[0]}>", inner[1]) if inner else None
     if place.kind(ahead) == "LPAREN" and place.kind(ahead + 1) == "RPAREN":
         return "Nil", ahead + 2
@@ -308,12 +319,12 @@ def type_at(place: ErrorPlace, ahead: int, deep: int = 0) -> tuple[str, int] | N
         return "Any", at + 2
     if place.kind(at) not in ("LBRACKET", "LT", "TLT"):
         return _alone(name), at
-    found = _arguments(place, at, deep)
-    if found is None:
+    inside = _arguments(place, at, depth)
+    if inside is None:
         return None
-    arguments, at = found
+    arguments, at = inside
     if name == "map" and len(arguments) == 1:
-        value = type_at(place, at, deep + 1)
+        value = type_at(place, at, depth + 1)
         return (f"Map<{arguments[0]}, {value[0]}>", value[1]) if value else None
     return _applied(name, arguments), at
 
@@ -324,15 +335,15 @@ def _alone(name: str) -> str:
     return "Map<String, Any>" if name in MAPS else NAMES.get(name, name)
 
 
-def _arguments(place: ErrorPlace, at: int, deep: int) -> tuple[list[str], int] | None:
-    """Those in the brackets that begin at a token, and the token behind them."""
+def _arguments(place: ErrorPlace, at: int, depth: int) -> tuple[list[str], int] | None:
+    """Return the type arguments in the brackets that begin at row `at`, and the row behind them; None if one is no type."""
     arguments: list[str] = []
     while place.kind(at) in ("LBRACKET", "LT", "TLT", "COMMA"):
-        found = type_at(place, at + 1, deep + 1)
-        if found is None:
+        argument = type_at(place, at + 1, depth + 1)
+        if argument is None:
             return None
-        arguments.append(found[0])
-        at = found[1]
+        arguments.append(argument[0])
+        at = argument[1]
     return (arguments, at + 1) if place.kind(at) in ("RBRACKET", "GT", "TGT") else None
 
 
@@ -351,9 +362,11 @@ def _applied(name: str, arguments: list[str]) -> str:
 
 
 def of_a_type(place: ErrorPlace, expected: set[str]) -> str | None:
-    """`T[]`, `[T]`, `Literal["a", "b"]`, `list[int]`, `Box<dyn T>`, `*T`, `Fn(A) -> B`, in the place of a type."""
+    """Return the help for `T[]`, `[T]`, `Literal["a", "b"]`, `list[int]`, `Box<dyn T>`, `*T` and `Fn(A) -> B` in the place
+    of a type, or None."""
     kind = place.kind()
     begins = "FNTYPE" in expected
+    # Some languages have ranges as types: `0..100`.
     if begins and kind in ("INT", "FLOAT"):
         number = "Int" if kind == "INT" else "Float"
         bound = "@validate(fn(x: T) -> Result<Bool, String> { … })"
@@ -361,10 +374,10 @@ def of_a_type(place: ErrorPlace, expected: set[str]) -> str | None:
     if kind == "LBRACKET" and begins and place.kind(1) == "STRING":
         return f"write the strings with `|` between them: `{_alternatives(place)}`, or `Array<String>` for any"
     if begins and kind in ("LBRACKET", "STAR", "IMPL", "LPAREN", "IDENT"):
-        found = type_at(place, 0)
-        if found is None and kind == "LBRACKET" and place.kind(1) == "IDENT" and place.kind(2) == "RBRACKET":
+        type_ = type_at(place, 0)
+        if type_ is None and kind == "LBRACKET" and place.kind(1) == "IDENT" and place.kind(2) == "RBRACKET":
             return f"write `Array<{place.text(1)}>`"
-        return f"write `{found[0]}`" if found else None
+        return f"write `{type_[0]}`" if type_ else None
     if not place.word_before() or "INT" in expected or "PLUS" in expected or not _behind_a_type(place):
         return None
     if place.word_before() == "Literal" and kind == "LBRACKET":
@@ -374,8 +387,8 @@ def of_a_type(place: ErrorPlace, expected: set[str]) -> str | None:
         result = f" -> {place.text(close + 3)}" if place.kind(close + 2) == "ARROW" else ""
         return f"write `fn({place.written(1, close)}){result}`"
     if kind in ("LBRACKET", "LT", "LBRACE", "SLBRACE", "MLBRACE"):
-        found = type_at(place, -1)
-        return f"write `{found[0]}`" if found and (kind in ("LBRACKET", "LT") or place.word_before() == "interface") else None
+        type_ = type_at(place, -1)
+        return f"write `{type_[0]}`" if type_ and (kind in ("LBRACKET", "LT") or place.word_before() == "interface") else None
     return None
 
 

@@ -1,6 +1,7 @@
 """What may be written in `Concerto.toml`, by example: the helps of its errors (O-9.8).
 
-Hands on `example`, `known` and the table itself. Must not know: what a manifest says, how it is read.
+Hands on `example` and `known` to `compiler/manifest.py`, which reads the file and reports; and `EXAMPLES`, of which a test
+reads every row as a manifest. A new key of a table has a row here.
 """
 
 from __future__ import annotations
@@ -114,21 +115,23 @@ EXAMPLES: dict[str, dict[str, str]] = {
 
 
 def example(path: tuple[str, ...]) -> str | None:
-    """How the key that `path` leads to is written; for one that the table does not have, how the table begins."""
+    """Return the help that shows how the key to which `path` leads is written; for a key that the table does not have, how
+    the table begins. Return None for an unknown table."""
     if not path or path[0] not in EXAMPLES:
         return None
+    # A key of [memory.defaults] is reported with the table `memory`.
     rows = EXAMPLES[path[0]] | EXAMPLES.get(f"{path[0]}.defaults", {})
     keys = path[2:] if "." in HEADERS[path[0]] else path[1:]  # behind the name of `[stores.NAME]`
     line = rows.get(keys[0]) if keys else None
     if line is None:
-        return f"write {_shown(HEADERS[path[0]])} with {_shown(next(iter(rows.values())))}"
-    return f"write {_shown(line)}"
+        return f"write {_quoted(HEADERS[path[0]])} with {_quoted(next(iter(rows.values())))}"
+    return f"write {_quoted(line)}"
 
 
-def _shown(lines: str) -> str:
+def _quoted(lines: str) -> str:
     return " and ".join(f"`{line}`" for line in lines.split("\n"))
 
 
-def known(what: str, name: str, names: Sequence[str]) -> str | None:
-    """For a name that a table does not have."""
+def suggestion(what: str, name: str, names: Sequence[str]) -> str | None:
+    """Return the help for a name that a table does not have: the nearest one, else all of them. `what` is their plural noun."""
     return did_you_mean(name, names) or listed(what, names, len(names))

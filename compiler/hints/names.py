@@ -1,5 +1,10 @@
-"""What was meant by a name that nothing declares: the nearest spelling, everyday names of other languages, families of errors,
-modules of the library (L-4.1.5).
+"""What was meant by a name that nothing declares: the nearest spelling, everyday names of other languages, families of
+errors, modules of the library (L-4.1.5).
+
+Hands on `nearest`, `did_you_mean` and `listed` for every phase that has candidates; the tables of names of other languages
+(`METHODS`, `FIELDS`, `TYPES`, `NAMES`, `STEPS` …), which resolver and checker try before the nearest spelling; and
+`everyday_name`, `everyday_type`, `family_help`, `library_help` and `offers_help`, which return the text of a help or None.
+A new everyday name is a row of one of the tables. Nothing is reported here.
 """
 
 from __future__ import annotations
@@ -11,14 +16,12 @@ from contextvars import ContextVar
 from ...vm.builtins.modules import STD_MODULES, STD_TYPES, std_module
 from ...vm.values.errors import FAMILIES, is_family
 
-# ----------------------------------------------------------------
-# The nearest known spelling of an unknown name (L-4.1.5).
-#
-# Hands on `nearest`, `did_you_mean` and `listed`.
+# Distances between names.
 
 
 def distance(a: str, b: str, limit: int) -> int:
-    """Damerau-Levenshtein distance (adjacent transpositions count one), or `limit + 1` when it is larger."""
+    """Return the Damerau-Levenshtein distance (a swap of two neighbours counts one), or `limit + 1` when it is larger."""
+    # Each edit changes the length by one at most.
     if abs(len(a) - len(b)) > limit:
         return limit + 1
     before: list[int] = []
@@ -30,6 +33,7 @@ def distance(a: str, b: str, limit: int) -> int:
             if i > 1 and j > 1 and x == b[j - 2] and a[i - 2] == y:
                 cost = min(cost, before[j - 2] + 1)
             row.append(cost)
+        # Later rows never hold smaller values, so the answer is known.
         if min(row) > limit:
             return limit + 1
         before, previous = previous, row
@@ -38,15 +42,14 @@ def distance(a: str, b: str, limit: int) -> int:
 
 LONGEST = 100  # letters of a name that is compared with others
 PATIENCE = 1_000_000  # letters that are compared for one program, and candidates looked at
-
-
-# What is left of that; a hundred errors are shown (L-4.1.4), so tens of thousands need no help each.
+# What is left of PATIENCE; a hundred errors are shown (L-4.1.4), so tens of thousands need no help each.
 _patience: ContextVar[list[int] | None] = ContextVar("patience", default=None)
 
 
 @contextmanager
 def limited_patience() -> Iterator[None]:
-    """Inside, names are compared until PATIENCE is used up; later unknown names get no suggestion (G-5.11)."""
+    """Compare names in the body until PATIENCE letters are used up; later unknown names get no suggestion (G-5.11). The
+    budget belongs to the context, so compilations in other threads have their own."""
     token = _patience.set([PATIENCE])
     try:
         yield
@@ -55,21 +58,24 @@ def limited_patience() -> Iterator[None]:
 
 
 def patient() -> bool:
-    """Whether names are still compared."""
+    """Return whether names are still compared."""
     left = _patience.get()
     return left is None or left[0] > 0
 
 
 def nearest(name: str, candidates: Iterable[str]) -> str | None:
-    """The candidate within max(1, length/3) edits, smallest distance first, then alphabetical. Every other one-letter name is
-    near a one-letter name, which says nothing."""
+    """Return the candidate within max(1, length / 3) edits of the name, the one of the smallest distance, then the first by
+    alphabet; None when nothing is near. A name of one letter has no nearest: every other one is one edit away, which says
+    nothing."""
+    # Longer names are generated ones, of which no other is meant.
     if not 2 <= len(name) <= LONGEST or not patient():
         return None
     limit = max(1, len(name) // 3)
-    known = set(candidates)
-    _spend(len(known))
+    names = set(candidates)
+    _spend(len(names))
     ranked: list[tuple[int, str]] = []
-    for candidate in known:
+    for candidate in names:
+        # The length alone rules most candidates out.
         if candidate != name and abs(len(candidate) - len(name)) <= limit:
             edits = distance(name, candidate, limit)
             _spend(len(candidate) * min(len(name), 2 * limit + 2))
@@ -85,21 +91,23 @@ def _spend(letters: int) -> None:
 
 
 def did_you_mean(name: str, candidates: Iterable[str]) -> str | None:
-    """The help text, or None when nothing is near."""
+    """Return the help ``did you mean `x`?``, or None when nothing is near."""
     near = nearest(name, candidates)
     return None if near is None else f"did you mean `{near}`?"
 
 
 def listed(what: str, names: Sequence[str], limit: int = 8, *, like: str = "") -> str | None:
-    """`methods are: …`, the first few, those that are like what was written before the others."""
+    """Return the help `methods are: …` with the first `limit` names, those most like the text `like` before the others;
+    None without names."""
+    # Sorting by likeness costs a comparison for each name, which uses up PATIENCE.
     ranked = sorted(names, key=lambda name: _unlikeness(like, name)) if len(like) <= LONGEST and patient() else names
-    shown = ", ".join(f"`{name}`" for name in ranked[:limit])
-    return f"{what} are: {shown}{', …' if len(names) > limit else ''}" if names else None
+    spelled = ", ".join(f"`{name}`" for name in ranked[:limit])
+    return f"{what} are: {spelled}{', …' if len(names) > limit else ''}" if names else None
 
 
 def _unlikeness(name: str, candidate: str) -> int:
-    """0 where one begins or ends with the other (`lenght`, `len`), then the edits, up to half of the letters; all others are
-    equally unlike."""
+    """Return 0 where one name begins or ends with the other (`lenght`, `len`), else the edits, up to half of the letters;
+    beyond that all names are equally unlike."""
     a, b = name.lower(), candidate.lower()
     _spend(1 + len(a) * min(len(b), LONGEST))
     if len(b) > LONGEST:
@@ -110,9 +118,8 @@ def _unlikeness(name: str, candidate: str) -> int:
     return distance(a, b, len(a) // 2)
 
 
-# ----------------------------------------------------------------
-# Modules of other languages and the one of the library that does the same here (L-4.1.5): the one table, read by the helps of
-# imports and of paths.
+# Modules of other languages and the one of the library that does the same here: the one table, read by the helps of imports
+# and of paths.
 
 MODULES: dict[str, str] = {
     **dict.fromkeys(("Math", "Random", "random"), "math"),
@@ -132,10 +139,7 @@ MODULES: dict[str, str] = {
 }
 
 
-# ----------------------------------------------------------------
-# Names of other languages and what stands for them here: the one table of such helps (L-4.1.5).
-#
-# Each entry is tried before the nearest spelling. Hands on the tables and `everyday_type`.
+# Names of other languages and what stands for them here.
 
 # Methods: candidates, of which the first that the receiver has is offered.
 METHODS: dict[str, tuple[str, ...]] = {
@@ -419,13 +423,14 @@ NAMES: dict[str, str] = {
 
 
 def everyday_name(name: str) -> str | None:
-    """The help for a function or value of another language."""
+    """Return the help for a function or value of another language, or None."""
     help = NAMES.get(name)
     return help.replace("{name}", name) if help is not None else None
 
 
 def everyday_type(name: str, arguments: list[str] | None = None) -> str | None:
-    """The help for a type written as elsewhere, with its arguments as they stand."""
+    """Return the help for a type written as in another language, or None; `arguments` are its type arguments as they stand
+    in the source."""
     if name not in TYPES:
         return None
     help = f"write {TYPES[name]}"
@@ -436,20 +441,17 @@ def everyday_type(name: str, arguments: list[str] | None = None) -> str | None:
     return help
 
 
-# ----------------------------------------------------------------
-# The family of errors that is meant where another one has no such variant (L-4.1.5).
-#
-# Hands on `family_help`.
-
-
 def family_help(owner: str, name: str) -> str | None:
-    """Of a family below `owner`, since its errors are met where those of `owner` are: a variant of this name, or those of the
-    family whose name it begins with (`AgentError::SchemaValidation`)."""
+    """Return the help for a variant `name` that the family of errors `owner` does not have, or None. It names a family
+    below `owner`, since its errors are caught where those of `owner` are: one with a variant of this name, or one with
+    whose name the variant begins (`AgentError::SchemaValidation`)."""
+    # A variant of a family above `owner` would not be caught where `owner` is.
     below = [family for family in FAMILIES.values() if family.name != owner and is_family(family.name, owner)]
     for family in below:
         if name in family.variants:
             return f"write `{family.name}::{name}`"
     for family in below:
+        # `AgentError::SchemaValidation`: the variant names the family `SchemaError`.
         word = family.name.removesuffix("Error")
         if word and name.startswith(word):
             variants = listed("its variants", [*family.variants], like=name.removeprefix(word))
@@ -457,8 +459,7 @@ def family_help(owner: str, name: str) -> str | None:
     return None
 
 
-# ----------------------------------------------------------------
-# Helps for functions of the library called without their import, or under the names other languages give them (L-4.1.5).
+# Functions of the library called without their import, or under the names other languages give them.
 
 # Their functions, by module.
 MEMBERS: dict[str, dict[str, str]] = {
@@ -500,32 +501,37 @@ WITHOUT: dict[tuple[str, str], str] = {
 
 
 def library_help(head: str, member: str) -> str | None:
-    """For `head::member` or `head.member` where `head` is not declared."""
+    """Return the help for `head::member` or `head.member` where `head` is not declared, or None if no module of the library
+    is meant."""
+    # `Math.floor` and `os.environ` are meant for modules that have other names here.
     module = head if head in STD_MODULES else MODULES.get(head)
     if module is None:
         return None
     if (module, member) in WITHOUT:
         return WITHOUT[module, member]
-    known = _member(module, member)
-    call = f"`{module}::{known}(…)`" if known is not None else f"`{module}::…`"
-    offers = "" if known is not None else f"; its {offers_help(module, member)}"
+    function = _member(module, member)
+    call = f"`{module}::{function}(…)`" if function is not None else f"`{module}::…`"
+    offers = "" if function is not None else f"; its {offers_help(module, member)}"
     return f"add `use std::{module};` and write {call}{offers}"
 
 
 def offers_help(module: str, member: str) -> str | None:
-    """For a function that a module does not have, and for a module that the library does not have."""
+    """Return the help for a function that the module does not have; with an empty `module` for a module that the library
+    does not have. None when nothing can be said."""
     if (module, member) in WITHOUT:
         return WITHOUT[module, member]
-    known = _member(module, member)
-    if known is not None:
-        return f"use `{known}`"
+    function = _member(module, member)
+    if function is not None:
+        return f"use `{function}`"
+    # The module itself does not exist.
     if not module:
         return listed("modules", STD_MODULES)
     return listed("functions", (*std_module(module), *STD_TYPES.get(module, ())), like=member) if module in STD_MODULES else None
 
 
 def _member(module: str, name: str) -> str | None:
-    """The function of this name here, in other languages, or spelled nearly so."""
+    """Return the function of the module that has this name, or is called so in other languages, or is spelled nearly so;
+    else None."""
     functions = std_module(module)
     if name in functions:
         return name

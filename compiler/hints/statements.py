@@ -1,6 +1,7 @@
 """Statements and items that begin with a word of another language, with what stands for them here (L-2.6.8).
 
-Hands on `of_a_statement`, for an error right behind the word. Must not know: operands, other rules.
+Hands on `of_a_statement`, the rule for an error directly behind such a word, and `ITEMS`, the words that begin an item
+elsewhere. A new word is a row of `_WORDS` with the function that words its help.
 """
 
 from __future__ import annotations
@@ -14,10 +15,12 @@ from .syntax import BRACES, LITERAL_TYPES, import_help
 
 
 def of_a_statement(place: ErrorPlace, expected: set[str]) -> str | None:
+    """Return the help for a statement that begins with a word of another language, or None."""
     if place.before(1) == "ASYNC" and place.text() in ("def", "function", "func", "fun"):
         return f"write `async fn {place.text(1)}(…)`"
     if place.kind() == "AS" and place.before(2) == "CATCH":
         return f"write `catch {place.word_before()}({place.text(1)}) {{ … }}`"
+    # The word has been read as a name; the error is at what follows it.
     rule = _WORDS.get(place.word_before())
     return rule(place) if rule is not None else None
 
@@ -27,6 +30,7 @@ def _import(place: ErrorPlace) -> str:
 
 
 def _export(place: ErrorPlace) -> str:
+    # `export default fn f` has one word more.
     at = 1 if place.text() == "default" else 0
     name = place.text(at + 1) if place.kind(at) in ("FN", "CONST", "STRUCT") else ""
     return f"write `pub {place.text(at)} {name}`" if name else "write `pub` before the declaration"
@@ -45,7 +49,7 @@ def _declared(keyword: str) -> Callable[[ErrorPlace], str]:
 
 
 def _interface(place: ErrorPlace) -> str:
-    """Of data a struct, of methods a trait."""
+    """Return the help for `interface`, which is a struct when it holds fields and a trait when it holds methods."""
     if place.kind() in BRACES:
         return "any value is of type `Any`"
     holds_fields = place.kind(1) in BRACES and place.kind(3) in ("COLON", "QUESTION") and place.kind(2) == "IDENT"
@@ -58,11 +62,11 @@ def _variable(place: ErrorPlace) -> str:
     name = place.text()
     if place.kind(1) == "EQ":
         return f"use `let`: `let {name} = {place.rest(2)};`, with `let mut` where it changes"
-    found = type_at(place, 2 if place.kind(1) == "COLON" else 1)
-    if found is None:
+    type_ = type_at(place, 2 if place.kind(1) == "COLON" else 1)
+    if type_ is None:
         return "use `let` or `let mut`"
-    value = f" = {place.rest(found[1] + 1)}" if place.kind(found[1]) == "EQ" else f" = {ELIDED}"
-    return f"use `let`: `let {name}: {found[0]}{value};`, with `let mut` where it changes"
+    value = f" = {place.rest(type_[1] + 1)}" if place.kind(type_[1]) == "EQ" else f" = {ELIDED}"
+    return f"use `let`: `let {name}: {type_[0]}{value};`, with `let mut` where it changes"
 
 
 def _constant(place: ErrorPlace) -> str:
@@ -105,7 +109,7 @@ def _package(place: ErrorPlace) -> str:
 
 
 def _raise(place: ErrorPlace) -> str:
-    """`raise E("m")`; also behind `throw new`."""
+    """Return the help for `raise E("m")`; it also serves `throw new`."""
     text = place.text(2) if place.kind(2) == "STRING" else ELIDED
     return f"write `throw RuntimeError::new({text});`" if place.kind() == "IDENT" else "use `throw`"
 
@@ -116,8 +120,8 @@ _EMPTY = {"Map": "{}", "Object": "{}", "Array": "[]", "Set": "Set::new()", "Date
 def _new(place: ErrorPlace) -> str:
     name = place.text()
     if place.before(2) == "THROW" or name.endswith(("Error", "Exception")):
-        made = f"RuntimeError::new({place.text(2) if place.kind(2) == 'STRING' else ELIDED})"
-        return f"write `{'throw ' if place.before(2) == 'THROW' else ''}{made}`"
+        error = f"RuntimeError::new({place.text(2) if place.kind(2) == 'STRING' else ELIDED})"
+        return f"write `{'throw ' if place.before(2) == 'THROW' else ''}{error}`"
     if name in _EMPTY:
         return f"write `{_EMPTY[name]}`"
     return f"there is no `new`: write a literal, `{name} {{ field: value }}`, or call a function of the type, `{name}::new(…)`"

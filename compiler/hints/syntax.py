@@ -1,4 +1,10 @@
-"""Constructs written as in other languages, told by a few tokens around a syntax error (L-2.6.8)."""
+"""Constructs written as in other languages, told by a few tokens around a syntax error: loops, declarations, tests of
+types, imports, words, stores (L-2.6.8).
+
+Hands on one rule for each kind of construct (`of_a_loop`, `of_a_declaration`, `of_a_test`, `of_a_store`) and `import_help`.
+A rule gets the place of the error and the terminals that could stand there, and returns the text of a help, or None when it
+does not recognise the construct; `compiler/syntax/errors.py` tries the rules in order.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +15,6 @@ from ..syntax.error_place import ELIDED, ErrorPlace
 from .expressions import type_at
 from .names import MODULES
 
-# ----------------------------------------------------------------
-# Loops, declarations and tests of types written as in other languages, told by a few tokens around a syntax error (L-2.6.8).
-#
-# Hands on one rule per kind, for the list of helps.
-
 BRACES = frozenset(("LBRACE", "SLBRACE", "MLBRACE"))
 LITERAL_TYPES = {"INT": "Int", "FLOAT": "Float", "STRING": "String", "TRUE": "Bool", "FALSE": "Bool"}
 
@@ -22,7 +23,7 @@ LITERAL_TYPES = {"INT": "Int", "FLOAT": "Float", "STRING": "String", "TRUE": "Bo
 
 
 def of_a_loop(place: ErrorPlace, expected: set[str]) -> str | None:
-    """`for` as JavaScript, Go and Python write it."""
+    """Return the help for a `for` as JavaScript, Go and Python write it."""
     kind = place.kind()
     if kind in ("LET", "CONST") and place.before(1) == "LPAREN" and place.before(2) == "FOR":
         return _of_javascript(place)
@@ -48,9 +49,10 @@ def _of_javascript(place: ErrorPlace) -> str:
 
 
 def _bounds(place: ErrorPlace, ahead: int) -> str:
-    """The range of `i = a; i < b; i++`, whose `a` stands there."""
+    """Return the range that `i = a; i < b; i++` means; `a` stands `ahead` rows from the error."""
     semi = place.end(ahead, frozenset(("SEMI",))) + 1
     first, limit = place.written(ahead, semi - 1), place.kind(semi + 2)
+    # A loop that counts down, or by another rule, is left to the reader.
     if limit not in ("LT", "LE"):
         return "a..b"
     last = place.written(semi + 3, place.end(semi + 3, frozenset(("SEMI",))))
@@ -58,7 +60,7 @@ def _bounds(place: ErrorPlace, ahead: int) -> str:
 
 
 def _of_go(place: ErrorPlace) -> str | None:
-    """At what follows the first name behind `for`."""
+    """Return the help for what follows the first name behind `for` in Go and Python."""
     name = place.word_before()
     kind = place.kind()
     if kind == "COLON" and place.kind(1) == "EQ":
@@ -81,7 +83,8 @@ def _of_go(place: ErrorPlace) -> str | None:
 
 
 def of_a_declaration(place: ErrorPlace, expected: set[str]) -> str | None:
-    """`model M = …`, a type without its `:`, a list of names, the kinds of declarations that do not exist."""
+    """Return the help for `model M = …`, a type without its `:`, a list of names, or a kind of declaration that the
+    language does not have."""
     for rule in (_with_equals, _walrus, _names_with_types, _several_names, _results, _of_types, _shapes):
         help = rule(place, expected)
         if help is not None:
@@ -106,6 +109,7 @@ def _with_equals(place: ErrorPlace, expected: set[str]) -> str | None:
 def _constant(place: ErrorPlace, expected: set[str]) -> str:
     value = place.rest(1)
     constant = f"const {place.word_before()}: {LITERAL_TYPES.get(place.kind(1), 'T')} = {value};"
+    # At module level there is no `let`.
     if not place.in_a_function():
         return f"a constant has a type: `{constant}`"
     return f"write `let {place.word_before()} = {value};`, or a constant with its type: `{constant}`"
@@ -127,16 +131,16 @@ def _names_with_types(place: ErrorPlace, expected: set[str]) -> str | None:
         return None
     name, before = place.word_before(), place.before(2)
     if name in ("private", "public", "protected", "readonly") and place.kind() == "IDENT":
-        found = type_at(place, 2) if place.kind(1) == "COLON" else None
-        field = f"{place.text()}: {found[0] if found else 'T'}"
+        type_ = type_at(place, 2) if place.kind(1) == "COLON" else None
+        field = f"{place.text()}: {type_[0] if type_ else 'T'}"
         return f"write `pub {field}`" if name == "public" else f"fields are private without `pub`: write `{field}`"
-    found = type_at(place, 0)
-    if found is None or ("PLUS" in expected and before not in ("LET", "MUT")):
+    type_ = type_at(place, 0)
+    if type_ is None or ("PLUS" in expected and before not in ("LET", "MUT")):
         return None
     if before in ("LET", "MUT"):
-        value = place.rest(found[1] + 1) if place.kind(found[1]) == "EQ" else ELIDED
-        return f"write `let {name}: {found[0]} = {value};`"
-    return f"write `{name}: {found[0]}`"
+        value = place.rest(type_[1] + 1) if place.kind(type_[1]) == "EQ" else ELIDED
+        return f"write `let {name}: {type_[0]} = {value};`"
+    return f"write `{name}: {type_[0]}`"
 
 
 def _several_names(place: ErrorPlace, expected: set[str]) -> str | None:
@@ -167,8 +171,8 @@ def _results(place: ErrorPlace, expected: set[str]) -> str | None:
         return None
     if place.text() == "where" or (place.kind() == "COLON" and place.line(1) > place.line()):
         return None
-    found = type_at(place, 1 if place.kind() == "COLON" else 0)
-    return f"write `-> {found[0]}`" if found else None
+    type_ = type_at(place, 1 if place.kind() == "COLON" else 0)
+    return f"write `-> {type_[0]}`" if type_ else None
 
 
 def _of_types(place: ErrorPlace, expected: set[str]) -> str | None:
@@ -182,12 +186,13 @@ def _of_types(place: ErrorPlace, expected: set[str]) -> str | None:
 
 
 def _shapes(place: ErrorPlace, expected: set[str]) -> str | None:
-    """Structs without names of fields, with parents; variants with numbers; methods outside of an `impl`."""
+    """Return the help for structs without names of fields or with parents, variants with numbers, and methods outside of an
+    `impl`."""
     kind, name = place.kind(), place.word_before()
     if name and place.before(2) == "STRUCT":
         if kind == "LPAREN":
-            found = type_at(place, 1)
-            return f"fields have names: `struct {name} {{ value: {found[0] if found else 'T'} }}`"
+            type_ = type_at(place, 1)
+            return f"fields have names: `struct {name} {{ value: {type_[0] if type_ else 'T'} }}`"
         if kind == "SEMI":
             return f"write `struct {name} {{}}`"
         if place.text() == "extends":
@@ -200,17 +205,18 @@ def _shapes(place: ErrorPlace, expected: set[str]) -> str | None:
         return "write each by itself: `const A: Int = 1;`"
     if kind in ("FN", "FNEXPR", "FNTYPE") and place.kind(1) == "LPAREN" and place.kind(2) == "IDENT" and "STRUCT" in expected:
         return f"methods stand in `impl {place.text(3)} {{ fn {place.text(5)}(self) {{ … }} }}`"
+    # `<T extends Shape>` of TypeScript and Java.
     generic = kind in ("LT", "TLT") and place.before(2) in ("FN", "STRUCT", "IMPL", "TRAIT")
     if generic and place.text(2) in ("extends", "implements"):
         return f"write the bound with `:`: `<{place.text(1)}: {place.text(3)}>`"
     if kind == "QUESTION" and place.kind(1) == "COLON" and "COLON" in expected and place.before(2) in ("LPAREN", "COMMA"):
-        found = type_at(place, 2)
-        return f"write `{name}: {found[0] if found else 'T'}? = nil`"
+        type_ = type_at(place, 2)
+        return f"write `{name}: {type_[0] if type_ else 'T'}? = nil`"
     if kind == "DOT" and place.before(2) == "AT":
         return "decorators are `@test`, `@describe(…)` and those of the language: drop the line"
     if place.text() in ("static", "public", "private", "override", "final", "abstract") and "FN" in expected:
-        meant = "pub fn" if place.text() == "public" else "fn"
-        return f"write `{meant} {place.text(2)}(…)` without `{place.text()}`"
+        keyword = "pub fn" if place.text() == "public" else "fn"
+        return f"write `{keyword} {place.text(2)}(…)` without `{place.text()}`"
     return None
 
 
@@ -218,7 +224,7 @@ def _shapes(place: ErrorPlace, expected: set[str]) -> str | None:
 
 
 def of_a_test(place: ErrorPlace, expected: set[str]) -> str | None:
-    """`x is None`, `x is String`, `x instanceof T`, `x in xs`, `x not in xs`, `x.(T)`."""
+    """Return the help for `x is None`, `x is String`, `x instanceof T`, `x in xs`, `x not in xs` and `x.(T)`."""
     word = place.text()
     if place.kind() == "LPAREN" and place.before(1) == "DOT":
         value = place.written(place.begin(), -2)
@@ -235,14 +241,15 @@ def of_a_test(place: ErrorPlace, expected: set[str]) -> str | None:
     if word != "is":
         return None
     negated = place.text(1) == "not"
-    meant = place.text(2 if negated else 1)
-    if meant in ("None", "nil", "null"):
+    operand = place.text(2 if negated else 1)
+    if operand in ("None", "nil", "null"):
         return f"write `{value} != nil`, or `{value}.is_some()` of an Option" if negated else (
             f"write `{value} == nil`, or `{value}.is_none()` of an Option"
         )
-    if meant[:1].isupper() and meant not in ("True", "False"):
-        return f'write `typeof({value}) {"!=" if negated else "=="} "{meant}"`'
-    return f"write `{value} {'!=' if negated else '=='} {meant}`"
+    # A capital letter begins the name of a type.
+    if operand[:1].isupper() and operand not in ("True", "False"):
+        return f'write `typeof({value}) {"!=" if negated else "=="} "{operand}"`'
+    return f"write `{value} {'!=' if negated else '=='} {operand}`"
 
 
 def _contained(place: ErrorPlace, value: str, ahead: int, negated: str) -> str:
@@ -250,10 +257,7 @@ def _contained(place: ErrorPlace, value: str, ahead: int, negated: str) -> str:
     return f"write `{negated}{inside}.contains({value})`, of a map `{negated}{inside}.has({value})`"
 
 
-# ----------------------------------------------------------------
-# Imports as other languages write them, and the `use` that is meant (L-2.6.8).
-#
-# Hands on `import_help`.
+# Imports as other languages write them.
 
 _FROM = re.compile(r"from\s+(?P<path>[\w.]+)\s+import\s+(?P<names>[\w, ]+)")
 _NAMED = re.compile(r"import\s+(?:type\s+)?\{(?P<names>[^}]*)\}\s*from\s*['\"](?P<path>[^'\"]+)['\"]")
@@ -263,10 +267,11 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def import_help(line: str) -> str:
-    """For the line of an import."""
-    found = _FROM.search(line) or _NAMED.search(line) or _DEFAULT.search(line) or _PLAIN.search(line)
-    path = (found["path"] if found else None) or ""
-    names = _NAME.findall(found["names"]) if found and "names" in found.groupdict() else []
+    """Return the `use` that is meant by a line with an import of Python, JavaScript, C, C# or Rust."""
+    statement = _FROM.search(line) or _NAMED.search(line) or _DEFAULT.search(line) or _PLAIN.search(line)
+    path = (statement["path"] if statement else None) or ""
+    names = _NAME.findall(statement["names"]) if statement and "names" in statement.groupdict() else []
+    # `./name` is a file of the program, never a module of the library.
     own = path.startswith(".")
     segments = [segment for segment in re.split(r"[./:]+", path) if _NAME.fullmatch(segment)]
     if not segments:
@@ -288,8 +293,7 @@ def _listed(names: list[str]) -> str:
     return names[0] if len(names) == 1 else f"{{{', '.join(names)}}}" if names else "*"
 
 
-# ----------------------------------------------------------------
-# Words of other languages where this one has another word or form: tables for the helps of syntax errors (L-2.6.8).
+# Words of other languages where this one has another word or form.
 
 WORDS = {
     "switch": "use `match`",
@@ -318,8 +322,7 @@ BLOCKS = {
 }
 
 
-# ----------------------------------------------------------------
-# Help for memories, hashmaps and ledgers that are declared without their type or value (L-2.6.8).
+# Stores without their type or value.
 
 FORMS = {
     "K_MEMORY": "memory {}: Memory = Memory::new();",
@@ -330,9 +333,10 @@ LONGEST = 40  # tokens of a type
 
 
 def of_a_store(place: ErrorPlace, expected: set[str]) -> str | None:
-    """At `=` without a type before it, or at `;` without a value."""
+    """Return the help for a memory, hashmap or ledger without its type (the error is at `=`) or without its value (at `;`)."""
     if place.kind() not in ("EQ", "SEMI"):
         return None
+    # The word that declares a store stands before its name and, perhaps, its type.
     for back in range(1, min(place.row, LONGEST) + 1):
         kind = place.before(back)
         if kind in FORMS and place.before(back - 1) == "IDENT":

@@ -1,6 +1,8 @@
 """Help texts for a value of the wrong type (L-4.4.1).
 
-Pure. Must not know: where the value stands.
+Hands on `explain`, for a value of one type where another is expected, and the helps of single forms (conditions, numbers,
+absence, milliseconds) to the checker. Every function is pure: it gets types and returns the text of a help, or None when
+nothing can be said; where the value stands is the caller's knowledge.
 """
 
 from __future__ import annotations
@@ -34,7 +36,7 @@ _FLOAT_TEXT = re.compile(r"-?[0-9]{1,18}\.[0-9]{1,18}")
 
 
 def default_of(type_: Type) -> str:
-    """What may stand behind `??` for a value of the type."""
+    """Return what may stand behind `??` for a value of this type."""
     match type_:
         case Simple(name="Int"):
             return "0"
@@ -52,7 +54,7 @@ def default_of(type_: Type) -> str:
 
 
 def absent_help(type_: Type) -> str | None:
-    """What takes the value out of a Result, an Option or a `T?`; None for other types."""
+    """Return the help that takes the value out of a Result, an Option or a `T?`; None for other types."""
     match type_:
         case Generic(name="Result"):
             return "add `?`, or use `match`"
@@ -64,15 +66,15 @@ def absent_help(type_: Type) -> str | None:
 
 
 def nilable_help(method: str) -> str | None:
-    """For a method of Options that is called on a `T?`."""
+    """Return the help for a method of Options that is called on a `T?`, or None."""
     default = dict.fromkeys(("unwrap", "unwrap_or", "unwrap_or_else", "expect"), "x ?? default")
     what = {"is_some": "x != nil", "is_none": "x == nil", **default}
     return f"write `{what[method]}`: {ABSENCE_OF_NILABLE}" if method in what else None
 
 
-def condition_help(found: Type) -> str:
-    """What makes a Bool of a value of another type."""
-    match found:
+def condition_help(actual: Type) -> str:
+    """Return how a Bool is made of a value of another type, for `if x`."""
+    match actual:
         case Simple(name="Int"):
             return "compare it: `!= 0`"
         case Simple(name="String"):
@@ -88,9 +90,9 @@ def condition_help(found: Type) -> str:
     return "compare it, or cast it: `as Bool`"
 
 
-def negated_help(found: Type) -> str:
-    """What makes a Bool of the absence of a value of another type, for `!x`."""
-    match found:
+def negated_help(actual: Type) -> str:
+    """Return how a Bool is made of the absence of a value of another type, for `!x`."""
+    match actual:
         case Simple(name="Int"):
             return "compare it: `== 0`"
         case Simple(name="String"):
@@ -111,24 +113,28 @@ ABSENCE_OF_NILABLE = "a `T?` is the value itself or `nil`"
 
 
 def generic_name(type_: Type) -> str:
+    """Return the name of a generic type such as Result, an empty text for other types."""
     return type_.name if isinstance(type_, Generic) else ""
 
 
-def text_for_error(wanted: Type) -> str:
-    """For a text where an error is expected: `throw` makes a RuntimeError of it, which not every family takes."""
-    if wanted in (error("Error"), error("RuntimeError")):
+def text_for_error(expected: Type) -> str:
+    """Return the help for a text where an error is expected. `throw` makes a RuntimeError of a text, which not every family
+    takes."""
+    if expected in (error("Error"), error("RuntimeError")):
         return "use `throw`, or make an error: `RuntimeError::new(…)`"
-    return f"make an error: `{wanted}::new(…)`"
+    return f"make an error: `{expected}::new(…)`"
 
 
-def _is_text_for_error(found: Type, wanted: Type) -> bool:
-    return (found == STRING or isinstance(found, Union)) and isinstance(wanted, Nominal) and wanted.kind == "error"
+def _is_text_for_error(actual: Type, expected: Type) -> bool:
+    return (actual == STRING or isinstance(actual, Union)) and isinstance(expected, Nominal) and expected.kind == "error"
 
 
-def number_help(text: str | None, wanted: Type) -> str:
-    """For a String where a number is expected; `text` is what a literal holds."""
-    method = "parse_int" if wanted == INT else "parse_float"
-    form = _INT_TEXT if wanted == INT else _FLOAT_TEXT
+def number_help(text: str | None, expected: Type) -> str:
+    """Return the help for a String where the number type `expected` stands; `text` is what a literal holds, None for other
+    expressions."""
+    method = "parse_int" if expected == INT else "parse_float"
+    # At most 18 digits, so that the number is one of the language.
+    form = _INT_TEXT if expected == INT else _FLOAT_TEXT
     if text is not None and form.fullmatch(text):
         return f"write the number without quotes: `{text}`"
     return f"write a number literal, or parse the text: `.{method}()?`"
@@ -139,74 +145,81 @@ MILLISECONDS = ("parameter `ms`", "parameter `timeout_ms`")
 
 
 def milliseconds_help(node: ast.Expr, text: str) -> str:
-    """For a Float where milliseconds are asked for: a cast would make 0 of half a second."""
+    """Return the help for a Float where milliseconds are expected: a cast would make 0 of half a second. `text` is the
+    argument as it is written."""
+    # `0.5` where seconds were meant is 500.
     if isinstance(node, ast.FloatLiteral) and (node.value * 1000).is_integer():
         return f"it counts milliseconds: `{int(node.value * 1000)}`"
     return f"it counts milliseconds: `({text} * 1000.0) as Int`"
 
 
-def branches_help(joined: Type, found: Type, written: str) -> str:
-    """What makes two branches agree, where one of them is a text; `written` is the one of type `found`."""
-    simple = not any(isinstance(type_, (Generic, Nilable)) for type_ in (joined, found))
-    if STRING not in (joined, found) or not simple:
+def branches_help(joined: Type, actual: Type, written: str) -> str:
+    """Return what makes two branches agree, where one of them is a text; `written` is the source of the branch of type
+    `actual`."""
+    # A text of a list or of an absent value is seldom what was meant.
+    simple = not any(isinstance(type_, (Generic, Nilable)) for type_ in (joined, actual))
+    if STRING not in (joined, actual) or not simple:
         return "convert one of them, or end each with `;`"
-    shown = joined == STRING and not set(written) & set("\"…{")
-    return f"make both a String: `\"${{{written if shown else '…'}}}\"`, or end each with `;`"
+    quotable = joined == STRING and not set(written) & set("\"…{")
+    return f"make both a String: `\"${{{written if quotable else '…'}}}\"`, or end each with `;`"
 
 
-def explain(found: Type, wanted: Type) -> str | None:
-    """What usually helps when `found` stands where `wanted` is expected."""
-    match found, wanted:
-        case Generic(name="Result"), _ if found.arguments[0] == wanted:
+def explain(actual: Type, expected: Type) -> str | None:
+    """Return what usually helps when a value of type `actual` stands where `expected` is required, or None. The first case
+    that fits wins, so the special ones come first."""
+    match actual, expected:
+        case Generic(name="Result"), _ if actual.arguments[0] == expected:
             return "use `?`, or `match` on the Result"
-        case Generic(name="Result"), _ if found.arguments[0] == ANY and not isinstance(wanted, Generic):
+        case Generic(name="Result"), _ if actual.arguments[0] == ANY and not isinstance(expected, Generic):
             return "use `?`, or `match` on the Result"
-        case Generic(name="Result"), _ if found.arguments[0] == RESPONSE and wanted == STRING:
+        case Generic(name="Result"), _ if actual.arguments[0] == RESPONSE and expected == STRING:
             return "add `?` and `.text`"
-        case _, _ if found == RESPONSE and wanted == STRING:
+        case _, _ if actual == RESPONSE and expected == STRING:
             return "add `.text`"
         case Generic(name="Option", arguments=(Open(),)), Nilable():
             return f"write `nil` in place of `None`: {ABSENCE_OF_NILABLE}"
-        case Generic(name="Result"), Generic(name="Result") if _is_text_for_error(found.arguments[1], wanted.arguments[1]):
-            return text_for_error(wanted.arguments[1])
-        case Generic(name="Result"), Generic(name="Result") if found.arguments[1] == wanted.arguments[1]:
-            return explain(found.arguments[0], wanted.arguments[0])
+        case Generic(name="Result"), Generic(name="Result") if _is_text_for_error(actual.arguments[1], expected.arguments[1]):
+            return text_for_error(expected.arguments[1])
+        case Generic(name="Result"), Generic(name="Result") if actual.arguments[1] == expected.arguments[1]:
+            return explain(actual.arguments[0], expected.arguments[0])
         case _, Nominal(kind="trait"):
-            return f"write `impl {wanted} for {found} {{ … }}`"
-        case _, Nominal(kind="error") if _is_text_for_error(found, wanted):
-            return text_for_error(wanted)
-        case Generic(name="Option"), Nilable() if found.arguments[0] == wanted.inner:
+            return f"write `impl {expected} for {actual} {{ … }}`"
+        case _, Nominal(kind="error") if _is_text_for_error(actual, expected):
+            return text_for_error(expected)
+        case Generic(name="Option"), Nilable() if actual.arguments[0] == expected.inner:
             return f"write `… ?? nil`: {ABSENCE_OF_NILABLE}"
-        case Generic(name="Result"), Nominal() if found.arguments[0] == RESPONSE and wanted.kind == "schema":
-            return f"write `.execute_with_schema<{wanted}>(…)?`"
-        case Generic(name="Result"), _ if found.arguments[0] == RESPONSE and generic_name(wanted) != "Result":
-            return f"write `.execute_with_schema<{wanted}>(…)?` for a schema, `.execute(…)?.text` for its text"
-        case _, Generic(name="Array") if wanted == array(MESSAGE) and found == STRING:
+        case Generic(name="Result"), Nominal() if actual.arguments[0] == RESPONSE and expected.kind == "schema":
+            return f"write `.execute_with_schema<{expected}>(…)?`"
+        case Generic(name="Result"), _ if actual.arguments[0] == RESPONSE and generic_name(expected) != "Result":
+            return f"write `.execute_with_schema<{expected}>(…)?` for a schema, `.execute(…)?.text` for its text"
+        case _, Generic(name="Array") if expected == array(MESSAGE) and actual == STRING:
             return "write `.execute(…)`, which takes a String"
         case Generic(name="Array" | "Option" | "Result"), Generic(name="Array"):
             return None
-        case _, Generic(name="Array") if wanted.arguments[0] in (found, ANY):
+        case _, Generic(name="Array") if expected.arguments[0] in (actual, ANY):
             return "write it in brackets: `[…]`"
-        case Generic(name="Option"), _ if found.arguments[0] == wanted:
-            return f"write `… ?? {default_of(wanted)}` for a default, `…?` to hand the absence on, or `match`"
-        case Nilable(), _ if found.inner == wanted:
-            return f"write `… ?? {default_of(wanted)}` for a default, or `match`"
-        case _, Generic(name="Result") if wanted.arguments[0] == found:
+        case Generic(name="Option"), _ if actual.arguments[0] == expected:
+            return f"write `… ?? {default_of(expected)}` for a default, `…?` to hand the absence on, or `match`"
+        case Nilable(), _ if actual.inner == expected:
+            return f"write `… ?? {default_of(expected)}` for a default, or `match`"
+        case _, Generic(name="Result") if expected.arguments[0] == actual:
             return "wrap it: `Ok(…)`"
-        case _, Generic(name="Result") if wanted.arguments[1] == found:
+        case _, Generic(name="Result") if expected.arguments[1] == actual:
             return "wrap it: `Err(…)`, or `throw` it"
         case _, Union():
-            return f"cast it: `as {wanted}`" if found == STRING else None
-        case Function(), _ if found.result == wanted:
+            return f"cast it: `as {expected}`" if actual == STRING else None
+        case Function(), _ if actual.result == expected:
             return "call it: `()`"
-    if wanted == PROMPT:
+    # Behind the cases: what converts a value of any other type.
+    if expected == PROMPT:
         return "a prompt is a String or a Prompt: `\"${…}\"`"
-    if wanted == STRING:
+    if expected == STRING:
         return "convert it: `.to_string()` or `${…}`"
-    if wanted == INT and found == FLOAT:
+    if expected == INT and actual == FLOAT:
         return "cast it: `as Int` drops the fraction, `.round()` rounds"
-    if wanted in (INT, FLOAT) and found == STRING:
-        return number_help(None, wanted)
-    if isinstance(wanted, Nilable):
-        return explain(found, wanted.inner)
+    if expected in (INT, FLOAT) and actual == STRING:
+        return number_help(None, expected)
+    # What helps for T helps for `T?`.
+    if isinstance(expected, Nilable):
+        return explain(actual, expected.inner)
     return None

@@ -1,8 +1,8 @@
-"""The abstract syntax tree.
+"""The abstract syntax tree: one class for each construct of the language, every node with its exact span.
 
-Built by the grammar, read by every later phase. Each node carries its exact span. Fields made by `annotation` are empty after
-parsing and are filled by the checker; nothing else changes a tree.
-Must not know: tokens, types' rules, bytecode.
+Hands on the node classes: the productions build them, every later phase reads them. Fields made by `annotation` are empty
+after parsing and are filled by the resolver and the checker; nothing else changes a tree. Also hands on `Nesting`, through
+which every walk over a tree goes down, so that deep trees do not exhaust Python's stack.
 """
 
 from __future__ import annotations
@@ -16,20 +16,18 @@ from typing import Any, Literal, TypeVar, dataclass_transform
 
 from ..source import Span
 
-# ----------------------------------------------------------------
-# What every node is: a span and children; the bases of the families.
-
 T = TypeVar("T")
 
 
 def annotation(init: Literal[False] = False) -> Any:
-    """A field that a later phase fills."""
+    """Return a field that is None after parsing and that the resolver or the checker fills."""
     return field(default=None, init=init, metadata={"annotation": True}, repr=False)
 
 
 @dataclass_transform(eq_default=False, field_specifiers=(field, annotation))
 def node(cls: type[T]) -> type[T]:
-    """A class of nodes. The parser does not name the fields of frequent nodes, which takes a third of the time (V-8.7)."""
+    """Make a class of nodes. Its fields are positional, because naming them would cost a third of the time of a parse
+    (V-8.7)."""
     return dataclass(slots=True, eq=False)(cls)
 
 
@@ -38,7 +36,7 @@ class Node:
     span: Span
 
     def children(self) -> Iterator[Node]:
-        """Child nodes in source order of the fields."""
+        """Yield the child nodes in the order of the fields, which is the order of the source. Annotations are no children."""
         for name in _places(self):
             value = getattr(self, name)
             if isinstance(value, Node):
@@ -60,22 +58,22 @@ def _nodes(value: object) -> Iterator[Node]:
 
 
 _WITHOUT_NODES = frozenset(("Span", "bool", "float", "int", "str", "str | None"))
-
-
-_known: dict[object, list[str]] = {}
+_names_by_class: dict[object, list[str]] = {}  # what `_places` has worked out so far
 
 
 def _places(node: Node) -> list[str]:
-    """The fields of its class that may hold nodes."""
-    found = _known.get(type(node))
-    if found is None:
+    """Return the names of the fields that may hold nodes."""
+    names = _names_by_class.get(type(node))
+    if names is None:
         names = [f.name for f in fields(node) if not f.metadata.get("annotation") and f.type not in _WITHOUT_NODES]
-        found = _known[type(node)] = names
-    return found
+        _names_by_class[type(node)] = names
+    return names
 
 
 @node
 class Expr(Node):
+    """`type` is the checked type of the expression itself; `coercion` what the place it stands in makes of it, or None."""
+
     # annotations
     type: Any = annotation()  # checker.types.Type of the expression itself, before `coercion`
     coercion: Any = annotation()  # checker.coercions.Coercion the place it stands in asks for, or None
@@ -99,6 +97,8 @@ class Stmt(Node):
 
 @node
 class Item(Node):
+    """A declaration. `doc` is the text of the `///` comments before it."""
+
     decorators: list[Decorator] = field(default_factory=list, kw_only=True)
     public: bool = field(default=False, kw_only=True)
     doc: str | None = field(default=None, kw_only=True)
@@ -122,12 +122,13 @@ class Argument(Node):
 
 @node
 class Decorator(Node):
+    """`@name` or `@name(arguments)`; `parenthesised` tells `@name()` from `@name`."""
+
     name: Ident
     arguments: list[Argument]
     parenthesised: bool
 
 
-# ----------------------------------------------------------------
 # Expressions with a body: blocks, branches, loops, closures, and what leaves them.
 
 
@@ -150,6 +151,8 @@ class If(Expr):
 
 @node
 class MatchArm(Node):
+    """`pattern if guard => body`."""
+
     pattern: Pattern
     guard: Expr | None
     body: Expr
@@ -250,7 +253,6 @@ class Continue(Expr):
     label: Ident | None
 
 
-# ----------------------------------------------------------------
 # Expressions that start or await tasks, and `listen`.
 
 
@@ -312,7 +314,6 @@ class Listen(Expr):
     handlers: list[ListenHandler]
 
 
-# ----------------------------------------------------------------
 # Expressions: literals, operators, access, calls.
 
 
@@ -415,6 +416,8 @@ class StructExpr(Expr):
 
 @node
 class RangeExpr(Expr):
+    """`start..end`, or `..=` with `inclusive`; either side may be missing."""
+
     start: Expr | None
     end: Expr | None
     inclusive: bool
@@ -528,7 +531,6 @@ class ErrorExpr(Expr):
     inside: list[Expr] = field(default_factory=list)
 
 
-# ----------------------------------------------------------------
 # Items of the core language.
 
 
@@ -540,6 +542,8 @@ class TypeParameter(Node):
 
 @node
 class SlotRef(Node):
+    """`memory.slot` in a clause."""
+
     owner: Ident
     slot: Ident
     binding: Any = annotation()  # resolver.symbols.Symbol of the memory
@@ -573,6 +577,8 @@ class Function(Item):
 
 @node
 class Field(Node):
+    """A field of a struct, schema or variant. `optional`: written `name?: T`, legal in schemas only (L-2.6.5)."""
+
     name: Ident
     type: TypeExpr
     default: Expr | None
@@ -679,12 +685,13 @@ class Module(Item):
     items: list[TopLevel] | None
 
 
-# ----------------------------------------------------------------
 # Contexts of memory.
 
 
 @node
 class Slot(Node):
+    """A slot of a tier of a context: `mut name: type = default`."""
+
     name: Ident
     mutable: bool
     type: TypeExpr
@@ -706,7 +713,6 @@ class Context(Item):
     tiers: list[Tier]
 
 
-# ----------------------------------------------------------------
 # Items of orchestration: configured declarations, tools, pipelines, stores; `mock`.
 
 
@@ -798,7 +804,6 @@ class Store(Item):
     value: Expr
 
 
-# ----------------------------------------------------------------
 # Patterns.
 
 
@@ -860,6 +865,8 @@ class FieldPattern(Node):
 
 @node
 class StructPattern(Pattern):
+    """`Path { fields, .. }`; `rest` is true when `..` stands at the end."""
+
     path: list[Ident]
     fields: list[FieldPattern]
     rest: bool
@@ -889,7 +896,6 @@ class OrPattern(Pattern):
     alternatives: list[Pattern]
 
 
-# ----------------------------------------------------------------
 # One file as a whole.
 
 
@@ -914,7 +920,6 @@ class Program(Node):
     comments: list[Comment]
 
 
-# ----------------------------------------------------------------
 # Statements.
 
 
@@ -943,7 +948,6 @@ class EmptyStmt(Stmt):
     """A lone `;`."""
 
 
-# ----------------------------------------------------------------
 # Types as written.
 
 
@@ -986,14 +990,9 @@ class UnionType(TypeExpr):
     members: list[TypeExpr]
 
 
-# ----------------------------------------------------------------
-# Recursion over deeply nested trees within the host's recursion limit (G-5.6, L-2.6.7).
-#
-# A tree may nest 256 deep, and each level costs a walker several Python frames. `Nesting.call` moves every SEGMENT-th level to
-# a
-# thread of its own, which has a recursion budget of its own. A host without threads (WebAssembly) has no other code that the
-# limit
-# protects: there it is raised for the time of the walk and put back (G-5.7).
+# A tree may nest 256 deep, and each level costs a walker several Python frames (G-5.6, L-2.6.7). `Nesting.call` moves every
+# SEGMENT-th level to a thread of its own, which has a recursion budget of its own. A host without threads (WebAssembly) has
+# no other code that the limit protects: there it is raised for the time of the walk and put back (G-5.7).
 
 SEGMENT = 40  # levels per thread; a walker may use up to 20 frames a level
 FRAMES = 1000  # that a segment may use, where it has no thread of its own
@@ -1001,7 +1000,7 @@ DEEPEST = 100 * SEGMENT  # what the source alone may ask for is far less; a walk
 
 
 class Nesting:
-    """Counts the levels of one walk."""
+    """Counts the levels of one walk. A walker makes one and goes down through `call`."""
 
     __slots__ = ("depth",)
 
@@ -1009,10 +1008,11 @@ class Nesting:
         self.depth = 0
 
     def call(self, function: Callable[..., T], *arguments: Any) -> T:
-        """`function(*arguments)`, one level deeper. RecursionError beyond DEEPEST levels."""
+        """Return `function(*arguments)`, called one level deeper. Raise RecursionError beyond DEEPEST levels."""
         depth = self.depth
         self.depth = depth + 1
         try:
+            # Most levels are plain calls; only every SEGMENT-th pays for a thread.
             if (depth + 1) % SEGMENT:
                 return function(*arguments)
             if depth >= DEEPEST:
@@ -1023,9 +1023,11 @@ class Nesting:
 
 
 def on_fresh_stack(function: Callable[..., T], *arguments: Any) -> T:
-    """`function(*arguments)` in a thread of its own; its exception is raised here."""
+    """Return `function(*arguments)`, called in a thread of its own, whose recursion budget is fresh. An exception of the
+    function is raised here."""
     outcome: list[T] = []
     failure: list[BaseException] = []
+    # Context variables, such as the budget of the hints, must reach the new thread.
     context = copy_context()
 
     def run() -> None:
@@ -1046,7 +1048,7 @@ def on_fresh_stack(function: Callable[..., T], *arguments: Any) -> T:
 
 
 def with_more_frames(function: Callable[..., T], *arguments: Any) -> T:
-    """`function(*arguments)` with a recursion limit that is FRAMES higher."""
+    """Return `function(*arguments)`, called with a recursion limit that is FRAMES higher."""
     sys.setrecursionlimit(sys.getrecursionlimit() + FRAMES)
     try:
         return function(*arguments)

@@ -1,13 +1,14 @@
 """The tokens around a syntax error, as messages and helps look at them.
 
-Hands on `ErrorPlace`. Must not know: wording, how parsing goes on.
+Hands on `ErrorPlace` to `errors` and to the syntax hints. Rows are counted from the error: 0 is the wrong token, -1 the one
+before, 1 the next. Nothing here words a message or decides how parsing goes on.
 """
 
 from __future__ import annotations
 
 from ..source import Source, Span
 from .lexer import describe_found, words
-from .parser import Machine
+from .lr_machine import Machine
 
 OPENS = words("LPAREN LBRACKET LBRACE MLBRACE SLBRACE ISTR_START")
 CLOSES = words("RPAREN RBRACKET RBRACE ISTR_END")
@@ -15,14 +16,14 @@ CLOSES = words("RPAREN RBRACKET RBRACE ISTR_END")
 BEFORE_OPERANDS = words(
     "SEMI COMMA EQ PLUSEQ RETURN RETURN_V LET MUT FATARROW COLON IF WHILE FOR IN MATCH THROW BLKEND ANDAND OROR QQ NOT ELSE"
 )
-LOOKED_AT = 60  # tokens to each side
+LOOKED_AT = 60  # tokens to each side, so that a help never takes time that grows with the file
 FURTHEST = 2000  # tokens back that are looked at for an open brace
-LONGEST = 60  # letters of the program that a help repeats
+LONGEST = 60  # characters of the program that a help repeats
 ELIDED = "…"
 
 
 class ErrorPlace:
-    """The tokens around a syntax error, as help texts look at them."""
+    """The place where the parser stopped. A BLKEND that the filter inserted is skipped: the user never wrote it."""
 
     def __init__(self, machine: Machine, source: Source) -> None:
         self.tokens = machine.tokens
@@ -33,55 +34,64 @@ class ErrorPlace:
         self.row = row
 
     def kind(self, ahead: int = 0) -> str:
+        """Return the type of the token `ahead` rows from the error, that of the last token beyond the end."""
         at = min(self.row + ahead, len(self.tokens) - 1)
         return self.tokens.types[at]
 
     def before(self, count: int) -> str:
+        """Return the type of the token `count` rows before the error, or an empty text."""
         return self.tokens.types[self.row - count] if self.row >= count else ""
 
     def text(self, ahead: int = 0) -> str:
+        """Return how the token `ahead` rows from the error is written in the source."""
         at = min(self.row + ahead, len(self.tokens) - 1)
         return self.source.text[self.tokens.starts[at] : self.tokens.ends[at]]
 
     def word_before(self) -> str:
+        """Return the name directly before the error, or an empty text."""
         return str(self.tokens.values[self.row - 1]) if self.before(1) == "IDENT" else ""
 
     def adjacent(self, first: int, second: int) -> bool:
-        """Whether two rows, counted from the error, touch in the source."""
+        """Return whether two rows, counted from the error, touch in the source."""
         return self.row + first >= 0 and self.tokens.ends[self.row + first] == self.tokens.starts[self.row + second]
 
     def comment_before(self) -> str:
-        """The text of the comment that ends the line of the token before, if the error is on a later line."""
+        """Return the comment that ends the line of the token before, if the error is on a later line; else an empty text."""
         between = self.source.text[self.tokens.ends[self.row - 1] : self.tokens.starts[self.row]] if self.row else ""
         rest, newline, _ = between.partition("\n")
         return rest.strip() if newline and rest.lstrip().startswith("//") else ""
 
     def range(self) -> tuple[int, int]:
+        """Return the character offsets at which the wrong token begins and ends."""
         return self.tokens.starts[self.row], self.tokens.ends[self.row]
 
     def key_without_colon(self) -> bool:
-        """Whether a name stands here that an `=` or a value follows."""
+        """Return whether a name stands here that an `=` or a value follows."""
         return self.kind() == "IDENT" and self.kind(1) in ("EQ", "IDENT", "STRING", "INT", "FLOAT", "TRUE", "FALSE", "LBRACKET")
 
-    def beyond_a_key(self, file: str, wanted: str = "") -> tuple[Span, str]:
-        """The token behind the name, which is right, and what is said of it."""
+    def behind_key(self, file: str, expected: str = "") -> tuple[Span, str]:
+        """Return the span of the token behind a field name, which itself is right, and the message that tells what was
+        expected there: `wanted`, by default a colon."""
         row = self.row + 1
         start, end = self.tokens.starts[row], self.tokens.ends[row]
-        found = describe_found(self.kind(1), self.source.text[start:end]).removeprefix("a ").removeprefix("the ")
-        wanted = wanted or f"`:` behind the field name `{self.text()}`"
-        return Span(file, start, end), f"unexpected {found}: expected {wanted}"
+        description = describe_found(self.kind(1), self.source.text[start:end]).removeprefix("a ").removeprefix("the ")
+        expected = expected or f"`:` behind the field name `{self.text()}`"
+        return Span(file, start, end), f"unexpected {description}: expected {expected}"
 
-    def found(self) -> str:
+    def described(self) -> str:
+        """Return how a message names the wrong token: `` `;` ``, `a string`."""
         start, end = self.range()
         return describe_found(self.kind(), self.source.text[start:end])
 
     def line(self, ahead: int = 0) -> int:
+        """Return the line, from 1, on which a token begins; for a token before the error the line on which it ends."""
         row = self.row + ahead
         offset = self.tokens.starts[row] if ahead >= 0 else self.tokens.ends[row]
         return self.source.position(offset).line
 
     def begin(self, stops: frozenset[str] = BEFORE_OPERANDS) -> int:
-        """Where what stands before the error begins: behind the nearest of `stops`, or inside the bracket that is open."""
+        """Return the row, counted from the error, at which the operand before the error begins: behind the nearest of
+        `stops`, or inside the open bracket."""
         depth = 0
         for at in range(-1, -min(self.row, LOOKED_AT) - 1, -1):
             kind = self.kind(at)
@@ -94,8 +104,8 @@ class ErrorPlace:
         return -min(self.row, LOOKED_AT)
 
     def end(self, ahead: int, stops: frozenset[str] = frozenset(("SEMI", "COMMA"))) -> int:
-        """The last token of what begins `ahead`: before the nearest of `stops`, before a bracket that it does not open, or at the
-        end of the line."""
+        """Return the row of the last token of what begins at row `ahead`: before the nearest of `stops`, before a bracket
+        that it does not open, or at the end of the line."""
         depth = 0
         at = ahead
         while at - ahead < LOOKED_AT and self.row + at < len(self.tokens) - 1:
@@ -111,7 +121,7 @@ class ErrorPlace:
         return at - 1
 
     def written(self, first: int, last: int) -> str:
-        """The program from one token to another, if it is short and on one line; else `…`."""
+        """Return the source from one row to another if it is at most LONGEST characters on one line; else `…`."""
         if last < first or self.row + first < 0:
             return ELIDED
         end = self.tokens.ends[min(self.row + last, len(self.tokens) - 1)]
@@ -119,11 +129,11 @@ class ErrorPlace:
         return ELIDED if len(text) > LONGEST or "\n" in text or not text.strip() else text
 
     def rest(self, ahead: int = 0, *stops: str) -> str:
-        """What is written from a token on, up to `;`, `,` or one of `stops`."""
+        """Return the source from row `ahead` up to `;`, `,` or one of `stops`."""
         return self.written(ahead, self.end(ahead, frozenset((*stops, "SEMI", "COMMA"))))
 
     def in_a_function(self) -> bool:
-        """Whether some brace is open before the error."""
+        """Return whether some brace is open before the error."""
         depth = 0
         for at in range(-1, -min(self.row, FURTHEST) - 1, -1):
             kind = self.kind(at)
@@ -133,7 +143,7 @@ class ErrorPlace:
         return False
 
     def line_text(self) -> str:
-        """The line of the error, to its end."""
+        """Return the whole line on which the error stands."""
         start, text = self.range()[0], self.source.text
         end = text.find("\n", start)
         return text[text.rfind("\n", 0, start) + 1 : end if end >= 0 else len(text)]

@@ -1,8 +1,9 @@
 """What happens at a syntax error: one diagnostic, then the machine goes on at the next sensible place (L-4.1.3).
 
-The stacks are cut back to the innermost list that is still open (of statements, items, fields …), and tokens are
-skipped to where that list may go on. What was cut off becomes an ErrorExpr or ErrorItem.
-Must not know: actions, the wording of messages.
+Hands on `Recovery` to `parse`. It reports with `report_syntax_error`, whose wording is here and whose helps for forms of
+other languages come from `compiler/hints/`. Then the stacks are cut back to the innermost list that is still open (of
+statements, items, fields …), and tokens are skipped to where that list may go on; what was cut off becomes an ErrorExpr or
+ErrorItem. No semantic action runs here.
 """
 
 from __future__ import annotations
@@ -20,11 +21,8 @@ from ..source import INTEGER_DIVISION, Source, Span
 from . import ast
 from .error_place import ErrorPlace
 from .lexer import END, HARD_KEYWORDS, RAW_FORM, SOFT_WORDS, describe, words
-from .parser import Machine, Tables, entering_symbols
-from .rules import CommaList
-
-# ----------------------------------------------------------------
-# The wording of syntax errors: `expected X, found Y` in human words, and help for what the language does not have.
+from .lr_machine import Machine, Tables, entering_symbols
+from .semantic_actions import CommaList
 
 # What begins an expression, a type, a pattern; a few members tell which of them is expected.
 _EXPRESSION = words(
@@ -52,52 +50,55 @@ _ORDER = ("SEMI", "COMMA", "RPAREN", "RBRACKET", "RBRACE", "LBRACE", "EQ", "COLO
 
 
 def report_syntax_error(machine: Machine, source: Source, diagnostics: Diagnostics) -> None:
-    """Reports the token the machine stopped at: E0101, E0105 for `pub`, or E3011 where a label has no loop."""
+    """Report the token at which the machine stopped: E0101, E0105 for `pub`, or E3011 where a label has no loop."""
     place = ErrorPlace(machine, source)
     span = Span(source.name, *place.range())
+    # `pub` is right in few places, and other languages have it in many: a message of its own.
     if "PUB" in (place.kind(), place.before(1)):
         row = place.row if place.kind() == "PUB" else place.row - 1
         span = Span(source.name, machine.tokens.starts[row], machine.tokens.ends[row])
-        what = "" if row == place.row else f" before {place.found()}"
+        what = "" if row == place.row else f" before {place.described()}"
         help = "write `pub` alone: what is `pub` is seen outside of its file" if place.kind() == "LPAREN" else "remove `pub`"
         diagnostics.report("E0105", span, f"`pub` means nothing here{what}", help=help)
         return
     if place.before(1) == "COLON" and place.before(2) == "LABELDEF":
         label = machine.tokens.values[machine.row - 2]
-        message = f"label `'{label}` stands before {place.found()}, which is no loop"
+        message = f"label `'{label}` stands before {place.described()}, which is no loop"
         label_span = Span(source.name, machine.tokens.starts[machine.row - 2], machine.tokens.ends[machine.row - 2])
         diagnostics.report("E3011", label_span, message, help="a label stands before `for`, `while` or `loop`")
         return
     expected = acceptable(machine.tables, machine.states)
     message = _unexpected(place, expected)
     if "CFGKEY" in expected and place.key_without_colon():
-        span, message = place.beyond_a_key(source.name)
+        span, message = place.behind_key(source.name)
     elif "K_LIMIT" in expected and place.text() == "limit":
-        span, message = place.beyond_a_key(source.name, "a number behind `limit`")
+        span, message = place.behind_key(source.name, "a number behind `limit`")
     diagnostics.report("E0101", span, message, help=help_for(place, expected))
 
 
 def _unexpected(place: ErrorPlace, expected: set[str]) -> str:
-    found = f"unexpected {place.found().removeprefix('a ').removeprefix('the ')}"
+    """Return the message of E0101."""
+    beginning = f"unexpected {place.described().removeprefix('a ').removeprefix('the ')}"
     if place.word_before() in ITEMS and _is_module_level(place, expected):
-        return f"{found}: there is no `{place.word_before()}`"
+        return f"{beginning}: there is no `{place.word_before()}`"
     if _is_statement(place, expected):
-        return f"{found}: a statement stands in a function"
+        return f"{beginning}: a statement stands in a function"
     if _is_module_level(place, expected) and place.word_before() and place.kind() == "IDENT":
-        return f"{found}: no item begins with `{place.word_before()}`"
-    wanted = expected_forms(expected)
-    return found + (f": expected {wanted}" if wanted else "")
+        return f"{beginning}: no item begins with `{place.word_before()}`"
+    forms = expected_forms(expected)
+    return beginning + (f": expected {forms}" if forms else "")
 
 
 def _is_module_level(place: ErrorPlace, expected: set[str]) -> bool:
-    """Where an item may begin, or behind `NAME` or `NAME.m`, which begin an initialisation statement there."""
+    """Return whether an item may begin here. Behind `NAME` or `NAME.m` it may as well: those begin an initialisation
+    statement."""
     if place.before(1) == "IDENT":
         return expected == {"DOT"} or (expected == {"LPAREN"} and place.before(2) == "DOT")
     return "STRUCT" in expected and "LET" not in expected
 
 
 def _is_statement(place: ErrorPlace, expected: set[str]) -> bool:
-    """Whether a statement stands at module level."""
+    """Return whether a statement stands at module level."""
     if not _is_module_level(place, expected):
         return False
     if place.word_before():
@@ -109,7 +110,8 @@ def _is_statement(place: ErrorPlace, expected: set[str]) -> bool:
 
 
 def acceptable(tables: Tables, states: list[int]) -> set[str]:
-    """The terminals that could really be shifted now: LALR lookaheads alone promise too many."""
+    """Return the terminals that could really be shifted in this state: LALR lookaheads alone promise too many, since a
+    reduction may lead to a state that does not take them."""
     return {kind for kind in tables.actions[states[-1]] if _can_shift(tables, states, kind)}
 
 
@@ -128,9 +130,10 @@ def _can_shift(tables: Tables, states: list[int], kind: str) -> bool:
 
 
 def expected_forms(expected: set[str]) -> str:
-    """`` an expression or `)` `` for a set of terminals."""
+    """Return the words for a set of terminals: `` an expression or `)` ``, an empty text when the list would be too long."""
     forms: list[str] = []
     rest = set(expected) - _INVISIBLE
+    # Where an operator could go on, the operand is complete, and all operators are one form.
     if "PLUS" in rest:  # an operand is complete
         rest -= _CONTINUATION | _ASSIGNMENT
         if not rest:
@@ -156,6 +159,7 @@ def _described(kinds: Iterable[str]) -> list[str]:
 
 
 def _join(forms: list[str]) -> str:
+    # A longer list tells nobody what is missing.
     if len(forms) > 5:
         return ""
     return forms[0] if len(forms) == 1 else ", ".join(forms[:-1]) + " or " + forms[-1] if forms else ""
@@ -170,6 +174,8 @@ _IN_MAIN = "put it in `fn main() { … }`"
 
 
 def help_for(place: ErrorPlace, expected: set[str]) -> str | None:
+    """Return the first help that fits the place, or None. The rules are in the order of precedence: what is surest comes
+    first."""
     for rule in (
         of_a_store, of_a_statement, _at_module_level, _foreign_word, _key_without_colon, of_an_operand, _doubled_operator,
         of_a_type, of_a_loop, of_a_declaration, of_a_test, _wrong_form, _foreign_form, _ternary, _missing_semicolon,
@@ -206,6 +212,7 @@ def _foreign_word(place: ErrorPlace, expected: set[str]) -> str | None:
 
 def _word_of_block(place: ErrorPlace) -> str:
     """The name that `name {` or `name (x) {` begins with, where the parser read a struct literal or a call."""
+    # The name, and perhaps a bracket with one word in it.
     for back in (2, 3, 4, 5):
         if place.before(back) == "IDENT" and place.text(-back) in syntax.BLOCKS:
             return place.text(-back)
@@ -253,7 +260,7 @@ def _wrong_form(place: ErrorPlace, expected: set[str]) -> str | None:
     if kind == END:
         return None
     if "IDENT" in expected and kind in HARD_KEYWORDS.values() and len(expected) <= 3:
-        return f"{place.found()} is a keyword and cannot be a name here"
+        return f"{place.described()} is a keyword and cannot be a name here"
     return None
 
 
@@ -324,7 +331,7 @@ def _foreign_form(place: ErrorPlace, expected: set[str]) -> str | None:
 
 
 def _in_brackets(place: ErrorPlace) -> str | None:
-    """Inside an array literal."""
+    """Return the help inside an array literal."""
     return "elements are separated by `,`" if place.kind() in (*LITERAL_TYPES, "IDENT") else None
 
 
@@ -358,8 +365,6 @@ def _missing_semicolon(place: ErrorPlace, expected: set[str]) -> str | None:
         return f"`;` may be missing at the end of line {place.line(-1)}"
     return None
 
-
-# ----------------------------------------------------------------
 
 MAX_ERRORS = 200  # more than is ever printed; keeps hopeless input from taking long
 
@@ -397,7 +402,7 @@ _GOES_ON = frozenset(
 
 
 class Recovery:
-    """The recoveries of one parse."""
+    """The recoveries of one parse; it is made at the first error."""
 
     def __init__(self, machine: Machine, source: Source, diagnostics: Diagnostics, silent_from: int | None) -> None:
         self.machine = machine
@@ -410,8 +415,10 @@ class Recovery:
         self.count = 0
 
     def run(self) -> bool:
-        """Reports the error at the machine's row and makes it ready to go on; false if it cannot."""
+        """Report the error at the machine's row and make the machine ready to go on. Return False if it cannot: after
+        MAX_ERRORS errors, or when no list is open."""
         machine = self.machine
+        # A second error at the same token would loop for ever; so the token is skipped, without a second message.
         stuck = machine.row == self.error_row
         self.error_row = machine.row
         if not stuck:
@@ -422,10 +429,10 @@ class Recovery:
         if self.types[machine.row] == "PUB":
             machine.row += 1  # what follows reads as if `pub` were not there
             return True
-        found = self.open_list()
-        if found is None:
+        list_at_error = self.open_list()
+        if list_at_error is None:
             return False
-        place, symbol, is_new, depth = found
+        place, symbol, is_new, depth = list_at_error
         start = machine.starts[place + 1] if place + 1 < len(machine.starts) else machine.tokens.starts[machine.row]
         row = self.next_row(symbol, depth, stuck)
         self.cut(place)
@@ -436,6 +443,7 @@ class Recovery:
         return True
 
     def report(self) -> None:
+        """Report the error, unless it stands behind a repaired bracket."""
         offset = self.machine.tokens.starts[self.machine.row]
         if self.silent_from is None or offset < self.silent_from:
             report_syntax_error(self.machine, self.source, self.diagnostics)
@@ -443,8 +451,8 @@ class Recovery:
     # ------------------------------------------------------------ the stacks
 
     def open_list(self) -> tuple[int, str, bool, int] | None:
-        """The innermost list still open at the error: its place on the stack, symbol, whether it is yet to be begun,
-        and the bracket depth of its elements."""
+        """Return the innermost list still open at the error: its place on the stack, its symbol, whether it is yet to be
+        begun, and the bracket depth of its elements. Return None if no list is open."""
         machine, entering, gotos = self.machine, entering_symbols(), self.machine.tables.gotos
         here = self.depths[machine.row]
         for place in range(len(machine.states) - 1, -1, -1):
@@ -456,22 +464,26 @@ class Recovery:
             if symbol is None:
                 continue
             depth = self.depth_behind(place)
+            # A list that was opened inside a bracket closed meanwhile is no place to go on at.
             if depth <= here:
                 return place, symbol, is_new, depth
         return None
 
     def depth_behind(self, place: int) -> int:
+        """Return how many brackets are open behind the symbol at a place of the stack."""
         machine = self.machine
         if place + 1 >= len(machine.starts):
             return self.depths[machine.row]
         return self.depths[min(bisect_left(machine.tokens.starts, machine.starts[place + 1]), machine.row)]
 
     def cut(self, place: int) -> None:
+        """Drop everything above a place of the stacks."""
         machine = self.machine
         for stack in (machine.states, machine.values, machine.starts, machine.ends):
             del stack[place + 1 :]
 
     def push(self, symbol: str) -> None:
+        """Begin an empty list of this symbol."""
         machine = self.machine
         machine.states.append(machine.tables.gotos[machine.states[-1]][symbol])
         machine.values.append(CommaList())
@@ -479,9 +491,11 @@ class Recovery:
         machine.ends.append(machine.ends[-1])
 
     def leave_mark(self, symbol: str, start: int) -> None:
+        """Add a node to the list that stands for what was cut off: later phases stay silent about it."""
         machine = self.machine
         end = max(start, machine.tokens.ends[machine.row])
         span = Span(self.source.name, start, end)
+        # The span of the list covers what was skipped.
         machine.ends[-1] = end
         if symbol == "top_star":
             machine.values[-1].append(ast.ErrorItem(span=span))
@@ -492,7 +506,8 @@ class Recovery:
     # ------------------------------------------------------------ the tokens
 
     def next_row(self, symbol: str, depth: int, stuck: bool) -> int:
-        """Where the list may go on: behind `;` or `}`, at its closing bracket, or at a word that begins an element."""
+        """Return the row where the list may go on: behind `;` or `}`, at its closing bracket, or at a word that begins an
+        element."""
         row = min(self.machine.row + stuck, len(self.types) - 1)
         while self.types[row] != END:
             if self.depths[row] < depth or (self.depths[row] == depth and self.types[row] in _CLOSES):
@@ -508,10 +523,12 @@ class Recovery:
         return row
 
     def ends_element(self, row: int, symbol: str) -> bool:
+        """Return whether the token ends an element of the list."""
         kind = self.types[row]
         return kind == "SEMI" or kind == "BLKEND" or (kind == "COMMA" and symbol in _COMMA_LISTS)
 
     def begins_element(self, row: int, symbol: str) -> bool:
+        """Return whether the token begins the next element of the list."""
         kind, following = self.types[row], self.types[row + 1]
         if row == self.machine.row and not self.begins_line(row):
             return False
@@ -520,21 +537,23 @@ class Recovery:
         return kind in _LISTS[symbol]
 
     def begins_line(self, row: int) -> bool:
-        """A wrong token on a new line mostly begins what comes next; on the same line it belongs to what is wrong."""
+        """Return whether the token is the first of its line. A wrong token on a new line mostly begins what comes next; on
+        the same line it belongs to what is wrong."""
         tokens = self.machine.tokens
         return row == 0 or "\n" in self.source.text[tokens.ends[row - 1] : tokens.starts[row]]
 
     def ends_body(self, row: int, symbol: str, depth: int) -> bool:
-        """`}` that leads back to the list, unless the same element goes on behind it."""
+        """Return whether `}` leads back to the list, unless the same element goes on behind it."""
         if self.types[row] != "RBRACE" or self.depths[row] != depth + 1 or row == self.machine.row:
             return False
         return self.types[row + 1] not in _GOES_ON and symbol not in _COMMA_LISTS
 
 
 def _depths(types: list[str]) -> list[int]:
-    """How many brackets are open before each token."""
+    """Return for each token how many brackets are open before it."""
     depths, depth = [], 0
     for kind in types:
+        # A closing bracket has the depth of its inside, as its opening one has that of its outside.
         depths.append(depth)
         if kind in _OPENS:
             depth += 1

@@ -1,7 +1,8 @@
 """The whole grammar as PLY wants it: one module object with tokens, precedence and a `p_` function per production.
 
-Expands the notation of Appendix B. Hands `MODULE` to PLY, which makes or checks the tables from it.
-Must not know: how tables are stored or run.
+Hands on `MODULE`, from which PLY makes or checks the tables (`tools/gen_tables.py`), and `BY_NAME` with the kinds of
+reductions to the LR machine. The productions stand in the five `productions_*` modules; here the suffixes of Appendix B
+(`x?`, `x*`, `x,*`, `x,+`) become shared productions.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from types import FunctionType, ModuleType
 from ..operators import ABSENCE, AND, ASSIGNING, EQUALITY, LEVELS, OR, ORDER, POWER, PRODUCT, SUM, of_levels
 from . import productions_expressions, productions_items, productions_orchestration, productions_statements, productions_types
 from .lexer import TERMINALS
-from .rules import Action, Family, Rule
+from .semantic_actions import Action, Family, Rule
 
 FAMILIES: dict[str, Family] = {
     "items": productions_items.FAMILY,
@@ -27,10 +28,11 @@ START = "program"
 
 
 def _levels(*names: str) -> list[tuple[str, ...]]:
+    """Return rows of precedence for levels of binary operators."""
     return [(LEVELS[name], *[row.token for row in of_levels(name)]) for name in names]
 
 
-# Lowest first.
+# Lowest first (language.md 3.6). CLOSURE and UMINUS are names for `%prec` that no token has.
 PRECEDENCE = (
     ("nonassoc", "CLOSURE"),
     ("right", "RETURN", "BREAK", "THROW"),
@@ -44,7 +46,9 @@ PRECEDENCE = (
     *_levels(POWER),
 )
 
-# What the parser does on a reduction. CALL runs the action; the others need no call.
+# What the machine does on a reduction. CALL runs the semantic action. The others need no call: SAME hands on the only value,
+# NONE stands for a symbol left out, NEW_LIST is an empty list, FIRST a list of one, APPEND adds to a list, TRAILING notes a
+# comma at its end.
 CALL, SAME, NONE, NEW_LIST, FIRST, APPEND, TRAILING = range(7)
 
 _SUFFIX = re.compile(r"(\w+)(\?|,\*|,\+|\*|,)\Z")
@@ -53,7 +57,7 @@ _NAMES = {"?": "_opt", "*": "_star", ",*": "_list", ",+": "_list1", ",": "_items
 
 
 class Production:
-    """A production without suffixes."""
+    """A production without suffixes. `name` is that of its `p_` function; `kind` says what the machine does on a reduction."""
 
     __slots__ = ("text", "kind", "action", "name")
 
@@ -65,11 +69,14 @@ class Production:
 
 
 class _Expansion:
+    """Turns the rules of all families into productions; every suffix form gets its shared productions once."""
+
     def __init__(self) -> None:
         self.productions: list[Production] = []
         self.shared: dict[str, None] = {}
 
     def run(self) -> list[Production]:
+        """Return all productions: those of the families in their order, then the shared ones."""
         for family_name, family in FAMILIES.items():
             for number, rule in enumerate(family.rules):
                 self.add_rule(rule, f"p_{family_name}_{number:03d}")
@@ -78,24 +85,28 @@ class _Expansion:
         return self.productions
 
     def add_rule(self, rule: Rule, name: str) -> None:
+        """Add one rule of a family with its suffixes replaced by shared symbols."""
         head, body = rule.production.split(" : ", 1)
         text = f"{head} : {' '.join(self.symbol(word) for word in body.split())}"
         self.productions.append(Production(text, SAME if rule.action is None else CALL, rule.action, name))
 
     def symbol(self, word: str) -> str:
-        found = _SUFFIX.match(word)
-        if found is None:
+        """Return the symbol for a word of a production, and remember the shared productions that it needs."""
+        suffixed = _SUFFIX.match(word)
+        if suffixed is None:
             return word
         self.shared.setdefault(word)
-        if found[2] in (",*", ",+"):
-            self.shared.setdefault(found[1] + ",")
+        if suffixed[2] in (",*", ",+"):
+            self.shared.setdefault(suffixed[1] + ",")
+            # The comma behind the last element is an optional symbol of its own.
             self.shared.setdefault("COMMA?")
-        return found[1] + _NAMES[found[2]]
+        return suffixed[1] + _NAMES[suffixed[2]]
 
     def add_shared(self, word: str) -> None:
-        found = _SUFFIX.match(word)
-        assert found is not None
-        one, suffix = found.groups()
+        """Add the productions of one suffix form, such as `expr_list` for `expr,*`."""
+        suffixed = _SUFFIX.match(word)
+        assert suffixed is not None
+        one, suffix = suffixed.groups()
         name = one + _NAMES[suffix]
         if suffix == "?":
             rows = [(f"{name} : {one}", SAME), (f"{name} :", NONE)]
@@ -118,22 +129,25 @@ BY_NAME = {production.name: production for production in PRODUCTIONS}
 
 
 def _p_function(production: Production, order: int) -> Callable[[object], None]:
-    """PLY reads the production from the docstring and the order from the line number; it never calls the function."""
+    """Return a function that PLY reads the production from: its docstring is the production, its line number the order. It
+    is never called."""
 
     def template(p: object) -> None:
-        raise AssertionError("the parser of syntax/parser.py runs actions itself")
+        raise AssertionError("the parser of syntax/lr_machine.py runs actions itself")
 
     function = FunctionType(template.__code__, globals(), production.name)
     function.__doc__ = production.text
+    # PLY takes productions in the order of their lines, by which conflicts are resolved.
     function.co_firstlineno = order  # type: ignore[attr-defined]
     return function
 
 
 def _p_error(p: object) -> None:
-    raise AssertionError("the parser of syntax/parser.py handles errors itself")
+    raise AssertionError("the parser of syntax/lr_machine.py handles errors itself")
 
 
 def _module() -> ModuleType:
+    """Return what PLY takes for the module of a grammar."""
     module = ModuleType("concerto_grammar")
     members = module.__dict__
     members["__file__"] = __file__

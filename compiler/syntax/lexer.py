@@ -1,8 +1,9 @@
 """The raw lexer: source text to tokens, comments and documentation, by one master pattern.
 
-Strings with holes become ISTR_START, the tokens of the hole, ISTR_MID …, ISTR_END. Every lexical error is reported
-and lexing goes on at the next token boundary (L-4.1.3). Hands a `TokenList` to the filter.
-Must not know: where a soft word is a keyword, what brackets mean.
+Hands on `lex`, which returns a `TokenList`, and the tables of token types with their wording in messages. Strings with
+holes become ISTR_START, the tokens of the hole, ISTR_MID …, ISTR_END. Every lexical error is reported and lexing goes on at
+the next token boundary (L-4.1.3). A soft word is always an IDENT here, and `{` is always LBRACE: what they mean by their
+context is for the token filter.
 """
 
 from __future__ import annotations
@@ -18,10 +19,7 @@ from ..diagnostics import Diagnostics
 from ..source import NAME_HELP, Source, Span, character_help, end_of_character, end_of_name, is_letter
 from .ast import Comment
 
-# ----------------------------------------------------------------
-# The text inside string literals: escapes, and the trimming of multi-line strings.
-#
-# Works on the source text of the pieces between holes; hands decoded text to the lexer.
+# Escapes in string literals, and the trimming of multi-line strings. Both work on the pieces between holes.
 
 # Called with code, start and end within the piece, message, help.
 Report = Callable[[str, int, int, str, str], None]
@@ -34,32 +32,34 @@ LEGAL_ESCAPES = rf"legal escapes are \\ \" \' \n \r \t \0 \$ \u{{…}}; {RAW_FOR
 
 
 def decode_escapes(text: str, report: Report) -> str:
-    """Text with its escapes replaced (L-1.5.6); a bad escape is reported and left out."""
+    """Return the text with its escapes replaced (L-1.5.6). A bad escape is reported and left out; offsets of the report are
+    within `text`."""
     if "\\" not in text:
         return text
 
-    def replace(found: re.Match[str]) -> str:
-        digits, bare_u, char = found.groups()
+    def replace(escape: re.Match[str]) -> str:
+        digits, bare_u, char = escape.groups()
         if char in _SIMPLE:
             return _SIMPLE[char]
         if digits is None and bare_u is None:
-            report("E0007", found.start(), found.end(), f"unknown escape `{_shown(found[0])}`", LEGAL_ESCAPES)
+            report("E0007", escape.start(), escape.end(), f"unknown escape `{_visible(escape[0])}`", LEGAL_ESCAPES)
             return ""
-        return _scalar(digits or "", found, report)
+        return _scalar(digits or "", escape, report)
 
     return _ESCAPE.sub(replace, text)
 
 
-def _scalar(digits: str, found: re.Match[str], report: Report) -> str:
+def _scalar(digits: str, escape: re.Match[str], report: Report) -> str:
+    r"""Return the character of `\u{digits}`, or an empty text after reporting E0008."""
     value = int(digits, 16) if _HEX.match(digits) else -1
     if 0 <= value <= 0x10FFFF and not 0xD800 <= value <= 0xDFFF:
         return chr(value)
     what = f"malformed `\\u{{}}` escape: `{digits}` is no Unicode scalar value"
-    report("E0008", found.start(), found.end(), what, r"write `\u{1F600}`: 1 to 6 hexadecimal digits in braces")
+    report("E0008", escape.start(), escape.end(), what, r"write `\u{1F600}`: 1 to 6 hexadecimal digits in braces")
     return ""
 
 
-def _shown(escape: str) -> str:
+def _visible(escape: str) -> str:
     return escape.replace("\n", "⏎").replace("\r", "")
 
 
@@ -68,10 +68,10 @@ _CLOSING_LINE = re.compile(r"\n([ \t]*)\Z")
 
 
 def trim_pieces(pieces: list[str]) -> list[str]:
-    """The literal pieces of one multi-line string, trimmed by L-1.5.8, escapes still in place.
+    """Return the literal pieces of one multi-line string trimmed by L-1.5.8, escapes still in place.
 
-    A hole stands between each piece and the next. Trimming comes before escapes because only line ends that are
-    written in the source begin a literal line.
+    A hole stands between each piece and the next. Trimming comes before escapes because only line ends that are written in
+    the source begin a literal line.
     """
     pieces = [piece.replace("\r\n", "\n") for piece in pieces]
     opening = _OPENING_LINE.match(pieces[0])
@@ -90,6 +90,7 @@ def trim_pieces(pieces: list[str]) -> list[str]:
 
 
 def _cut_margin(piece: str, margin: int, is_last: bool) -> str:
+    """Remove up to `margin` blanks from each line that begins inside the piece."""
     lines = piece.split("\n")
     for at in range(1, len(lines)):
         line = lines[at]
@@ -100,16 +101,11 @@ def _cut_margin(piece: str, margin: int, is_last: bool) -> str:
     return "\n".join(lines)
 
 
-# ----------------------------------------------------------------
-# Tokens: their names, their spelling in messages, and the list the lexer and the filter hand on.
-#
-# The list is kept as parallel columns because a token object per token would double the cost of lexing.
-
 END = "$end"
 
 
 def words(text: str) -> frozenset[str]:
-    """The words of a text: how the tables below and in other modules are written."""
+    """Return the words of a text: the tables below and in other modules are written so."""
     return frozenset(text.split())
 
 
@@ -159,7 +155,8 @@ class Token(NamedTuple):
 
 
 class TokenList:
-    """Columns of tokens, ended by a row of type END; comments; documentation by the offset of the token it precedes."""
+    """Tokens as parallel columns, since an object per token would double the cost of lexing. The last row is of type END;
+    offsets are in characters. `docs` is the documentation by the offset of the token that it precedes."""
 
     __slots__ = ("types", "values", "starts", "ends", "comments", "docs")
 
@@ -172,6 +169,7 @@ class TokenList:
         self.docs: dict[int, str] = {}
 
     def add(self, kind: str, value: str | int | float, start: int, end: int) -> None:
+        """Append a token that covers the characters from `start` to `end`."""
         self.types.append(kind)
         self.values.append(value)
         self.starts.append(start)
@@ -201,25 +199,23 @@ _DESCRIPTION = {
 
 
 def describe(kind: str) -> str:
-    """How a message names a kind of token that it expects: `` `;` `` or `a name`."""
+    """Return how a message names a type of token that it expects: `` `;` `` or `a name`."""
     return _DESCRIPTION.get(kind) or f"`{_SPELLING[kind]}`"
 
 
 def describe_found(kind: str, text: str) -> str:
-    """How a message names a token that stands in the source as `text`."""
+    """Return how a message names a token that stands in the source as `text`."""
     if kind == END:
         return "the end of the file"
     if kind in ("STRING", "ISTR_START"):
         return "a string"
     if kind in ("ISTR_MID", "ISTR_END"):
         return "the end of `${ }`"
-    shown = text if len(text) <= 40 else text[:39] + "…"
+    excerpt = text if len(text) <= 40 else text[:39] + "…"
     if kind in ("IDENT", "CFGKEY"):
-        return f"name `{shown}`"
-    return f"`{shown}`"
+        return f"name `{excerpt}`"
+    return f"`{excerpt}`"
 
-
-# ----------------------------------------------------------------
 
 MAX_TOKENS = 1_000_000
 INT_LIMIT = 2**63
@@ -298,11 +294,14 @@ class _Open(NamedTuple):
 
 
 def lex(source: Source, diagnostics: Diagnostics) -> TokenList:
-    """All tokens of a file, ended by an END row."""
+    """Return all tokens of a file, ended by an END row. Errors are reported as E0001 to E0012, more than MAX_TOKENS tokens
+    as E0114."""
     return _Lexer(source, diagnostics).run()
 
 
 class _Lexer:
+    """One lexing. Each `lex_` method lexes the token that begins at an offset and returns the offset at which to go on."""
+
     def __init__(self, source: Source, diagnostics: Diagnostics) -> None:
         self.source = source
         self.text = source.text
@@ -320,36 +319,40 @@ class _Lexer:
     # ------------------------------------------------------------ main loop
 
     def run(self) -> TokenList:
+        """Lex the whole text. The frequent kinds of tokens are handled in the loop, the others by a method each."""
         at = self.shebang()
         self.refuse_bidi()
         match, types, values = _MASTER.match, self.tokens.types, self.tokens.values
         starts, ends = self.tokens.starts, self.tokens.ends
         kinds, text, open_strings, doc_lines = _KINDS, self.text, self.open, self.doc_lines
         while True:
-            found = match(text, at)
-            assert found is not None  # the pattern matches the empty string
-            group = found.lastindex
+            token = match(text, at)
+            assert token is not None  # the pattern matches the empty string
+            group = token.lastindex
             if group == _LEXEME or (group == _BRACE and not open_strings):
-                lexeme = found[group]
+                lexeme = token[group]
                 types.append(kinds.get(lexeme, "IDENT"))
                 values.append(lexeme)
+            # A string on one line without escapes and holes, which most are, needs no further look.
             elif group == _PLAIN:
-                lexeme = found[group]
+                lexeme = token[group]
                 types.append("STRING")
                 values.append(lexeme[1:-1])
             elif group == _DIGIT:
-                lexeme = found[group]
+                lexeme = token[group]
                 types.append("INT")
                 values.append(int(lexeme))
             elif group is None:
                 break
             else:
-                start = found.start(group)
-                at = self.uncommon(found.lastgroup or "", start)
+                # Leading blanks belong to the match, so the token begins where its group does.
+                start = token.start(group)
+                at = self.uncommon(token.lastgroup or "", start)
+                # The method may have lexed a comment, which adds no token.
                 if doc_lines and len(types) and starts[-1] >= start:
                     self.attach_doc(start)
                 continue
-            at = found.end()
+            at = token.end()
             start = at - len(lexeme)
             starts.append(start)
             ends.append(at)
@@ -358,11 +361,12 @@ class _Lexer:
         return self.finish()
 
     def uncommon(self, group: str, start: int) -> int:
-        """Lexes a token that is not among the frequent ones; gives where to go on."""
+        """Lex a token that is not among the frequent ones; return the offset at which to go on."""
         at: int = getattr(self, "lex_" + group)(start)
         return at
 
     def finish(self) -> TokenList:
+        """Report strings that are still open, and add the END token."""
         if self.open:  # the outermost; what stands in its holes was never closed for that reason
             self.unterminated(self.open[0].delimiter, self.open[0].start)
         end = len(self.text)
@@ -374,6 +378,7 @@ class _Lexer:
     # ------------------------------------------------------------ characters, comments, documentation
 
     def shebang(self) -> int:
+        """Skip a `#!` line at the start; return the offset behind it."""
         if not self.text.startswith("#!"):
             return 0
         return self.comment(0, self.line_end(0))
@@ -383,17 +388,19 @@ class _Lexer:
         return len(self.text) if end < 0 else end
 
     def refuse_bidi(self) -> None:
-        for found in _BIDI.finditer(self.text):
-            message = f"unexpected bidirectional control character U+{ord(found[0]):04X}"
-            self.error("E0002", found.start(), found.end(), message, r"write it as `\u{…}` inside a string")
+        """Report the control characters that would let a source read differently from what it does (E0002)."""
+        for control in _BIDI.finditer(self.text):
+            message = f"unexpected bidirectional control character U+{ord(control[0]):04X}"
+            self.error("E0002", control.start(), control.end(), message, r"write it as `\u{…}` inside a string")
 
     def lex_other(self, start: int) -> int:
+        """Report a character that begins no token (E0002); return the offset behind what it begins."""
         char = self.text[start]
         if not _BIDI.match(char):
             if is_letter(char):
                 return self.foreign_letter(start)
-            shown = f"`{char}`" if char.isprintable() and not char.isspace() else f"U+{ord(char):04X}"
-            self.error("E0002", start, start + 1, f"unexpected character {shown}", character_help(self.text, start))
+            quoted = f"`{char}`" if char.isprintable() and not char.isspace() else f"U+{ord(char):04X}"
+            self.error("E0002", start, start + 1, f"unexpected character {quoted}", character_help(self.text, start))
             end = end_of_character(self.text, start)
             if char == "`" and end > start + 1:
                 self.tokens.add("STRING", self.text[start + 1 : end - 1], start, end)
@@ -401,25 +408,31 @@ class _Lexer:
         return start + 1
 
     def foreign_letter(self, start: int) -> int:
-        """One error for the whole name, at the first letter that cannot stand in it; gives where the name ends."""
+        """Report one error for a whole name, at the first letter that cannot stand in it; return the offset at which the
+        name ends."""
         end = end_of_name(self.text, start)
+        # `naïve`: the letters before have been read as a name already.
         touches = len(self.tokens) and self.tokens.ends[-1] == start and self.tokens.types[-1] == "IDENT"
         name = self.text[self.tokens.starts[-1] if touches else start : end]
         self.error("E0002", start, start + 1, f"unexpected character `{self.text[start]}` in the name `{name}`", NAME_HELP)
         return end
 
     def comment(self, start: int, end: int) -> int:
+        """Keep the comment that covers the text from `start` to `end`; return `end`."""
         text = self.text[start:end].rstrip("\r")
         before = self.text.rfind("\n", 0, start) + 1
+        # The formatter keeps a comment on its line, or behind what it stood behind.
         own_line = not self.text[before:start].strip()
         span = Span(self.file, start, start + len(text))
         self.tokens.comments.append(Comment(span=span, text=text, own_line=own_line))
         return end
 
     def lex_line(self, start: int) -> int:
+        """Lex a line comment; `///` is documentation of what follows."""
         end = self.comment(start, self.line_end(start))
         if self.text.startswith("///", start) and not self.text.startswith("////", start):
             line = self.source.position(start).line
+            # Documentation is one block of lines; an empty line between ends it.
             if line != self.doc_line + 1:
                 self.doc_lines.clear()
             text = self.text[start + 3 : end].rstrip("\r")
@@ -428,6 +441,7 @@ class _Lexer:
         return end
 
     def lex_block(self, start: int) -> int:
+        """Lex a block comment, which may nest."""
         depth, at = 1, start + 2
         while depth:
             edge = _COMMENT_EDGE.search(self.text, at)
@@ -441,12 +455,14 @@ class _Lexer:
         return self.comment(start, at)
 
     def attach_doc(self, start: int) -> None:
+        """Make the collected `///` lines the documentation of the token at `start`."""
         self.tokens.docs[start] = "\n".join(self.doc_lines)
         self.doc_lines.clear()
 
     # ------------------------------------------------------------ braces
 
     def lex_brace(self, start: int) -> int:
+        """Lex a brace; `}` ends a hole when no brace is open inside it."""
         if self.text[start] == "{":
             self.depth += 1
             self.tokens.add("LBRACE", "{", start, start + 1)
@@ -460,35 +476,38 @@ class _Lexer:
     # ------------------------------------------------------------ numbers
 
     def lex_index(self, start: int) -> int:
-        """`.` that a digit touches: only digits belong to the number after it (L-1.4.5)."""
+        """Lex `.` before a digit: only digits belong to the number after it, so that `t.0.1` is two accesses (L-1.4.5)."""
         self.tokens.add("DOT", ".", start, start + 1)
-        found = _DIGITS.match(self.text, start + 1)
-        assert found is not None
-        return self.integer(found[0], start + 1, found.end(), 10)
+        digits = _DIGITS.match(self.text, start + 1)
+        assert digits is not None
+        return self.integer(digits[0], start + 1, digits.end(), 10)
 
     def lex_number(self, start: int) -> int:
-        found = _RADIX.match(self.text, start)
-        if found:
-            radix = {"x": 16, "o": 8, "b": 2}[found[0][1].lower()]
-            return self.integer(found[0][2:], start, found.end(), radix)
-        found = _DECIMAL.match(self.text, start)
-        assert found is not None
-        if found[1] is None and found[2] is None:
-            return self.integer(found[0], start, found.end(), 10)
-        end = self.refuse_touching(start, found.end())
-        value = float(found[0].replace("_", ""))
+        """Lex a number that is not a plain decimal Int."""
+        prefixed = _RADIX.match(self.text, start)
+        if prefixed:
+            radix = {"x": 16, "o": 8, "b": 2}[prefixed[0][1].lower()]
+            return self.integer(prefixed[0][2:], start, prefixed.end(), radix)
+        decimal = _DECIMAL.match(self.text, start)
+        assert decimal is not None
+        if decimal[1] is None and decimal[2] is None:
+            return self.integer(decimal[0], start, decimal.end(), 10)
+        end = self.refuse_touching(start, decimal.end())
+        value = float(decimal[0].replace("_", ""))
         if value == inf:
-            shown = found[0] if len(found[0]) <= 40 else found[0][:39] + "…"
-            message = f"float literal `{shown}` is out of range: the largest Float is {LARGEST}"
+            literal = decimal[0] if len(decimal[0]) <= 40 else decimal[0][:39] + "…"
+            message = f"float literal `{literal}` is out of range: the largest Float is {LARGEST}"
             self.error("E0010", start, end, message, FLOAT_HELP)
             value = 0.0
         self.tokens.add("FLOAT", value, start, end)
         return end
 
-    def shown(self, start: int, end: int) -> str:
+    def shortened(self, start: int, end: int) -> str:
+        """Return the source between two offsets, at most 40 characters of it."""
         return self.text[start:end] if end - start <= 40 else self.text[start : start + 39] + "…"
 
     def integer(self, digits: str, start: int, end: int, radix: int) -> int:
+        """Add an INT token for the digits between `start` and `end`; return the offset behind it and what touches it."""
         digits = digits.replace("_", "")
         full_end = self.refuse_touching(start, end)
         if not digits and full_end == end:
@@ -497,40 +516,44 @@ class _Lexer:
         value = self.value_of(digits, radix) if full_end == end else 0
         # 2^63 may stand under unary minus; the grammar's actions know whether it does.
         if value > INT_LIMIT or (value == INT_LIMIT and radix != 10):
-            shown = self.shown(start, end)
-            message = f"integer literal `{shown}` is out of range: the limit is {INT_LIMIT - 1}"
+            literal = self.shortened(start, end)
+            message = f"integer literal `{literal}` is out of range: the limit is {INT_LIMIT - 1}"
             self.error("E0010", start, end, message, INT_HELP)
             value = 0
         self.tokens.add("INT", value, start, full_end)
         return full_end
 
     def value_of(self, digits: str, radix: int) -> int:
+        """Return the value of the digits, or something above INT_LIMIT for what is beyond every limit."""
         significant = digits.lstrip("0")
         if len(significant) > 64:  # beyond every limit; Python refuses to convert very long decimal texts
             return INT_LIMIT + 1
         return int(significant or "0", radix)
 
     def refuse_touching(self, start: int, end: int) -> int:
-        found = _TOUCHING.match(self.text, end)
-        if found is None:
+        """Report E0009 if letters or digits follow a number directly; return the offset behind them."""
+        touching = _TOUCHING.match(self.text, end)
+        if touching is None:
             return end
-        text = self.text[start : found.end()]
+        text = self.text[start : touching.end()]
         message = f"malformed number `{text if len(text) <= 40 else text[:39] + '…'}`"
         suffixed = _SUFFIXED.fullmatch(text)
         help = f"write `{suffixed[1]}`" if suffixed is not None else "numbers are written `1_000`, `0x1F`, `1.5e3`"
-        self.error("E0009", start, found.end(), message, help)
-        return found.end()
+        self.error("E0009", start, touching.end(), message, help)
+        return touching.end()
 
     # ------------------------------------------------------------ strings and labels
 
     def lex_raw(self, start: int) -> int:
-        found = _HASHES.match(self.text, start + 1)
-        assert found is not None
-        hashes, at = found[0], found.end()
+        """Lex `r#"…"#`: no escapes, no holes, ended by as many `#`."""
+        opening_hashes = _HASHES.match(self.text, start + 1)
+        assert opening_hashes is not None
+        hashes, at = opening_hashes[0], opening_hashes.end()
         if not self.text.startswith('"', at):
             form = f'a raw string is r{hashes}"…"{hashes}'
             self.error("E0012", start, at, f"`r{hashes}` is not followed by `\"`", form)
             return at
+        # No escapes and no holes: the text ends at the first quote with as many `#`.
         end = self.text.find('"' + hashes, at + 1)
         if end < 0:
             message = f"unterminated raw string: `\"` and {len(hashes)} `#` needed to close it"
@@ -541,6 +564,7 @@ class _Lexer:
         return full_end
 
     def lex_quote(self, start: int) -> int:
+        """Lex a label or the beginning of a string."""
         if self.text[start] == "'":
             label = self.label(start)
             if label:
@@ -550,7 +574,7 @@ class _Lexer:
         return self.string_text(_Open(delimiter, start, [], self.depth), start, start + len(delimiter))
 
     def label(self, start: int) -> str | None:
-        """The name if `'` begins a label (L-1.6.1)."""
+        """Return the name if `'` at `start` begins a label (L-1.6.1), None if it begins a string."""
         name = _LABEL_NAME.match(self.text, start)
         if name is None:
             return None
@@ -561,35 +585,38 @@ class _Lexer:
         colon = _LABEL_TAIL.match(self.text, end)
         if colon is None:
             return None
+        # `'a: while` is a label for certain; else another `'` on the line makes it a string.
         if _LOOP_WORD.match(self.text, colon.end()):
             return name[1]
         return None if "'" in self.text[colon.end() : self.line_end(colon.end())] else name[1]
 
     def string_text(self, opened: _Open, token_start: int, at: int) -> int:
-        """Lexes literal text from `at` to the closing delimiter or the next hole."""
+        """Lex literal text from the offset `at` to the closing delimiter or the next hole. `token_start` is where the token
+        begins."""
         text, search, piece = self.text, _TEXT_END[opened.delimiter].search, at
         while True:
-            found = search(text, at)
-            if found is None:
+            special = search(text, at)
+            if special is None:
                 if not self.open:
                     self.unterminated(opened.delimiter, opened.start)
                 return self.close_string(opened, token_start, piece, len(text), len(text))
-            stop = found[0]
+            stop = special[0]
             if stop[0] == "\\" and stop != "\\\n":
-                at = found.end()
+                at = special.end()
             elif stop == "${":
-                return self.open_hole(opened, token_start, piece, found.start())
+                return self.open_hole(opened, token_start, piece, special.start())
             elif stop == opened.delimiter:
-                return self.close_string(opened, token_start, piece, found.start(), found.end())
+                return self.close_string(opened, token_start, piece, special.start(), special.end())
+            # A backslash before a line end is an escape only in a multi-line string, which joins the lines.
             elif stop[0] == "\\" and opened.delimiter == '"""':
-                at = found.end()
+                at = special.end()
             else:
-                end = found.start() + len(stop) - 1
+                end = special.start() + len(stop) - 1
                 # from its opening quote, unless a hole of several lines lies between
                 start = opened.start if self.source.position(opened.start).line == self.source.position(end).line else end
                 help = 'close it, write `\\n`, or use `"""`'
                 self.error("E0004", start, max(end, start + 1), "line end in a one-line string", help)
-                text_end = found.start() - (text[found.start() - 1] == "\r")
+                text_end = special.start() - (text[special.start() - 1] == "\r")
                 return self.close_string(opened, token_start, piece, max(piece, text_end), end)
 
     def unterminated(self, delimiter: str, start: int) -> None:
@@ -603,14 +630,17 @@ class _Lexer:
         )
 
     def open_hole(self, opened: _Open, token_start: int, piece: int, end: int) -> int:
+        """End the literal piece at `${` and begin the tokens of the hole."""
         row = len(self.tokens)
         self.tokens.add("ISTR_MID" if opened.pieces else "ISTR_START", "", token_start, end + 2)
         opened.pieces.append((row, piece, end))
+        # Braces are counted anew in the hole, so that its own `}` is recognised.
         self.open.append(opened._replace(outer_depth=self.depth))
         self.depth = 0
         return end + 2
 
     def resume_string(self, start: int) -> int:
+        """Go on with the literal text behind the `}` of a hole."""
         opened = self.open.pop()
         self.depth = opened.outer_depth
         if len(self.tokens) == opened.pieces[-1][0] + 1:
@@ -619,12 +649,14 @@ class _Lexer:
         return self.string_text(opened, start, start + 1)
 
     def close_string(self, opened: _Open, token_start: int, piece: int, text_end: int, end: int) -> int:
+        """Add the last token of a string, and give all its tokens their decoded text."""
         row = len(self.tokens)
         self.tokens.add("ISTR_END" if opened.pieces else "STRING", "", token_start, end)
         opened.pieces.append((row, piece, text_end))
         texts = [self.text[begin:stop] for _, begin, stop in opened.pieces]
         if opened.delimiter == '"""':
             self.check_escapes(opened, texts)
+            # Escapes were reported where they stand in the source; after trimming their places would be others.
             texts = [decode_escapes(text, _ignore) for text in trim_pieces(texts)]
         else:
             texts = self.check_escapes(opened, texts)
@@ -633,7 +665,9 @@ class _Lexer:
         return end
 
     def check_escapes(self, opened: _Open, texts: list[str]) -> list[str]:
+        """Return the decoded pieces; bad escapes are reported at their place in the source."""
         decoded = []
+        # `r"…"` without `#` is written for a raw string, whose form the help then shows.
         raw = _RAW_WORD.search(self.text[max(0, opened.start - 2) : opened.start]) is not None
         for (_, begin, _), text in zip(opened.pieces, texts, strict=True):
 

@@ -1,7 +1,8 @@
-"""Source text to syntax tree: the phases lexing and parsing of L-4.1.2.
+"""Source text to syntax tree: the phases lexing and parsing of L-4.1.2, from bytes to `ast.Program`.
 
-`parse` never raises and never hangs, whatever the text; where it gives up it leaves ErrorItem and ErrorExpr behind.
-Must not know: names, types, other files.
+Hands on `decode_source`, `parse` and `parse_tokens` to the pipeline, the formatter, the language server and the REPL.
+Neither ever raises or hangs, whatever the text; where the text is wrong the tree holds `ErrorItem` and `ErrorExpr`. Only
+one file is looked at: names and other files belong to later phases.
 """
 
 from __future__ import annotations
@@ -9,17 +10,19 @@ from __future__ import annotations
 from ..diagnostics import Diagnostics
 from ..source import Source, Span
 from . import ast
+from .brackets import MAX_NESTING, balance
 from .errors import Recovery
-from .layout import MAX_NESTING, balance, filter_tokens
 from .lexer import TokenList, lex
-from .parser import Machine, check_depth
-from .rules import Context
+from .lr_machine import Machine, check_depth
+from .semantic_actions import Context
+from .token_filter import filter_tokens
 
-MAX_BYTES = 8 * 1024 * 1024
+MAX_BYTES = 8 * 1024 * 1024  # of one source file
 
 
 def decode_source(name: str, data: bytes, diagnostics: Diagnostics) -> Source | None:
-    """The text of a file (L-1.1.1); None if it is no UTF-8 or too large (G-5.2)."""
+    """Return the text of a file without its byte order mark (L-1.1.1). `name` is the file as positions show it. Return None
+    after reporting E0001 for bytes that are no UTF-8, or E0114 for more than MAX_BYTES bytes (G-5.2)."""
     if len(data) > MAX_BYTES:
         message = f"the file has {len(data)} bytes, more than {MAX_BYTES}"
         diagnostics.report("E0114", Span(name, 0, 0), message, help="split the file up")
@@ -35,16 +38,16 @@ def decode_source(name: str, data: bytes, diagnostics: Diagnostics) -> Source | 
 
 
 def parse(source: Source, diagnostics: Diagnostics) -> ast.Program:
-    """The tree of a file. After a lexical error it holds comments only (L-4.1.2)."""
+    """Lex and parse a file. After a lexical error the tree has no items, only the comments (L-4.1.2)."""
     before = len(diagnostics.found)
     tokens = lex(source, diagnostics)
-    if any(found.is_error for found in diagnostics.found[before:]):
+    if any(diagnostic.is_error for diagnostic in diagnostics.found[before:]):
         return _program(source, tokens, [])
     return parse_tokens(source, tokens, diagnostics)
 
 
 def parse_tokens(source: Source, tokens: TokenList, diagnostics: Diagnostics) -> ast.Program:
-    """The tree of a lexed file."""
+    """Parse the tokens of `lex`, which must be those of `source`."""
     balanced = balance(tokens, source, diagnostics)
     context = Context(source.name, diagnostics, tokens.docs)
     machine = Machine(filter_tokens(balanced), context)
@@ -53,18 +56,21 @@ def parse_tokens(source: Source, tokens: TokenList, diagnostics: Diagnostics) ->
         recovery = recovery or Recovery(machine, source, diagnostics, balanced.broken_at)
         if not recovery.run():
             break
+    # The stack below holds the start state's empty value; above it stands what has been reduced to the list of items.
     items = machine.values[1] if len(machine.values) > 1 and isinstance(machine.values[1], list) else []
     program = _program(source, tokens, items)
+    # After a repair these checks would report what only the repair has made.
     if recovery is None and balanced.broken_at is None:
         report_misplaced(context)
         report_doubled(context, source)
+        # A walk over the whole tree is needed only when the parser's stack shows that the tree may be too deep.
         if machine.highest > MAX_NESTING and not balanced.too_deep:
             check_depth(program, diagnostics)
     return program
 
 
 def report_doubled(context: Context, source: Source) -> None:
-    """`--`, which reads as two minuses and was meant as something else (L-2.6.8)."""
+    """Report `--`, which reads as two minus signs and was meant as something else (L-2.6.8)."""
     for start in context.minuses:
         if start and source.text[start - 1] == "-":
             help = "there is no `--`; write `x -= 1`, or `- -x`"
@@ -72,7 +78,7 @@ def report_doubled(context: Context, source: Source) -> None:
 
 
 def report_misplaced(context: Context) -> None:
-    """What actions found and no surrounding construct allowed (L-2.6)."""
+    """Report what the semantic actions left over: forms that no surrounding construct allowed (L-2.6)."""
     for number in context.int_limits.values():
         context.int_out_of_range(number.span, number.value)
     for rest in context.rests.values():

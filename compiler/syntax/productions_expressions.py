@@ -1,4 +1,9 @@
-"""Productions for operators, calls, literals and the places they make."""
+"""Productions for operators, calls, literals and the places they make; the rewriting of `|>` and prefix `await`.
+
+The rules register themselves in `FAMILY`, from which `compiler/syntax/grammar.py` makes the grammar; the text of `@rule` is
+the production, the function its semantic action. An action builds a node of `ast` and reports only what the grammar cannot
+refuse.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +13,12 @@ from .. import operators
 from ..source import Span
 from . import ast
 from .lexer import INT_LIMIT
-from .rules import Family, Reduction
-
-# ----------------------------------------------------------------
-# The rewriting of `|>` and prefix `await` (L-2.3.1 to L-2.3.3).
+from .semantic_actions import Family, Reduction
 
 
 def apply_pipe(p: Reduction) -> ast.Expr:
-    """`left |> right` with `left` put into the innermost call of `right`."""
+    """Return `left |> right` with `left` put into the innermost call of `right` (L-2.3.1). Report E2016 and return an
+    ErrorExpr if `right` has no call to put it into."""
     left, right = p[1], p[3]
     peeled, inner = _peel(right)
     applied = _apply(left, inner)
@@ -30,7 +33,7 @@ def apply_pipe(p: Reduction) -> ast.Expr:
 
 
 def _peel(node: ast.Expr) -> tuple[list[ast.Expr], ast.Expr]:
-    """Sets trailing `?` and `.await` aside, outermost first."""
+    """Set trailing `?` and `.await` aside; return them, outermost first, and what they stand behind."""
     peeled: list[ast.Expr] = []
     while isinstance(node, ast.Propagate) or (isinstance(node, ast.Await) and node.postfix):
         peeled.append(node)
@@ -39,6 +42,7 @@ def _peel(node: ast.Expr) -> tuple[list[ast.Expr], ast.Expr]:
 
 
 def _put_back(peeled: list[ast.Expr], node: ast.Expr, start: int) -> ast.Expr:
+    """Return `node` with the peeled forms around it again; `start` is the character offset at which they all begin now."""
     for outer in reversed(peeled):
         span = Span(outer.span.file, start, outer.span.end)
         if isinstance(outer, ast.Await):
@@ -50,6 +54,7 @@ def _put_back(peeled: list[ast.Expr], node: ast.Expr, start: int) -> ast.Expr:
 
 def _apply(left: ast.Expr, target: ast.Expr) -> ast.Expr | None:
     argument = ast.Argument(span=left.span, name=None, value=left)
+    # `x |> (f)` means `f(x)`.
     while isinstance(target, ast.GroupExpr):
         target = target.inner
     if isinstance(target, ast.Call):
@@ -65,7 +70,7 @@ def _apply(left: ast.Expr, target: ast.Expr) -> ast.Expr | None:
 
 
 def _with(argument: ast.Argument, call: ast.Call) -> list[ast.Argument]:
-    """`L |> emit(c)` is `emit(c, L)`; every other call takes L first."""
+    """Return the arguments with the piped one: `L |> emit(c)` is `emit(c, L)`, every other call takes L first (L-2.3.2)."""
     callee = call.callee
     is_emit = isinstance(callee, ast.PathExpr) and [s.text for s in callee.segments] == ["emit"]
     if is_emit and len(call.arguments) > 0:
@@ -74,14 +79,12 @@ def _with(argument: ast.Argument, call: ast.Call) -> list[ast.Argument]:
 
 
 def await_innermost(p: Reduction) -> ast.Expr:
-    """`await f()?` is `(await f())?`."""
+    """Return prefix `await` applied to the innermost operand: `await f()?` is `(await f())?` (L-2.3.3)."""
     peeled, inner = _peel(p[2])
     start = p.span.start
     awaited = ast.Await(span=Span(p.context.file, start, inner.span.end), operand=inner, postfix=False)
     return _put_back(peeled, awaited, start)
 
-
-# ----------------------------------------------------------------
 
 FAMILY = Family()
 rule = FAMILY.rule
@@ -102,7 +105,7 @@ def assignment(p: Reduction) -> ast.Assign:
 
 
 def _copied_help(node: ast.Expr) -> str | None:
-    """For `orders.get("a").price = 1`: what a call gives is a copy."""
+    """Return the help for `orders.get("a").price = 1`, where what a call returns is a copy; None for other left sides."""
     inner = node
     while isinstance(inner, (ast.GroupExpr, ast.Propagate, ast.FieldAccess, ast.TupleAccess, ast.Index)):
         if isinstance(inner, ast.GroupExpr):
@@ -117,7 +120,8 @@ def _copied_help(node: ast.Expr) -> str | None:
 
 
 def _is_place(node: ast.Expr) -> bool:
-    """L-5.5.1; whether the root is mutable, and whether an index reads a String, is for the checker."""
+    """Return whether an expression can be assigned to (L-5.5.1). Whether its root is mutable, and whether an index reads a
+    String, is for the checker."""
     while not isinstance(node, ast.PathExpr):
         if isinstance(node, ast.GroupExpr):
             node = node.inner
@@ -168,6 +172,7 @@ def cast(p: Reduction) -> ast.Cast:
 @rule("expr : MINUS expr %prec UMINUS")
 def negation(p: Reduction) -> ast.Unary:
     p.context.int_limits.pop(id(p[2]), None)
+    # For `--`, which is reported when the whole file has been read without errors.
     p.context.minuses.append(p.span.start)
     return ast.Unary(p.span, "-", p[2])
 
@@ -216,7 +221,7 @@ def continue_(p: Reduction) -> ast.Continue:
 
 
 def _chained(p: Reduction, node: Any, receiver: ast.Expr) -> Any:
-    """Counts the links of a postfix chain: it nests as deep as it is long (L-2.6.7)."""
+    """Count the links of a postfix chain, which nests as deep as it is long, and report the first link too many (L-2.6.7)."""
     depths = p.context.depths
     depth = depths[id(receiver)][0] + 1 if id(receiver) in depths else 1
     depths[id(node)] = depth, node  # kept, so that no later node gets its id
@@ -229,6 +234,7 @@ def _chained(p: Reduction, node: Any, receiver: ast.Expr) -> Any:
 def call(p: Reduction) -> ast.Expr:
     callee, arguments = p[1], p[3]
     check_argument_order(p, arguments)
+    # `a.b` before `(` was read as an access; with the call it becomes a method call.
     if type(callee) is not ast.FieldAccess:
         node = ast.Call(p.span, callee, arguments)
         return _chained(p, node, callee)  # type: ignore[no-any-return]
@@ -238,7 +244,7 @@ def call(p: Reduction) -> ast.Expr:
 
 
 def check_argument_order(p: Reduction, arguments: list[ast.Argument]) -> None:
-    """L-2.6.3."""
+    """Report a positional argument behind a named one (L-2.6.3)."""
     named = False
     for argument in arguments:
         if argument.name is not None:
@@ -324,6 +330,7 @@ def self_name(p: Reduction) -> ast.PathExpr:
 
 @rule("primary : path")
 def path_expression(p: Reduction) -> ast.Expr:
+    # Every other unknown name is for the resolver, but nobody means a variable by this one.
     if len(p[1]) == 1 and p[1][0].text == "null":
         p.context.error("E0101", p.span, "unexpected name `null`: expected an expression", "write `nil`")
         return ast.ErrorExpr(span=p.span)
@@ -370,6 +377,7 @@ def interpolation_parts(p: Reduction) -> list[ast.Expr]:
 
 def _add_text(parts: list[ast.Expr], text: str, span: Span) -> None:
     if text:
+        # Empty text between two holes has no node.
         parts.append(ast.StringLiteral(span, text))
 
 
@@ -427,7 +435,7 @@ def generic_struct_literal(p: Reduction) -> ast.StructExpr:
 
 
 def _split_base(p: Reduction, entries: list[Any]) -> tuple[list[ast.FieldInit], ast.Expr | None]:
-    """L-2.6.5: `..base` is the last entry."""
+    """Tell the fields of a struct literal from its `..base`, which must be the last entry (L-2.6.5)."""
     fields, base = [], None
     for at, entry in enumerate(entries):
         if isinstance(entry, ast.FieldInit):

@@ -1,4 +1,9 @@
-"""Productions for programs, decorators, functions and the items of the core language."""
+"""Productions for programs, decorators, functions and the items of the core language.
+
+The rules register themselves in `FAMILY`, from which `compiler/syntax/grammar.py` makes the grammar; the text of `@rule` is
+the production, the function its semantic action. An action builds a node of `ast` and reports only what the grammar cannot
+refuse.
+"""
 
 from __future__ import annotations
 
@@ -6,26 +11,26 @@ from typing import Any
 
 from . import ast
 from .productions_expressions import check_argument_order
-from .rules import Family, Reduction
-
-# ----------------------------------------------------------------
-# Productions for functions, methods, parameters and closures.
+from .semantic_actions import Family, Reduction
 
 FAMILY = Family()
 rule = FAMILY.rule
 
 
 def decorate(node: Any, p: Reduction) -> Any:
-    """Gives a node made by the last symbol of `deco* PUB? node` its decorators, visibility, documentation and span."""
+    """Give a node made by the last symbol of `deco* PUB? node` its decorators, visibility, documentation and span, and
+    return it."""
     node.decorators, node.span = p[1], p.span
     if p[2] is not None:
         node.public = True
         p.context.pubs[id(node)] = p.at(2)
+    # Documentation stands before the first token of the whole, which may be a decorator.
     node.doc = p.doc(1, 2, 3)
     return node
 
 
 def refuse_pub(p: Reduction, node: Any, construct: str) -> None:
+    """Report E0105 where `pub` stands on something that others cannot name."""
     if node.public:
         message = f"`pub` means nothing on {construct}"
         p.context.error("E0105", p.context.pubs[id(node)], message, "remove `pub`")
@@ -78,9 +83,6 @@ def slot_reference(p: Reduction) -> ast.SlotRef:
     return ast.SlotRef(span=p.span, owner=p[1], slot=p[3])
 
 
-# ---------------------------------------------------------------- parameters
-
-
 @rule("param : deco* SELF", "param : deco* MUT SELF")
 def self_parameter(p: Reduction) -> ast.Parameter:
     name = ast.Ident(p.at(len(p) - 1), "self")
@@ -113,11 +115,9 @@ def closure_parameter(p: Reduction) -> ast.Parameter:
 
 @rule("cparam : dpat", "cparam : dpat COLON type1")
 def destructured_parameter(p: Reduction) -> ast.Parameter:
+    # A pattern has no name; `_` is one that no program can use.
     name = ast.Ident(p.at(1), "_")
     return ast.Parameter(span=p.span, name=name, type=p[3] if len(p) > 2 else None, pattern=p[1])
-
-
-# ---------------------------------------------------------------- closures
 
 
 @rule("expr : CPIPE cparam,* CPIPE expr %prec CLOSURE")
@@ -145,8 +145,7 @@ def function_expression(p: Reduction) -> ast.Closure:
     return ast.Closure(span=p.span, parameters=p[3], result=p[5], body=p[6], function_form=True)
 
 
-# ----------------------------------------------------------------
-# Productions for programs, decorators and the items of the core language.
+# Programs, decorators and items.
 
 FAMILY.same("top : item_d", "item : fn")
 
@@ -156,6 +155,7 @@ def program(p: Reduction) -> list[ast.TopLevel]:
     return p[1]  # type: ignore[no-any-return]
 
 
+# `NAME.method(…);`, the only statement at module level (O-0.7).
 @rule("top : IDENT DOT IDENT LPAREN arg,* RPAREN SEMI")
 def initialisation(p: Reduction) -> ast.InitStatement:
     check_argument_order(p, p[5])
@@ -180,9 +180,6 @@ def decorator_call(p: Reduction) -> ast.Decorator:
     return ast.Decorator(span=p.span, name=p[2], arguments=p[4], parenthesised=True)
 
 
-# ---------------------------------------------------------------- data
-
-
 @rule("item : STRUCT IDENT tparams? LBRACE field* RBRACE")
 def struct(p: Reduction) -> ast.Struct:
     for field in p[5]:
@@ -191,7 +188,7 @@ def struct(p: Reduction) -> ast.Struct:
 
 
 def refuse_optional(p: Reduction, field: ast.Field) -> None:
-    """L-2.6.5: `x?: T` exists only in schemas."""
+    """Report `x?: T` outside of schemas (L-2.6.5)."""
     if field.optional:
         message = f"unexpected `?`: field `{field.name.text}` is not in a schema"
         p.context.error("E0101", field.name.span, message, f"write `{field.name.text}: Option<…>`")
@@ -199,6 +196,7 @@ def refuse_optional(p: Reduction, field: ast.Field) -> None:
 
 @rule("field : deco* PUB? IDENT QUESTION? COLON type dflt? COMMA?")
 def field(p: Reduction) -> ast.Field:
+    # The comma is no part of the field.
     last = 7 if p[7] is not None else 6
     node = ast.Field(
         span=p.over(1, last), name=p[3], optional=p[4] is not None, type=p[6], default=p[7], public=p[2] is not None,
@@ -238,9 +236,6 @@ def struct_variant(p: Reduction) -> ast.Variant:
     return ast.Variant(span=p.over(1, 4), name=p[1], items=None, fields=p[3], doc=p.doc(1))
 
 
-# ---------------------------------------------------------------- behaviour
-
-
 @rule("item : TRAIT IDENT tparams? LBRACE method* RBRACE")
 def trait(p: Reduction) -> ast.Trait:
     for method in p[5]:
@@ -259,9 +254,6 @@ def trait_impl(p: Reduction) -> ast.Impl:
     for method in p[7]:
         refuse_pub(p, method, "a method of a trait impl")
     return ast.Impl(span=p.span, type_parameters=p[2] or [], trait=p[3], target=p[5], methods=p[7])
-
-
-# ---------------------------------------------------------------- constants, aliases, modules
 
 
 @rule("item : CONST IDENT COLON type EQ expr SEMI")

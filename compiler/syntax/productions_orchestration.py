@@ -1,10 +1,15 @@
-"""Productions for models, agents, connections, schemas, tools, MCP servers, pipelines and `listen`."""
+"""Productions for models, agents, connections, schemas, tools, MCP servers, pipelines, stores, contexts and `listen`.
+
+The rules register themselves in `FAMILY`, from which `compiler/syntax/grammar.py` makes the grammar; the text of `@rule` is
+the production, the function its semantic action. An action builds a node of `ast` and reports only what the grammar cannot
+refuse.
+"""
 
 from __future__ import annotations
 
 from . import ast
 from .productions_items import refuse_pub
-from .rules import Family, Reduction
+from .semantic_actions import Family, Reduction
 
 FAMILY = Family()
 rule = FAMILY.rule
@@ -34,13 +39,11 @@ def schema_without_fields(p: Reduction) -> ast.Schema:
     return ast.Schema(span=p.span, name=p[2], type_parameters=[], fields=None)
 
 
-# ---------------------------------------------------------------- tools and MCP servers
-
-
 @rule("item : K_MCP IDENT LBRACE mcpm* RBRACE")
 def mcp(p: Reduction) -> ast.Mcp:
     functions = [member for member in p[4] if isinstance(member, ast.Function)]
     for function in functions:
+        # Here a function without a body is legal.
         p.context.bodyless.pop(id(function), None)
         if function.body is not None:
             message = f"function `{function.name.text}` of an mcp server has a body"
@@ -80,9 +83,6 @@ def tool_field(p: Reduction) -> ast.ToolField:
     return ast.ToolField(span=p.over(1, last), name=p[1], type=p[3], default=p[4], doc=p.doc(1))
 
 
-# ---------------------------------------------------------------- pipelines
-
-
 @rule("item : K_PIPELINE IDENT pipesig LBRACE stage* RBRACE")
 def pipeline(p: Reduction) -> ast.Pipeline:
     parameter, result = p[3]
@@ -108,17 +108,15 @@ def expression_stage(p: Reduction) -> ast.Stage:
     )
 
 
-# ---------------------------------------------------------------- listen
-
-
 @rule("primary : K_LISTEN expr LBRACE arms RBRACE")
 def listen(p: Reduction) -> ast.Listen:
+    # Handlers are written as match arms, so that they share their grammar.
     handlers = [_handler(p, arm) for arm in p[4]]
     return ast.Listen(span=p.span, operand=p[2], handlers=handlers)
 
 
 def _handler(p: Reduction, arm: ast.MatchArm) -> ast.ListenHandler:
-    """L-2.6.6."""
+    """Return the handler that a match arm stands for; report E0109 unless it is `"type" => |m| { … }` (L-2.6.6)."""
     key = isinstance(arm.pattern, ast.LiteralPattern) and isinstance(arm.pattern.value, str)
     body = isinstance(arm.body, ast.Closure) and isinstance(arm.body.body, ast.Block)
     if not (key and body and arm.guard is None) and not isinstance(arm.body, ast.ErrorExpr):
@@ -126,8 +124,7 @@ def _handler(p: Reduction, arm: ast.MatchArm) -> ast.ListenHandler:
     return ast.ListenHandler(span=arm.span, pattern=arm.pattern, guard=arm.guard, body=arm.body)
 
 
-# ----------------------------------------------------------------
-# Productions for memories and the other stores, and for memory contexts.
+# Memories and the other stores, and memory contexts.
 
 
 @rule("item : {K_HASHMAP K_LEDGER K_MEMORY} IDENT COLON type EQ expr SEMI")
@@ -147,6 +144,7 @@ def tier(p: Reduction) -> ast.Tier:
 
 @rule("slot : deco* MUT? IDENT COLON type dflt? COMMA?")
 def slot(p: Reduction) -> ast.Slot:
+    # The comma is no part of the slot.
     last = 6 if p[6] is not None else 5
     return ast.Slot(
         span=p.over(1, last), name=p[3], mutable=p[2] is not None, type=p[5], default=p[6], decorators=p[1]

@@ -1,10 +1,15 @@
-"""Productions for blocks, statements and block-like expressions."""
+"""Productions for blocks, statements and block-like expressions.
+
+The rules register themselves in `FAMILY`, from which `compiler/syntax/grammar.py` makes the grammar; the text of `@rule` is
+the production, the function its semantic action. An action builds a node of `ast` and reports only what the grammar cannot
+refuse.
+"""
 
 from __future__ import annotations
 
 from . import ast
 from .productions_items import decorate
-from .rules import Family, Reduction
+from .semantic_actions import Family, Reduction
 
 FAMILY = Family()
 rule = FAMILY.rule
@@ -33,6 +38,7 @@ def expression_statement(p: Reduction) -> ast.ExprStmt:
     return ast.ExprStmt(p.span, p[1], True)
 
 
+# The token filter inserts BLKEND where a block-like form ends its statement without `;` (L-2.4.2).
 @rule("stmt : expr BLKEND")
 def block_statement(p: Reduction) -> ast.ExprStmt:
     return ast.ExprStmt(p[1].span, p[1], False)
@@ -63,6 +69,7 @@ def mock(p: Reduction) -> ast.Mock:
     return ast.Mock(span=p.span, name=p[2], config=p[4])
 
 
+# Which items may stand in a block is checked here: as grammar the error would name half the keywords.
 @rule("stmt : deco* PUB? item")
 def local_item(p: Reduction) -> ast.ItemStmt:
     item = decorate(p[3], p)
@@ -75,11 +82,9 @@ def local_item(p: Reduction) -> ast.ItemStmt:
     return ast.ItemStmt(span=p.span, item=item)
 
 
-# ---------------------------------------------------------------- branches
-
-
 @rule("primary : IF expr block else?", "else : ELSE IF expr block else?")
 def if_(p: Reduction) -> ast.If:
+    # Both productions end alike, so symbols are counted from the end.
     then = len(p) - 2
     span = p.span if then == 3 else p.over(2, len(p) - 1)
     return ast.If(span=span, condition=p[then - 1], then=p[then], otherwise=p[then + 1])
@@ -95,6 +100,7 @@ def match(p: Reduction) -> ast.Match:
     return ast.Match(span=p.span, subject=p[2], arms=p[4])
 
 
+# Only the last arm may lack its comma; an arm with a block needs none, since BLKEND ends it.
 @rule("arms : arm_last?")
 def few_arms(p: Reduction) -> list[ast.MatchArm]:
     return [] if p[1] is None else [p[1]]
@@ -132,9 +138,6 @@ def guard_or_limit(p: Reduction) -> ast.Expr:
     return p[2]  # type: ignore[no-any-return]
 
 
-# ---------------------------------------------------------------- loops
-
-
 @rule("loop : FOR pattern IN expr block")
 def for_(p: Reduction) -> ast.For:
     return ast.For(span=p.span, label=None, pattern=p[2], iterable=p[4], body=p[5])
@@ -150,6 +153,7 @@ def loop(p: Reduction) -> ast.Loop:
     return ast.Loop(span=p.span, label=None, body=p[2])
 
 
+# The loop is made before its label is known, so the node is completed here.
 @rule("primary : LABELDEF COLON loop")
 def labelled_loop(p: Reduction) -> ast.Expr:
     node = p[3]
@@ -160,9 +164,6 @@ def labelled_loop(p: Reduction) -> ast.Expr:
 @rule("primary : K_PARALLEL FOR pattern IN expr limit? block")
 def parallel_for(p: Reduction) -> ast.ParallelFor:
     return ast.ParallelFor(span=p.span, pattern=p[3], iterable=p[5], limit=p[6], body=p[7])
-
-
-# ---------------------------------------------------------------- errors and tasks
 
 
 @rule("primary : TRY block catch*")

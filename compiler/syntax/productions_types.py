@@ -1,13 +1,15 @@
-"""Productions for types as written, and for patterns."""
+"""Productions for types as written, and for patterns.
+
+The rules register themselves in `FAMILY`, from which `compiler/syntax/grammar.py` makes the grammar; the text of `@rule` is
+the production, the function its semantic action. An action builds a node of `ast` and reports only what the grammar cannot
+refuse.
+"""
 
 from __future__ import annotations
 
 from . import ast
 from .lexer import INT_LIMIT
-from .rules import Family, Reduction
-
-# ----------------------------------------------------------------
-# Productions for types as written.
+from .semantic_actions import Family, Reduction
 
 FAMILY = Family()
 rule = FAMILY.rule
@@ -15,6 +17,7 @@ rule = FAMILY.rule
 FAMILY.same("type : type1", "type : utype", "type1 : type0")
 
 
+# Inside a function type the result is no union: `|` would belong to the outer type.
 @rule("ret : ARROW type", "rett : ARROW type1")
 def result(p: Reduction) -> ast.TypeExpr:
     return p[2]  # type: ignore[no-any-return]
@@ -110,14 +113,14 @@ def next_bound(p: Reduction) -> list[ast.TypeExpr]:
     return p[1]  # type: ignore[no-any-return]
 
 
-# ----------------------------------------------------------------
-# Productions for patterns, and the well-formedness of `..` in them (L-2.6.5).
+# Patterns, and the well-formedness of `..` in them (L-2.6.5).
 
 FAMILY.same("pattern : pat1", "pat1 : lit")
 
 
 @rule("pattern : pattern PIPE pat1")
 def alternatives(p: Reduction) -> ast.OrPattern:
+    # A pattern in parentheses begins behind them, so its alternatives stay its own.
     if type(p[1]) is ast.OrPattern and p[1].span.start == p.span.start:
         first = p[1].alternatives
     else:
@@ -139,7 +142,7 @@ def bound(p: Reduction) -> int | float:
 
 
 def _refuse_int_limit(p: Reduction) -> None:
-    """2^63 is legal only directly under a minus (L-1.4.1)."""
+    """Report 2^63, which is legal only directly under a minus (L-1.4.1)."""
     if p[1] == INT_LIMIT and type(p[1]) is int:
         p.context.int_out_of_range(p.span, p[1])
 
@@ -184,6 +187,7 @@ def name_or_path(p: Reduction) -> ast.Pattern:
     path = p[1]
     if len(path) > 1:
         return ast.PathPattern(p.span, path)
+    # The lexer knows no `_` of its own: it is a name like any other.
     if path[0].text == "_":
         return ast.WildcardPattern(p.span)
     return ast.BindPattern(p.span, path[0], False)

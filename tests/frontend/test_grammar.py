@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from concerto.compiler.diagnostics import CODES, STAGES
 from concerto.compiler.generated import parser_tables
-from concerto.compiler.syntax import grammar, parser, rules
+from concerto.compiler.syntax import grammar, lr_machine, semantic_actions
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -76,13 +76,13 @@ def test_stale_tables_are_rebuilt_in_memory(monkeypatch: pytest.MonkeyPatch, tmp
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(parser_tables, "_lr_signature", "stale")
     monkeypatch.setattr(parser_tables, "_lr_action", {})
-    rebuilt = parser.load.__wrapped__()
-    assert len(rebuilt.actions) == len(parser.load().actions)
+    rebuilt = lr_machine.load.__wrapped__()
+    assert len(rebuilt.actions) == len(lr_machine.load().actions)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_sets_and_suffixes_expand() -> None:
-    family = rules.Family()
+    family = semantic_actions.Family()
     family.rule("a : {B C} d {E F}")(lambda p: None)
     assert [r.production for r in family.rules] == ["a : B d E", "a : B d F", "a : C d E", "a : C d F"]
 

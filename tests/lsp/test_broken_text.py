@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from concerto.lsp.analysis import UTF8, UTF16, UTF32, analyse, definition_of, found_at, offset_at, position_at
+from concerto.lsp.analysis import UTF8, UTF16, UTF32, analyse, definition_of, occurrence_at, offset_at, position_at
 from concerto.lsp.features import complete, hover_at, outline
 
 from ..command import EXAMPLES
@@ -30,7 +30,7 @@ def test_questions_about_cut_text(path: Path) -> None:
             shown = hover_at(analysis, at)
             assert shown is None or shown[0].start <= at <= shown[0].end
             shown_at += shown is not None
-            found = found_at(analysis, at)
+            found = occurrence_at(analysis, at)
             span = definition_of(found) if found is not None else None
             assert span is None or span.end <= len(analysis.project.sources.get(span.file, analysis.source).text)
             led_to += span is not None

@@ -1,7 +1,8 @@
-"""How the families write productions, and what an action receives.
+"""How productions are written down with their semantic actions, and what an action receives.
 
-A production is written as in language.md, Appendix B: `{A B}` stands for one production per member, `x?`, `x*`, `x,*`
-and `x,+` for shared rules that `compiler/syntax/grammar.py` expands. Must not know: PLY, tables, any production.
+Hands on `Family` to the five `productions_*` modules, which register their rules in it, `Reduction` and `Context` to the
+actions, and `CommaList`. A production is written as in language.md, Appendix B: `{A B}` stands for one production per
+member; `x?`, `x*`, `x,*` and `x,+` stand for shared rules that `compiler/syntax/grammar.py` expands.
 """
 
 from __future__ import annotations
@@ -18,15 +19,17 @@ from .lexer import INT_HELP, INT_LIMIT
 
 
 class CommaList(list[Any]):
-    """The value of `x,*` and `x,+`; `trailing` tells `(e,)` from `(e)` (L-2.1.2)."""
+    """The value of `x,*` and `x,+`. `trailing` says that a comma stood behind the last element: it tells `(e,)` from `(e)`
+    (L-2.1.2)."""
 
     trailing = False
 
 
 class Context:
-    """What the actions of one parse share. `starts` and `ends` are the parser's stacks, in step with its values.
+    """What the actions of one parse share. `starts` and `ends` are the parser's stacks of character offsets, in step with
+    its values; `docs` is the documentation by the offset of the token behind it.
 
-    The dictionaries hold, by id, nodes that are legal only inside a construct not yet seen; that construct's action
+    The dictionaries hold, by `id`, nodes that are legal only inside a construct not yet reduced. That construct's action
     takes them out, and what is left at the end is an error (L-2.6).
     """
 
@@ -52,35 +55,40 @@ class Context:
     def error(
         self, code: str, span: Span, message: str, help: str | None = None, related: tuple[Related, ...] = ()
     ) -> None:
+        """Report a diagnostic. The tree is built all the same."""
         self.diagnostics.report(code, span, message, help=help, related=related)
 
     def int_out_of_range(self, span: Span, value: int) -> None:
+        """Report E0010 for a literal that only a minus sign would have made legal."""
         message = f"integer literal `{value}` is out of range: the limit is {INT_LIMIT - 1}"
         self.error("E0010", span, message, INT_HELP)
 
 
 class Reduction(list[Any]):
-    """The values of one production's symbols, numbered from 1, and their common span."""
+    """The values of one production's symbols, numbered from 1, with the span of all of them. One object serves every
+    reduction of a parse, so an action must not keep it."""
 
     __slots__ = ("span", "context")
     span: Span
     context: Context
 
     def start(self, symbol: int) -> int:
+        """Return the character offset at which a symbol begins."""
         return self.context.starts[symbol - len(self)]
 
     def at(self, symbol: int) -> Span:
-        """The span of one symbol."""
+        """Return the span of one symbol."""
+        # The symbols are the top of the stacks, so they are counted from the end.
         place = symbol - len(self)
         return Span(self.context.file, self.context.starts[place], self.context.ends[place])
 
     def over(self, first: int, last: int) -> Span:
-        """The span from one symbol to another."""
+        """Return the span from the first to the last of two symbols."""
         count = len(self)
         return Span(self.context.file, self.context.starts[first - count], self.context.ends[last - count])
 
     def doc(self, *symbols: int) -> str | None:
-        """The documentation that stands directly before the last of these symbols to have one (L-1.2.2)."""
+        """Return the documentation directly before the last of these symbols that has one, or None (L-1.2.2)."""
         docs = self.context.docs
         if not docs:
             return None
@@ -91,37 +99,39 @@ Action = Callable[[Reduction], Any]
 
 
 class Rule(NamedTuple):
-    """One production in the notation of Appendix B with sets expanded; `action` None hands its one value on."""
+    """One production in the notation of Appendix B, sets expanded. `action` None: the value of its only symbol is handed on."""
 
     production: str
     action: Action | None
 
 
 class Family:
-    """The rules of one family of constructs, in the order they are written."""
+    """The rules of one family of constructs, in the order in which they are written: PLY resolves by that order."""
 
     def __init__(self) -> None:
         self.rules: list[Rule] = []
 
     def same(self, *productions: str) -> None:
-        """Productions that hand the value of their only symbol on."""
+        """Add productions that hand on the value of their only symbol."""
         for production in productions:
             self.rules.extend(Rule(one, None) for one in _expand_sets(production))
 
     def rule(self, *productions: str) -> Callable[[Action], Action]:
-        def keep(action: Action) -> Action:
+        """Return a decorator that makes a function the action of these productions."""
+
+        def register(action: Action) -> Action:
             for production in productions:
                 self.rules.extend(Rule(one, action) for one in _expand_sets(production))
             return action
 
-        return keep
+        return register
 
 
 _SET = re.compile(r"\{([^}]*)\}")
 
 
 def _expand_sets(production: str) -> list[str]:
-    """`{A B} x` gives `A x` and `B x`."""
+    """Return `A x` and `B x` for `{A B} x`."""
     sets = [members.split() for members in _SET.findall(production)]
     template = _SET.sub("\0", production)
     expanded = []

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 
 import pytest
 from concerto.compiler import pipeline
-from concerto.compiler.pipeline import collector_resting, compile_source
+from concerto.compiler.pipeline import compile_source, gc_pause
 
 PROGRAM = b"mod other;\nfn main() { emit(\"n\", other::number()); }\n"
 OTHER = b"pub fn number() -> Int { 1 }\n"
@@ -46,15 +46,15 @@ def test_it_works_again_when_a_compilation_is_broken_off() -> None:
 
 def test_a_caller_who_stopped_it_finds_it_stopped() -> None:
     gc.disable()
-    with collector_resting():
+    with gc_pause():
         pass
     assert not gc.isenabled()
 
 
 def test_the_last_of_overlapping_compilations_wakes_it() -> None:
     first, second = ExitStack(), ExitStack()
-    first.enter_context(collector_resting())
-    second.enter_context(collector_resting())
+    first.enter_context(gc_pause())
+    second.enter_context(gc_pause())
     first.close()
     assert not gc.isenabled()
     second.close()
@@ -64,7 +64,7 @@ def test_the_last_of_overlapping_compilations_wakes_it() -> None:
 def test_what_a_caller_froze_stays_frozen() -> None:
     gc.freeze()
     frozen = gc.get_freeze_count()
-    with collector_resting():
+    with gc_pause():
         pass
     assert gc.get_freeze_count() >= frozen > 0
 
@@ -77,22 +77,22 @@ class _Knot:
 
 
 def test_garbage_of_compilations_is_collected_when_there_is_much(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pipeline, "FULL", 1_000)
+    monkeypatch.setattr(pipeline, "FULL_AFTER", 1_000)
     gc.collect()
-    with collector_resting():
+    with gc_pause():
         for _ in range(2_000):
             _Knot()
     assert len([found for found in gc.get_objects() if type(found) is _Knot]) == 2_000
-    with collector_resting():
+    with gc_pause():
         assert not [found for found in gc.get_objects() if type(found) is _Knot]
 
 
 def test_a_collection_of_somebody_else_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pipeline, "FULL", 1_000)
-    with collector_resting():
+    monkeypatch.setattr(pipeline, "FULL_AFTER", 1_000)
+    with gc_pause():
         kept = [[number] for number in range(2_000)]
     gc.collect()
     before = gc.get_stats()[-1]["collections"]
-    with collector_resting():
+    with gc_pause():
         assert gc.get_stats()[-1]["collections"] == before
     assert len(kept) == 2_000

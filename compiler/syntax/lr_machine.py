@@ -1,8 +1,8 @@
-"""The LR machine: runs the tables over a token list and builds the tree.
+"""The LR machine: runs the parser tables over a token list and builds the tree.
 
-All state belongs to one call, so parses may run side by side. It has no recursion, so input of any depth is safe.
-It stops at an error; `compiler/syntax/errors.py` repairs the stacks and starts it again.
-Must not know: productions, nodes other than names, messages.
+Hands on `Machine` and the `Tables` to `parse` and, for messages and recovery, to `errors`; and `check_depth`. All state
+belongs to one call, so parses may run side by side. There is no recursion, so input of any depth is safe. The machine stops
+at an error; `compiler/syntax/errors.py` cuts the stacks back and starts it again.
 """
 
 from __future__ import annotations
@@ -17,27 +17,22 @@ from ..generated import parser_tables
 from ..operators import BY_TEXT, POWER
 from ..source import Span
 from . import ast
+from .brackets import MAX_NESTING
 from .grammar import APPEND, BY_NAME, CALL, FIRST, MODULE, SAME, TRAILING
 from .grammar import NONE as NOTHING
-from .layout import MAX_NESTING
 from .lexer import TokenList
-from .rules import Action, CommaList, Context, Reduction
+from .semantic_actions import Action, CommaList, Context, Reduction
 
-# ----------------------------------------------------------------
-# The parser tables, checked by PLY against the grammar.
-#
-# PLY gets the committed module as an object and compares signatures; when the tables are stale it builds them in memory
+# PLY gets the committed module of tables as an object and compares signatures; stale tables it builds anew in memory
 # (G-5.1).
 
-# Head symbol, number of symbols, kind of reduction (assemble.py), action.
+# Head symbol, number of symbols, kind of reduction (as in grammar.py), semantic action.
 Step = tuple[str, int, int, Action | None]
 
 
 class Tables(NamedTuple):
-    """`actions[state][terminal]`: a state to shift to, minus a production to reduce by, or 0 to accept.
-
-    `defaults` has the states whose only action is one reduction.
-    """
+    """`actions[state][terminal]` is a state to shift to, minus a production to reduce by, or 0 to accept.
+    `gotos[state][symbol]` is the state after a reduction. `defaults` has the states whose only action is one reduction."""
 
     actions: list[dict[str, int]]
     gotos: list[dict[str, int]]
@@ -47,6 +42,8 @@ class Tables(NamedTuple):
 
 @lru_cache(maxsize=1)
 def load() -> Tables:
+    """Return the tables, which PLY checks against the grammar. They are read once in a process; a table made from another
+    grammar is built again in memory (G-5.1), which takes seconds."""
     parser = yacc.yacc(
         module=MODULE,
         tabmodule=parser_tables,
@@ -72,18 +69,17 @@ def _table_step(production: Any) -> Step:
 
 @lru_cache(maxsize=1)
 def entering_symbols() -> dict[int, str]:
-    """The nonterminal that leads into a state, for those states that one leads into."""
+    """Return the nonterminal that leads into each state, for the states that one leads into."""
     return {state: symbol for row in load().gotos for symbol, state in row.items()}
 
-
-# ----------------------------------------------------------------
 
 # Their values become names with a span.
 _NAMES = frozenset(("IDENT", "CFGKEY", "LABEL", "LABELDEF"))
 
 
 class Machine:
-    """The four stacks are in step: `states[i]` is entered by the symbol with value `values[i]`."""
+    """The parser's four stacks, which are in step: `states[i]` is entered by the symbol with the value `values[i]`, which
+    covers the characters `starts[i]` to `ends[i]` of the source."""
 
     def __init__(self, tokens: TokenList, context: Context) -> None:
         self.tokens = tokens
@@ -99,14 +95,14 @@ class Machine:
         self.highest = 0  # of the stacks: no tree nests deeper than that
 
     def run(self) -> bool:
-        """Runs until the program is accepted (true) or the token at `row` is an error (false).
-
-        The loop is long because a call per step would double the time of a parse.
-        """
+        """Parse on until the program is accepted (return True) or the token at `row` is an error (return False). May be
+        called again after the stacks were cut back. The loop is one long function because a call per step would double the
+        time of a parse."""
         actions, gotos, steps, defaults = self.tables
         states, values, starts, ends = self.states, self.values, self.starts, self.ends
         token_starts, token_ends, token_values = self.tokens.starts, self.tokens.ends, self.tokens.values
         types, file = self.tokens.types, self.context.file
+        # A Span is made per node; calling its class would check arguments that are known.
         new_span, highest = tuple.__new__, self.highest
         reduction = Reduction()  # one for all: no action keeps it
         reduction.context = self.context
@@ -139,6 +135,7 @@ class Machine:
                 break
             head, count, step, perform = steps[-action]
             if step == CALL:
+                # Index 0 holds the value below, so that symbols are numbered from 1 as in the production.
                 reduction[:] = values[-count - 1 :]
                 reduction.span = new_span(Span, (file, starts[-count], ends[-1]))
                 value = perform(reduction)  # type: ignore[misc]
@@ -146,6 +143,7 @@ class Machine:
                     values[-1] = value
                     state = states[-1] = gotos[states[-2]][head]
                     continue
+                # The stack shrinks at reductions of several symbols only, so its highest point lies before one.
                 if len(states) > highest:
                     highest = len(states)
                 end = ends[-1]
@@ -160,10 +158,12 @@ class Machine:
                 end = ends[-1]
                 del states[-count:], values[1 - count :], starts[1 - count :], ends[1 - count :]
                 ends[-1] = end
+            # The first item of a list becomes the list that the next ones are appended to.
             elif step == FIRST:
                 values[-1] = CommaList((values[-1],))
                 state = states[-1] = gotos[states[-2]][head]
                 continue
+            # Whether a comma stood at the end is all that is kept of it (L-2.1.2).
             elif step == TRAILING:
                 end = ends.pop()
                 if values.pop() is not None:
@@ -172,6 +172,7 @@ class Machine:
                 ends[-1] = end
             else:
                 values.append(None if step == NOTHING else CommaList())
+                # An empty symbol stands, with no width, before the next token.
                 starts.append(token_starts[row])
                 ends.append(ends[-1])
             state = gotos[states[-1]][head]
@@ -179,11 +180,6 @@ class Machine:
         self.row, self.highest = row, max(highest, len(states))
         return accepted
 
-
-# ----------------------------------------------------------------
-# The nesting limit of L-2.6.7 for what brackets alone do not show: prefix operators, closures, types.
-#
-# The parser calls it only when its stack has grown past the limit. The walk keeps its own stack, so no depth is too much.
 
 # All children of these stand one level deeper.
 _NESTING = (
@@ -195,7 +191,8 @@ _NESTING = (
 
 
 def check_depth(program: ast.Program, diagnostics: Diagnostics) -> None:
-    """Reports the first node that nests deeper than MAX_NESTING (E0114)."""
+    """Report the first node that nests deeper than MAX_NESTING as E0114 (L-2.6.7): what brackets alone do not show, such as
+    prefix operators, closures and types. The walk keeps its own stack, so that no depth is too much for it."""
     pending: list[tuple[ast.Node, int]] = [(program, 0)]
     while pending:
         node, depth = pending.pop()
@@ -207,10 +204,12 @@ def check_depth(program: ast.Program, diagnostics: Diagnostics) -> None:
 
 
 def _step(node: ast.Node, child: ast.Node) -> int:
-    """How much deeper `child` stands than `node`. Operator chains to the left, pipes and `else if` do not nest (G-5.2)."""
+    """Return how much deeper `child` stands than `node`. Operator chains to the left, pipes and `else if` do not nest
+    (G-5.2)."""
     if isinstance(node, _NESTING):
         return 1
     if isinstance(node, ast.Binary):
+        # `**` groups to the right, so that a chain of it is as deep as it is long.
         return int(BY_TEXT[node.operator].level == POWER and child is node.right)
     if isinstance(node, ast.Await):
         return int(not node.postfix)
