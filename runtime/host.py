@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from ..vm.interp.effects import Effect
     from .access.network import Network
     from .access.permissions import Permissions
-    from .code_cache import CodeCache
     from .mcp.served import McpSettings
     from .memory.embedding import Embedder
     from .memory.stores.protocol import Store
     from .running import Running
+    from .session.code_cache import CodeCache
 
 
 LONG_WRITE = 1 << 16  # characters
@@ -47,6 +47,10 @@ def _random_bits(bits: int) -> int:
     from random import getrandbits  # costs a start more than a run without numbers is worth
 
     return getrandbits(bits)
+
+
+class NoListener(Exception):
+    """Nobody answers awaited emits on this channel."""
 
 
 class Host:
@@ -71,7 +75,7 @@ class Host:
     add embedders by name (M-10.16). `summarizers`: by the names that `.summary("NAME")` says (M-9.1); `token_counter` counts
     entries in place of the default counter (M-11.1).
     `tier`: "both", or "interp" for the interpreter alone (V-7.7). `code_cache` keeps what is translated (V-7.2). `stdin` gives
-    where `std::io` reads (`standard_input.py`), None: the program has no standard input.
+    where `std::io` reads (`effects/standard_input.py`), None: the program has no standard input.
     """
 
     def __init__(

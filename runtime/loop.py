@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections import deque
 from functools import partial
-from heapq import heapify, heappop, heappush
+from heapq import heappop, heappush
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Coroutine, Generator
+    from collections.abc import Callable, Coroutine, Generator
     from typing import Any
 
-    from ..vm.interp.effects import Effect
 
 
 class Cancelled(BaseException):
@@ -82,7 +81,7 @@ class Future:
         return self.result()
 
 
-class Job(Future):
+class CoroutineTask(Future):
     """A coroutine on its way; it begins when the loop comes to it."""
 
     __slots__ = ("_coroutine", "_awaited", "_to_cancel")
@@ -171,8 +170,8 @@ class OfflineLoop:
     def create_future(self) -> Future:
         return Future(self)
 
-    def create_task(self, coroutine: Coroutine[Any, Any, Any]) -> Job:
-        return Job(self, coroutine)
+    def create_task(self, coroutine: Coroutine[Any, Any, Any]) -> CoroutineTask:
+        return CoroutineTask(self, coroutine)
 
     async def sleep(self, seconds: float) -> None:
         woken = Future(self)
@@ -183,7 +182,7 @@ class OfflineLoop:
             timer.cancel()  # the clock must not go where nobody waits
 
     def run_until_complete(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
-        job = Job(self, coroutine)
+        job = CoroutineTask(self, coroutine)
         while not job.done():
             if self._ready:
                 self._ready.popleft()()
@@ -220,7 +219,7 @@ def asyncio_loop() -> Any:
     return get_running_loop()
 
 
-async def ended(loop: Any, job: Any) -> None:
+async def wait_until_done(loop: Any, job: Any) -> None:
     """Waits until a job is over, however it ends."""
     if not job.done():
         over = loop.create_future()
@@ -248,7 +247,7 @@ async def stop_all(loop: Any, jobs: list[Any]) -> None:
     for job in jobs:
         while not job.done():
             try:
-                await ended(loop, job)
+                await wait_until_done(loop, job)
             except BaseException as error:  # of the caller: what a job ends in is not raised here
                 cancelled = error
     if cancelled is not None:
@@ -277,133 +276,10 @@ async def within(loop: Any, seconds: float, coroutine: Coroutine[Any, Any, Any])
 
     timer = loop.call_later(seconds, expire)
     try:
-        await ended(loop, job)
+        await wait_until_done(loop, job)
     finally:
         timer.cancel()
         await stop_all(loop, [job])
     if expired and job.cancelled():
         raise TimeoutError
     return job.result()
-
-
-# ----------------------------------------------------------------
-# The outcome of an effect that still has to be written down.
-
-
-class Settled:
-    """`commit` writes and gives the value, as an operation on stores: what has to wait is begun anew where it may. It is called
-    when the task goes on, and never when the task was cancelled while the outcome was on its way: a race loser whose reply came
-    leaves nothing in a memory (O-6.12). `over` is called when the writing is done or given up. `after`: work that follows the
-    writing and that the task waits for, such as the folds of a summary (M-9.5)."""
-
-    __slots__ = ("commit", "after", "over")
-
-    def __init__(
-        self,
-        commit: Callable[[], Any],
-        after: Callable[[], Awaitable[None]] | None = None,
-        over: Callable[[], object] = lambda: None,
-    ) -> None:
-        self.commit = commit
-        self.after = after
-        self.over = over
-
-    def written(self, value: Any) -> Settled:
-        """What is left to do when the writing gave that value."""
-        return Settled(lambda: value, self.after)
-
-
-# ----------------------------------------------------------------
-# The effects being performed: one job each, results delivered one at a time in the order of the tasks that wait (O-6.16).
-#
-# Hands on `Work`.
-
-
-class Work:
-    """`loop` is asyncio's or an OfflineLoop."""
-
-    def __init__(self, loop: Any) -> None:
-        self.loop = loop
-        self._jobs: dict[Effect, Any] = {}
-        self._held: dict[Effect, Any] = {}
-        self._finished: list[tuple[int, int, Effect]] = []  # a heap: number of the task, order of the end
-        self._count = 0
-        self._urgent: Effect | None = None
-        self._sleeper: Any = None
-        self._stirred = False
-
-    def begin(self, effect: Effect, performing: Coroutine[Any, Any, Any]) -> None:
-        job = self._jobs[effect] = self.loop.create_task(performing)
-        job.add_done_callback(lambda _: self._ended(effect, job))
-
-    def hold(self, effect: Effect, work: Coroutine[Any, Any, Any]) -> None:
-        """Work that an effect began and that goes on after its answer, until it is over or the effect is closed."""
-        job = self._held[effect] = self.loop.create_task(work)
-        job.add_done_callback(lambda _: self._held.pop(effect, None))
-
-    def _ended(self, effect: Effect, job: Any) -> None:
-        if not job.cancelled():
-            job.exception()  # whoever takes the job looks at it; when the run is over nobody does, and that is no fault
-        if effect in self._jobs:
-            self._count += 1
-            heappush(self._finished, (effect.task.number, self._count, effect))
-            self._wake()
-
-    def stir(self) -> None:
-        """Something beside an effect happened: `next` returns."""
-        self._stirred = True
-        self._wake()
-
-    def _wake(self) -> None:
-        if self._sleeper is not None and not self._sleeper.done():
-            self._sleeper.set_result(None)
-
-    def settles(self, effect: Effect) -> None:
-        """It changes a store from now on, which nobody can take back: no other outcome comes before its own, so that what it
-        decides, such as a race, is decided by what is stored."""
-        if effect in self._jobs:
-            self._urgent = effect
-
-    def _is_next(self) -> bool:
-        if self._urgent is None or self._urgent not in self._jobs:
-            return bool(self._finished)
-        return any(effect is self._urgent for _, _, effect in self._finished)
-
-    def _take(self) -> Effect:
-        urgent, self._urgent = self._urgent, None
-        if urgent in self._jobs:
-            found = next(one for one in self._finished if one[2] is urgent)
-            self._finished.remove(found)
-            heapify(self._finished)
-            return found[2]
-        return heappop(self._finished)[2]
-
-    async def next(self) -> tuple[Effect, Any] | None:
-        """Waits for the end of an effect, and gives it with its job; None when something else happened."""
-        while not self._stirred and not self._is_next():
-            self._sleeper = self.loop.create_future()
-            await self._sleeper
-        if self._stirred:
-            self._stirred = False
-            return None
-        effect = self._take()
-        job = self._jobs.pop(effect, None)
-        return None if job is None else (effect, job)
-
-    def __bool__(self) -> bool:
-        """Whether anything is being performed."""
-        return bool(self._jobs)
-
-    async def close(self, effects: list[Effect]) -> None:
-        """Nobody waits for these any more: returns when their jobs are over."""
-        jobs = [self._jobs.pop(effect) for effect in effects if effect in self._jobs]
-        held = [self._held.pop(effect) for effect in effects if effect in self._held]
-        await stop_all(self.loop, [*jobs, *held])
-
-    async def release(self, effect: Effect) -> None:
-        """Ends the work held for an effect, which itself is still being performed."""
-        held = self._held.pop(effect, None)
-        await stop_all(self.loop, [] if held is None else [held])
-
-    async def close_all(self) -> None:
-        await self.close([*self._jobs, *self._held])

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing import Any, Literal, TypeAlias
 
     from .calls import call
-    from .usage import Came
+    from .calls.usage import ReplyProgress
 
 
 # ----------------------------------------------------------------
@@ -186,7 +186,7 @@ class SchemaField:
 class EmbedRequest:
     """Texts whose vectors a connection is asked for (M-10.16)."""
 
-    __slots__ = ("connection", "model", "texts", "timeout", "params", "came")
+    __slots__ = ("connection", "model", "texts", "timeout", "params", "progress")
 
     def __init__(self, connection: str, model: str, texts: list[str], timeout: Timeout) -> None:
         self.connection = connection
@@ -194,7 +194,7 @@ class EmbedRequest:
         self.texts = texts
         self.timeout = timeout
         self.params: Json = {}
-        self.came: Came | None = None
+        self.progress: ReplyProgress | None = None
 
     @property
     def limits(self) -> TimeLimits:
@@ -202,8 +202,8 @@ class EmbedRequest:
 
 
 class Request:
-    """One provider request; a transport retry sends the same object again (M-5.3). `timeout` is what the program set, `came` what
-    is known of the reply on its way: no part of the record."""
+    """One provider request; a transport retry sends the same object again (M-5.3). `timeout` is what the program set,
+    `progress` what is known of the reply on its way; neither is part of the record that traces and digests have."""
 
     __slots__ = (
         "id",
@@ -216,7 +216,7 @@ class Request:
         "schema",
         "stream",
         "timeout",
-        "came",
+        "progress",
     )
 
     def __init__(
@@ -232,7 +232,7 @@ class Request:
         schema: SchemaField | None = None,
         stream: bool = False,
         timeout: Timeout = DEFAULT_SECONDS,
-        came: Came | None = None,
+        progress: ReplyProgress | None = None,
     ) -> None:
         self.id = id
         self.connection = connection
@@ -244,7 +244,7 @@ class Request:
         self.schema = schema
         self.stream = stream
         self.timeout = timeout
-        self.came = came
+        self.progress = progress
 
     @property
     def limits(self) -> TimeLimits:

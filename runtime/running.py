@@ -14,14 +14,16 @@ if TYPE_CHECKING:
     from ..vm.interp.link import Program
     from ..vm.interp.machine import Machine
     from .access.secrets import Redactor
-    from .calls.services import ProviderPool, Services
+    from .calls.services import Services
+    from .calls.usage import Metrics
     from .connections import ConnectionSettings
-    from .emits import EmitBus, Metrics
-    from .loop import Work
+    from .effects.runner import EffectRunner
     from .memory.memories import Memories
     from .memory.stores.operations import Operations
+    from .providers.pool import ProviderPool
     from .records import TreeBuilder
     from .schema.strategy import Schema
+    from .session.emit_bus import EmitBus
 
     class Running(Protocol):
         program: Program
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
         schemas: Mapping[str, Schema]
         builder: TreeBuilder
         emits: EmitBus
-        work: Work
+        work: EffectRunner
         operations: Operations
         state: dict[str, Any]  # with `aclose` or `close`: called at the end of the session
         """What a family keeps for the session, under its own name."""

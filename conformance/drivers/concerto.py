@@ -35,7 +35,7 @@ from concerto.runtime.providers.base import Provider
 from concerto.runtime.effects.tests import EMITS
 from concerto.runtime.host import Host
 from concerto.runtime.session.session import Outcome, Session
-from concerto.runtime.standard_input import Scripted
+from concerto.runtime.effects.standard_input import Scripted
 from concerto.runtime.session.state import Snapshots, Told, resume
 from concerto.runtime.session.testing import judged as judge
 from concerto.runtime.session.testing import VirtualLoop

@@ -15,8 +15,9 @@ from ..errors import ConfigFailure, Origin
 from ..providers.base import Provider
 from ..providers.offline import MOCK, comes_within, scripted_reply
 from ..records import Reply
+from ..schema.acceptance import accept_data, program_validators
 from ..schema.lenient_json import compact_json
-from ..schema.validation import Accepted, admitted, validators
+from ..schema.validation import Accepted
 from .messages import ERROR, RESULT, Answer, message_fields, object_answer, read_object
 
 TYPE_CHECKING = False
@@ -127,7 +128,7 @@ class Listening:
         fields = message_fields(message)
         if schema is None:
             return from_json(fields)
-        outcome = await admitted(self.run.schemas[schema], fields, validators(self.run, self.effect, schema))
+        outcome = await accept_data(self.run.schemas[schema], fields, program_validators(self.run, self.effect, schema))
         if isinstance(outcome, Accepted):
             return self.run.builder.value(outcome.tree)
         text = f'a message "{message["type"]}" does not fit {schema}: ' + "; ".join(violation.text for violation in outcome)

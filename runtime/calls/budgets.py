@@ -12,9 +12,8 @@ from _thread import allocate_lock, get_ident  # the module threading is more tha
 from contextlib import suppress
 
 from ...vm.panics import Panic
-from ..emits import price
 from ..errors import NotSent
-from ..usage import REPLY_TOKENS, Use, prompt_tokens
+from .usage import REPLY_TOKENS, Use, price, prompt_tokens
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ...vm.interp.stores import Ledger
     from ..connections import ConnectionSettings
     from ..records import Timeout, ToolDef
-    from .retry import ReplyCache
+    from .reply_cache import ReplyCache
 
 
 DEFAULT_TOOL_ROUNDS = MODEL["max_tool_rounds"].default

@@ -13,14 +13,14 @@ from ..access.roots import Unsupported
 from ..agents.calls import AgentSender, HandlerLeft, Listening, call_settings, plain
 from ..agents.children import Missing, NotStarted, environment, start_process
 from ..agents.messages import AgentSettings
-from ..calls.call import answered, answered_with_schema
+from ..calls.call import prepare_execute, prepare_execute_with_schema
 from ..errors import CONNECTION, CallFailure, ConfigFailure, Origin
 from ..host import model_text
-from ..loop import Settled
 from ..records import failed, response_value
-from ..schema.validation import validators
-from .attached import conversation, run_id
+from ..schema.acceptance import program_validators
+from .conversations import call_conversation, run_id
 from .models import committed
+from .runner import PendingCommit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ async def _listened(run: Running, calls: AgentCalls, effect: Effect) -> Any:
     started = run.host.now()
     run.runtime_emit("listen:start", {"agent": agent})
     outcome = await calls.call(effect)
-    if type(outcome) is Settled:
+    if type(outcome) is PendingCommit:
         run.runtime_emit("listen:complete", {"agent": agent, "duration_ms": round((run.host.now() - started) * 1000)})
     else:
         error = outcome.value
@@ -81,13 +81,13 @@ class AgentCalls:
             name = run_id(self.run, call.agent, number, conversation)
             after = conversation.fold if conversation is not None and conversation.folds else None
             if call.schema is None:
-                response = await answered(services, call_settings(settings), call.prompt, conversation, run_id=name)
-                return Settled(lambda: committed(lambda: _value(call, response())), after)
-            validated = await answered_with_schema(
+                response = await prepare_execute(services, call_settings(settings), call.prompt, conversation, run_id=name)
+                return PendingCommit(lambda: committed(lambda: _value(call, response())), after)
+            validated = await prepare_execute_with_schema(
                 services, call_settings(settings), call.prompt, self.run.schemas[call.schema], conversation,
-                run_id=name, retry_message=call.retry_message, validators=validators(self.run, effect, call.schema),
+                run_id=name, retry_message=call.retry_message, validators=program_validators(self.run, effect, call.schema),
             )  # fmt: skip
-            return Settled(lambda: committed(lambda: self.run.builder.value(validated().tree)), after)
+            return PendingCommit(lambda: committed(lambda: self.run.builder.value(validated().tree)), after)
         except CallFailure as failure:
             return failed(failure)
         except HandlerLeft as left:
@@ -97,7 +97,7 @@ class AgentCalls:
         """What records the turn; the agent never sees it (O-3.27)."""
         if call.memory is None or call.memory is UNSET:
             return None
-        made = await conversation(self.run, effect, call.memory, call.auto, call.agent, call.turn)
+        made = await call_conversation(self.run, effect, call.memory, call.auto, call.agent, call.turn)
         made.ask = None  # nobody would be shown what it gives (M-5.15)
         return made
 

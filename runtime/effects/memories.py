@@ -18,7 +18,7 @@ from ...vm.interp.tasks import Invoke
 from ...vm.panics import Panic
 from ...vm.values import Err, KeyedRef, Ok
 from ..errors import CallFailure
-from ..loop import Settled, gather, pause
+from ..loop import gather, pause
 from ..memory.entries import InvalidValue, MemoryFailure
 from ..memory.fact_methods import drafted
 from ..memory.memories import EMBEDDED
@@ -28,7 +28,8 @@ from ..memory.turns import attached_as
 from ..memory.vectors import pending, store_pending
 from ..records import failed
 from . import files
-from .attached import turn_locks
+from .conversations import turn_locks
+from .runner import PendingCommit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,9 +55,9 @@ async def perform(run: Running, effect: Effect) -> Any:
     memories, operations = run.memories, run.operations
     heard = None
     if memories.is_heard(use.memory.name):
-        from .memory_functions import Heard
+        from .memory_callbacks import MemoryEvents
 
-        heard = Heard(run, effect)
+        heard = MemoryEvents(run, effect)
     try:
         waits = await operations.use(lambda: memories.waits(use.memory, use.method, effect.task))
         memory: Memory | None = await operations.use(lambda: _opened(run, use)) if waits or embeds else None
@@ -82,19 +83,19 @@ async def perform(run: Running, effect: Effect) -> Any:
             await heard.deliver()
 
     follows = (stores and embeds) or heard is not None
-    return Settled(commit, after if follows else None, (lambda: None) if turn is None else turn.close)
+    return PendingCommit(commit, after if follows else None, (lambda: None) if turn is None else turn.close)
 
 
 async def _asked_view(run: Running, effect: Effect, use: MemoryUse) -> Any:
     """A view whose messages a function of the program gives (M-6.12)."""
-    from .memory_functions import asker
+    from .memory_callbacks import view_function_caller
 
     (prompt,) = use.arguments
     opened = await run.operations.use(lambda: run.memories.at(use.memory))
     element = attached_as(opened)
     view = await run.operations.use(lambda: viewed(opened, prompt))
     try:
-        await asker(run, effect)(element, view)
+        await view_function_caller(run, effect)(element, view)
     except CallFailure as failure:
         raise Panic("P451", failure.message) from None
     return message_array(view.messages(prompt))
@@ -181,8 +182,8 @@ async def _of_keys(run: Running, effect: Effect, ref: KeyedRef, method: str, val
         raise Panic("P452", str(error)) from None
     except MemoryFailure as failure:
         value = failed(failure)
-        return Settled(lambda: value)
-    return Settled(
+        return PendingCommit(lambda: value)
+    return PendingCommit(
         lambda: memories.keyed(ref, method, values, effect.task), over=(lambda: None) if turn is None else turn.close
     )
 

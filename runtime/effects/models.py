@@ -11,20 +11,21 @@ from ...vm.interp.effects import ModelLife
 from ...vm.interp.methods_models import message_array
 from ...vm.panics import Panic
 from ...vm.values import UNSET, LedgerRef, Map, ModelRef
-from ..calls.call import answered, answered_with_schema
-from ..calls.retry import ReplyCache
+from ..calls.call import prepare_execute, prepare_execute_with_schema
+from ..calls.reply_cache import ReplyCache
 from ..calls.settings import call_settings, context_block, knowledge_block, system_text
 from ..calls.streams import STREAMS
+from ..calls.usage import ReplyProgress, Use, price
 from ..connections import check_model
-from ..emits import price
 from ..errors import CallFailure, ConfigFailure, Origin
-from ..loop import Settled, ended
+from ..loop import wait_until_done
 from ..memory.embedding import BASELINE, Embedding
 from ..memory.entries import count_text
 from ..records import ROLES, Call, Msg, Reply, failed, response_value, succeeded, to_plain
-from ..schema.validation import Verdict, judge, schema_failure, validators
-from ..usage import Came, Use
-from .attached import conversation, run_id
+from ..schema.acceptance import Verdict, judge, program_validators
+from ..schema.validation import schema_failure
+from .conversations import call_conversation, run_id
+from .runner import PendingCommit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from ..memory.turns import Conversation
     from ..records import EmbedRequest
     from ..running import Running
-    from ..tools.offered import Offered
+    from ..tools.bindings import BoundTools
     from ..tools.tools import Tools
 
 
@@ -127,11 +128,11 @@ class ModelInstance:
         job = loop.create_task(work)
         self.jobs.append(job)
         try:
-            await ended(loop, job)
+            await wait_until_done(loop, job)
         finally:
             self.jobs.remove(job)
             job.cancel()
-            await ended(loop, job)
+            await wait_until_done(loop, job)
         if self.is_down and job.cancelled():
             raise self._failure("Cancelled", "the instance was shut down during the call")
         return job.result()
@@ -150,7 +151,7 @@ class ModelInstance:
                 stream.cut(self._failure("Cancelled", "the instance was shut down during the call"))
                 await self.run.release(stream.stream.effect)
         for job in list(self.jobs):
-            await ended(self.run.work.loop, job)
+            await wait_until_done(self.run.work.loop, job)
 
     def _failure(self, variant: str, message: str) -> CallFailure:
         return Origin(self.model.name, self.model.connection, 0).failure("AgentError", variant, message)
@@ -223,23 +224,23 @@ class ModelCalls:
         call: ModelCall = effect.payload
         services = self._services(call.model).of_task(effect.task.path)
         settings = self._settings(instance, call)
-        offered = await self._offered(effect, instance)
-        if offered is not None:
-            settings, services = settings.changed(tools=offered.definitions()), services.with_tools(offered)
+        tools = await self._tools(effect, instance)
+        if tools is not None:
+            settings, services = settings.changed(tools=tools.definitions()), services.with_tools(tools)
         conversation = await self._conversation(effect, call)
         name = run_id(self.run, call.model, number, conversation)  # tells logs and traces which model ran
         after = conversation.fold if conversation is not None and conversation.folds else None
         if call.method == "stream":
-            from ..calls.streams import StreamedCall, begun
+            from ..calls.streams import StreamedCall, begin_stream
 
             streamed = StreamedCall(services, settings, call.prompt, conversation, name, "stream")
-            streamed.serve = partial(_serve, self.run, offered, conversation)
-            return await begun(self.run, effect, streamed, instance.began)
+            streamed.serve = partial(_serve, self.run, tools, conversation)
+            return await begin_stream(self.run, effect, streamed, instance.began)
         if call.schema is None:
             messages = () if call.messages is None else _chatted(settings, call.messages)
-            response = await answered(services, settings, call.prompt, conversation, run_id=name, messages=messages)
-            return Settled(lambda: committed(lambda: response_value(response())), after)
-        validated = await answered_with_schema(
+            response = await prepare_execute(services, settings, call.prompt, conversation, run_id=name, messages=messages)
+            return PendingCommit(lambda: committed(lambda: response_value(response())), after)
+        validated = await prepare_execute_with_schema(
             services,
             settings,
             call.prompt,
@@ -247,9 +248,9 @@ class ModelCalls:
             conversation,
             run_id=name,
             retry_message=call.retry_message,
-            validators=validators(self.run, effect, call.schema),
+            validators=program_validators(self.run, effect, call.schema),
         )
-        return Settled(lambda: committed(lambda: self.run.builder.value(validated().tree)), after)
+        return PendingCommit(lambda: committed(lambda: self.run.builder.value(validated().tree)), after)
 
     async def _view(self, effect: Effect) -> Any:
         """What the first request with this prompt would carry (M-6.12); nothing is sent, written or counted."""
@@ -261,8 +262,10 @@ class ModelCalls:
             conversation = await self._conversation(effect, call)
             if conversation is None:
                 return message_array([*([] if settings.system is None else [Msg("system", settings.system)]), user])
-            offered = bool(call.tools or (call.own_tools and instance.model.tools))
-            head = await conversation.open(call.model, [user], system=settings.system, tools_offered=offered, by=settings.name)
+            has_tools = bool(call.tools or (call.own_tools and instance.model.tools))
+            head = await conversation.open(
+                call.model, [user], system=settings.system, tools_offered=has_tools, by=settings.name
+            )
             return message_array([*head, conversation.user(call.prompt)])
         except CallFailure as failure:
             raise Panic(failure.panic_code, failure.message) from None
@@ -280,18 +283,18 @@ class ModelCalls:
         context = None if call.context is UNSET else context_block(call.context)
         return settings.changed(system=system_text(settings.system, known, context))
 
-    async def _offered(self, effect: Effect, instance: ModelInstance) -> Offered | None:
-        """Static tools, unless excluded, then added ones (O-1.81, O-3.20, O-3.21)."""
+    async def _tools(self, effect: Effect, instance: ModelInstance) -> BoundTools | None:
+        """Return the tools of a call: those of the model, unless excluded, then those it adds (O-1.81, O-3.20, O-3.21)."""
         call: ModelCall = effect.payload
         program = self.run.program
         own = [program.handle(*row) for row in instance.model.tools] if call.own_tools else []
         handles = [*own, *call.tools]
         if not handles:
             return None
-        from ..tools.offered import Offered, offers_of
+        from ..tools.bindings import BoundTools, bind_tools
 
-        offers = await offers_of(self.run, handles, instance.tools, call.model)
-        return Offered(self.run, effect, offers, ModelRef(call.model, call.instance))
+        bindings = await bind_tools(self.run, handles, instance.tools, call.model)
+        return BoundTools(self.run, effect, bindings, ModelRef(call.model, call.instance))
 
     async def _conversation(self, effect: Effect, call: ModelCall) -> Conversation | None:
         """with_memory, else the model's own memory, else none (O-3.24)."""
@@ -300,19 +303,19 @@ class ModelCalls:
             model: Model = self.models[call.model][1]
             held = [self.run.program.memories[number] for number in memories_of(model)]
             attached = tuple(held) if len(held) > 1 else held[0] if held else None
-        return None if attached is None else await conversation(self.run, effect, attached, call.auto, call.model, call.turn)
+        return None if attached is None else await call_conversation(self.run, effect, attached, call.auto, call.model, call.turn)
 
 
-def _serve(run: Running, offered: Offered | None, conversation: Conversation | None, effect: Effect) -> None:
+def _serve(run: Running, tools: BoundTools | None, conversation: Conversation | None, effect: Effect) -> None:
     """A stream outlives the effect that began it: tools and summarisers run for the task that waits for the next chunk."""
-    if offered is not None:
-        offered.serve(effect)
+    if tools is not None:
+        tools.serve(effect)
     if conversation is None:
         return
     if conversation.heard is not None:
         conversation.heard.effect = effect
     if conversation.summarise is not None:
-        from .summarising import summariser
+        from .summarisers import summariser
 
         conversation.summarise = summariser(run, effect)
 
@@ -410,17 +413,17 @@ async def _counted(run: Running, provider: Any, request: EmbedRequest) -> list[l
             held = await purse.reserve_vectors(request, tokens, free)
         except BudgetSpent as spent:  # no Result carries it
             raise spent.panic() from None
-    request.came = Came()
-    request.came.begun = True
+    request.progress = ReplyProgress()
+    request.progress.has_left = True
     used = Use(0, tokens, 0, tokens_estimated=tokens)
     try:
         vectors: list[list[float]] = await provider.embed(request)
     except BaseException as failure:
-        if not request.came.begun or (isinstance(failure, CallFailure) and "status" in failure.fields):
+        if not request.progress.has_left or (isinstance(failure, CallFailure) and "status" in failure.fields):
             used = Use()
         raise
     finally:
-        used.priced(0.0 if free or not used.tokens else price(run.services.pricing, request.model, tokens, 0))
+        used.set_price(0.0 if free or not used.tokens else price(run.services.pricing, request.model, tokens, 0))
         run.metrics.add(request.model, request.connection, used)
         if purse is not None:
             purse.settle(used, held)
@@ -433,7 +436,7 @@ async def _counted(run: Running, provider: Any, request: EmbedRequest) -> list[l
 
 async def perform_schemas(run: Running, effect: Effect) -> Any:
     name, text = effect.payload
-    outcome = await judge(run.schemas[name], Reply(text), validators(run, effect, name))
+    outcome = await judge(run.schemas[name], Reply(text), program_validators(run, effect, name))
     if isinstance(outcome, Verdict):
         return succeeded(run.builder.value(outcome.tree))
     return failed(schema_failure(outcome, text))

@@ -26,16 +26,15 @@ from ...vm.values import (
     share,
 )
 from ...vm.values.objects import DateTime
-from ..access.network import MOST_REDIRECTS, REDIRECTS, HttpFailure, HttpRequest, Target
+from ..access.http_messages import MOST_REDIRECTS, REDIRECTS, HttpFailure, HttpRequest, Target
+from ..access.network import with_checked_address
 from ..access.permissions import Access, Denied, denied_error, denied_panic, guarded, permissions_of
-from ..access.reaching import reached
 from ..access.secrets import is_secret_name, whole_text
-from ..dates import OPERATIONS, Fault
-from ..emits import NoListener
-from ..host import message_and_fields
+from ..calls.usage import Use
+from ..host import NoListener, message_and_fields
 from ..running import context_around
-from ..standard_input import Scripted, TooLong
-from ..usage import Use
+from .dates import OPERATIONS, Fault
+from .standard_input import Scripted, TooLong
 from .tests import ANSWERS, EMITS
 
 TYPE_CHECKING = False
@@ -44,7 +43,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ...vm.interp.effects import Effect, EmitPayload
-    from ..access.network import HttpReply
+    from ..access.http_messages import HttpReply
     from ..connections import ConnectionSettings
     from ..running import Running
 
@@ -337,7 +336,7 @@ async def _hop(run: Running, request: HttpRequest) -> HttpReply:
         reply: HttpReply = await run.host.network.exchange(request, address)
         return reply
 
-    return await reached(run, run.host.network, request.target.host, request.target.port, exchange)
+    return await with_checked_address(run, run.host.network, request.target.host, request.target.port, exchange)
 
 
 # ----------------------------------------------------------------

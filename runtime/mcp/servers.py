@@ -10,9 +10,9 @@ import asyncio
 from ...vm.panics import Panic
 from ...vm.schema import tool_name
 from ...vm.values import UNSET, Closure, Err, ErrorValue, Map, Ok, display, from_json, share
-from ..access.network import HttpFailure, Target, header_fault
+from ..access.http_messages import HttpFailure, Target, header_fault
+from ..access.network import host_permission, with_checked_address
 from ..access.permissions import Denied, permissions_of
-from ..access.reaching import permitted_host, reached
 from ..access.roots import Unsupported, require_processes
 from ..agents.children import Missing, NotStarted, environment, permitted_name, start
 from ..errors import ConfigFailure
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from ..agents.child import Child
     from ..records import Call
     from ..running import Running
-    from ..tools.offered import Offer
+    from ..tools.bindings import ToolBinding
     from .served import Connection
 
 
@@ -64,7 +64,7 @@ class Servers:
             kept = run.state["mcp"] = cls(run)
         return kept
 
-    async def offers(self, name: str) -> list[Offer]:
+    async def bindings(self, name: str) -> list[ToolBinding]:
         """What a model may call of a server."""
         server = self.servers[name]
         return [ServerOffer(server, tool) for tool in await server.tools_for_models()]
@@ -294,7 +294,7 @@ def target_of(run: Running, settings: McpSettings) -> str | None:
         target = Target(settings.url)
     except HttpFailure:
         return None
-    return permitted_host(target.host, target.port)
+    return host_permission(target.host, target.port)
 
 
 async def _over_stdio(run: Running, settings: McpSettings) -> Connection:
@@ -338,7 +338,7 @@ async def _over_http(run: Running, settings: McpSettings) -> Connection:
     target = Target(settings.url)
     network = run.host.network
     if network is None:
-        from ..access.reaching import SystemNetwork
+        from ..access.network import SystemNetwork
 
         network = SystemNetwork()
 
@@ -352,7 +352,7 @@ async def _over_http(run: Running, settings: McpSettings) -> Connection:
 
         return await connected(settings, streams_to(settings, target, address, headers))
 
-    return await reached(run, network, target.host, target.port, begin)
+    return await with_checked_address(run, network, target.host, target.port, begin)
 
 
 def require_sdk() -> None:

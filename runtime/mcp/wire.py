@@ -32,7 +32,7 @@ from mcp_types import (
     jsonrpc_message_adapter,
 )
 
-from ..access.network import MOST_BYTES, MOST_REDIRECTS
+from ..access.http_messages import MOST_BYTES, MOST_REDIRECTS
 from ..access.secrets import clean_text
 from ..agents.child import ChildEnded, LineNotText, LineTooLong
 from ..schema.lenient_json import JsonRefused, parse_json
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
     from mcp import ClientSession
 
-    from ..access.network import Target
+    from ..access.http_messages import Target
     from ..agents.child import Child
     from .served import McpSettings
 

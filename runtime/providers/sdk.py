@@ -416,16 +416,16 @@ class SdkProvider(Provider):
 
     def _tell(self, request: Request, report: Any, text: bool = False, whole: bool = False) -> None:
         """What the provider has said of its use by now; `text`: of one more piece of text, that comes with it."""
-        if report is None or request.came is None:
+        if report is None or request.progress is None:
             return
         counts = self.counts(Usage(report))
         reports_input, reports_output = counts["reports"]
-        request.came.told = (
+        request.progress.reported = (
             counts["tokens_in"] if reports_input else None, counts["tokens_out"] if reports_output else None,
             counts["cached"], counts["cache_write"], counts["reasoning"],
         )  # fmt: skip
-        request.came.told_at = len(request.came.texts) + text
-        request.came.whole = whole
+        request.progress.texts_at_report = len(request.progress.texts) + text
+        request.progress.is_final = whole
 
     async def asked(self, request: EmbedRequest, arguments: dict[str, Any], create: Create) -> Fields:
         """The JSON of the answer to another request than one for a reply."""
@@ -449,8 +449,8 @@ class SdkProvider(Provider):
             raise self._failure(self._imported(origin), error, request, patience) from None
         finally:
             asked_by_us.reset(token)
-            if request.came is not None and not start.has_left:
-                request.came.begun = False
+            if request.progress is not None and not start.has_left:
+                request.progress.has_left = False
 
     async def _begun(self, create: Any, arguments: dict[str, Any]) -> Any:
         """SDKs hand out a body that they have not read in a context of their own; ours closes it."""

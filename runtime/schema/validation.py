@@ -15,25 +15,18 @@ Must not know: values of the machine, replies, providers.
 
 from __future__ import annotations
 
-from ...vm.panics import Panic
-from ...vm.schema import definitions, display, enum_type, is_optional, objects
-from ...vm.values import Err, Ok, typeof
+from ...vm.schema import definitions, display, enum_type, is_optional
 from ...vm.values.containers import from_base64
 from ...vm.values.limits import INT_MAX, INT_MIN, float_text
 from ..errors import MESSAGE_LENGTH, CallFailure
-from .extraction import read
 from .lenient_json import compact_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from typing import Any
 
-    from ...vm.interp.effects import Effect
     from ...vm.schema import Field, SchemaType
-    from ..records import Reply
-    from ..running import Running
-    from .strategy import Schema
 
 
 NONE = ("none",)
@@ -381,102 +374,3 @@ def retries_exhausted(last: CallFailure, attempts: int, model: str, provider: st
         model=model,
         provider=provider,
     )
-
-
-# ----------------------------------------------------------------
-# Whether a reply is accepted: extraction, validation, validators (O-2.18 to O-2.29, O-2.40, O-2.54 to O-2.59).
-#
-# Hands on `judge`: a `Verdict` or the violations, and `admitted`.
-
-if TYPE_CHECKING:
-    # Runs the validators of a schema, and of those in it, on an accepted tree: path and message of each that rejects (O-2.18).
-    Validators = Callable[[Any], Awaitable[Sequence[tuple[str, str]]]]
-
-
-class Verdict:
-    """An accepted reply: the tree of validation.py, and whether the text had to be repaired."""
-
-    __slots__ = ("tree", "repaired")
-
-    def __init__(self, tree: Any, repaired: bool) -> None:
-        self.tree = tree
-        self.repaired = repaired
-
-
-async def judge(schema: Schema, reply: Reply, validators: Validators | None) -> Verdict | list[Violation]:
-    """Extraction, validation, validators: the accepted tree or why not."""
-    reading = read(reply.text)
-    if reply.finish == "length" and reading.unclosed:
-        return [truncated_violation()]
-    outcome = _fitting(schema, reading.runs)
-    if outcome is None:
-        return [truncated_violation() if reply.finish == "length" else parse_violation(reading.reason)]
-    if not isinstance(outcome, Accepted):
-        return outcome
-    rejected = await _rejections(outcome, validators)
-    return rejected or Verdict(outcome.tree, reading.repaired or outcome.respelt)
-
-
-def _fitting(schema: Schema, runs: Sequence[Sequence[Any]]) -> Accepted | list[Violation] | None:
-    """The first object that fits, which must be the only one of its run (O-2.54); else the violations of the one that has
-    fewest (O-2.56); None without any object."""
-    best: list[Violation] | None = None
-    for run in runs:
-        fitting: list[Accepted] = []
-        for value in run:
-            outcome = validate_reply(schema.shape, value)
-            if isinstance(outcome, Accepted):
-                fitting.append(outcome)
-            elif best is None or len(outcome) < len(best):
-                best = outcome
-        if fitting:
-            alike = all(accepted.tree == fitting[0].tree for accepted in fitting)
-            return fitting[0] if alike else [several_violation(len(fitting))]
-    return best
-
-
-async def admitted(schema: Schema, data: Any, validators: Validators | None) -> Accepted | list[Violation]:
-    """Plain data as a value of the schema: its structure, then its validators (O-2.18)."""
-    outcome = validate(schema.shape, data)
-    return await _rejections(outcome, validators) or outcome if isinstance(outcome, Accepted) else outcome
-
-
-async def _rejections(accepted: Accepted, validators: Validators | None) -> list[Violation]:
-    if validators is None:
-        return []
-    return [validator_violation(path, message) for path, message in await validators(accepted.tree)]
-
-
-# ----------------------------------------------------------------
-# The validators a program adds to schemas, run on an accepted value and the values of schemas in it (O-2.18, O-2.19).
-#
-# Hands on `validators`, what `judge` takes.
-
-REJECTED = "rejected by validator"
-
-
-def validators(run: Running, effect: Effect, schema: str) -> Validators | None:
-    """Those of a schema and of the schemas in it, run for the task that waits for `effect`; None if there are none."""
-    codes = {held.shape[1]: held.validators for held in run.schemas.values() if held.validators}
-    if not any(kind[1] in codes for kind in objects(run.schemas[schema].shape)):
-        return None
-
-    async def rejections(tree: Any) -> list[tuple[str, str]]:
-        found = []
-        for path, part in objects_of(tree):
-            for code in codes.get(part[1], ()):
-                message = _rejection(await run.call(effect, code, [run.builder.value(part)]))  # each gets a value of its own
-                if message is not None:
-                    found.append((path, message))
-        return found
-
-    return rejections
-
-
-def _rejection(outcome: Any) -> str | None:
-    value = outcome.value if type(outcome) in (Ok, Err) else None
-    if type(outcome) is Ok and type(value) is bool:
-        return None if value else REJECTED
-    if type(outcome) is Err and type(value) is str:
-        return value
-    raise Panic("P007", f"expected Result<Bool, String> of a validator, found {typeof(outcome)}")

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ..memory.remembering import Facts
     from ..records import Call
     from ..running import Running
-    from .offered import Offer
+    from .bindings import ToolBinding
 
 
 # ----------------------------------------------------------------
@@ -52,7 +52,7 @@ LEDGER_SHAPE: list[Any] = [
 ]  # fmt: skip
 
 
-def store_offers(run: Running, ref: HashMapRef | LedgerRef) -> list[Offer]:
+def store_bindings(run: Running, ref: HashMapRef | LedgerRef) -> list[ToolBinding]:
     tools: HashMapTools | LedgerTools
     if isinstance(ref, HashMapRef):
         tools, kind = HashMapTools(run, ref), "Hashmap"
@@ -60,16 +60,18 @@ def store_offers(run: Running, ref: HashMapRef | LedgerRef) -> list[Offer]:
         tools, kind = LedgerTools(run, ref), "Ledger"
     one, *_ = fields = tools.shape[3]
     shapes = {"get": [one], "set": fields, "query": [TEXT]}
-    offers: list[Offer] = []
+    bindings: list[ToolBinding] = []
     for method, text in tools.texts.items():
         shape = ["object", "", [], shapes[method]]
         owner = store_name(ref.name, ref.scope)
         definition = ToolDef(tool_name(owner, method), f"{kind} {owner}\n\n{text}", arguments_form(shape))
-        offers.append(StoreOffer(run, owner, method, definition, shape, getattr(tools, method)))
-    return offers
+        bindings.append(StoreBinding(run, owner, method, definition, shape, getattr(tools, method)))
+    return bindings
 
 
-class StoreOffer:
+class StoreBinding:
+    """A method of a store or a memory as a model calls it: a `ToolBinding`. `owner` is the name that the program knows it by."""
+
     __slots__ = ("run", "owner", "method", "definition", "shape", "perform", "changes_state")
 
     def __init__(self, run: Running, owner: str, method: str, definition: ToolDef, shape: list[Any], perform: Perform) -> None:
@@ -183,19 +185,19 @@ TEXTS = {
 }
 
 
-def memory_offers(run: Running, ref: MemoryRef, by: str) -> list[Offer]:
+def memory_bindings(run: Running, ref: MemoryRef, by: str) -> list[ToolBinding]:
     """`by`: the model. One that may only read the memory is offered `recall` (M-4.16), and so is a derived view."""
     if not run.memories.allows(ref.name, by, False):
         raise CallFailure("AgentError", "InvalidRequest", f"the memory {ref.name} does not allow {by} to be read", model=by)
     writes = run.memories.allows(ref.name, by, True) and not run.memories.is_view(ref.name)
     tools = MemoryTools(run, ref, by)
-    offers: list[Offer] = []
+    bindings: list[ToolBinding] = []
     for method in TOOL_METHODS if writes else READING:
         shape = ["object", "", [], SHAPES[method]]
         text = f"Memory {ref.name}\n\n{TEXTS[method]}"
         definition = ToolDef(tool_name(ref.name, method), text, arguments_form(shape))
-        offers.append(StoreOffer(run, ref.name, method, definition, shape, getattr(tools, method)))
-    return offers
+        bindings.append(StoreBinding(run, ref.name, method, definition, shape, getattr(tools, method)))
+    return bindings
 
 
 class MemoryTools:

@@ -1,7 +1,6 @@
 """The tools of a session: their state, their methods as models and programs call them (O-4.4, O-4.20, O-4.23 to O-4.29).
 
-Hands on `Tools`, whose `use` answers a call from source and whose `offers` are what models may call. Must not know: wires, the
-loop around replies, the command line.
+Hands on `Tools`, whose `use` answers a call from source and whose `bindings` are what models may call.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from ..calls.settings import CallSettings
     from ..records import Call
     from ..running import Running
-    from .offered import Offer
+    from .bindings import ToolBinding
 
 
 # ----------------------------------------------------------------
@@ -207,9 +206,9 @@ class Tools:
 
     # ------------------------------------------------------------ from models
 
-    def offers(self, name: str) -> list[Offer]:
-        """What a tool offers to a model."""
-        return [ToolOffer(self, method) for method in self.methods[name].values()]
+    def bindings(self, name: str) -> list[ToolBinding]:
+        """Return the methods of the declared tool `name`, each as a tool that a model may call."""
+        return [MethodBinding(self, method) for method in self.methods[name].values()]
 
     async def answer(self, effect: Effect, method: Method, call: Call) -> Any:
         """What a call of a reply gives; an Err of ToolError where it fails (O-4.27, O-4.28)."""
@@ -311,8 +310,8 @@ def invalid_arguments(violations: Sequence[Violation]) -> str:
     return "\n".join(["invalid arguments:", *(f"- {violation.text}" for violation in violations)])
 
 
-class ToolOffer:
-    """A method as a model calls it."""
+class MethodBinding:
+    """A method of a declared tool as a model calls it: a `ToolBinding`."""
 
     __slots__ = ("tools", "method", "definition", "owner", "changes_state")
 

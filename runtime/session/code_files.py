@@ -11,7 +11,7 @@ import stat
 import time
 from contextlib import suppress
 
-from ..vm.bytecode.encoding import sha256
+from ...vm.bytecode.encoding import sha256
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

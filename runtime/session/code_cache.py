@@ -11,15 +11,15 @@ import os
 import sys
 import time
 
-from ..vm.bytecode.encoding import content_hash, encode, sha256
-from ..vm.interp import link
+from ...vm.bytecode.encoding import content_hash, encode, sha256
+from ...vm.interp import link
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
 
-    from ..vm.interp.link import Program
+    from ...vm.interp.link import Program
 
 
 PATIENCE = 0.5  # seconds of translating, of which nothing is said

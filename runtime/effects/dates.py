@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 
-from ..vm.builtins.date import MONTHS
+from ...vm.builtins.date import MONTHS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -116,13 +116,13 @@ class StepFunction:
     def __call__(self, value: Any) -> Any:
         outer = self.machine()
         given, taken = FORMS[self.step]
-        return taken(StepMachine(outer.program, outer).value(configured(outer, self.place, 1), [given(value)]))
+        return taken(StepMachine(outer.program, outer).value(step_closure(outer, self.place, 1), [given(value)]))
 
     @property
     def mark(self) -> str:
         """What tells it from another function, of this program or another version: all that it does (V-3.3)."""
         machine = self.machine()
-        number = configured(machine, self.place, 1).function.number
+        number = step_closure(machine, self.place, 1).function.number
         return str(machine.program.image.functions[number].hash.hex())
 
     def __eq__(self, other: object) -> bool:
@@ -132,12 +132,12 @@ class StepFunction:
         return hash((self.step, self.place))
 
 
-def computed(machine: Machine, code: Any) -> Any:
+def default_value(machine: Machine, code: Any) -> Any:
     """What a function without parameters gives: the default of a field that something stored has not (M-8.23)."""
     return StepMachine(machine.program, machine).value(Closure(code), [])
 
 
-def configured(machine: Machine, place: Sequence[int], parameters: int) -> Closure:
+def step_closure(machine: Machine, place: Sequence[int], parameters: int) -> Closure:
     """The function that initialisation gave a step. A foreign image may give none that can be called so."""
     found = machine.configured.get(("memories", place[0], f"step{place[1]}"))
     if type(found) is not Closure or found.function.argc != parameters:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, Final
 
-    from .running import Running
+    from ..running import Running
 
 
 BLOCK = 1 << 16

@@ -12,7 +12,7 @@ from ...vm.interp.methods_models import message_array
 from ...vm.panics import Panic
 from ...vm.values import UNSET, Err, Ok, display
 from ..host import full_text, neutral_text
-from .step_functions import configured
+from .step_machine import step_closure
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def summariser(run: Running, effect: Effect) -> Callable[[Memory, str], Summaris
             return await _asked(run, effect, who[0], prompt)
 
         async def by_function(previous: str, entries: list[Entry]) -> str:
-            function = configured(run.machine, who, 2)
+            function = step_closure(run.machine, who, 2)
             messages = message_array([entry.message for entry in entries])
             try:
                 return _text(await run.call(effect, function, [previous, messages], contains=True))

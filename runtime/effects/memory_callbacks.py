@@ -15,7 +15,7 @@ from ..memory.keyed_memory import DerivedMemory
 from ..memory.memory import Memory
 from ..memory.methods import message_of
 from ..records import Call, Msg
-from .step_functions import configured
+from .step_machine import step_closure
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 # Hands on `Heard`, which one call or direct write gives what it does to memories.
 
 
-class Heard:
+class MemoryEvents:
     """`effect`: who waits while the functions run, which another one may be later. What happens in an operation on a store is
     noted there, and told when it is done."""
 
@@ -91,7 +91,7 @@ class Heard:
             run.memories.hearing[path] = memory.name
             begun.append(path)
 
-        function = configured(run.machine, run.memories.handlers[memory.name][channel], 1)
+        function = step_closure(run.machine, run.memories.handlers[memory.name][channel], 1)
         try:
             value = await run.call(self.effect, function, [_event(payload)], started, contains=True)
         except Panic as panic:
@@ -123,7 +123,7 @@ def _message(said: dict[str, Any]) -> Msg:
 MESSAGES = ("array", ("struct", "Message"))
 
 
-def asker(run: Running, effect: Effect) -> Callable[[Attached, View], Awaitable[object]]:
+def view_function_caller(run: Running, effect: Effect) -> Callable[[Attached, View], Awaitable[object]]:
     """`effect`: who waits for the view; the function runs for it."""
 
     async def ask(element: Attached, view: View) -> None:
@@ -139,7 +139,7 @@ def asker(run: Running, effect: Effect) -> Callable[[Attached, View], Awaitable[
 
         shown = message_array([*view.before, *view.window])
         try:
-            value = await run.call(effect, configured(run.machine, place, 1), [shown], started)
+            value = await run.call(effect, step_closure(run.machine, place, 1), [shown], started)
         finally:
             for path in begun:
                 del reading[path]

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from ..memory.memory import Memory
     from ..memory.turns import Conversation
     from ..running import Running
-    from .memory_functions import Heard
+    from .memory_callbacks import MemoryEvents
 
 
-async def conversation(
+async def call_conversation(
     run: Running,
     effect: Effect,
     given: MemoryRef | tuple[MemoryRef, ...],
@@ -41,11 +41,11 @@ async def conversation(
         if not run.memories.allows(ref.name, by, writes):
             way = "" if writes else " to be read"
             raise CallFailure("AgentError", "InvalidRequest", f"the memory {ref.name} does not allow {by}{way}", model=by)
-    heard: Heard | None = None
+    heard: MemoryEvents | None = None
     if any(run.memories.is_heard(ref.name) for ref in refs):
-        from .memory_functions import Heard
+        from .memory_callbacks import MemoryEvents
 
-        heard = Heard(run, effect)
+        heard = MemoryEvents(run, effect)
     attached = await run.operations.use(lambda: [run.memories.at(ref) for ref in refs])
     if heard is not None:
         attached = [heard.of(memory) for memory in attached]
@@ -63,14 +63,14 @@ async def conversation(
     if auto and run.memories.reading and run.memories.reads_around(effect.task, made.memory):
         raise reading_itself(made.memory.name)
     if any(element.policy.view_with is not None for element in made.attached):
-        from .memory_functions import asker
+        from .memory_callbacks import view_function_caller
 
-        made.ask = asker(run, effect)
+        made.ask = view_function_caller(run, effect)
     made.locks = turn_locks(run, made.memory)
     if auto and made.memory.policy.on_conflict != "Append":
         _enter(run, effect, made)
     if auto and any(policy.summary is not None for policy in made.memory.views.values()):
-        from .summarising import summariser
+        from .summarisers import summariser
 
         made.summarise = summariser(run, effect)
         made.report = lambda text: run.host.log("warn", text)

@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..vm.interp.machine import Machine
+    from ...vm.interp.machine import Machine
 
 
 PERIOD = 0.02  # seconds between two looks at what computes
