@@ -1,6 +1,6 @@
 """Connections: the table of fields, the merge of their declarations, and the key of one (O-1.1 to O-1.28).
 
-Hands on `ConnectionSettings` to calls and providers. Must not know: SDKs, requests, values of the machine.
+Hands on `ConnectionSettings` to calls and providers.
 """
 
 from __future__ import annotations
@@ -166,11 +166,8 @@ def _require_header_text(value: str, variable: str, origin: Origin) -> None:
         raise origin.not_sent("ConnectionError", "AuthenticationFailed", message)
 
 
-# ----------------------------------------------------------------
-# Fields and decorators that no compiler has checked: those of a host, of a foreign image, and values computed when the program
-# starts (O-0.1, O-0.4, E4001, E4004).
-#
-# Hands on `ConfigFailure`s that name the field.
+# Fields and decorators that no compiler has checked: those of a host, of a foreign image, and values computed when the
+# program starts (O-0.1, O-0.4, E4001, E4004).
 
 NO_FORMS: Mapping[str, str] = {}
 # What an image and a run hold in the fields of a model; what it names by them stands elsewhere.

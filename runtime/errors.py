@@ -1,6 +1,6 @@
 """Failures of calls as data (O-1.117 to O-1.130): what the machine turns into error values.
 
-Hands on: `CallFailure`, raised inside the runtime and ended at its boundary. Must not know: providers, values.
+Hands on: `CallFailure`, raised inside the runtime and ended at its boundary.
 """
 
 from __future__ import annotations
@@ -147,10 +147,7 @@ class Origin:
         return self.failure("AgentError", "ContentFiltered", message)
 
 
-# ----------------------------------------------------------------
 # Libraries that only some programs need, and how somebody without them gets them.
-#
-# Hands on `install_advice`.
 
 DISTRIBUTION = "concerto-lang"
 

@@ -1,6 +1,6 @@
 """What a session takes from outside: sinks, clock, chance, the world, and what stands in place of parts of it.
 
-Plain values and functions, given by the command line, the Python API and tests. Must not know: sessions.
+Plain values and functions, given by the command line, the Python API and tests.
 """
 
 from __future__ import annotations
@@ -167,10 +167,7 @@ class Host:
         self.redactor = Redactor()  # what one session of a host has learnt, the next one keeps too
 
 
-# ----------------------------------------------------------------
 # What an exception of the host's own code becomes: its whole text for program and log, a neutral one for models (G-9.10).
-#
-# Hands on `ToolError`, whose text is meant for a model, and what is said of any exception.
 
 STORE_FAILURES = ("Store", "Corrupt", "Version")  # variants of MemoryError whose text is that of a library
 
@@ -227,10 +224,7 @@ def for_model(error: Any) -> dict[str, str]:
     return {} if told == display(error) else {FOR_MODEL: told}
 
 
-# ----------------------------------------------------------------
 # Functions of the host in the place of tool methods (O-4.32, O-9.43).
-#
-# Hands on `handled`.
 
 if TYPE_CHECKING:
     class Method(Protocol):

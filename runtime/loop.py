@@ -1,7 +1,8 @@
-"""A small event loop for runs that wait for nothing outside: offline runs start without asyncio (V-6.6, V-8.6, G-14.5).
+"""Event loops: a small one for runs that wait for nothing outside, and coroutines side by side on it or on asyncio's loop.
 
-It has the few methods of asyncio's loop that the runtime uses, under the same names. Its clock stands still while anything can
-run and then jumps to the next timer. Hands on `OfflineLoop`. Must not know: effects, the machine.
+`OfflineLoop` lets offline runs start without asyncio (V-6.6, V-8.6, G-14.5). It has the few methods of asyncio's loop that the
+runtime uses, under the same names; its clock stands still while anything can run and then jumps to the next timer. The functions
+below it (`gather`, `within`, `pause`, `stop_all`, `wait_until_done`) work on both loops. Nothing here knows the machine.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ if TYPE_CHECKING:
 
 
 class Cancelled(BaseException):
-    """Thrown into a job that is cancelled, where it waits."""
+    """Thrown into a coroutine that is cancelled, at the place where it waits. asyncio's CancelledError is its counterpart."""
 
 
 class Future:
-    """A result to come."""
+    """A result to come, with the methods of asyncio's Future."""
 
     __slots__ = ("loop", "_state", "_result", "_callbacks")
 
@@ -39,6 +40,7 @@ class Future:
         return self._state == "cancelled"
 
     def result(self) -> Any:
+        """Return the result, or raise the error; Cancelled when it was cancelled."""
         if self._state == "cancelled":
             raise Cancelled
         if self._state == "failed":
@@ -82,7 +84,7 @@ class Future:
 
 
 class CoroutineTask(Future):
-    """A coroutine on its way; it begins when the loop comes to it."""
+    """A coroutine that runs on the loop, and the future of its result. It begins when the loop comes to it."""
 
     __slots__ = ("_coroutine", "_awaited", "_to_cancel")
 
@@ -94,6 +96,7 @@ class CoroutineTask(Future):
         loop.call_soon(self._step)
 
     def cancel(self) -> bool:
+        """Throw Cancelled into the coroutine when it runs next; False when it is over already."""
         if self.done():
             return False
         self._to_cancel = True
@@ -123,6 +126,8 @@ class CoroutineTask(Future):
 
 
 class Timer:
+    """What `call_later` returns; a cancelled one is passed over, and does not hold the clock."""
+
     __slots__ = ("callback", "cancelled")
 
     def __init__(self, callback: Callable[[], object]) -> None:
@@ -134,13 +139,17 @@ class Timer:
 
 
 class OfflineLoop:
+    """An event loop with a virtual clock, in seconds, that begins at `now`.
+
+    It waits for other threads only while `hold_clock` says so; a run in which nothing can go on is an error of ours."""
+
     def __init__(self, now: float = 0.0) -> None:
         self._now = now
         self._ready: deque[Callable[[], object]] = deque()
         self._timers: list[tuple[float, int, Timer]] = []
-        self._made = 0
-        self._outside = 0
-        self._inbox: Any = None
+        self._timer_count = 0  # orders timers of the same time
+        self._threads = 0  # other threads that are waited for
+        self._inbox: Any = None  # callbacks from other threads
 
     def time(self) -> float:
         return self._now
@@ -149,22 +158,23 @@ class OfflineLoop:
         self._ready.append(callback)
 
     def call_soon_threadsafe(self, callback: Callable[[], object]) -> None:
-        """From another thread. It is looked at while one is waited for."""
+        """Run a callback soon; another thread may call this. It runs while `hold_clock` waits for a thread."""
         if self._inbox is not None:
             self._inbox.put(callback)
 
     def hold_clock(self, change: int) -> None:
-        """1: another thread is waited for, which takes real time; -1: it is no more. The clock stands meanwhile."""
+        """Count a thread that is waited for in real time (1), or its end (-1). While there is one, the clock does not jump."""
         if self._inbox is None:
             from queue import SimpleQueue
 
             self._inbox = SimpleQueue()
-        self._outside += change
+        self._threads += change
 
     def call_later(self, delay: float, callback: Callable[[], object]) -> Timer:
-        self._made += 1
+        """Call back after `delay` seconds of the virtual clock."""
+        self._timer_count += 1
         timer = Timer(callback)
-        heappush(self._timers, (self._now + delay, self._made, timer))
+        heappush(self._timers, (self._now + delay, self._timer_count, timer))
         return timer
 
     def create_future(self) -> Future:
@@ -174,26 +184,28 @@ class OfflineLoop:
         return CoroutineTask(self, coroutine)
 
     async def sleep(self, seconds: float) -> None:
+        """Wait by the virtual clock."""
         woken = Future(self)
         timer = self.call_later(seconds, lambda: None if woken.done() else woken.set_result(None))
         try:
             await woken
         finally:
-            timer.cancel()  # the clock must not go where nobody waits
+            timer.cancel()  # the clock must not jump to a time that nobody waits for
 
     def run_until_complete(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
+        """Run a coroutine to its end and return its result. RuntimeError when everything waits and no timer is set."""
         job = CoroutineTask(self, coroutine)
         while not job.done():
             if self._ready:
                 self._ready.popleft()()
-            elif self._outside:
+            elif self._threads:
                 self._ready.append(self._inbox.get())
             elif not self._jump():
                 raise RuntimeError("the run waits for something that cannot come")
         return job.result()
 
     def _jump(self) -> bool:
-        """Nothing can run: the time is that of the earliest timer. False when there is none."""
+        """Set the clock to the earliest timer and make its callbacks ready; False when there is none."""
         timers = self._timers
         while timers and timers[0][2].cancelled:
             heappop(timers)
@@ -207,30 +219,29 @@ class OfflineLoop:
         return True
 
 
-# ----------------------------------------------------------------
-# Coroutines side by side, on asyncio's loop or the one of offline runs.
-#
-# Both loops have `create_task`, `create_future` and `call_later`; nothing else is used here.
+# Coroutines side by side, on asyncio's loop or the one of offline runs. Both loops have `create_task`, `create_future` and
+# `call_later`; nothing else is used here.
 
 
 def asyncio_loop() -> Any:
+    """Return asyncio's running loop; asyncio is imported only here."""
     from asyncio import get_running_loop
 
     return get_running_loop()
 
 
 async def wait_until_done(loop: Any, job: Any) -> None:
-    """Waits until a job is over, however it ends."""
+    """Wait until a job is over, however it ends; its error is not raised."""
     if not job.done():
         over = loop.create_future()
         job.add_done_callback(lambda _: None if over.done() else over.set_result(None))
         await over
     if not job.cancelled():
-        job.exception()  # asked for, so that nobody complains that it was not
+        job.exception()  # asyncio warns of an error that nobody has looked at
 
 
 async def pause(loop: Any, seconds: float) -> None:
-    """By the clock of the loop."""
+    """Wait by the clock of the loop."""
     over = loop.create_future()
     timer = loop.call_later(seconds, lambda: over.done() or over.set_result(None))
     try:
@@ -240,7 +251,8 @@ async def pause(loop: Any, seconds: float) -> None:
 
 
 async def stop_all(loop: Any, jobs: list[Any]) -> None:
-    """Cancels jobs and returns when all are over (G-7.2), also for a caller that is itself cancelled meanwhile."""
+    """Cancel jobs and return when all are over (G-7.2). A caller that is cancelled meanwhile waits to the end too, and is then
+    cancelled."""
     for job in jobs:
         job.cancel()
     cancelled = None
@@ -248,14 +260,14 @@ async def stop_all(loop: Any, jobs: list[Any]) -> None:
         while not job.done():
             try:
                 await wait_until_done(loop, job)
-            except BaseException as error:  # of the caller: what a job ends in is not raised here
+            except BaseException as error:  # the cancellation of the caller: errors of jobs are not raised here
                 cancelled = error
     if cancelled is not None:
         raise cancelled
 
 
 async def gather(loop: Any, coroutines: list[Coroutine[Any, Any, Any]]) -> list[Any]:
-    """The results in order; the first failure, or a cancellation, stops the others."""
+    """Run coroutines side by side and return their results in order. The first failure, or a cancellation, stops the others."""
     jobs = [loop.create_task(coroutine) for coroutine in coroutines]
     try:
         return [await job for job in jobs]
@@ -264,7 +276,8 @@ async def gather(loop: Any, coroutines: list[Coroutine[Any, Any, Any]]) -> list[
 
 
 async def within(loop: Any, seconds: float, coroutine: Coroutine[Any, Any, Any]) -> Any:
-    """The result of a coroutine, which is cancelled when the time is up: TimeoutError."""
+    """Return the result of a coroutine. When the seconds are over it is cancelled, and TimeoutError is raised once it has
+    ended."""
     job = loop.create_task(coroutine)
     expired = False
 

@@ -1,7 +1,6 @@
 """The neutral record every provider, the offline provider and mocks receive and give (O-1.82, O-1.83).
 
 Hands on: `Request` to providers, `Reply` to the call algorithm, `as_json()` of both to traces, logs and digests.
-Must not know: wires, values of the machine, memories.
 """
 
 from __future__ import annotations
@@ -21,10 +20,7 @@ if TYPE_CHECKING:
     from .calls.usage import ReplyProgress
 
 
-# ----------------------------------------------------------------
 # The limits of time of one provider request (O-1.212).
-#
-# Hands on `TimeLimits` and `call_seconds`.
 
 if TYPE_CHECKING:
     Timeout: TypeAlias = float | Mapping[str, float]
@@ -58,8 +54,6 @@ class TimeLimits:
         self.connect, self.first, self.idle, self.total = (float(given[name]) for name in DEFAULTS)
         self.call = self.total
 
-
-# ----------------------------------------------------------------
 
 if TYPE_CHECKING:
     Json: TypeAlias = dict[str, Any]
@@ -329,10 +323,7 @@ class Reply:
         }
 
 
-# ----------------------------------------------------------------
 # Between values of the machine and the plain data of the runtime (L-5.1.20, O-1.106, O-1.117, O-2.12).
-#
-# Hands on machine values for responses, accepted schema trees and failures, and plain data for config fields.
 
 
 def to_plain(value: Any) -> Any:

@@ -81,10 +81,7 @@ if TYPE_CHECKING:
             """The result of a coroutine; TimeoutError when it takes longer."""
 
 
-# ----------------------------------------------------------------
 # Which context a call was made with, for what runs within it: tools, hooks, validators, functions of the host (O-3.28).
-#
-# Hands on `context_around`.
 
 
 def context_around(effect: Effect) -> Any:

@@ -1,7 +1,7 @@
 """Which addresses of the network a program reaches without being granted them by name (G-8.3, G-8.11).
 
-Hands on `is_public`. The table below is all there is to it: what the `ipaddress` of one Python takes for global another does not.
-Must not know: names, grants.
+Hands on `is_public`. The table below is all there is to it: what the `ipaddress` of one Python takes for global another does
+not.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What `std::fs` does at a spot: plain data in, plain data out, `Failed` with a variant of FsError (L-7.3, G-8.2).
 
-Only regular files and directories are opened. Must not know: permissions, values of the machine.
+Only regular files and directories are opened.
 """
 
 from __future__ import annotations
@@ -177,11 +177,8 @@ OPERATIONS: dict[str, tuple[Callable[..., Any], bool]] = {
 }  # fmt: skip
 
 
-# ----------------------------------------------------------------
-# A path walked component by component from the descriptor of a root, links resolved on the way and never left to the
-# system (G-8.2).
-#
-# Hands on `walk` and the `Spot` it ends at.
+# A path walked component by component from the descriptor of a root, links resolved on the way and never left to the system
+# (G-8.2).
 
 MOST_LINKS = 40
 STEP = os.O_RDONLY | flag("O_DIRECTORY") | flag("O_NOFOLLOW") | flag("O_NONBLOCK") | flag("O_CLOEXEC")
@@ -282,10 +279,7 @@ class _Walk:
         return components
 
 
-# ----------------------------------------------------------------
 # The files of a session: each path is found in a granted root and walked from there (L-7.3, G-8.2).
-#
-# Hands on `Files`.
 
 WRITING = ("write_file", "append_file", "remove_file", "write_bytes", "make_dir", "remove_dir", "temp_dir")
 EVERYTHING = ("/",)

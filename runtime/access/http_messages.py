@@ -1,7 +1,4 @@
-"""HTTP as `std::http` sees it: a target read from a URL, a request, a reply, and what a redirect makes of a request (G-8.3).
-
-Must not know: permissions, sockets.
-"""
+"""HTTP as `std::http` sees it: a target read from a URL, a request, a reply, and what a redirect makes of a request (G-8.3)."""
 
 from __future__ import annotations
 

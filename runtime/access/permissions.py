@@ -1,6 +1,6 @@
 """The grants of one run and what they match (O-4.12 to O-4.18), and the tools it may not use (O-4.20).
 
-Hands on `Permissions`. Must not know: who asks, what is done with a permission.
+Hands on `Permissions`.
 """
 
 from __future__ import annotations
@@ -122,10 +122,7 @@ def _matches(scope: str, host: str, port: int) -> bool:
     return host.endswith(wanted[1:]) and len(host) >= len(wanted) if wanted.startswith("*.") else host == wanted
 
 
-# ----------------------------------------------------------------
 # The one door to what is outside: decides, emits the audit record, performs (G-8.1, O-4.19, O-4.21).
-#
-# Hands on `guarded`, and what a denial becomes: an error of the operation's family, or P407 where it has no Result.
 
 if TYPE_CHECKING:
     T = TypeVar("T")

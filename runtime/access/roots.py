@@ -1,6 +1,6 @@
 """Granted paths as open directories, so that what they name cannot change under a run (G-8.2).
 
-Hands on `Root` and `Roots`, which finds the root a path lies in. Must not know: what is done with a path.
+Hands on `Root` and `Roots`, which finds the root a path lies in.
 """
 
 from __future__ import annotations
@@ -15,10 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 
-# ----------------------------------------------------------------
 # The path behind links.
-#
-# Hands on `real_path` and `is_too_long`.
 
 ATTEMPTS = 8  # while somebody changes the links that are read
 LONGEST = 4096  # bytes, as Linux has it; Python takes time with the square of the length to resolve one
@@ -44,11 +41,8 @@ def real_path(path: str) -> str:
     return os.path.abspath(path)
 
 
-# ----------------------------------------------------------------
 # What of the operating system the guarantees about files and processes rest on, and what is said where it is missing (G-8.12,
 # G-11.4).
-#
-# Hands on `Unsupported`, `flag`, `require_files` and `require_processes`.
 
 FILES = "O_NOFOLLOW O_DIRECTORY O_NONBLOCK O_CLOEXEC"
 PROCESSES = "killpg setsid"
@@ -87,8 +81,6 @@ def require_processes(what: str) -> None:
     if missing:
         raise Unsupported(what, ", ".join(missing), "or reach an MCP server over HTTP, an agent by a tool of the host")
 
-
-# ----------------------------------------------------------------
 
 # A descriptor that only names a directory needs no right to list it.
 ANCHOR = getattr(os, "O_PATH", os.O_RDONLY) | flag("O_DIRECTORY") | flag("O_CLOEXEC")

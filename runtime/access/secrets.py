@@ -1,7 +1,6 @@
 """The filter with the exact values of all resolved secrets that stands before every sink (G-10.3).
 
-Hands on: text without them, and which environment variables hold one. Must not know: where the values came from or where the
-text goes.
+Hands on: text without them, and which environment variables hold one.
 """
 
 from __future__ import annotations
@@ -77,10 +76,7 @@ class Redactor:
         return f"Redactor({sorted(self._names.values())})"
 
 
-# ----------------------------------------------------------------
 # Cleaning of text from outside, once, where it enters (O-0.6, G-9.1).
-#
-# Hands on strings that encode to UTF-8 and hold no hidden tag characters.
 
 BLACK_FLAG = "\U0001f3f4"
 TAG_FIRST, TAG_LAST = "\U000e0000", "\U000e007f"
@@ -129,10 +125,7 @@ def _without_tags(text: str) -> str:
     return "".join(kept)
 
 
-# ----------------------------------------------------------------
 # Values on their way to a sink, without the secrets in their texts (G-10.3).
-#
-# Hands on `without_secrets`, a copy where a text changes and the value itself where none does.
 
 
 def without_secrets(value: Any, redactor: Redactor) -> Any:

@@ -33,10 +33,7 @@ if TYPE_CHECKING:
     from .process import Listener
 
 
-# ----------------------------------------------------------------
 # An agent in the place of a provider: its calls go the way of models (O-2.47, O-3.27, O-7.10, O-7.12).
-#
-# Hands on `AgentSender` and the settings of its calls.
 
 if TYPE_CHECKING:
     class Exchanging(Protocol):
@@ -82,10 +79,7 @@ def call_settings(agent: AgentSettings) -> CallSettings:
     )
 
 
-# ----------------------------------------------------------------
 # Messages on the way to an answer: handlers of `listen`, and what nobody handles (O-7.33 to O-7.36).
-#
-# Hands on `Listening`.
 
 UNHANDLED = "listen:unhandled"
 
@@ -140,7 +134,6 @@ def plain(value: Any) -> Any:
     return json.loads(to_json(value))
 
 
-# ----------------------------------------------------------------
 # What stands in for an agent in a test: scripted replies or messages in place of the process (O-8.12, O-8.16).
 
 if TYPE_CHECKING:

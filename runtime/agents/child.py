@@ -1,7 +1,7 @@
 """A child process with three streams: lines out of it, text into it, its stderr kept, and an end that leaves nothing running
 (O-7.14, O-7.15, G-11.1 to G-11.3).
 
-Hands on `Child` and what can happen to one as exceptions. Must not know: agents, messages, permissions.
+Hands on `Child` and what can happen to one as exceptions.
 """
 
 from __future__ import annotations
@@ -20,14 +20,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 
-# ----------------------------------------------------------------
-# Which processes belong to a child: its session, what descends from it, and what left both (G-11.2).
-#
-# A daemon, whose parents have all ended, comes to this process where that has adopted orphans. Its parents are forgotten then:
-# it
-# belongs to the children that were there when it started, and is left to the last of them to stop. Where the system has no
-# /proc
-# `psutil` is asked; without it only the process group is known.
+# Which processes belong to a child: its session, what descends from it, and what left both (G-11.2). A daemon, whose parents
+# have all ended, comes to this process where that has adopted orphans. Its parents are forgotten then: it belongs to the
+# children that were there when it started, and is left to the last of them to stop. Where the system has no /proc `psutil` is
+# asked; without it only the process group is known.
 
 PROC = "/proc"
 ZOMBIES = ("Z", "X")
@@ -140,8 +136,6 @@ def alive(pid: int, family: set[int]) -> bool:
         return False
     return True
 
-
-# ----------------------------------------------------------------
 
 LONGEST_LINE = 1024 * 1024
 STDERR_KEPT = 64 * 1024

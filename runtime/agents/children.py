@@ -1,7 +1,6 @@
 """Processes a program starts: their words, what they see of the environment, the permission (O-4.17, O-4.38, O-4.42, G-11.1).
 
-Hands on `split_command`, `environment`, `start` and `start_process`. Must not know: agents, MCP servers and
-commands, who start them, or what they say.
+Hands on `split_command`, `environment`, `start` and `start_process`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Lines of the wire between Concerto and an agent (O-7.22 to O-7.31): how a prompt is written, how a line is read.
-
-Must not know: processes, who asks.
-"""
+"""Lines of the wire between Concerto and an agent (O-7.22 to O-7.31): how a prompt is written, how a line is read."""
 
 from __future__ import annotations
 
@@ -92,10 +89,7 @@ def message_fields(message: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in message.items() if key not in ENVELOPE}
 
 
-# ----------------------------------------------------------------
 # What an agent is called and started with: its declaration, and what manifest and host configure (O-7.1 to O-7.8).
-#
-# Hands on `AgentSettings`.
 
 DEFAULT_LOG_CHANNEL = DECORATORS["log"].arguments_at("agent")["channel"].default
 FIELDS = {**AGENT, "process": object_of(PROCESS)}  # which the compiler has read in the manifest

@@ -1,7 +1,7 @@
 """One agent of a session: its process, the handshake, and exchanges one after another (O-7.13 to O-7.36).
 
-Hands on `AgentProcess`. Every failure is a CallFailure of the agent and leaves no process behind, except a message `error`, which
-the process itself goes on from. Must not know: retries, memories, what a handler does.
+Hands on `AgentProcess`. Every failure is a CallFailure of the agent and leaves no process behind, except a message `error`,
+which the process itself goes on from.
 """
 
 from __future__ import annotations

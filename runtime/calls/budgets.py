@@ -3,7 +3,7 @@ O-1.133).
 
 Accounts belong to a call, a session, or several sessions of a host; a request draws on all of those that stand above it, and so
 do retries, schema attempts, tool rounds, race losers and parallel tasks. Hands on `Account`, `Purse`, whose `reserve` gives a
-`Reservation`, and `BudgetSpent`. Must not know: providers, how a call is made, what a host calls an account.
+`Reservation`, and `BudgetSpent`.
 """
 
 from __future__ import annotations

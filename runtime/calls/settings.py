@@ -1,6 +1,6 @@
 """What one call of a model is made with: its fields, decorators and connection, resolved (O-1.35 to O-1.59).
 
-Hands on `CallSettings`. Must not know: providers, requests, the machine.
+Hands on `CallSettings`.
 """
 
 from __future__ import annotations
@@ -157,11 +157,8 @@ def _first(*values: Any) -> Any:
     return next(value for value in values if value is not None)
 
 
-# ----------------------------------------------------------------
-# What joins the system prompt of one call: entries of a ledger that its prompt touches, and the context it was given (O-1.76 to
-# O-1.78).
-#
-# Hands on the two blocks.
+# What joins the system prompt of one call: entries of a ledger that its prompt touches, and the context it was given (O-1.76
+# to O-1.78).
 
 MOST_ENTRIES = 20
 

@@ -1,6 +1,8 @@
-"""The conversation a call records its turn in: memories, with turn locks and summarisers of the session (M-5.17, M-9).
+"""Makes the conversation that a call of a model or agent records its turn in: its memories, with the turn locks, summarisers and
+callbacks of the session (M-5.17, M-9).
 
-Hands on `conversation` to the performers of models and agents. Must not know: effects' kinds, providers, agents.
+Hands on `call_conversation` to the performers of models and agents, `turn_locks` to the one of memories, and `drop_turns` to the
+session. What a conversation does, from its snapshot to its commit, is `memory/turns.py`.
 """
 
 from __future__ import annotations
@@ -26,68 +28,71 @@ if TYPE_CHECKING:
 async def call_conversation(
     run: Running,
     effect: Effect,
-    given: MemoryRef | tuple[MemoryRef, ...],
+    memories: MemoryRef | tuple[MemoryRef, ...],
     auto: bool,
     by: str,
     turn: tuple[int | None, Any] | None,
 ) -> Conversation:
-    """`given`: handles of memories, the turn goes to the last; `auto`: whether it is appended (O-3.5); `by`: the model or agent;
-    `turn`: `tokens` and `meta` of with_memory. Err when one of them may not be attached (M-4.16) or opened."""
+    """Return the conversation of a call with these memories, of which the last one gets the turn.
+
+    `auto` says whether the turn is appended (O-3.5); `by` is the name of the model or agent; `turn` has `tokens` and `meta` of
+    `with_memory`. Raises CallFailure when a memory does not allow `by` (M-4.16), when the run is inside another run that writes
+    the same memory (M-5.20), or when a store cannot be opened."""
     from ..memory.turns import Conversation
 
-    refs = given if isinstance(given, tuple) else (given,)
+    refs = memories if isinstance(memories, tuple) else (memories,)
     for ref in refs:
         writes = auto and ref is refs[-1]
         if not run.memories.allows(ref.name, by, writes):
             way = "" if writes else " to be read"
             raise CallFailure("AgentError", "InvalidRequest", f"the memory {ref.name} does not allow {by}{way}", model=by)
-    heard: MemoryEvents | None = None
+    events: MemoryEvents | None = None
     if any(run.memories.is_heard(ref.name) for ref in refs):
         from .memory_callbacks import MemoryEvents
 
-        heard = MemoryEvents(run, effect)
-    attached = await run.operations.use(lambda: [run.memories.at(ref) for ref in refs])
-    if heard is not None:
-        attached = [heard.of(memory) for memory in attached]
+        events = MemoryEvents(run, effect)
+    opened = await run.operations.use(lambda: [run.memories.at(ref) for ref in refs])
+    if events is not None:
+        opened = [events.listening(memory) for memory in opened]
     tokens, meta = turn or (None, None)
-    made = Conversation(
-        attached if len(attached) > 1 else attached[0], auto, tokens=tokens, meta=None if meta is None else to_plain(meta),
+    conversation = Conversation(
+        opened if len(opened) > 1 else opened[0], auto, tokens=tokens, meta=None if meta is None else to_plain(meta),
         operations=run.operations,
     )  # fmt: skip
-    if any(element.policy.recall is not None for element in made.attached):
+    if any(element.policy.recall is not None for element in conversation.attached):
         from ..memory.remembering import Recalling
 
-        made.recall = Recalling(effect.task.path, by, made.attached)
-    made.handles = refs
-    made.heard = heard
-    if auto and run.memories.reading and run.memories.reads_around(effect.task, made.memory):
-        raise reading_itself(made.memory.name)
-    if any(element.policy.view_with is not None for element in made.attached):
+        conversation.recall = Recalling(effect.task.path, by, conversation.attached)
+    conversation.handles = refs
+    conversation.heard = events
+    if auto and run.memories.reading and run.memories.reads_around(effect.task, conversation.memory):
+        raise reading_itself(conversation.memory.name)
+    if any(element.policy.view_with is not None for element in conversation.attached):
         from .memory_callbacks import view_function_caller
 
-        made.ask = view_function_caller(run, effect)
-    made.locks = turn_locks(run, made.memory)
-    if auto and made.memory.policy.on_conflict != "Append":
-        _enter(run, effect, made)
-    if auto and any(policy.summary is not None for policy in made.memory.views.values()):
+        conversation.ask = view_function_caller(run, effect)
+    conversation.locks = turn_locks(run, conversation.memory)
+    if auto and conversation.memory.policy.on_conflict != "Append":
+        _register_turn(run, effect, conversation)
+    if auto and any(policy.summary is not None for policy in conversation.memory.views.values()):
         from .summarisers import summariser
 
-        made.summarise = summariser(run, effect)
-        made.report = lambda text: run.host.log("warn", text)
-    return made
+        conversation.summarise = summariser(run, effect)
+        conversation.report = lambda text: run.host.log("warn", text)
+    return conversation
 
 
-def _enter(run: Running, effect: Effect, made: Conversation) -> None:
-    """Err Nested for a run inside another one that writes the same log: it would wait for itself (M-5.20)."""
+def _register_turn(run: Running, effect: Effect, conversation: Conversation) -> None:
+    """Raises CallFailure (Nested) for a run inside another one that writes the same log: it would wait for itself (M-5.20)."""
     turns: dict[Effect, Conversation] = run.memories.turns
-    if run.memories.turn_around(effect.task, made.memory) is not None:
+    if run.memories.turn_around(effect.task, conversation.memory) is not None:
         raise nested()
-    turns[effect] = made
-    made.ended = lambda: turns.pop(effect, None)
+    turns[effect] = conversation
+    conversation.ended = lambda: turns.pop(effect, None)
 
 
 def drop_turns(run: Running, effects: Sequence[Effect]) -> None:
-    """Nobody waits for these any more: a turn whose reply came, but was not committed, gives its lock back (O-6.12)."""
+    """Give back the turn locks of effects that no task waits for any more: their replies are never committed (O-6.12)."""
     turns = run.memories.turns
     for effect in effects:
         if effect in turns:
@@ -95,14 +100,15 @@ def drop_turns(run: Running, effects: Sequence[Effect]) -> None:
 
 
 def run_id(run: Running, name: str, number: int, conversation: Conversation | None) -> str:
-    """Unique in the log the turn goes to: a store holds the turns of other sessions too (M-5.10)."""
+    """Return the id of a run, which is unique in the log that its turn goes to: a store may hold the turns of other sessions too
+    (M-5.10). `number` counts the calls of the session."""
     if conversation is None:
         return f"{name}-{number}"
     return f"{name}-{number}{run.tag(conversation.shared)}"
 
 
 def turn_locks(run: Running, memory: Memory) -> TurnLocks | None:
-    """Those of the session, made when a memory needs one."""
+    """Return the turn locks of the session, None for a memory that needs none. They are made for the first one that does."""
     if memory.policy.on_conflict != "Serial":
         return None
     locks: TurnLocks | None = run.state.get("turn_locks")

@@ -1,5 +1,8 @@
-"""Functions of the program that memories call: handlers of `on`, and those that give the messages of a view (M-4.30, M-6.37 to
-M-6.40).
+"""Functions of the program that a memory calls back and that may wait: handlers of `on` (M-6.37 to M-6.40), and functions that
+give the messages of a view (M-4.30).
+
+Hands on `MemoryEvents`, which collects what one call or one direct write does to memories and runs the handlers afterwards, and
+`view_function_caller`. Functions that run in the middle of a commit, and may not wait, are in `step_machine.py`.
 """
 
 from __future__ import annotations
@@ -29,15 +32,14 @@ if TYPE_CHECKING:
     from ..running import Running
 
 
-# ----------------------------------------------------------------
 # Functions of the program that are called when something happened to a memory (M-6.37 to M-6.40).
-#
-# Hands on `Heard`, which one call or direct write gives what it does to memories.
 
 
 class MemoryEvents:
-    """`effect`: who waits while the functions run, which another one may be later. What happens in an operation on a store is
-    noted there, and told when it is done."""
+    """The events of memories in one call or direct write, in their order, until `deliver` runs the handlers.
+
+    An event is only noted when it happens, since a commit must not wait; the handlers run for the task that waits for `effect`,
+    which another effect may replace (the next chunk of a stream)."""
 
     __slots__ = ("run", "effect", "waiting")
 
@@ -46,50 +48,50 @@ class MemoryEvents:
         self.effect = effect
         self.waiting: list[tuple[Memory, str, dict[str, Any]]] = []
 
-    def of(self, memory: Any) -> Any:
-        """The memory, or the view, as one whose events are noted here; as it is where no function hears of it."""
+    def listening(self, memory: Any) -> Any:
+        """Return a copy of a memory, or view, whose events are noted here; the memory itself when it has no handlers."""
         if isinstance(memory, DerivedMemory):
-            inner = self.of(memory.memory)
+            inner = self.listening(memory.memory)
             return memory if inner is memory.memory else DerivedMemory(memory.name, inner)
         if not isinstance(memory, Memory):
             return memory
-        places = self.run.memories.handlers.get(memory.name)
-        if not places or self._is_within(memory):
+        handlers = self.run.memories.handlers.get(memory.name)
+        if not handlers or self._is_inside_handler(memory):
             return memory
-        mine = memory.with_key(memory.key)
-        mine.listen(self._noting(mine, places, memory.listener))
-        return mine
+        copy = memory.with_key(memory.key)
+        copy.listen(self._listener(copy, handlers, memory.listener))
+        return copy
 
-    def _is_within(self, memory: Memory) -> bool:
-        """Whether it is a function for an event of this memory that does it: it does not hear of itself."""
+    def _is_inside_handler(self, memory: Memory) -> bool:
+        """Whether a handler of this memory is running: what it does to the memory calls no handler again (M-6.40)."""
         running = self.run.memories.hearing
         return any(name == memory.name and is_below(self.effect.task.path, path) for path, name in running.items())
 
-    def _noting(self, memory: Memory, places: Mapping[str, Sequence[int]], others: Listener | None) -> Listener:
+    def _listener(self, memory: Memory, handlers: Mapping[str, Sequence[int]], listener: Listener | None) -> Listener:
         def note(channel: str, payload: dict[str, Any]) -> None:
-            if channel in places:
+            if channel in handlers:
                 self.waiting.append((memory, channel, payload))
-            if others is not None:
-                others(channel, payload)
+            if listener is not None:
+                listener(channel, payload)
 
         return note
 
     async def deliver(self) -> None:
-        """In the order of what happened; who did it goes on afterwards."""
+        """Run the handlers of all noted events, in their order. A handler that fails is logged: what happened stands (M-6.39)."""
         while self.waiting:
             memory, channel, payload = self.waiting.pop(0)
-            reason = await self._told(memory, channel, payload)
+            reason = await self._handle(memory, channel, payload)
             if reason is not None:
                 text = f"a function for {channel} of the memory {memory.name} failed: {reason}"
                 self.run.host.log("warn", self.run.redactor.clean(text))
 
-    async def _told(self, memory: Memory, channel: str, payload: dict[str, Any]) -> str | None:
-        """Why it failed, if it did: what happened stands (M-6.39)."""
-        run, begun = self.run, []
+    async def _handle(self, memory: Memory, channel: str, payload: dict[str, Any]) -> str | None:
+        """Run the handler of one event, and return why it failed; None when it did not."""
+        run, paths = self.run, []
 
         def started(path: str) -> None:
             run.memories.hearing[path] = memory.name
-            begun.append(path)
+            paths.append(path)
 
         function = step_closure(run.machine, run.memories.handlers[memory.name][channel], 1)
         try:
@@ -97,62 +99,62 @@ class MemoryEvents:
         except Panic as panic:
             return f"panic[{panic.code}]: {panic.message}"
         finally:
-            for path in begun:
+            for path in paths:
                 del run.memories.hearing[path]
         return (getattr(value.value, "message", None) or display(value.value)) if type(value) is Err else None
 
 
 def _event(payload: dict[str, Any]) -> Any:
-    """As a Map; messages are values of their type."""
-    made = from_json({name: value for name, value in payload.items() if name != "appended"})
+    """Return the payload of an event as a Map, in which messages are values of the language's Message."""
+    event = from_json({name: value for name, value in payload.items() if name != "appended"})
     if "appended" in payload:
-        made.items["appended"] = message_array([_message(said) for said in payload["appended"]])
-    return made
+        event.items["appended"] = message_array([_message(data) for data in payload["appended"]])
+    return event
 
 
-def _message(said: dict[str, Any]) -> Msg:
-    calls = [Call(call["id"], call["name"], call["arguments"], "") for call in said.get("tool_calls", ())]
-    return Msg(said["role"], said["content"], calls, said.get("tool_call_id"))
+def _message(data: dict[str, Any]) -> Msg:
+    calls = [Call(call["id"], call["name"], call["arguments"], "") for call in data.get("tool_calls", ())]
+    return Msg(data["role"], data["content"], calls, data.get("tool_call_id"))
 
 
-# ----------------------------------------------------------------
 # Functions of the program that give the messages of a view (M-4.30): they may wait, ask models and use the host.
-#
-# Hands on `asker`, which puts what they give into views.
 
 MESSAGES = ("array", ("struct", "Message"))
 
 
 def view_function_caller(run: Running, effect: Effect) -> Callable[[Attached, View], Awaitable[object]]:
-    """`effect`: who waits for the view; the function runs for it."""
+    """Return the function that replaces the messages of a view by those that the program's function gives (`view_with`).
+
+    It runs for the task that waits for `effect`. It raises CallFailure when the program's function gives an Err, or when it runs
+    inside itself."""
 
     async def ask(element: Attached, view: View) -> None:
         memory, place = element.memory, element.policy.view_with
         assert place is not None
         if run.memories.reads_around(effect.task, memory):
             raise reading_itself(memory.name)
-        reading, begun = run.memories.reading, []
+        reading, paths = run.memories.reading, []
 
         def started(path: str) -> None:
             reading[path] = memory
-            begun.append(path)
+            paths.append(path)
 
         shown = message_array([*view.before, *view.window])
         try:
             value = await run.call(effect, step_closure(run.machine, place, 1), [shown], started)
         finally:
-            for path in begun:
+            for path in paths:
                 del reading[path]
         if type(value) is Err:
             raise _failure(memory.name, value.value)
-        given = check(value.value if type(value) is Ok else value, MESSAGES)
-        view.shaped([message_of(message) for message in given.items])
+        messages = check(value.value if type(value) is Ok else value, MESSAGES)
+        view.shaped([message_of(message) for message in messages.items])
 
     return ask
 
 
 def _failure(memory: str, error: Any) -> CallFailure:
-    """An error that a call can end in is that of the call; any other is said in one."""
+    """Return the failure of the call: an error of AgentError as it is, any other inside one that names the memory."""
     if isinstance(error, ErrorValue) and is_family(error.family, "AgentError"):
         return Returned(error, error.fields.get(FOR_MODEL))
     return view_failed(memory, getattr(error, "message", None) or display(error))

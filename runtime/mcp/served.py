@@ -1,7 +1,6 @@
 """What a server offers, held against its signatures: the tools a program and its models see (O-4.8, O-4.44, G-9.6).
 
-Hands on `ServedTool`, `Answer`, the protocol `Connection`, `ServerFailure` and `offered_tools`. Must not know: transports, the
-machine.
+Hands on `ServedTool`, `Answer`, the protocol `Connection`, `ServerFailure` and `offered_tools`.
 """
 
 from __future__ import annotations
@@ -182,10 +181,7 @@ def _fitting(server: str, signature: Signature, served: Mapping[str, ServedTool]
     return tool
 
 
-# ----------------------------------------------------------------
 # What an answer of a server is to a program, and a program's arguments to a server (O-4.45, O-4.46).
-#
-# Hands on `value_of` and `plain_arguments`.
 
 MOST_BYTES = 1 << 20  # of a result (G-6.1)
 RESULT = "result"  # the one key under which servers wrap what is no object
@@ -267,10 +263,7 @@ def failure_text(answer: Answer) -> str:
     return to_json(from_json(clean_json(structured)))
 
 
-# ----------------------------------------------------------------
 # The fields of an MCP server: its declaration with the manifest, and what the host gives (O-4.36 to O-4.41).
-#
-# Hands on `McpSettings`.
 
 
 class McpSettings:

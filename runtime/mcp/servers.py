@@ -1,6 +1,6 @@
 """The MCP servers of a session: connected at their first use, asked by programs and models (O-4.20, O-4.43 to O-4.47, G-9.6).
 
-Hands on `Servers`. Must not know: transports, how a call of a model came about.
+Hands on `Servers`.
 """
 
 from __future__ import annotations
@@ -267,10 +267,7 @@ class ServerOffer:
         return value
 
 
-# ----------------------------------------------------------------
 # Opening a connection to an MCP server under the permissions of the program (O-4.15, O-4.17, O-4.41 to O-4.43).
-#
-# Hands on `opened` and `target_of`.
 
 
 async def opened(run: Running, settings: McpSettings) -> Connection:

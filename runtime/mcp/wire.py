@@ -51,9 +51,7 @@ if TYPE_CHECKING:
     from .served import McpSettings
 
 
-# ----------------------------------------------------------------
 # Streamable HTTP as the pair of streams that the SDK reads and writes, over the one address that was checked (O-4.37, G-8.3).
-#
 # The SDK follows redirects within the origin only and bounds each event of a stream; other bodies are bounded here (G-9.9).
 
 LONGEST_SILENCE = 300.0  # of a stream that the server keeps open
@@ -124,14 +122,9 @@ async def streams_to(
         yield streams[0], streams[1]
 
 
-# ----------------------------------------------------------------
-# A connection to an MCP server through the official SDK (O-1.250, O-4.36, O-4.40, O-4.43).
-#
-# Hands on `connected`. A client of the SDK lives in one task from its begin to its end, which this module keeps; calls come
-# from
-# any task. It asks the server which revision of the protocol it speaks, and shakes hands in the old way where that is none
-# without
-# handshake.
+# A connection to an MCP server through the official SDK (O-1.250, O-4.36, O-4.40, O-4.43). A client of the SDK lives in one
+# task from its begin to its end, which this module keeps; calls come from any task. It asks the server which revision of the
+# protocol it speaks, and shakes hands in the old way where that is none without handshake.
 
 if TYPE_CHECKING:
     T = TypeVar("T")
@@ -267,12 +260,9 @@ class SdkConnection:
         return ServerFailure(f"mcp {self.name}: {clean_text(error.message)}", "ExecutionFailed")
 
 
-# ----------------------------------------------------------------
-# A child process as the pair of streams that the SDK reads and writes: one message per line (O-4.37, G-11.1).
-#
-# The SDK's own transport gives children more of the environment than the language allows and leaves grandchildren alive; this
-# one
-# is carried by the `Child` of agents.
+# A child process as the pair of streams that the SDK reads and writes: one message per line (O-4.37, G-11.1). The SDK's own
+# transport gives children more of the environment than the language allows and leaves grandchildren alive; this one is
+# carried by the `Child` of agents.
 
 PROBE = "server/discover"  # which a server of an older revision need not answer
 PROBE_SECONDS = 5.0

@@ -1,6 +1,6 @@
 """The wire of Anthropic: messages of the official SDK (O-1.85 to O-1.103, last column).
 
-Hands on lowered requests and neutral replies. Must not know: other wires.
+Hands on lowered requests and neutral replies.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What a provider is: it takes the neutral record and gives the neutral reply, or raises `CallFailure`.
 
-Hands on the protocol and the two questions every lowering asks. Must not know: SDKs, memories, schemas' types.
+Hands on the protocol and the two questions every lowering asks.
 """
 
 from __future__ import annotations

@@ -18,11 +18,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-# ----------------------------------------------------------------
 # What comes back over HTTP, before anybody reads it: no redirect is followed, no body is read without bound (G-6.1, G-8.6).
-#
-# `watch_answers` goes into the HTTP client that an SDK sends through. Hands on bodies, and the exceptions `Redirected` and
-# `Refused` for the answers that are no replies.
+# `watch_answers` goes into the HTTP client that an SDK sends through.
 
 MOST_BODY_BYTES = 4 << 20  # of a reply, or of one event of a stream (G-9.9): a text of 1 MiB, escaped, and what stands around it
 MOST_STREAM_BYTES = 64 << 20
@@ -108,10 +105,7 @@ def _place(response: Any) -> str:
     return str(url.copy_with(query=None, fragment=None, userinfo=b""))
 
 
-# ----------------------------------------------------------------
 # What a provider says about a request it refuses, out of whatever body it says it in (O-1.130).
-#
-# Hands on the text, and the parameter that is named.
 
 NAMES = ("message", "msg", "detail", "error")
 MOST_SHOWN = 300
@@ -189,10 +183,7 @@ def _shown(text: str) -> str:
     return " ".join(text.split())[:MOST_SHOWN]
 
 
-# ----------------------------------------------------------------
 # Server-sent events out of the bytes of a body, as the HTML standard reads them, each of bounded size (G-6.1).
-#
-# Hands on `EventReader`.
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 

@@ -13,10 +13,7 @@ if TYPE_CHECKING:
     from typing import Any, TypeVar
 
 
-# ----------------------------------------------------------------
 # A JSON object from a provider, read by name: each part is of the kind that was asked for, or the reply is none (O-1.105).
-#
-# Hands on `Fields`, and `Unreadable` for what is no reply.
 
 if TYPE_CHECKING:
     T = TypeVar("T")
@@ -128,10 +125,7 @@ def _kind(value: Any) -> str:
     return KINDS.get(type(value), "null")
 
 
-# ----------------------------------------------------------------
 # Parts of streamed messages that nothing here reads, put together so that they can go back as they came (O-1.209).
-#
-# Hands on `merge` and `joined`.
 
 if TYPE_CHECKING:
     Json = dict[str, Any]
@@ -198,10 +192,7 @@ def joined(value: Any) -> Any:
     return [joined(part) for part in value] if type(value) is list else value
 
 
-# ----------------------------------------------------------------
 # What a reply says it has used (O-1.98, O-1.105, G-9.7).
-#
-# Hands on `Usage`.
 
 MOST_TOKENS = 100_000_000  # of one counter; the longest context there is has ten million
 

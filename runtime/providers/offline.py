@@ -1,6 +1,6 @@
 """The offline provider: no key, no network, a pure function of record and script (O-1.29 to O-1.34).
 
-Hands on replies. Must not know: SDKs, sockets. Nothing here waits but a scripted delay, by the sleep handed in.
+Hands on replies. Nothing here waits but a scripted delay, by the sleep handed in.
 """
 
 from __future__ import annotations
@@ -25,10 +25,7 @@ if TYPE_CHECKING:
     from ..records import EmbedRequest, Request
 
 
-# ----------------------------------------------------------------
 # Scripted replies: data that says what a provider would have answered (O-8.19 to O-8.22).
-#
-# Hands on `Reply`, or raises the failure a scripted error stands for.
 
 TOOL_CALL = object_of({"tool": text(), "arguments": Field(DATA, "anything", anything)}, "tool")
 PARTS = {
@@ -157,8 +154,6 @@ def _check(reply: Any, index: int) -> None:
     if len({"error", "text", "chunks"} & set(reply)) != 1 and "tool_calls" not in reply:
         raise ConfigFailure("E4004", f"scripted reply {index}: expected one of text, chunks, tool_calls, error")
 
-
-# ----------------------------------------------------------------
 
 PREFIX = "offline: "
 QUOTED_LENGTH = 60

@@ -19,10 +19,7 @@ if TYPE_CHECKING:
     from ..records import EmbedRequest, Request, SchemaField, ToolChoice, ToolDef
 
 
-# ----------------------------------------------------------------
 # The client of the official OpenAI SDK, for every provider that speaks its wire (O-1.18, O-1.20 to O-1.22).
-#
-# Hands on `OpenAIProvider`, which both of its APIs extend; embeddings are the same beside either.
 
 LARGEST = 1e9  # of a part of a vector, so that no sum of squares leaves Float
 
@@ -73,10 +70,7 @@ def _vector(entry: Fields) -> list[float]:
     return values
 
 
-# ----------------------------------------------------------------
 # The wire `api: "chat"`: chat.completions of the official OpenAI SDK (O-1.85 to O-1.102, middle column).
-#
-# Hands on lowered requests and neutral replies.
 
 if TYPE_CHECKING:
     Json = dict[str, Any]
@@ -326,10 +320,8 @@ def _call(entry: Fields) -> Call:
     return Call(entry.text("id"), function.text("name"), object_in(text), text)
 
 
-# ----------------------------------------------------------------
-# The wire `api: "responses"`: the Responses API of the official OpenAI SDK (O-1.85 to O-1.102).
-#
-# History is replayed by us and nothing is stored there. Hands on lowered requests and neutral replies.
+# The wire `api: "responses"`: the Responses API of the official OpenAI SDK (O-1.85 to O-1.102). History is replayed by us and
+# nothing is stored there.
 
 if TYPE_CHECKING:
     ResponsesJson = dict[str, Any]

@@ -1,6 +1,6 @@
 """Time limits that the work of the host itself does not use up (G-15.3).
 
-Hands on `Countdown` and `Patience`. Must not know: requests, SDKs.
+Hands on `Countdown` and `Patience`.
 """
 
 from __future__ import annotations

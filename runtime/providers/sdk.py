@@ -1,7 +1,7 @@
 """What both official SDKs have in common: client, timeout, size limit, and their exceptions as failures.
 
-A subclass lowers the record, makes its client and reads the JSON of a reply. SDKs are imported with the first request
-(O-1.24); they retry nothing, time nothing and take nothing from the environment (O-1.25). Must not know: retries, memories.
+A subclass lowers the record, makes its client and reads the JSON of a reply. SDKs are imported with the first request (O-1.24);
+they retry nothing, time nothing and take nothing from the environment (O-1.25).
 """
 
 from __future__ import annotations
@@ -40,10 +40,7 @@ if TYPE_CHECKING:
     from ..records import EmbedRequest, Msg, Reply
 
 
-# ----------------------------------------------------------------
 # Parameters a wire or a model does not take: an error that names them, or left out and noted (O-1.47, O-1.134).
-#
-# Hands on the parameters to send and the notes of those left out.
 
 # Parameter of the record: what the program calls it, then every name a wire gives it.
 WIRE_NAMES = {
@@ -71,10 +68,7 @@ def without_param(request: Request, name: str) -> Request:
     return Request(**values)
 
 
-# ----------------------------------------------------------------
 # What a server asks for by Retry-After (G-15.2): milliseconds header, then seconds, then HTTP date.
-#
-# Hands on milliseconds, or None for what is absent, negative, not finite or unreadable.
 
 MOST_MS = 2**53  # what is longer is this long: a program is given it as an Int
 
@@ -108,14 +102,9 @@ def _until(date: str, now: float) -> int | None:
     return round(wait * 1000) if wait >= 0 else None
 
 
-# ----------------------------------------------------------------
-# How requests get out when there are many: few at a time, and a busy event loop is no reason to give up connecting.
-#
-# An SDK computes for milliseconds before a request is out. A thousand at once would all be connecting while the loop computes
-# for
+# How requests get out when there are many: few at a time, and a busy event loop is no reason to give up connecting. An SDK
+# computes for milliseconds before a request is out. A thousand at once would all be connecting while the loop computes for
 # the others; one after the other, the first replies come while the last requests wait, and connections are used again.
-#
-# Hands on `Gate` and `Start`.
 
 CONNECT_SECONDS = DEFAULTS["connect"]  # G-15.3
 AT_ONCE = 16
@@ -188,8 +177,6 @@ class Start:
             self._holds = False
             self._gate.free.release()
 
-
-# ----------------------------------------------------------------
 
 if TYPE_CHECKING:
     Sent: TypeAlias = Request | EmbedRequest

@@ -1,10 +1,9 @@
 """Which objects of a reply text may be the answer (O-2.40, O-2.54 to O-2.57), in time linear in the text.
 
 The whole text as JSON, else the objects that stand in it, never a part of one that is cut off or damaged. Hands on a `Reading`.
-Must not know: schemas, violations, calls.
 
-What is between bracket pairs is prose. A pair is read where it begins and passed over as a whole, so a bracket, a fence or a tag
-within a string of it means nothing. `re` is loaded with the first reply that is not plain JSON.
+What is between bracket pairs is prose. A pair is read where it begins and passed over as a whole, so a bracket, a fence or a
+tag within a string of it means nothing. `re` is loaded with the first reply that is not plain JSON.
 """
 
 from __future__ import annotations
@@ -17,10 +16,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-# ----------------------------------------------------------------
-# The bracket pairs of a text: where each ends and what it holds as JSON (O-2.40, O-2.55), in time linear in the text.
-#
-# Hands on `Pair`. A pair that cannot be read ends where all ways of counting agree that it does, at the latest.
+# The bracket pairs of a text: where each ends and what it holds as JSON (O-2.40, O-2.55), in time linear in the text. A pair
+# that cannot be read ends where all ways of counting agree that it does, at the latest.
 
 # To the next brace outside of strings. A pair with no other inside is passed over whole, since half of the braces of a long reply
 # are theirs.
@@ -152,8 +149,6 @@ def _compiled_pairs() -> _PairPatterns:
         _pair_patterns = _PairPatterns()
     return _pair_patterns
 
-
-# ----------------------------------------------------------------
 
 if TYPE_CHECKING:
     Object = dict[str, Any]

@@ -1,7 +1,7 @@
 """JSON in the spellings that models write, rewritten as JSON (O-2.55), in time linear in the text.
 
 Hands on the JSON text of a bracket pair, which the reader of JSON then reads or refuses: brackets, colons and values are never
-made up, so what is missing stays missing. Must not know: prose, schemas.
+made up, so what is missing stays missing.
 
 `re` is loaded with the first text.
 """
@@ -17,11 +17,8 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn
 
 
-# ----------------------------------------------------------------
-# JSON from outside under the bounds of G-9.2, and compact JSON (O-0.5).
-#
-# Depth 64, 100,000 nodes; duplicate keys, NaN, infinities, trailing text and numbers beyond Float do not parse.
-# Hands on plain Python data with cleaned strings.
+# JSON from outside under the bounds of G-9.2, and compact JSON (O-0.5). Depth 64, 100,000 nodes; duplicate keys, NaN,
+# infinities, trailing text and numbers beyond Float do not parse.
 
 MAX_DEPTH = 64
 MAX_NODES = 100_000
@@ -163,8 +160,6 @@ def _line_and_column(text: str, at: int) -> str:
     line_start = text.rfind("\n", 0, at) + 1
     return f"line {text.count(chr(10), 0, at) + 1}, column {at - line_start + 1}"
 
-
-# ----------------------------------------------------------------
 
 SPACE = " \t\r\n"
 MAX_PIECES = 6 * MAX_NODES  # a node has fewer

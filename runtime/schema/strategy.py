@@ -1,6 +1,6 @@
 """How a schema reaches the model (O-2.42 to O-2.48): native field, `respond` tool, or block in the prompt.
 
-Hands on `Plan`: what a request carries and where the reply text is found. Must not know: providers' wires, memories.
+Hands on `Plan`: what a request carries and where the reply text is found.
 """
 
 from __future__ import annotations
@@ -97,10 +97,7 @@ def _choose(schema: Schema, wanted: str, settings: ConnectionSettings) -> tuple[
     return "tool", schema.plain
 
 
-# ----------------------------------------------------------------
 # The minimal instance of a JSON Schema, which the offline provider answers with (O-1.32).
-#
-# Hands on plain data that satisfies the schema.
 
 if TYPE_CHECKING:
     MinimalJson = dict[str, Any]

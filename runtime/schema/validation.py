@@ -9,8 +9,6 @@ Hands on `Accepted(tree)` or the violations, all of them, in field order. A node
     ("object", NAME, [(field, node), ...])   fields in declaration order, each present
     ("some", node) and ("none",)         for optional fields
     ("any", value)                       for Any: plain JSON data
-
-Must not know: values of the machine, replies, providers.
 """
 
 from __future__ import annotations
@@ -332,10 +330,7 @@ def _is_digits(text: str) -> bool:
     return text[:1].isdigit() and text.isascii() and text.replace("_", "").isdigit()
 
 
-# ----------------------------------------------------------------
 # Violations as SchemaError data (O-1.120, O-2.29, O-2.47).
-#
-# Hands on `CallFailure`.
 
 KIND = "SchemaError"
 

@@ -1,8 +1,8 @@
-"""Translated code from one process to the next, so that it need not be translated again (V-7.2, G-3.7).
+"""Keeps translated code from one process to the next, so that it need not be translated again (V-7.2, G-3.7).
 
-A file holds the parts of one image as one version of Python and of the translator made them; what does not fit, or may not be
-relied upon, is as if it were not there. The files are looked at when something is first worth translating. Hands on `CodeCache`.
-Must not know: how code is translated, where a user keeps such files.
+A file holds the translated parts of one image, for one version of Python and of the translator; a file that does not fit, or
+cannot be trusted, counts as missing. Files are read when something is first worth translating, and written at the end of a
+session. Hands on `CodeCache` to the host; `code_files.py` reads and writes, and decides what can be trusted.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from ...vm.interp.link import Program
 
 
-PATIENCE = 0.5  # seconds of translating, of which nothing is said
+PATIENCE = 0.5  # seconds of translating before its progress is shown
 
 
 class CodeCache:
-    """The files of one folder. `tell` takes a line that says what was found there, or why not; `progress` a line while the first
-    run of a program translates for long, and an empty one when that goes on with the program."""
+    """The files of one folder. `tell` is called with a line that says what was read or written, or why nothing was; `progress`
+    with a line while a first run translates for long, and with an empty one when the program goes on."""
 
     def __init__(
         self, folder: str, tell: Callable[[str], object] = lambda line: None, progress: Callable[[str], object] | None = None
@@ -38,93 +38,100 @@ class CodeCache:
         self.began = time.time()
 
     def of(self, program: Program) -> Kept:
+        """Return the cache of one program, for `Program.kept`."""
         return Kept(self, program)
 
 
 class Kept:
-    """What is kept of one program: `Program.kept` of the machine."""
+    """The file of one program in the cache; the machine knows it as `Program.kept`."""
 
     def __init__(self, cache: CodeCache, program: Program) -> None:
         self.cache = cache
         self.program = program
         self.digest: bytes | None = None
-        self.spent = 0.0  # seconds in which parts were made
+        self.spent = 0.0  # seconds of translating so far
 
     def making(self, number: int) -> Callable[[], None] | None:
-        """A part is translated now, the so-many-th of the program; what it gives is called when that is done."""
+        """Say that part `number` of the program is being translated. The machine calls the returned function when it is done;
+        None when nobody wants to see progress."""
         progress = self.cache.progress
         if progress is None:
             return None
-        began = time.perf_counter()
+        started = time.perf_counter()
         if self.spent > PATIENCE:
             progress(f"translating this program for later runs: part {number}")
 
         def done() -> None:
             if self.spent > PATIENCE:
                 progress("")
-            self.spent += time.perf_counter() - began
+            self.spent += time.perf_counter() - started
 
         return done
 
     def key(self) -> bytes:
-        """The digest of all that code objects depend on."""
+        """Return the digest of all that code objects depend on: image, Python, translator."""
         if self.digest is None:
             image = self.program.content_hash or content_hash(encode(self.program.image))
-            what = (image, sys.version, sys.implementation.cache_tag, sys.flags.optimize, translator(self.cache.began))
-            self.digest = sha256(repr(what).encode()).digest()
+            origin = (image, sys.version, sys.implementation.cache_tag, sys.flags.optimize, translator(self.cache.began))
+            self.digest = sha256(repr(origin).encode()).digest()
         return self.digest
 
     @property
     def name(self) -> str:
+        """The name of the file in the folder."""
         return self.key().hex()[:40] + ".code"
 
     def read(self) -> Any:
-        """What `save` was given by another process, or None."""
+        """Return what `save` of another process has written, None when there is nothing that can be used."""
         from . import code_files
 
         try:
-            found = code_files.read(self.cache.folder, self.name, self.key())
+            parts = code_files.read(self.cache.folder, self.name, self.key())
         except (code_files.Unusable, OSError) as error:
             self.cache.tell(f"translated code: none read: {reason(error)}")
             return None
         self.cache.tell(f"translated code: read {os.path.join(self.cache.folder, self.name)}")
-        return found
+        return parts
 
     def save(self) -> None:
-        """Keep what this process has translated, if it did."""
-        made = self.program.translation
-        if made is None or made.grown() == 0:
+        """Write what this process has translated, if it has translated anything. A file that cannot be written is no fault."""
+        translation = self.program.translation
+        if translation is None or translation.grown() == 0:
             return
         from . import code_files
 
         try:
-            code_files.write(self.cache.folder, self.name, self.key(), made.packed())
+            code_files.write(self.cache.folder, self.name, self.key(), translation.packed())
         except (code_files.Unusable, OSError) as error:
             self.cache.tell(f"translated code: none kept: {reason(error)}")
             return
-        made.found += made.grown()
+        translation.found += translation.grown()
         self.cache.tell(f"translated code: kept {os.path.join(self.cache.folder, self.name)}")
 
 
 def reason(error: Exception) -> str:
+    """Return why a file could not be read or written, without its path."""
     return (error.strerror or "not possible").lower() if isinstance(error, OSError) else str(error)
 
 
 def translator(began: float) -> tuple[Any, ...]:
-    """Which sources translate: all of the machine, since translated code calls it by name."""
+    """Return the version of the translator: name, size and time of all sources of the machine, since translated code calls it
+    by name.
+
+    `began` is when this process started, in seconds since 1970. Raises Unusable when a source was changed after it."""
     from .code_files import Unusable
 
-    found = sorted(sources(os.path.dirname(os.path.dirname(link.__file__ or "")), ""))
-    if not found or max([when for _, _, when in found]) > began * 1e9:
+    versions = sorted(sources(os.path.dirname(os.path.dirname(link.__file__ or "")), ""))
+    if not versions or max([changed for _, _, changed in versions]) > began * 1e9:
         raise Unusable("the sources of the machine are not those that this process runs")
-    return tuple(found)
+    return tuple(versions)
 
 
 def sources(folder: str, inner: str) -> Iterator[tuple[str, int, int]]:
-    """Name, size and time of change, as Python's own byte code files hold them."""
+    """Yield path, size in bytes and time of change in nanoseconds of each source, as Python's own byte code files hold them."""
     for entry in os.scandir(folder):
         if entry.name.endswith(".py"):
-            found = entry.stat()
-            yield inner + entry.name, found.st_size, found.st_mtime_ns
+            status = entry.stat()
+            yield inner + entry.name, status.st_size, status.st_mtime_ns
         elif entry.is_dir() and entry.name != "__pycache__":
             yield from sources(entry.path, f"{inner}{entry.name}/")

@@ -1,6 +1,7 @@
 """Emits on their way out of a session: at once, or buffered until an interval or a count is reached (O-5.28, O-5.32).
 
-Hands on `EmitBus`, and `NoListener` for hosts that answer awaited emits. Must not know: what a host does with an emit.
+Hands on `EmitBus` to the session, which sends every emit through it, those of the runtime too. What a host does with an emit is
+the `sink` that it gives.
 """
 
 from __future__ import annotations
@@ -17,8 +18,10 @@ MOST_BUFFERED = 1000
 
 
 class EmitBus:
-    """`interval` in seconds, None for immediate mode; `loop` gives the event loop whose clock counts: the interval ends while the
-    program waits too. The order of emits is kept in both modes."""
+    """Hands emits to `sink(channel, value, by_runtime)`, in their order.
+
+    Without an `interval` each goes at once. With one, in seconds, they are buffered until it is over, by the clock of the loop
+    that `loop` gives (so that it ends while the program waits, too), or until MOST_BUFFERED are waiting."""
 
     __slots__ = ("sink", "interval", "loop", "waiting", "since", "timer")
 
@@ -31,6 +34,7 @@ class EmitBus:
         self.timer: Any = None
 
     def send(self, channel: str, value: Any, by_runtime: bool) -> None:
+        """Deliver or buffer one emit; `by_runtime` says that no statement of the program made it."""
         if self.interval is None:
             self.sink(channel, value, by_runtime)
             return
@@ -43,7 +47,7 @@ class EmitBus:
             self.flush()
 
     def flush(self) -> None:
-        """Delivers everything buffered, in order."""
+        """Deliver everything that is buffered."""
         if self.timer is not None:
             self.timer.cancel()
             self.timer = None

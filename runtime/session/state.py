@@ -1,8 +1,7 @@
 """The state of a session as bytes, and back (O-9.45): hashmaps, ledgers, volatile memories, states of tools, spawned models.
 
-What lives elsewhere is not in it: logs and hashmaps with a store or file of their own, processes, caches, counters; what was used
-of the budgets of a session is. Hands on
-`dumped` and `restored`; both between calls only. Must not know: who waits for whom.
+What lives elsewhere is not in it: logs and hashmaps with a store or file of their own, processes, caches, counters; what was
+used of the budgets of a session is. Hands on `dumped` and `restored`; both between calls only.
 """
 
 from __future__ import annotations
@@ -35,10 +34,8 @@ if TYPE_CHECKING:
     from .session import Session
 
 
-# ----------------------------------------------------------------
-# Secrets in the values of a snapshot: they stand there by name, and come back to who is granted the variable (G-10.3, G-10.5).
-#
-# Hands on `SnapshotSecrets`.
+# Secrets in the values of a snapshot: they stand there by name, and come back to who is granted the variable (G-10.3,
+# G-10.5).
 
 
 class SnapshotSecrets:
@@ -63,8 +60,6 @@ class SnapshotSecrets:
         self.run.redactor.add(value, name)
         return value
 
-
-# ----------------------------------------------------------------
 
 WHAT = "session state"
 
@@ -129,7 +124,7 @@ def _models(w: Writer, calls: ModelCalls | None) -> list[Any]:
 
 
 def _instance(w: Writer, name: str, number: int, made: ModelInstance) -> list[Any]:
-    return [name, number, w.put(made.given), made.is_down, _tool_states(w, made.own_tools)]
+    return [name, number, w.put(made.computed_map), made.is_down, _tool_states(w, made.own_tools)]
 
 
 # ---------------------------------------------------------------- reading
@@ -249,13 +244,9 @@ def _read_models(r: Reader, session: Session, configured: dict[Any, Any], part: 
     return made
 
 
-# ----------------------------------------------------------------
-# A session whose machine is dropped between two steps and made anew from its bytes (V-5.8, V-5.9, G-13.7).
-#
-# What the session performs goes on: requests on their way, conversations, processes; volatile logs of memories are as the bytes
-# tell of them, logs in stores as they are by then (M-14.6). Hands on `snapshot`, `Snapshots`, each of which holds of volatile
-# logs
-# only what is new, and `resume` with `Told`.
+# A session whose machine is dropped between two steps and made anew from its bytes (V-5.8, V-5.9, G-13.7). What the session
+# performs goes on: requests on their way, conversations, processes; volatile logs of memories are as the bytes tell of them,
+# logs in stores as they are by then (M-14.6).
 
 DIGEST = 32  # the last bytes of a snapshot are the hash of the others
 COUNTED = ("models", "agents")

@@ -1,6 +1,6 @@
 """The tests of a program, each in a fresh session (O-8.3).
 
-Hands on `TestOutcome`s. Must not know: how outcomes are shown.
+Hands on `TestOutcome`s.
 """
 
 from __future__ import annotations
@@ -100,12 +100,9 @@ def _failure(outcome: Outcome) -> str | None:
     return outcome.message if outcome.exit_code else None
 
 
-# ----------------------------------------------------------------
-# A clock for tests: waits take no time unless something outside is under way (V-6.6).
-#
-# Its asyncio loop goes to the next timer at once while no connection, process or thread is open to wait for; otherwise it waits
-# as
-# usual, so that a test may ask a real provider. Hands on `SkippingClock`.
+# A clock for tests: waits take no time unless something outside is under way (V-6.6). Its asyncio loop goes to the next timer
+# at once while no connection, process or thread is open to wait for; otherwise it waits as usual, so that a test may ask a
+# real provider.
 
 OWN_DESCRIPTORS = 1  # the pipe by which threads wake the loop
 
@@ -190,11 +187,8 @@ class _Loop(asyncio.SelectorEventLoop):
         self._threads -= 1
 
 
-# ----------------------------------------------------------------
-# An asyncio event loop whose clock stands still while anything can run (V-6.6, G-14.5).
-#
-# When every task waits, `idle(until)` is asked what happens next: it delivers answers or moves the clock. Hands on
-# `VirtualLoop`.
+# An asyncio event loop whose clock stands still while anything can run (V-6.6, G-14.5). When every task waits, `idle(until)`
+# is asked what happens next: it delivers answers or moves the clock.
 
 CLOCK_RESOLUTION = 1e-6
 

@@ -1,6 +1,6 @@
 """The tools that a model gets from a memory in its list of tools (M-10.17): facts it remembers, recalls and forgets.
 
-What a model remembers has its trust. Hands on `memory_offers`. Must not know: how facts are ranked and stored.
+What a model remembers has its trust. Hands on `memory_offers`.
 """
 
 from __future__ import annotations
@@ -32,10 +32,7 @@ if TYPE_CHECKING:
     from .bindings import ToolBinding
 
 
-# ----------------------------------------------------------------
 # The tools that a model gets from a hashmap or ledger as its memory (O-4.22).
-#
-# Hands on `store_offers`.
 
 if TYPE_CHECKING:
     Perform = Callable[[Effect, list[Any]], Awaitable[Any]]
@@ -162,8 +159,6 @@ class LedgerTools:
         found = {entry.f0: entry for entry in (*self.ledger.by_identifier(text), *self.ledger.by_any_key([text]))}
         return Array([found[identifier] for identifier in self.ledger.entries if identifier in found][:MOST_ENTRIES])
 
-
-# ----------------------------------------------------------------
 
 MOST_FOUND = 10
 READING = ("recall",)

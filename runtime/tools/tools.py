@@ -31,12 +31,8 @@ if TYPE_CHECKING:
     from .bindings import ToolBinding
 
 
-# ----------------------------------------------------------------
-# Whose turn it is: methods of a tool that change its state run one at a time, in the order they came (O-4.25).
-#
-# Hands on `Turns`. A wait that could never end, of a method for itself or of methods of several tools for each other, is
-# refused
-# when it begins.
+# Whose turn it is: methods of a tool that change its state run one at a time, in the order they came (O-4.25). A wait that
+# could never end, of a method for itself or of methods of several tools for each other, is refused when it begins.
 
 
 class Turns:
@@ -106,8 +102,6 @@ class Turns:
             return f"tool {self.name}: a `mut self` method waits for itself; call it as `self.…`"
         return f"tools {last.name} and {self.name}: their `mut self` methods wait for each other"
 
-
-# ----------------------------------------------------------------
 
 TURNS = "tool_turns"  # what the session keeps: the turns of all tools
 MOCKS = "tool_mocks"  # what the session keeps: what stands in for methods, by tool
@@ -333,10 +327,7 @@ def _methods(run: Running, tool: Tool) -> Mapping[str, Method]:
     return {entry[0]: Method(run, tool.name, entry) for entry in tool.methods}
 
 
-# ----------------------------------------------------------------
 # The hooks of a model around the calls of its tools (O-4.30, O-4.31).
-#
-# Hands on `Hooks`.
 
 ALLOW = ("Allow", None)
 
