@@ -13,16 +13,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 
-MOST_BYTES = 8 * 1024 * 1024  # of a body (G-6.1)
+MOST_BYTES = 8 * 1024 * 1024  # bytes of a body (G-6.1)
 MOST_REDIRECTS = 5
 PORTS = {"http": 80, "https": 443}
 REDIRECTS = (301, 302, 303, 307, 308)
-# Headers that go to the host they were meant for only.
+# Headers that a redirect to another origin does not take along.
 BOUND_TO_HOST = ("authorization", "cookie")
 BODY_HEADERS = ("content-type", "content-length", "content-encoding", "transfer-encoding")
 MOST_URL = 64 * 1024  # characters
 MOST_HEADERS = 64 * 1024  # characters of all names and values
-# What frames a message or speaks to the next hop alone is the transport's to say (G-8.10).
+# Headers that frame a message or are for the next hop: only the transport sets them, else messages could be smuggled (G-8.10).
 FRAMING = frozenset((
     "host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer", "keep-alive", "expect",
     "http2-settings",
@@ -32,7 +32,7 @@ SAFE = "%/:=&?~#+!$,;'@()*[]-._"  # characters of a URL that stay as they are
 
 
 class HttpFailure(Exception):
-    """`variant` of HttpError, or None, and the message."""
+    """A request that cannot be made or has failed: the `variant` of HttpError, None where it has none, and the message."""
 
     def __init__(self, variant: str | None, message: str) -> None:
         super().__init__(message)
@@ -41,7 +41,8 @@ class HttpFailure(Exception):
 
 
 class Target:
-    """A URL taken apart: `host` in lower case, in ASCII and without brackets; `path` with its query; `url` the whole."""
+    """A URL taken apart: `host` in lower case, in ASCII and without brackets; `path` with the query; `url` is the whole,
+    written in one canonical form, so that nobody reads it in another way than we did."""
 
     __slots__ = ("scheme", "host", "port", "path", "url")
 
@@ -73,19 +74,24 @@ class Target:
 
     @property
     def authority(self) -> str:
+        """Host and port as the header `Host` has them: without the port that the scheme implies."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.port == PORTS[self.scheme] else f"{host}:{self.port}"
 
 
 def invalid(url: str, why: str) -> HttpFailure:
+    """Return the failure for a URL that is none; of a long one its beginning is named."""
     return HttpFailure("InvalidUrl", f"invalid URL {ascii_text(url[:200])}: {why}")
 
 
 def ascii_text(text: str) -> str:
+    """Return a text for a message: escaped where it holds control characters."""
     return text.encode("unicode_escape").decode() if not text.isprintable() else text
 
 
 class HttpRequest:
+    """A request. Raises HttpFailure for headers that cannot be sent."""
+
     __slots__ = ("method", "target", "headers", "body")
 
     def __init__(self, method: str, target: Target, headers: Mapping[str, str], body: str | None) -> None:
@@ -101,7 +107,8 @@ class HttpRequest:
             raise HttpFailure(None, f"the headers have more than {MOST_HEADERS} characters")
 
     def redirected(self, status: int, location: str) -> HttpRequest:
-        """The request that follows a redirect: 303, and 301 or 302 of a POST, become GET; another origin gets no credentials."""
+        """Return the request that follows a redirect (RFC 9110, 15.4): 303, and 301 or 302 of a POST, become GET without a body.
+        Another origin gets no credentials. HttpFailure when `location` is no URL."""
         try:
             target = Target(urljoin(self.target.url, location))
         except ValueError:
@@ -110,14 +117,14 @@ class HttpRequest:
         if (status == 303 and method != "HEAD") or (status in (301, 302) and method == "POST"):
             method, body = "GET", None
             headers = {name: value for name, value in headers.items() if name.lower() not in BODY_HEADERS}
-        same = (target.scheme, target.host, target.port) == (self.target.scheme, self.target.host, self.target.port)
-        if not same:
+        is_same_origin = (target.scheme, target.host, target.port) == (self.target.scheme, self.target.host, self.target.port)
+        if not is_same_origin:
             headers = {name: value for name, value in headers.items() if not is_bound_to_host(name)}
         return HttpRequest(method, target, headers, body)
 
 
 def header_fault(name: str, value: str) -> str | None:
-    """Why a header cannot be set, naming it; None where it can."""
+    """Return why a header cannot be set, naming it; None when it can."""
     if not is_token(name) or not (value.isascii() and (value.isprintable() or not value)):
         return f"header {ascii_text(name[:80])!r} holds characters that a header cannot carry"
     if name.lower() in FRAMING or name.lower().startswith("proxy-"):
@@ -126,16 +133,18 @@ def header_fault(name: str, value: str) -> str | None:
 
 
 def is_bound_to_host(name: str) -> bool:
-    """Whether a header goes to the host it was meant for only: credentials, by their usual names or a word in the name."""
+    """Whether a header holds credentials, by its usual name or a word in it, and so is for the first host alone."""
     return name.lower() in BOUND_TO_HOST or is_secret_name(name.replace("-", "_"))
 
 
 def is_token(name: str) -> bool:
+    """Whether a name is a token (RFC 9110, 5.6.2), as names of headers and methods must be."""
     return bool(name) and name.isascii() and all(c.isalnum() or c in "!#$%&'*+-.^_`|~" for c in name)
 
 
 class HttpReply:
-    """`headers` by name in lower case, those that came several times joined as the standard allows; `body` in whole."""
+    """A reply. `headers` are by name in lower case; several of one name are joined by commas (RFC 9110, 5.3). `body` is
+    decoded."""
 
     __slots__ = ("status", "headers", "body")
 

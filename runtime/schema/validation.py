@@ -1,6 +1,8 @@
 """Validation of parsed JSON against a schema type (O-2.14 to O-2.29), and of a reply in particular (O-2.58, O-2.59).
 
-Hands on `Accepted(tree)` or the violations, all of them, in field order. A node of the tree is
+Hands on `validate` and `validate_reply`: both return an `Accepted` with the tree of the value, or all violations in field
+order. Hands on `schema_failure` and `retries_exhausted`, which make SchemaErrors of them. `acceptance.py` finds the JSON in a
+reply and runs the program's validators; `records.py: TreeBuilder` makes values of trees. A node of the tree is
 
     a str, int, float, bool, bytes or None   for String, Int, Float, Bool, Bytes, Nil and string sets
     ("enum", TYPE, VARIANT)              for an enum with unit variants
@@ -28,8 +30,8 @@ if TYPE_CHECKING:
 
 
 NONE = ("none",)
-LONGEST_LITERAL = 400
-LONG_FORM = frozenset({"variant", "data"})
+LONGEST_LITERAL = 400  # characters of a number in a string that `@coerce` reads
+LONG_FORM = frozenset({"variant", "data"})  # the keys of a unit variant that is written as an object (O-2.60)
 
 # Code of a violation: variant of the SchemaError it makes (O-2.29).
 VARIANTS = {
@@ -62,7 +64,7 @@ class Violation:
 
 
 class Accepted:
-    """`respelt`: a member of a set was written in other letter case."""
+    """An accepted value: its tree, and whether a member of a set was written in other letter case (`respelt`)."""
 
     __slots__ = ("tree", "respelt")
 
@@ -88,7 +90,7 @@ def validator_violation(path: str, message: str) -> Violation:
 
 
 def objects_of(tree: Any, path: str = "$") -> Iterator[tuple[str, Any]]:
-    """The objects of an accepted tree with their paths: each before what is in it, fields and elements in order."""
+    """Yield the objects of an accepted tree with their paths: each before what is in it, fields and elements in order."""
     tag = tree[0] if isinstance(tree, tuple) else ""
     if tag == "object":
         yield path, tree
@@ -105,16 +107,20 @@ def objects_of(tree: Any, path: str = "$") -> Iterator[tuple[str, Any]]:
 
 
 def validate(kind: SchemaType, value: Any) -> Accepted | list[Violation]:
-    """The tree of an accepted value, else every violation."""
+    """Compare a JSON value with a schema type: return its tree, or every violation."""
     return _Validation(kind).outcome(kind, value)
 
 
 def validate_reply(kind: SchemaType, value: Any) -> Accepted | list[Violation]:
-    """The same for what a model replied: letter case of set members is forgiven, an object without any declared key is not."""
+    """Do the same for a model's reply. Another letter case of a set's member is accepted (O-2.59); an object without any declared
+    key is not (O-2.58)."""
     return _ReplyValidation(kind).outcome(kind, value)
 
 
 class _Validation:
+    """One validation. Each method returns the node of a value; on a breach it notes a violation and what it returns means
+    nothing, so that all violations are found in one pass."""
+
     __slots__ = ("known", "violations", "respelt")
 
     def __init__(self, root: SchemaType) -> None:
@@ -127,7 +133,7 @@ class _Validation:
         return self.violations or Accepted(tree, self.respelt)
 
     def node(self, kind: SchemaType, value: Any, path: str, *, coerce: bool) -> Any:
-        """The node of `value`; on a breach a violation is noted and what is returned means nothing."""
+        """Return the node of a value of any type. With `coerce` a scalar may be converted (O-2.16)."""
         tag = kind[0]
         if tag in _FITS:
             return self.scalar(kind, value, path, coerce)
@@ -173,26 +179,26 @@ class _Validation:
         return value if name is None else ("enum", name, value)
 
     def object(self, kind: SchemaType, value: Any, path: str) -> Any:
-        """Undeclared keys are dropped (O-2.20)."""
+        """Return the node of an object; undeclared keys are dropped (O-2.20)."""
         if not isinstance(value, dict):
             return self.mismatch(kind, value, path)
         _, name, modes, fields = kind
         return ("object", name, [(f[0], self.field(modes, f, value, f"{path}.{f[0]}")) for f in fields])
 
     def field(self, modes: SchemaType, field: Field, holder: dict[str, Any], path: str) -> Any:
-        """Null is absence where a field may be absent (O-2.2, O-2.4)."""
+        """Return the node of a field. Null counts as absence where a field may be absent (O-2.2, O-2.4)."""
         name, kind, is_option, has_default, default, _ = field
-        given = holder.get(name)
+        value = holder.get(name)
         optional = is_optional(modes, field)
-        if given is None and (optional or (is_option and default is None)):
+        if value is None and (optional or (is_option and default is None)):
             return NONE
-        if given is None and has_default:
+        if value is None and has_default:
             node = self.node(kind, default, path, coerce=False)
             return ("some", node) if is_option else node
         if name not in holder:
             self.violations.append(Violation(path, "missing", "missing required field", expected=display(kind)))
             return None
-        node = self.node(kind, given, path, coerce="coerce" in modes)
+        node = self.node(kind, value, path, coerce="coerce" in modes)
         return ("some", node) if optional or is_option else node
 
     def mismatch(self, kind: SchemaType, value: Any, path: str) -> None:
@@ -206,7 +212,7 @@ class _ReplyValidation(_Validation):
     __slots__ = ()
 
     def member(self, kind: SchemaType, value: Any, path: str) -> Any:
-        """O-2.59"""
+        """Accept a member of a set in another letter case, if only one fits (O-2.59)."""
         value = value if enum_type(kind) is None else variant_name(value)
         if isinstance(value, str) and value not in kind[1]:
             folded = value.casefold()
@@ -217,7 +223,7 @@ class _ReplyValidation(_Validation):
         return super().member(kind, value, path)
 
     def object(self, kind: SchemaType, value: Any, path: str) -> Any:
-        """O-2.58: where a field is required, its absence is a violation already."""
+        """Refuse an object without any declared key (O-2.58): where a field is required that is a violation already."""
         before = len(self.violations)
         node = super().object(kind, value, path)
         if value and isinstance(value, dict) and len(self.violations) == before:
@@ -230,14 +236,15 @@ class _ReplyValidation(_Validation):
 
 
 def variant_name(value: Any) -> Any:
-    """The name that stands for a unit variant, from the form in which values are written (O-2.60); else `value` as it is."""
+    """Return the name of a unit variant that is written as an object with `variant` and `data` (O-2.60); else the value
+    itself."""
     if isinstance(value, dict) and value.keys() <= LONG_FORM and isinstance(value.get("variant"), str):
         return value["variant"] if value.get("data") is None else value
     return value
 
 
 def json_kind(value: Any) -> str:
-    """KIND of O-2.25."""
+    """Return the kind of a JSON value as violations name it (KIND of O-2.25)."""
     if value is None:
         return "null"
     return _KINDS[type(value)]
@@ -273,8 +280,8 @@ def _fits_string(value: Any) -> tuple[bool, Any]:
 
 
 def _fits_bytes(value: Any) -> tuple[bool, Any]:
-    found = from_base64(value) if type(value) is str else None
-    return type(found) is bytes, found
+    data = from_base64(value) if type(value) is str else None
+    return type(data) is bytes, data
 
 
 def _fits_bool(value: Any) -> tuple[bool, Any]:
@@ -291,7 +298,7 @@ _FITS: dict[str, Callable[[Any], tuple[bool, Any]]] = {
 
 
 def _coerced(tag: str, value: Any) -> Any:
-    """What `@coerce` makes of a scalar before it counts as a mismatch (O-2.16)."""
+    """Convert a scalar as `@coerce` does, before it counts as a mismatch (O-2.16); None when it cannot be converted."""
     if tag in ("int", "float") and isinstance(value, str):
         return _number_literal(value)
     if tag == "bool" and isinstance(value, str):
@@ -304,7 +311,7 @@ def _coerced(tag: str, value: Any) -> Any:
 
 
 def _number_literal(text: str) -> int | float | None:
-    """A whole Int or Float literal of the language, with an optional minus (L-1.4.1 to L-1.4.3)."""
+    """Read an Int or Float literal of the language, with an optional minus (L-1.4.1 to L-1.4.3); None for any other text."""
     digits = text.removeprefix("-")
     if len(digits) > LONGEST_LITERAL:
         return None
@@ -330,13 +337,11 @@ def _is_digits(text: str) -> bool:
     return text[:1].isdigit() and text.isascii() and text.replace("_", "").isdigit()
 
 
-# Violations as SchemaError data (O-1.120, O-2.29, O-2.47).
-
 KIND = "SchemaError"
 
 
 def schema_failure(violations: Sequence[Violation], raw_response: str, **origin: Any) -> CallFailure:
-    """One failed validation; the first violation gives variant and fields."""
+    """Return the SchemaError of one failed validation (O-1.120); the first violation gives its variant and fields (O-2.29)."""
     first = violations[0]
     message = "; ".join(violation.text for violation in violations)[:MESSAGE_LENGTH]
     fields: dict[str, Any] = {
@@ -355,7 +360,8 @@ def schema_failure(violations: Sequence[Violation], raw_response: str, **origin:
 
 
 def retries_exhausted(last: CallFailure, attempts: int, model: str, provider: str) -> CallFailure:
-    """`MaxRetriesExceeded`; `last_error` is a CallFailure too. `violations` and `path` stay readable at the top."""
+    """Return the SchemaError after the last attempt, `MaxRetriesExceeded` (O-2.47). The failure of the last attempt is its
+    `last_error`; `violations` and `path` of that one can be read at the top, too."""
     noun = "attempt" if attempts == 1 else "attempts"
     return CallFailure(
         KIND,
