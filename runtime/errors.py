@@ -45,7 +45,7 @@ class CallFailure(Exception):
         return "P451"
 
     @property
-    def told(self) -> str:
+    def model_message(self) -> str:
         """The message for models, memories and emits (G-9.10): that of the program may hold more."""
         return str(self.fields.get(FOR_MODEL, self.message))
 
@@ -142,15 +142,19 @@ class Origin:
         return self.failure("TimeoutError", None, message or f"no reply within {seconds:g} s", TIMEOUT, **fields)
 
     def network(self, message: str) -> CallFailure:
+        """Return the failure of a connection that cannot be made, or breaks."""
         return self.failure("ConnectionError", "NetworkError", message, CONNECTION)
 
     def invalid_request(self, message: str) -> CallFailure:
+        """Return the failure of a request that the provider cannot take."""
         return self.failure("AgentError", "InvalidRequest", message)
 
     def invalid_response(self, message: str) -> CallFailure:
+        """Return the failure of an answer that is no reply."""
         return self.failure("AgentError", "InvalidResponse", message)
 
     def filtered(self, message: str) -> CallFailure:
+        """Return the failure of a reply that the provider or the model refuses to give."""
         return self.failure("AgentError", "ContentFiltered", message)
 
 

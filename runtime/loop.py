@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-
 class Cancelled(BaseException):
     """Thrown into a coroutine that is cancelled, at the place where it waits. asyncio's CancelledError is its counterpart."""
 

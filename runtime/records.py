@@ -365,6 +365,7 @@ def error_value(failure: CallFailure) -> ErrorValue:
 
 
 def failed(failure: CallFailure) -> Err:
+    """Return the Err of a failure."""
     return Err(error_value(failure))
 
 

@@ -1,4 +1,9 @@
-"""HTTP as `std::http` sees it: a target read from a URL, a request, a reply, and what a redirect makes of a request (G-8.3)."""
+"""The messages of HTTP as `std::http` has them: the target of a URL, a request, a reply (G-8.3, G-8.10).
+
+Hands on `Target`, `HttpRequest`, `HttpReply` and `HttpFailure` to the performer of `std::http`, to MCP servers, and to
+`network.py`, which carries them. Nothing here connects. What a program could smuggle into a URL or a header is refused when
+these are made; a header that a redirect must not take along is a name in BOUND_TO_HOST.
+"""
 
 from __future__ import annotations
 

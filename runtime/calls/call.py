@@ -295,11 +295,11 @@ class CallRun:
             return await work()
         except CallFailure as failure:
             self.services.metrics.errors += 1
-            await self._abandon(failure.told, failure.fields.get("text", ""), failure.cause)
+            await self._abandon(failure.model_message, failure.fields.get("text", ""), failure.cause)
             if self.conversation is not None:
                 await self.conversation.tell()
             raise
-        except BaseException as stop:
+        except BaseException as stop:  # a cancellation is told by the name of its class: asyncio may not be imported
             await self._abandon("cancelled", "", "cancelled" if type(stop).__name__ == "CancelledError" else "")
             raise
 
@@ -352,6 +352,7 @@ class CallRun:
 
     async def _turn(self, messages: list[Msg], plan: Plan | None) -> Reply:
         """Run the tool loop (O-4.23): return the first reply that calls no tools, or that answers through the tool `respond`."""
+        # Each request repeats all messages before it unchanged, so that a provider's prompt cache can read them again.
         rounds = 0
         while True:
             reply = await self._send(self._request(messages, plan))
@@ -367,6 +368,7 @@ class CallRun:
             self.services.metrics.tool_calls += len(reply.calls)
             results = await self.services.tools.run(self.settings, reply.calls)
             if self.conversation is not None:
+                # reasoning tokens are in no text that the memory stores; 0 means that the provider reports nothing
                 tokens = max(reply.tokens_out - reply.reasoning, 0) or None
                 self.conversation.add_round(reply.text, reply.calls, results, tokens, reply.state, reply.finish)
                 await self.conversation.tell()
@@ -475,6 +477,7 @@ class CallRun:
         wait = policy.wait_ms(failure, attempt, self.services.random)
         remaining = self.services.remaining()
         if wait is None or metrics.retries >= max(RETRIES_ALWAYS_ALLOWED, RETRIED_PART * metrics.model_calls):
+            # only a failure that was retried says after how many attempts it stands
             exhausted = failure.retry_class in policy.retry_on and 1 < policy.max_attempts <= attempt
             raise failure.exhausted(attempt) if exhausted else failure
         if remaining is not None and wait / 1000 > remaining:
@@ -521,6 +524,7 @@ class CallRun:
         if self.provider.free_and_instant:
             return 0.0
         tokens = use.tokens_in, use.tokens_out, use.tokens_cached, use.tokens_cache_write
+        # the program's own price comes before a published one (O-1.136)
         own = price(self.services.pricing, request.model, *tokens)
         return self._list_price(request, *tokens) if own is None else own
 

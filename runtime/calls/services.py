@@ -147,6 +147,8 @@ if TYPE_CHECKING:
             """Do the same, and call `give` with each piece of the text as it comes; it waits until `give` returns."""
 
     class ToolRunner(Protocol):
+        """What runs the tools of one call."""
+
         async def run(self, settings: CallSettings, calls: Sequence[Call]) -> list[Msg]:
             """Return one tool message for each call, in their order (O-4.23); a call that fails gives an error message."""
 

@@ -1,5 +1,10 @@
-"""Calls of agents: the Result of `execute`, `execute_with_schema` and `listen`; every fault is an Err (O-0.9, O-7.9 to
-O-7.37)."""
+"""Performs calls of agents: `execute`, `execute_with_schema` and `listen` (O-7.9 to O-7.37). Every fault is an Err of the call
+(O-0.9).
+
+Hands on `perform` to `table.py`, and `agent_settings` and `launch`, the start of an agent's process under the permissions. A
+call of an agent goes through the algorithm of model calls (`calls/call.py`) with `agents/calls.py: AgentSender` in place of a
+provider.
+"""
 
 from __future__ import annotations
 

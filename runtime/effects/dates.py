@@ -194,8 +194,8 @@ class _Reader:
             elif word in COUNTS:
                 values["H" if word == "I" else word] = self.number(*COUNTS[word])
             elif word not in ("", "%") or (not word and pattern[at] == "%"):
-                known = " ".join(f"%{one}" for one in (*COUNTS, "f", "B", "b", "p", "z", "%"))
-                raise Fault("Invalid", f"`%{word}` of a pattern cannot be read; there are {known}", pattern, at)
+                letters = " ".join(f"%{letter}" for letter in (*COUNTS, "f", "B", "b", "p", "z", "%"))
+                raise Fault("Invalid", f"`%{word}` of a pattern cannot be read; there are {letters}", pattern, at)
             elif not self.accept(pattern[at]):
                 raise self.fault(f"`{pattern[at]}`")
             at += 2 if word else 1

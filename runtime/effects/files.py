@@ -1,4 +1,8 @@
-"""`std::fs` (L-7.3): which files, and what becomes of what an operation gives."""
+"""Performs `std::fs` (L-7.3) and the commands of ShellTool (O-4.35): turns what an operation gives, or its failure, into a value.
+
+Hands on the performers to `table.py`. The operations, and which paths they may reach, are `access/files.py`; a failed one is an
+Err of FsError. Processes are started by `agents/children.py`, without a shell.
+"""
 
 from __future__ import annotations
 

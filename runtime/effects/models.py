@@ -134,7 +134,7 @@ class ModelInstance:
         self.jobs.append(job)
         try:
             await wait_until_done(loop, job)
-        finally:
+        finally:  # also when the caller is cancelled: the call must not run on without it
             self.jobs.remove(job)
             job.cancel()
             await wait_until_done(loop, job)

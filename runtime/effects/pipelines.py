@@ -1,7 +1,8 @@
-"""`.run` of a pipeline: its stages one after another, with what their decorators say (O-6.18 to O-6.24).
+"""Performs `.run` of a pipeline: its stages one after another, with their decorators `@retry`, `@timeout` and `@log` (O-6.18 to
+O-6.24).
 
-Each attempt of a stage is a function of the program, run as a child of the task that waits, so that a cancellation or a time
-limit stops it where it stands.
+Hands on `perform` to `table.py`. Each attempt of a stage is a function of the program, run as a child of the task that waits,
+so that a cancellation or a time limit stops it where it is. The checks of decorators are `connections.py: check_stages`.
 """
 
 from __future__ import annotations

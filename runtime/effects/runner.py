@@ -1,6 +1,7 @@
 """The effects that the session is performing, one job each, and how their results reach the waiting tasks (V-6.3, O-6.16).
 
-Hands on `EffectRunner` to the session, and `PendingCommit`, which a performer returns when its result is still to be stored.
+Hands on `EffectRunner` to the session, which asks it for the next result, and `PendingCommit`, which a performer returns when its
+result is still to be stored. Which function performs an effect is `table.py`; the commit itself is run by `session/session.py`.
 """
 
 from __future__ import annotations
@@ -42,8 +43,6 @@ class PendingCommit:
         return PendingCommit(lambda: value, self.after)
 
 
-
-
 class EffectRunner:
     """One job for each effect that is being performed; the results are handed out one at a time. `loop` is asyncio's or an
     `OfflineLoop`.
@@ -74,7 +73,7 @@ class EffectRunner:
 
     def _job_is_over(self, effect: Effect, job: Any) -> None:
         if not job.cancelled():
-            job.exception()  # whoever takes the job looks at it; when the run is over nobody does, and that is no fault
+            job.exception()  # asyncio warns of an error that nobody looks at; when the run is over nobody does
         if effect in self._jobs:
             self._count += 1
             heappush(self._finished, (effect.task.number, self._count, effect))
@@ -105,7 +104,7 @@ class EffectRunner:
         if urgent in self._jobs:
             entry = next(entry for entry in self._finished if entry[2] is urgent)
             self._finished.remove(entry)
-            heapify(self._finished)
+            heapify(self._finished)  # rare, and the heap is short: taking one out of its middle may cost its length
             return entry[2]
         return heappop(self._finished)[2]
 

@@ -33,6 +33,8 @@ class NoMemories:
     attended: frozenset[str] = frozenset()
     computed: Any = None
 
+    # The names are those of `Memories`, which the machine calls; what would read or write a memory goes through `__getitem__`.
+
     def is_shared(self, ref: Any) -> bool:
         return False
 

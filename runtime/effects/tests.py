@@ -1,6 +1,9 @@
-"""What tests ask for: mocks, and the emits so far (O-8.9, O-8.11 to O-8.18).
+"""Performs the effects that only tests have: installing mocks, and reading the emits so far (O-8.9, O-8.11 to O-8.18); and the
+files of a test (O-8.25).
 
-A mock of an agent stands in for its process; a mock of a model is the provider of all its calls from now on.
+A mock of an agent stands in for its process; a mock of a model is the provider of all its calls from now on. Mocks are put into
+the state of the session under the keys below, where the performers of models, agents, tools and emits look for them. Hands on
+these keys and `TestFiles`. How a scripted reply is written is `providers/offline.py`.
 """
 
 from __future__ import annotations
@@ -82,15 +85,13 @@ def _exhausted(name: str, request: Request) -> Panic:
     return Panic("P414", f"mock {name} has no reply left for request {request.id}")
 
 
-# `std::fs` in a `@test`: what it writes stands in a folder of its own, over the files of the project, which it can read and
-# never changes (O-8.25).
-
 ABSENT = "no such file or directory"
 ELSEWHERE = "a test writes in a folder of its own alone; use a path inside the project, or `fs::temp_dir()`"
 
 
 class TestFiles(Files):
-    """The files that a test sees: a layer of its own over those of the project.
+    """The files that `std::fs` has in a test: a layer of its own over those of the project, which it can read and never changes
+    (O-8.25).
 
     `own` is the folder of what the test has written; `removed` are the paths, from its working directory, of files of the project
     that it has removed. A `key` is a path from the working directory. `reached` is what the path leads to in the project."""

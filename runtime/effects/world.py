@@ -136,7 +136,7 @@ async def perform_emits(run: Running, effect: Effect) -> Any:
     """Send an awaited emit and return the Ok of its answer, of the type that the program expects, or an Err of EmitError."""
     emit: EmitPayload = effect.payload
     run.emit(emit.channel, emit.value)
-    run.emits.flush()
+    run.emits.flush()  # whoever answers must have seen all emits before this one
     timeout_ms = run.host.emit_timeout_ms if emit.timeout_ms is None else emit.timeout_ms
     try:
         mocked = run.state.get(ANSWERS, {})

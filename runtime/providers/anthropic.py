@@ -47,6 +47,8 @@ INPUT_TOKENS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input
 
 
 class Anthropic(SdkProvider):
+    """The provider of the Messages API."""
+
     package = "anthropic"
     wire = "messages"
     raw_form = list

@@ -290,6 +290,7 @@ class _GrowingCall:
 
 
 def lower_message(message: Msg) -> Json:
+    """Return a message as the wire `chat` has it."""
     if message.role == "tool":
         return {"role": "tool", "tool_call_id": message.call_id, "content": message.content}
     if not message.calls:
@@ -319,6 +320,7 @@ def lower_choice(choice: ToolChoice) -> str | Json:
 
 
 def lower_schema(schema: SchemaField) -> Json:
+    """Return a schema as both wires have it; it is strict only in the form that OpenAI's strict mode takes."""
     return {"name": schema.name, "schema": schema.json, "strict": is_strict_form(schema.json)}
 
 
@@ -448,6 +450,7 @@ class ResponseStream:
 
 
 def lower_responses_message(message: Msg) -> Iterator[ResponsesJson]:
+    """Yield the items that a message is on the wire `responses`: there each call is an item of its own."""
     if message.role == "tool":
         yield {"type": "function_call_output", "call_id": message.call_id, "output": message.content}
     elif not message.calls:

@@ -131,11 +131,10 @@ class Gate:
 
 class Start:
     """One call of the SDK on its way through the gate, as a context manager. It gives its place back when its request is sent,
-    and ends `patience` when connecting takes too long. `unconnected` says that it did; `has_left` that the request may have
+    and ends `patience` when connecting takes too long. `has_left` says that the request may have
     reached the provider."""
 
     def __init__(self, gate: Gate, patience: Patience, connect_seconds: float = CONNECT_SECONDS) -> None:
-        self.unconnected = False
         self.has_left = False
         self._gate = gate
         self._patience = patience
@@ -171,7 +170,6 @@ class Start:
             self._give_place_back()
 
     def _give_up(self) -> None:
-        self.unconnected = True
         self._patience.end("connect")
 
     def _give_place_back(self) -> None:

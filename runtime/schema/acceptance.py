@@ -55,7 +55,7 @@ async def judge(schema: Schema, reply: Reply, validators: Validators | None) -> 
 
     Without `validators` the schema has none, or they have accepted this reply before (a reply from the cache)."""
     reading = read(reply.text)
-    if reply.finish == "length" and reading.unclosed:
+    if reply.finish == "length" and reading.unclosed:  # an object before the cut may be a part of the one that is cut off
         return [truncated_violation()]
     outcome = _fitting(schema, reading.runs)
     if outcome is None:

@@ -74,18 +74,22 @@ class Accepted:
 
 
 def parse_violation(reason: str) -> Violation:
+    """Return the violation of a reply without JSON; `reason` is that of JsonRefused."""
     return Violation("$", "parse", f"not valid JSON: {reason}", actual=reason)
 
 
 def truncated_violation() -> Violation:
+    """Return the violation of a reply that ends at the token limit."""
     return Violation("$", "truncated", "the reply was cut off at the token limit")
 
 
 def several_violation(count: int) -> Violation:
+    """Return the violation of a reply in which several different objects fit (O-2.54)."""
     return parse_violation(f"{count} objects in a row that fit, not one")
 
 
 def validator_violation(path: str, message: str) -> Violation:
+    """Return the violation of a value that a validator of the program rejects."""
     return Violation(path, "validator", message)
 
 

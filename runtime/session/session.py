@@ -151,7 +151,7 @@ class Session:
         self.machine = Machine(program, self.memories, translated_tier)
         self.memories.computed = lambda code: default_value(self.machine, code)
         self.machine.tiers(host.tier == "both")
-        self.machine.beside.append(lambda: self.emits.waiting)
+        self.machine.beside.append(lambda: self.emits.waiting)  # buffered emits count against the program's memory
         self.watch = Watch(self.machine)
         if host.code_cache is not None and program.kept is None:
             program.kept = host.code_cache.of(program)
@@ -299,6 +299,8 @@ class Session:
             outcome = Outcome(None, raised, None)
             self.emits.send("panic", self.redactor.clean(raised.message), True)
         finally:
+            # Tasks end before the jobs that perform their effects, so that no result begins anything. Locks of turns go back
+            # after both, since a cancelled job may still hold one. Then nothing can emit any more.
             self.watch.end()
             if timer is not None:
                 timer.cancel()
@@ -431,7 +433,7 @@ class Session:
     async def _deliver(self) -> None:
         """Wait until an effect is over, commit its result, and let its task go on."""
         if not self.work:
-            raise self.machine.deadlock()
+            raise self.machine.deadlock()  # no task can run and nothing is performed: all wait for each other
         effect_and_job = await self.work.next()
         if self.machine.panic is not None:  # it has ended the run, whatever else was on its way
             raise self.machine.panic
@@ -443,7 +445,7 @@ class Session:
             if type(value) is PendingCommit:
                 pending = value
                 try:
-                    value = self.operations.attempt(pending.commit)
+                    value = self.operations.attempt(pending.commit)  # most stores answer at once: no job is needed
                 except MustWait:
                     self.work.begin(effect, self._commit_later(effect, pending))
                     return

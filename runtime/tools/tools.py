@@ -246,6 +246,7 @@ class Tools:
         await turns.take(effect.task.path)
         try:
             state = self._state(method.tool)
+            # the new state is stored when the method returns: a panic or a cancellation leaves the old one
             pair = await self.run.call(effect, method.code, [state, *arguments], turns.begin)
             if type(pair) is not tuple or len(pair) != 2:  # only a foreign image has such a method
                 raise Panic("P007", f"{method.tool}.{method.name} gives no new state")
