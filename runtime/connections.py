@@ -117,8 +117,8 @@ def _check(name: str, fields: Fields) -> None:
         raise ConfigFailure("E4002", f"connection {name}: provider is missing")
     row = PROVIDERS.get(provider) if is_text(provider) else None
     if row is None:
-        known = ", ".join(PROVIDERS)
-        raise ConfigFailure("E4004", f"connection {name}: unknown provider {_shown(provider)}; providers are {known}")
+        names = ", ".join(PROVIDERS)
+        raise ConfigFailure("E4004", f"connection {name}: unknown provider {_shown(provider)}; providers are {names}")
     if row.needs_base_url and not fields.get("base_url"):
         raise ConfigFailure("E4002", f"connection {name}: base_url is missing, which a {provider} provider needs")
     for field in CLIENT_FIELDS:
@@ -198,8 +198,8 @@ def _refused(owner: str, name: str, value: Any, field: Field, form: str | None) 
     if field.parts is not None and type(value) is dict:
         for inner, part in value.items():
             if inner not in field.parts:
-                known = ", ".join(field.parts)
-                return ConfigFailure("E4001", f"{owner}: {name} has no field {inner}; fields are {known}")
+                names = ", ".join(field.parts)
+                return ConfigFailure("E4001", f"{owner}: {name} has no field {inner}; fields are {names}")
             if not field.parts[inner].takes(part):
                 return _refused(owner, f"{inner} of {name}", part, field.parts[inner], None)
     takes = f"it is {field.says}" if form is None else f"write {form}"

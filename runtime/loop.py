@@ -72,7 +72,7 @@ class Future:
             raise RuntimeError("the result is there already")
         self._state = state
         self._result = result
-        for callback in self._callbacks:
+        for callback in self._callbacks:  # never called from here: the caller must not be re-entered
             self.loop.call_soon(partial(callback, self))
         self._callbacks = []
 
@@ -120,7 +120,7 @@ class CoroutineTask(Future):
         else:
             self._awaited = awaited
             awaited.add_done_callback(lambda _: self._step())
-            if self._to_cancel:
+            if self._to_cancel:  # it was cancelled while it ran: what it waits for now has to wake it
                 awaited.cancel()
 
 

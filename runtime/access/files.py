@@ -250,6 +250,7 @@ class _Walk:
                     break
                 self._down(part)
         reached = [*self.names, *([] if name == "." else [name])]
+        # the descriptor of the root may be of a directory above the granted path
         if tuple(reached[: len(self.root.tail)]) != self.root.tail:
             raise Outside
         return Spot(self.open.pop(), name)
@@ -261,6 +262,7 @@ class _Walk:
         os.close(self.open.pop())
 
     def _down(self, part: str) -> None:
+        # STEP refuses links: one that somebody puts here after `_through_link` looked is an error, and not followed
         self.open.append(os.open(part, STEP, dir_fd=self.open[-1]))
         self.names.append(part)
 

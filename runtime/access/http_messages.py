@@ -65,7 +65,7 @@ class Target:
         self.scheme = parts.scheme.lower()
         if self.scheme not in PORTS:
             raise invalid(url, "it does not begin with http:// or https://")
-        if "@" in parts.netloc or "\\" in url:
+        if "@" in parts.netloc or "\\" in url:  # programs disagree on which host such a URL names
             raise invalid(url, "it holds user information or a backslash")
         if port == 0 or not AUTHORITY.fullmatch(parts.netloc):
             raise invalid(url, "host or port is malformed")

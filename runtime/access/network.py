@@ -124,6 +124,7 @@ async def _body(reply: httpx2.Response, host: str) -> bytes:
     received = 0
     async for part in reply.aiter_raw():
         received += len(part)
+        # one byte beyond the limit is decoded, which shows that the body is too large
         body += part if decoder is None else decoder.decode(part, MOST_BYTES + 1 - len(body))
         if max(received, len(body)) > MOST_BYTES:
             raise HttpFailure("Network", f"{host}: the body is larger than {MOST_BYTES} bytes")

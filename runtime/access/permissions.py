@@ -63,7 +63,7 @@ class Permissions:
         for text in texts:
             BY_KEY[key].check(text)
         self.named[key] = (*self.named[key], *texts)
-        if self.scopes[key] is not True:
+        if self.scopes[key] is not True:  # a grant of everything is not narrowed by a later one
             self.scopes[key] = self.named[key]
 
     def way(self, key: str, flag: str, scope: str) -> str:
@@ -87,11 +87,11 @@ class Permissions:
         enabled.
 
         `declared` has the methods by tool. The tools of `open_servers` are known only once they are connected."""
-        known = {name for tool, methods in declared.items() for name in (tool, *(f"{tool}.{method}" for method in methods))}
-        known.update(open_servers)
+        disablable = {name for tool, methods in declared.items() for name in (tool, *(f"{tool}.{method}" for method in methods))}
+        disablable.update(open_servers)
         for name in self.disabled:
-            if name not in known and name.partition(".")[0] not in open_servers:
-                names = ", ".join(sorted(known)) or "none"
+            if name not in disablable and name.partition(".")[0] not in open_servers:
+                names = ", ".join(sorted(disablable)) or "none"
                 raise ConfigFailure("E4003", f"there is no tool {name} to disable; tools and methods are: {names}")
 
     def allows_variable(self, name: str) -> bool:

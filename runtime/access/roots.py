@@ -95,7 +95,7 @@ class Root:
         self.written = path
         base = real_path(path)
         tail: list[str] = []
-        while not os.path.isdir(base):
+        while not os.path.isdir(base):  # a granted path need not exist yet: the program may be what makes it
             base, name = os.path.split(base)
             tail.insert(0, name)
         self.base = base

@@ -341,6 +341,7 @@ class Child:
     async def _stop(self) -> None:
         if self._process.stdin is not None:
             self._process.stdin.close()
+        # before the signal: when parents have ended, nobody can tell any more whose children the rest are
         family = descendants(self.pid)
         self._signal(family, signal.SIGTERM)
         try:

@@ -219,7 +219,7 @@ class Purse:
                     account.used[0] += use.tokens
                     account.used[1] += use.cost
                     account.used[2] += use.attempts
-        for turn in woken:
+        for turn in woken:  # outside the lock: in this thread one may look at the accounts at once
             turn.wake()
 
     def _estimate(self, request: Request, free: bool, owner: Any, listed: Any) -> Reservation:

@@ -67,7 +67,7 @@ class RateLimiter:
         turn = _Turn()
         self._line.append(turn)
         try:
-            while self._line[0] is not turn:
+            while self._line[0] is not turn:  # first come, first served: nobody overtakes who waits for a limit
                 await self._until_called(turn)
             await self._until_there_is_room(turn)
             self._running += 1

@@ -37,7 +37,7 @@ async def begin_stream(run: Running, effect: Effect, call: StreamedCall, started
     call.attach(stream, lambda: calls.pop(effect, None))
     calls[effect] = call
     started(call)
-    run.hold(effect, call.run())
+    run.hold(effect, call.run())  # the call outlives this effect, which ends with the first chunk
     try:
         failure = await call.first()
     except BaseException:

@@ -51,12 +51,12 @@ async def call_conversation(
         from .memory_callbacks import MemoryEvents
 
         events = MemoryEvents(run, effect)
-    opened = await run.operations.use(lambda: [run.memories.at(ref) for ref in refs])
+    sources = await run.operations.use(lambda: [run.memories.at(ref) for ref in refs])
     if events is not None:
-        opened = [events.listening(memory) for memory in opened]
+        sources = [events.listening(memory) for memory in sources]
     tokens, meta = turn or (None, None)
     conversation = Conversation(
-        opened if len(opened) > 1 else opened[0], auto, tokens=tokens, meta=None if meta is None else to_plain(meta),
+        sources if len(sources) > 1 else sources[0], auto, tokens=tokens, meta=None if meta is None else to_plain(meta),
         operations=run.operations,
     )  # fmt: skip
     if any(element.policy.recall is not None for element in conversation.attached):
@@ -65,6 +65,7 @@ async def call_conversation(
         conversation.recall = Recalling(effect.task.path, by, conversation.attached)
     conversation.handles = refs
     conversation.heard = events
+    # A function that gives the messages of a view must not change the memory that the view is made of.
     if auto and run.memories.reading and run.memories.reads_around(effect.task, conversation.memory):
         raise reading_itself(conversation.memory.name)
     if any(element.policy.view_with is not None for element in conversation.attached):

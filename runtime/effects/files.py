@@ -33,7 +33,7 @@ async def perform(run: Running, effect: Effect) -> Any:
     operation, path, *rest = effect.payload
     try:
         files = run.state.get("file")
-        if files is None:
+        if files is None:  # the roots are opened now, before the first operation could change what they name
             files = run.state["file"] = _files_of(run)
         value = await files.access(operation, path, rest)
     except Unsupported as unsupported:

@@ -95,9 +95,9 @@ async def _view_with_function(run: Running, effect: Effect, use: MemoryUse) -> A
     from .memory_callbacks import view_function_caller
 
     (prompt,) = use.arguments
-    opened = await run.operations.use(lambda: run.memories.at(use.memory))
-    element = attached_as(opened)
-    view = await run.operations.use(lambda: viewed(opened, prompt))
+    source = await run.operations.use(lambda: run.memories.at(use.memory))
+    element = attached_as(source)
+    view = await run.operations.use(lambda: viewed(source, prompt))
     try:
         await view_function_caller(run, effect)(element, view)
     except CallFailure as failure:
@@ -106,8 +106,8 @@ async def _view_with_function(run: Running, effect: Effect, use: MemoryUse) -> A
 
 
 def _opened(run: Running, use: MemoryUse) -> Memory:
-    opened = run.memories.at(use.memory)
-    memory: Memory = getattr(opened, "memory", opened)  # a derived view has the facts of its memory
+    source = run.memories.at(use.memory)
+    memory: Memory = getattr(source, "memory", source)  # a derived view has the facts of its memory
     return memory
 
 
@@ -156,8 +156,8 @@ async def _after_change(run: Running, effect: Effect, use: MemoryUse, is_stored:
 async def _memory_of_turn(run: Running, use: MemoryUse) -> Memory | None:
     """Return the memory; None when its store cannot be opened, which the change itself will report."""
     with suppress(MemoryFailure):
-        opened: Memory = await run.operations.use(lambda: _opened(run, use))
-        return opened
+        memory: Memory = await run.operations.use(lambda: _opened(run, use))
+        return memory
     return None
 
 

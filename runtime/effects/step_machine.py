@@ -102,7 +102,7 @@ class StepMachine(Machine):
             panic.leave()
             raise
         finally:
-            self.outer.reserve -= self.used
+            self.outer.reserve -= self.used  # its fuel is that of the session
         if task.status is not DONE or effects:
             self.cancel_all()
             raise Panic("P013", "the function of a memory step asked something of the host")

@@ -77,10 +77,11 @@ async def _ask_model(run: Running, effect: Effect, model: str, prompt: str) -> s
     from .table import performer
 
     call = ModelCall(model, "execute", prompt, {}, None, True, UNSET, None, None, (), False)
+    # A summary is no call of the program: `std::usage` still names the call that the program made last.
     spending, task = run.services.spending, effect.task.path
     last = spending.last.get(task) if spending is not None else None
     answer = await performer("model")(run, Effect(effect.key, "model", call, True, effect.task))
-    if spending is not None and last is not None:  # the last call is the one that the program made
+    if spending is not None and last is not None:
         spending.last[task] = last
     value = answer if type(answer) is Err else answer.commit()
     return _text(Ok(value.value.get("text")) if type(value) is Ok else value)

@@ -196,7 +196,7 @@ class Server:
             if tool not in self.offered:
                 listed = ", ".join(self.offered)
                 raise ServerFailure(f"mcp {self.name} offers no tool {tool}; it offers: {listed}", "ToolNotFound")
-            self._audit(tool, arguments)
+            self._audit(tool, arguments)  # only of a call that is made
             answer = await connection.call(tool, arguments)
             if answer.failed:
                 raise ServerFailure(failure_text(answer), "ExecutionFailed")

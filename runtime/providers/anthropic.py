@@ -84,7 +84,7 @@ class Anthropic(SdkProvider):
             arguments["stop_sequences"] = params["stop"]
         sampling = {name: params[name] for name in SAMPLING if name in params}
         if sampling:
-            arguments["extra_body"] = sampling
+            arguments["extra_body"] = sampling  # the SDK has no arguments for them any more, an older API version takes them
             arguments["extra_headers"] = {"anthropic-version": SAMPLING_VERSION}
         if request.schema is not None and request.schema.strategy == "native":
             arguments["output_config"] = {"format": {"type": "json_schema", "schema": request.schema.json}}

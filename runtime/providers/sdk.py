@@ -363,6 +363,7 @@ class SdkProvider(Provider):
             if growing.finished:
                 self._note_usage(request, growing.report, is_final=True)
             reply = _bounded(self.read(growing.whole()))
+            # the end of a stream may hold text that no event before it brought; it must only go on from what was given
             rest = reply.text.removeprefix("".join(texts))
             if len(rest) + sum(map(len, texts)) != len(reply.text):
                 raise Unreadable("the pieces of the stream are not the text of its end")

@@ -86,7 +86,7 @@ def _the_decoder() -> JSONDecoder:
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
-    if len(members) != len(pairs):
+    if len(members) != len(pairs):  # rare: only then keys are looked at one by one
         keys: set[str] = set()
         for key, _ in pairs:
             if key in keys:

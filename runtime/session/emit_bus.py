@@ -43,6 +43,7 @@ class EmitBus:
             self.since = loop.time()
             self.timer = loop.call_later(self.interval, self.flush)
         self.waiting.append((channel, value, by_runtime))
+        # a program that computes never comes back to the loop, so the timer alone would not do
         if len(self.waiting) >= MOST_BUFFERED or loop.time() - self.since >= self.interval:
             self.flush()
 

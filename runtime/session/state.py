@@ -1,9 +1,9 @@
 """The state of a session as bytes, and back (O-9.45), and snapshots of a session in the middle of a run (V-5.8, G-13.7).
 
 Hands on `dumped` and `restored`, between calls: hashmaps, ledgers, volatile memories, states of tools, spawned models, and what
-was used of the session's budgets. Hands on `snapshot`, `Snapshots`, `Told` and `resume`, between two steps of a run. What lives
-elsewhere is in neither: logs and hashmaps with a store or file of their own, processes, caches, counters. The form of the bytes
-is `vm/snapshot/`.
+was used of the session's budgets. Hands on `snapshot`, `Snapshots`, `SnapshotLogs` and `resume`, between two steps of a run.
+What lives elsewhere is in neither: logs and hashmaps with a store or file of their own, processes, caches, counters. The form
+of the bytes is `vm/snapshot/`.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ def restored(session: Session, data: bytes) -> Callable[[], Awaitable[None]]:
         r.flag(initialised)
         state = stores.read_stores(r, machine, False)
         volatile = _read_logs(session, secrets, logs, r.memories)
-        begun = _beginnings(r, session, beginnings)
+        log_beginnings = _beginnings(r, session, beginnings)
         tool_states = _read_tools(r, session, state.configured, tools)
         model_calls = _read_models(r, session, state.configured, models)
         r.index(agent_calls)
@@ -162,7 +162,7 @@ def restored(session: Session, data: bytes) -> Callable[[], Awaitable[None]]:
         session.account.used = list(map(max, used, session.account.used))  # going back gives no budget back
         if volatile is not None:
             volatile.take()
-        session.memories.begin_with(None if volatile is None else volatile.logs, begun)
+        session.memories.begin_with(None if volatile is None else volatile.logs, log_beginnings)
         session.memories.revive(r.memories)
         session.written = b""
         session.state["tools"] = tool_states
@@ -296,7 +296,7 @@ class Snapshots:
         return data
 
 
-class Told:
+class SnapshotLogs:
     """The volatile logs as a series of snapshots has them, read one after another. `last` is the digest of the last one."""
 
     def __init__(self) -> None:
@@ -320,13 +320,13 @@ class Told:
         self.last = data[-DIGEST:]
 
 
-def resume(session: Session, data: bytes, told: Told | None = None) -> list[WentBack]:
-    """Make a session go on with the machine of a snapshot, and return the memories that went back; `told` has the snapshots
+def resume(session: Session, data: bytes, earlier: SnapshotLogs | None = None) -> list[WentBack]:
+    """Make a session go on with the machine of a snapshot, and return the memories that went back; `earlier` has the snapshots
     before it.
 
     SnapshotError for the bytes of another program or another moment, and then nothing has changed: each effect in them must be
     one that the session is performing."""
-    before = told or Told()
+    before = earlier or SnapshotLogs()
     old = session.machine
     machine = old.successor()
     checked_parts: list[Any] = []
@@ -337,8 +337,8 @@ def resume(session: Session, data: bytes, told: Told | None = None) -> list[Went
         except MemoryFailure as failure:
             raise misshapen(failure.message) from None
 
-    held = Held(old, [table[name] for table, name in _value_places(session)], check)
-    values, streams = read(machine, data, held, SnapshotSecrets(session))
+    performed = Held(old, [table[name] for table, name in _value_places(session)], check)
+    values, streams = read(machine, data, performed, SnapshotSecrets(session))
     session.machine = machine
     for (table, name), value in zip(_value_places(session), values, strict=True):
         table[name] = value
@@ -365,14 +365,14 @@ def _written(session: Session, before: bytes, whole: bool) -> bytes:
 
 
 def _checked(
-    told: Told, session: Session, own: Any, handles: list[tuple[MemoryRef, int]] | None = None
+    earlier: SnapshotLogs, session: Session, own: Any, handles: list[tuple[MemoryRef, int]] | None = None
 ) -> tuple[Changes | None, str, list[int]]:
     """Check the host's part of a snapshot; return the changes of the logs, the name of the session, and the numbers of its
     calls."""
     before, name, numbers, rows = own
     if type(name) is not str or len(numbers) != len(COUNTED) or any(type(n) is not int or n < 0 for n in numbers):
         raise misshapen("a run without a name")
-    if before not in (b"", told.last):
+    if before not in (b"", earlier.last):
         raise misshapen("a snapshot that goes on from another one; read those before it first")
     if not len(session.memories):
         if rows != [] or handles:
@@ -380,17 +380,17 @@ def _checked(
         return None, name, numbers
     from ..memory.states import Logs
 
-    logs = told.logs if before and told.logs is not None else Logs()
+    logs = earlier.logs if before and earlier.logs is not None else Logs()
     changes = logs.checked(session.memories, SnapshotSecrets(session), rows)
     if handles is not None:
         check_handles(session, handles, changes)
     return changes, name, numbers
 
 
-def _replace(session: Session, told: Told, name: str, numbers: list[int]) -> None:
+def _replace(session: Session, earlier: SnapshotLogs, name: str, numbers: list[int]) -> None:
     session.written = b""
-    if told.logs is not None:
-        session.memories.hold(told.logs)
+    if earlier.logs is not None:
+        session.memories.hold(earlier.logs)
     session.name = name or session.name
     performing = any(task.effect is not None for root in session.machine.roots for task in root.subtree())
     for family, number in zip(COUNTED, numbers, strict=True):
@@ -399,7 +399,7 @@ def _replace(session: Session, told: Told, name: str, numbers: list[int]) -> Non
             calls = session.state[family] = _calls(family)(session)
         if calls is not None:  # a call that is being performed may have got its number after the bytes were written
             calls.calls = max(number, calls.calls) if performing else number
-    _note(session, told.last)
+    _note(session, earlier.last)
 
 
 def _calls(family: str) -> Any:

@@ -164,7 +164,7 @@ class Watchdog:
             busy = False
             for watch in watches:
                 if watch.due is not None and now >= watch.due:
-                    watch.due = None
+                    watch.due = None  # once is enough: it raises a flag that stays until the machine has read it
                     watch.expire()
                 if watch.machine.running is not None:
                     busy = True

@@ -93,6 +93,7 @@ class BoundTools:
         for number, call in enumerate(calls):
             binding = self.bindings.get(call.name)
             is_ordered = binding is not None and binding.owner in changed_owners
+            # one chain for each owner whose state may change, one for each other call; a number is the name of no owner
             chains.setdefault(binding.owner if is_ordered and binding is not None else number, []).append(number)
         answers: dict[int, Msg] = {}
 

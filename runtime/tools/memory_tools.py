@@ -207,8 +207,8 @@ class MemoryTools:
         self.by = by
 
     def _opened(self) -> Memory:
-        opened = self.run.memories.at(self.ref)
-        memory: Memory = getattr(opened, "memory", opened)  # a derived view has the facts of its memory
+        source = self.run.memories.at(self.ref)
+        memory: Memory = getattr(source, "memory", source)  # a derived view has the facts of its memory
         return memory
 
     def _facts(self, memory: Memory, effect: Effect) -> Facts:
