@@ -18,9 +18,9 @@ from typing import Any, Literal, NamedTuple, TypedDict
 
 from ..runtime.access import permissions
 from ..runtime.calls.budgets import Account
-from ..runtime.code_cache import CodeCache
+from ..runtime.effects.standard_input import Scripted, SystemInput
 from ..runtime.host import Host
-from ..runtime.standard_input import Scripted, SystemInput
+from ..runtime.session.code_cache import CodeCache
 from ..vm.builtins.capabilities import BY_KEY
 
 
@@ -220,7 +220,7 @@ class _Network:
     """The network of the system, loaded by the first request."""
 
     def __getattr__(self, name: str) -> Any:
-        from ..runtime.access.reaching import SystemNetwork
+        from ..runtime.access.network import SystemNetwork
 
         return getattr(SystemNetwork(), name)
 

@@ -17,8 +17,8 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from ..runtime.calls.budgets import Account
-from ..runtime.emits import NoListener
 from ..runtime.errors import ConfigFailure
+from ..runtime.host import NoListener
 from ..runtime.session import session as runtime
 from ..vm import values
 from ..vm.interp import link
@@ -199,7 +199,7 @@ class Session:
             outcome = await self._outcome(number, [])
             emits, self._emits = self._emits, []
         error = self._error(outcome)
-        value = outcome.given if error is None and outcome is not None else None
+        value = outcome.host_value if error is None and outcome is not None else None
         exit_code = 130 if outcome is None else 1 if isinstance(error, Panic) else outcome.exit_code
         return RunResult(error is None, value, error, exit_code, emits, self.metrics(), _trace(outcome))
 
@@ -258,10 +258,10 @@ class Session:
         if isinstance(error, Panic):
             raise error
         if error is not None:
-            value = error if outcome is None else outcome.given
+            value = error if outcome is None else outcome.host_value
             raise ProgramError(value, error, _trace(outcome))
         assert outcome is not None
-        return outcome.given
+        return outcome.host_value
 
     def _function(self, name: str) -> int:
         functions = self._program.image.exports.functions
@@ -322,7 +322,7 @@ class Session:
             return _panic(outcome.panic, clean)
         if outcome.error is None:
             return None
-        error = outcome.given
+        error = outcome.host_value
         if isinstance(error, ErrorValue):
             return error
         variant = error.variant if isinstance(error, Enum) else None

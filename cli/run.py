@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..runtime.access.secrets import Redactor
-    from ..runtime.code_cache import CodeCache
     from ..runtime.host import Host
+    from ..runtime.session.code_cache import CodeCache
     from ..runtime.session.session import Outcome
     from ..vm.bytecode.image import Image
     from ..vm.interp.link import Program
@@ -211,7 +211,7 @@ def execute(arguments: argparse.Namespace) -> int:
 
 def system_input() -> Any:
     """Return standard input for `std::io` (L-7.11); a closed one is at its end."""
-    from ..runtime.standard_input import Scripted, SystemInput
+    from ..runtime.effects.standard_input import Scripted, SystemInput
 
     return Scripted() if sys.stdin is None else SystemInput(sys.stdin)
 
@@ -224,7 +224,7 @@ def code_cache(arguments: argparse.Namespace) -> CodeCache | None:
     base = base if os.path.isabs(base) else os.path.join(os.path.expanduser("~"), ".cache")
     if arguments.no_code_cache or arguments.tier == "interp" or not os.path.isabs(base):
         return None
-    from ..runtime.code_cache import CodeCache
+    from ..runtime.session.code_cache import CodeCache
 
     def report(line: str) -> None:
         if arguments.debug:
@@ -477,7 +477,7 @@ class LazyNetwork:
     """The network of the system, loaded by the first request."""
 
     def __getattr__(self, name: str) -> Any:
-        from ..runtime.access.reaching import SystemNetwork
+        from ..runtime.access.network import SystemNetwork
 
         return getattr(SystemNetwork(), name)
 

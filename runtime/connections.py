@@ -1,6 +1,8 @@
-"""Connections: the table of fields, the merge of their declarations, and the key of one (O-1.1 to O-1.28).
+"""Connections: the merge of their declarations, their keys and headers, and checks of what no compiler has seen (O-1.1 to
+O-1.28).
 
-Hands on `ConnectionSettings` to calls and providers. Must not know: SDKs, requests, values of the machine.
+Hands on `ConnectionSettings` to calls and providers, `resolve_all` and the `check_…` functions to the session. The fields that a
+connection, a model or a decorator takes are rows in `vm/declaration_fields.py`; providers are rows in `vm/builtins/providers.py`.
 """
 
 from __future__ import annotations
@@ -24,13 +26,13 @@ if TYPE_CHECKING:
     Layer = Mapping[str, Fields]
 
 
-# What a client is made with. Other fields that a provider does not carry have no effect there: a host may put another provider in
-# place of the one a program names.
+# Fields that a provider which does not carry them refuses. Other such fields have no effect: a host may put another provider in
+# place of the one that the program names.
 CLIENT_FIELDS = ("organization", "project")
 
 
 class ConnectionSettings:
-    """A connection with every default filled in; values of variables are not in here."""
+    """A connection with every default filled in. Keys that stand in variables of the environment are not in it."""
 
     __slots__ = ("name", "row", *CONNECTION)
 
@@ -63,9 +65,9 @@ class ConnectionSettings:
         self.base_url = self.base_url or self.row.base_url
 
     def model_id(self, base: str | None) -> str | None:
-        """The id a request names: `base` or the connection's default, aliases replaced (O-1.9, O-1.36)."""
-        wanted = base or self.default_model
-        return None if wanted is None else self.models.get(wanted, wanted)
+        """Return the model id that a request names: `base` or the connection's default, with aliases replaced (O-1.9, O-1.36)."""
+        name = base or self.default_model
+        return None if name is None else self.models.get(name, name)
 
     @property
     def address(self) -> str:
@@ -85,21 +87,23 @@ class ConnectionSettings:
 
 
 def merged_fields(name: str, layers: Sequence[Layer]) -> dict[str, Any]:
-    """The fields of one name, first layer strongest: host, manifest, source; below them the predeclared (O-1.2)."""
-    made: dict[str, Any] = dict(PREDECLARED.get(name, {}))
+    """Return the fields of one connection. The first layer is the strongest: host, then program; the predeclared ones are the
+    weakest (O-1.2)."""
+    fields: dict[str, Any] = dict(PREDECLARED.get(name, {}))
     for layer in reversed(layers):
-        made.update(layer.get(name, {}))
-    return made
+        fields.update(layer.get(name, {}))
+    return fields
 
 
 def resolve(name: str, layers: Sequence[Layer]) -> ConnectionSettings:
-    """The settings of a connection; ConfigFailure when the host gave what the language refuses."""
+    """Return the settings of one connection. ConfigFailure when its fields do not fit."""
     fields = merged_fields(name, layers)
     _check(name, fields)
     return ConnectionSettings(name, fields)
 
 
 def resolve_all(layers: Sequence[Layer]) -> dict[str, ConnectionSettings]:
+    """Return the settings of all connections by name. ConfigFailure as `resolve`."""
     names = dict.fromkeys([*PREDECLARED, *(name for layer in reversed(layers) for name in layer)])
     return {name: resolve(name, layers) for name in names}
 
@@ -113,8 +117,8 @@ def _check(name: str, fields: Fields) -> None:
         raise ConfigFailure("E4002", f"connection {name}: provider is missing")
     row = PROVIDERS.get(provider) if is_text(provider) else None
     if row is None:
-        known = ", ".join(PROVIDERS)
-        raise ConfigFailure("E4004", f"connection {name}: unknown provider {_shown(provider)}; providers are {known}")
+        names = ", ".join(PROVIDERS)
+        raise ConfigFailure("E4004", f"connection {name}: unknown provider {_shown(provider)}; providers are {names}")
     if row.needs_base_url and not fields.get("base_url"):
         raise ConfigFailure("E4002", f"connection {name}: base_url is missing, which a {provider} provider needs")
     for field in CLIENT_FIELDS:
@@ -123,7 +127,9 @@ def _check(name: str, fields: Fields) -> None:
 
 
 def resolve_key(settings: ConnectionSettings, env: Mapping[str, str], redactor: Redactor, origin: Origin) -> str:
-    """The key, read at the first request and trimmed; a failure names the variable, never a value (O-1.26, G-10.2)."""
+    """Return the key of a connection, trimmed, and make it known to the redactor. It is read at the first request, not before.
+
+    NotSent when there is none, or when no header can carry it; the failure names the variable, never a value (O-1.26, G-10.2)."""
     variable = settings.api_key_env
     key = (settings.api_key or (env.get(variable, "") if variable else "")).strip()
     if not key:
@@ -136,11 +142,11 @@ def resolve_key(settings: ConnectionSettings, env: Mapping[str, str], redactor: 
 
 
 def resolve_headers(settings: ConnectionSettings, env: Mapping[str, str], redactor: Redactor, origin: Origin) -> dict[str, str]:
-    """Extra request headers; those given as `{ env = "N" }` are secrets (O-1.13)."""
-    made: dict[str, str] = {}
+    """Return the extra request headers. Values from `{ env = "N" }` are secrets (O-1.13). NotSent as `resolve_key`."""
+    headers: dict[str, str] = {}
     for header, value in settings.headers.items():
         if isinstance(value, str):
-            made[header] = value
+            headers[header] = value
             continue
         variable = value["env"]
         text = env.get(variable, "").strip()
@@ -148,8 +154,8 @@ def resolve_headers(settings: ConnectionSettings, env: Mapping[str, str], redact
             raise _missing(variable, origin)
         _require_header_text(text, variable, origin)
         redactor.add(text, variable)
-        made[header] = text
-    return made
+        headers[header] = text
+    return headers
 
 
 def _missing(variable: str, origin: Origin) -> NotSent:
@@ -166,11 +172,8 @@ def _require_header_text(value: str, variable: str, origin: Origin) -> None:
         raise origin.not_sent("ConnectionError", "AuthenticationFailed", message)
 
 
-# ----------------------------------------------------------------
-# Fields and decorators that no compiler has checked: those of a host, of a foreign image, and values computed when the program
-# starts (O-0.1, O-0.4, E4001, E4004).
-#
-# Hands on `ConfigFailure`s that name the field.
+# Fields and decorators that no compiler has checked: those of a host, of a foreign image, and values computed when the
+# program starts (O-0.1, O-0.4, E4001, E4004).
 
 NO_FORMS: Mapping[str, str] = {}
 # What an image and a run hold in the fields of a model; what it names by them stands elsewhere.
@@ -180,8 +183,9 @@ MODEL_VALUES = {name: field for name, field in MODEL.items() if field.kind != NA
 def check_fields(
     owner: str, fields: Mapping[str, Any], table: Mapping[str, Field], forms: Mapping[str, str] = NO_FORMS
 ) -> None:
-    """ConfigFailure E4001 for an unknown field, E4004 for a value it does not take; nil counts as absent. `forms`: how the value
-    of a field is written, where its name does not tell."""
+    """Raise ConfigFailure E4001 for an unknown field, E4004 for a value that a field does not take; nil counts as absent.
+
+    `owner` begins the message. `forms` says how the value of a field is written, where its name does not tell."""
     for name, value in fields.items():
         if name not in table:
             raise ConfigFailure("E4001", f"{owner}: unknown field {name}; fields are {', '.join(table)}")
@@ -190,12 +194,12 @@ def check_fields(
 
 
 def _refused(owner: str, name: str, value: Any, field: Field, form: str | None) -> ConfigFailure:
-    """Of an object it names the part that is wrong."""
+    """Return the failure for a value; of an object it names the part that is wrong."""
     if field.parts is not None and type(value) is dict:
         for inner, part in value.items():
             if inner not in field.parts:
-                known = ", ".join(field.parts)
-                return ConfigFailure("E4001", f"{owner}: {name} has no field {inner}; fields are {known}")
+                names = ", ".join(field.parts)
+                return ConfigFailure("E4001", f"{owner}: {name} has no field {inner}; fields are {names}")
             if not field.parts[inner].takes(part):
                 return _refused(owner, f"{inner} of {name}", part, field.parts[inner], None)
     takes = f"it is {field.says}" if form is None else f"write {form}"
@@ -203,24 +207,26 @@ def _refused(owner: str, name: str, value: Any, field: Field, form: str | None) 
 
 
 def _shown(value: Any) -> str:
-    """As JSON, which programs and scripts are written in; values that it does not have in their own form."""
+    """Return a value as at most 80 characters of JSON, in which programs and scripts are written."""
     import json  # a run that refuses nothing starts without it
 
     return f"{json.dumps(value, ensure_ascii=False, default=str):.80}"
 
 
-def check_names(given: Mapping[str, Any], known: Mapping[str, Any]) -> None:
-    """ConfigFailure E4003 for a connection of a host that the program does not have, where it has one of nearly that name: the
-    fields would help nobody. Others may be meant for other programs."""
-    for name in given:
-        if name not in known and name not in PREDECLARED:
+def check_names(host_fields: Mapping[str, Any], declared: Mapping[str, Any]) -> None:
+    """Raise ConfigFailure E4003 for a connection of the host that the program lacks, if it has one of nearly that name.
+
+    Then the name is misspelt and the fields would have no effect. Other names may be meant for other programs."""
+    for name in host_fields:
+        if name not in declared and name not in PREDECLARED:
             import difflib  # a run whose names are right starts without it
 
-            for near in difflib.get_close_matches(name, list(known), n=1, cutoff=0.8):
+            for near in difflib.get_close_matches(name, list(declared), n=1, cutoff=0.8):
                 raise ConfigFailure("E4003", f"the program has no connection {name}; did you mean {near}?")
 
 
 def check_connections(layers: list[Mapping[str, Mapping[str, Any]]]) -> None:
+    """Raise ConfigFailure for fields of connections that do not fit."""
     for layer in layers:
         for name, fields in layer.items():
             if not isinstance(fields, dict):
@@ -229,18 +235,22 @@ def check_connections(layers: list[Mapping[str, Mapping[str, Any]]]) -> None:
 
 
 def check_model(name: str, fields: Mapping[str, Any], decorators: Mapping[str, Any]) -> None:
+    """Raise ConfigFailure for fields or decorators of a model that do not fit."""
     check_fields(f"model {name}", fields, MODEL_VALUES)
     check_decorators(f"model {name}", "model", decorators)
 
 
 def check_stages(pipelines: Sequence[Pipeline]) -> None:
+    """Raise ConfigFailure for decorators of stages that do not fit."""
     for pipeline in pipelines:
         for name, _, _, decorators, _ in pipeline.stages:
             check_decorators(f"pipeline {pipeline.name}: stage {name}", "stage", dict(decorators))
 
 
 def check_decorators(owner: str, place: str, decorators: Mapping[str, Mapping[str, Any]]) -> None:
-    """Their arguments are constants, so that nil is none; some decorators are nothing without one of theirs."""
+    """Raise ConfigFailure for decorators that `place` (model, agent, stage) does not have, or whose arguments do not fit.
+
+    Their arguments are constants, so nil is refused, and a decorator may need one of them (E4009)."""
     for decorator, arguments in decorators.items():
         row = DECORATORS.get(decorator)
         if row is None or place not in row.places:

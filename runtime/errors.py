@@ -1,6 +1,8 @@
-"""Failures of calls as data (O-1.117 to O-1.130): what the machine turns into error values.
+"""Failures of calls as exceptions (O-1.117 to O-1.130), and the library that a program lacks.
 
-Hands on: `CallFailure`, raised inside the runtime and ended at its boundary. Must not know: providers, values.
+Hands on `CallFailure`, which is raised anywhere in the runtime; the performer of an effect turns it into an error value of the
+language (`records.py: failed`). `Origin` makes the failures of one request: which status means which error is in its tables.
+`ConfigFailure` is a wrong setting, found before the run.
 """
 
 from __future__ import annotations
@@ -16,14 +18,13 @@ if TYPE_CHECKING:
 # The classes a retry policy may name (O-1.52).
 RATE_LIMIT, SERVER, CONNECTION, TIMEOUT = RETRY_CLASSES
 
-MESSAGE_LENGTH = 2000
+MESSAGE_LENGTH = 2000  # characters of a message that others wrote: more of it is cut
 
 
 class CallFailure(Exception):
-    """An error value in the making: `kind`, `variant`, `message` and extra `fields` of plain data.
+    """The error of a call: family `kind`, `variant`, `message`, and further `fields` of plain data.
 
-    `retry_class` is one of RETRY_CLASSES or None for what no retry can mend.
-    """
+    `retry_class` is one of RETRY_CLASSES, None when no retry can mend it."""
 
     def __init__(self, kind: str, variant: str | None, message: str, retry_class: str | None = None, **fields: Any) -> None:
         super().__init__(message)
@@ -34,23 +35,23 @@ class CallFailure(Exception):
         self.fields = {name: value for name, value in fields.items() if value is not None}
 
     def exhausted(self, attempts: int) -> CallFailure:
-        """The same failure after the last of several attempts (O-1.130)."""
+        """Return the same failure with the number of attempts in its message, after the last one has failed (O-1.130)."""
         message = f"{self.message} ({attempts} attempts)"
         return CallFailure(self.kind, self.variant, message, self.retry_class, **self.fields)
 
     @property
     def panic_code(self) -> str:
-        """The panic of a method of a memory that gives no Result (M-6.22)."""
+        """The code of the panic that this becomes in a method of a memory without a Result (M-6.22)."""
         return "P451"
 
     @property
-    def told(self) -> str:
-        """The message as models, memories and emits have it (G-9.10)."""
+    def model_message(self) -> str:
+        """The message for models, memories and emits (G-9.10): that of the program may hold more."""
         return str(self.fields.get(FOR_MODEL, self.message))
 
     @property
     def cause(self) -> str:
-        """Which of the ends that `Record` stores this is (M-5.12); empty for none of them."""
+        """How the turn ended, in the words that the policy `Record` stores (M-5.12); empty when it stores nothing."""
         if self.variant == "ToolLoopLimit":
             return "tool_loop"
         if self.kind in ("SchemaError", "MemoryError"):
@@ -58,11 +59,12 @@ class CallFailure(Exception):
         return "timeout" if self.kind == "TimeoutError" else "provider"
 
     def as_json(self) -> dict[str, Any]:
+        """Return the failure as plain data, for traces."""
         return {"kind": self.kind, "variant": self.variant, "message": self.message, **self.fields}
 
 
 class Returned(CallFailure):
-    """An error that a function of the program gave, which becomes that of the call as it is; `value` is its value."""
+    """An error value that a function of the program has returned. It becomes the error of the call as it is."""
 
     def __init__(self, value: Any, for_model: str | None = None) -> None:
         super().__init__(value.family, value.variant, value.message, **{FOR_MODEL: for_model})
@@ -70,11 +72,11 @@ class Returned(CallFailure):
 
 
 class NotSent(CallFailure):
-    """Found before anything left for the provider: it counts as no request and no retry can mend it."""
+    """A failure before anything was sent to the provider: it counts as no request, and no retry can mend it."""
 
 
 class ConfigFailure(Exception):
-    """A setting given by manifest or host that the language refuses; `code` is that of section 11."""
+    """A setting of the manifest or the host that the language refuses; `code` is its diagnostic, such as E4001."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
@@ -95,7 +97,8 @@ SERVER_STATUS: tuple[str, str | None, str | None] = ("ConnectionError", "Provide
 
 
 class Origin:
-    """Who a failure belongs to: the fields and the `MODEL: ` prefix every failure of one request shares."""
+    """Makes the failures of one request: they share the model, the connection and the prefix `MODEL: ` of the message.
+    `timeout` is in seconds."""
 
     __slots__ = ("model", "connection", "timeout")
 
@@ -105,6 +108,7 @@ class Origin:
         self.timeout = timeout
 
     def failure(self, kind: str, variant: str | None, message: str, retry_class: str | None = None, **fields: Any) -> CallFailure:
+        """Return a failure with the fields that its kind always has."""
         if kind == "ConnectionError":
             fields["connection"] = self.connection
         if kind == "TimeoutError":
@@ -113,51 +117,55 @@ class Origin:
         return CallFailure(kind, variant, text, retry_class, model=self.model, provider=self.connection, **fields)
 
     def not_sent(self, kind: str, variant: str, message: str) -> NotSent:
-        made = self.failure(kind, variant, message)
-        return NotSent(kind, variant, made.message, **made.fields)
+        """Return a failure of a request that was not sent."""
+        failure = self.failure(kind, variant, message)
+        return NotSent(kind, variant, failure.message, **failure.fields)
 
     def of_status(self, status: int, message: str, retry_after_ms: int | None = None) -> CallFailure:
+        """Return the failure that an HTTP status means. `retry_after_ms` is how long the server asks to wait."""
         other = SERVER_STATUS if status >= 500 else OTHER_CLIENT_STATUS
         kind, variant, retry_class = STATUS.get(status, other)
         return self.failure(kind, variant, message, retry_class, status=status, retry_after_ms=retry_after_ms)
 
     def redirected(self, status: int, place: str) -> CallFailure:
-        """No request follows a redirect (G-8.6); `place` may be empty."""
+        """Return the failure for a redirect, which no request follows (G-8.6). `place` is where it leads, empty if unknown."""
         to = f" to {place}" if place else ""
         way = f"; if that is where the requests shall go, make it the base_url of connection {self.connection}" if place else ""
         message = f"the provider redirects{to} (status {status}), which calls do not follow{way}"
         return self.failure("ConnectionError", "ProviderUnavailable", message, status=status)
 
     def timed_out(self, limit: str | None = None, seconds: float | None = None, message: str = "") -> CallFailure:
-        """`limit`: which of several limits ran out (O-1.212), with its seconds."""
+        """Return the failure for a time limit that ran out; `limit` says which of several (O-1.212), `seconds` how long it
+        was."""
         seconds = self.timeout if seconds is None else seconds
         fields = {"timeout_seconds": seconds, "limit": limit}
         return self.failure("TimeoutError", None, message or f"no reply within {seconds:g} s", TIMEOUT, **fields)
 
     def network(self, message: str) -> CallFailure:
+        """Return the failure of a connection that cannot be made, or breaks."""
         return self.failure("ConnectionError", "NetworkError", message, CONNECTION)
 
     def invalid_request(self, message: str) -> CallFailure:
+        """Return the failure of a request that the provider cannot take."""
         return self.failure("AgentError", "InvalidRequest", message)
 
     def invalid_response(self, message: str) -> CallFailure:
+        """Return the failure of an answer that is no reply."""
         return self.failure("AgentError", "InvalidResponse", message)
 
     def filtered(self, message: str) -> CallFailure:
+        """Return the failure of a reply that the provider or the model refuses to give."""
         return self.failure("AgentError", "ContentFiltered", message)
 
-
-# ----------------------------------------------------------------
-# Libraries that only some programs need, and how somebody without them gets them.
-#
-# Hands on `install_advice`.
 
 DISTRIBUTION = "concerto-lang"
 
 
 def install_advice(extra: str) -> str:
-    """The command that installs what an extra lists, the libraries by their own names: it works whether Concerto came as a
-    checkout or as a wheel. Where Concerto itself is not installed, the place that lists them."""
+    """Return how to install the libraries of an extra, which only some programs need.
+
+    It is a command with the libraries' own names, which works for a checkout as well as a wheel. When Concerto itself is not
+    installed, it is the place that lists them."""
     required = _required(extra)
     if not required:
         return f"install what the extra `{extra}` in pyproject.toml lists"

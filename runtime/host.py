@@ -1,6 +1,8 @@
-"""What a session takes from outside: sinks, clock, chance, the world, and what stands in place of parts of it.
+"""What a session takes from outside: sinks, clock, chance, the world, and replacements of parts of the runtime.
 
-Plain values and functions, given by the command line, the Python API and tests. Must not know: sessions.
+Hands on `Host`, plain values and functions that the command line, the Python API and tests give; and what becomes of exceptions
+of the host's own code: their whole text for the program and the log, a neutral one for models (G-9.10). A new thing that a
+session needs from outside is a field here, never an import of it.
 """
 
 from __future__ import annotations
@@ -24,11 +26,11 @@ if TYPE_CHECKING:
     from ..vm.interp.effects import Effect
     from .access.network import Network
     from .access.permissions import Permissions
-    from .code_cache import CodeCache
     from .mcp.served import McpSettings
     from .memory.embedding import Embedder
     from .memory.stores.protocol import Store
     from .running import Running
+    from .session.code_cache import CodeCache
 
 
 LONG_WRITE = 1 << 16  # characters
@@ -36,6 +38,7 @@ TURN_OF_OTHERS = 0.0001  # seconds
 
 
 def log_to_stderr(level: str, text: str) -> None:
+    """Write one line of the log to standard error."""
     print(f"[{level}] {text}", file=sys.stderr)
     if len(text) > LONG_WRITE:
         # A write gives the interpreter up for a moment too short for another thread to take it, and renews that thread's wait:
@@ -49,30 +52,41 @@ def _random_bits(bits: int) -> int:
     return getrandbits(bits)
 
 
+class NoListener(Exception):
+    """Nobody answers awaited emits on this channel."""
+
+
 class Host:
     """What a session takes from outside.
 
-    `emit(channel, value, by_runtime)`, `print(text)` and `log(level, text)` are sinks; `now` and `sleep` are the clock in
-    seconds, `wall` the seconds since 1970 (`stored_wall`, where it differs, for what outlives the session); `random` gives
-    [0, 1), `random_bits(n)` an Int of n bits, `secure_bytes(n)` bytes nobody can foresee; `provider`, when given, makes the
-    provider of a connection. `args` are those of the program, `permissions` what it may touch, `folder` the directory its
-    paths start from, `network` what carries `std::http` (None: nothing does); `agents` are the fields of agents by connector,
-    over those of the manifest, in whose directory `project` their processes run; `children(name, arguments, env, folder)`
-    starts one of these, None: as a process of the system; `mcp` are the fields of MCP servers by name, over those of
-    declaration and manifest; `server(settings)` connects to one, None: through the SDK;
-    `answer(channel, value, run)` answers awaited emits (it raises NoListener where nobody does) within `emit_timeout_ms`, where
-    `run(number, arguments)` calls a function of the program;
-    `tools` hold by tool and method what runs in its place, given the arguments, the type of the result, `run` as
-    above, and what gives the context of the call (O-3.28);
-    `emit_interval` is the flush interval of buffered mode in seconds; `loop` is the event loop that runs the
-    session, None: asyncio's, which `new_loop` makes where it is not the usual one; `hears()`: whether anybody listens to
-    `memory:*`, whose events are built only then (M-6.31); `requests` gets a line per model request (O-9.13). `stores` replace or
-    add stores of memories by name (M-8.3); with `volatile` no memory outlives the session (M-8.15). `embedders` replace or
-    add embedders by name (M-10.16). `summarizers`: by the names that `.summary("NAME")` says (M-9.1); `token_counter` counts
-    entries in place of the default counter (M-11.1).
-    `tier`: "both", or "interp" for the interpreter alone (V-7.7). `code_cache` keeps what is translated (V-7.2). `stdin` gives
-    where `std::io` reads (`standard_input.py`), None: the program has no standard input.
-    """
+    Sinks: `emit(channel, value, by_runtime)`, `print(text)`, `log(level, text)`; `requests` gets the lines of each model request
+    (O-9.13), None when nobody wants them. `emit_interval` is the flush interval of buffered emits in seconds.
+
+    Time and chance: `now` and `sleep` are the clock, `wall` gives the seconds since 1970, and `stored_wall` those for what
+    outlives the session, where they differ. `random` gives a number of [0, 1), `random_bits(n)` an Int of n bits,
+    `secure_bytes(n)` bytes that nobody can foresee.
+
+    The world: `args` are those of the program, `env` its environment, `permissions` what it may touch (None: nothing), `folder`
+    the directory that its paths start from, `network` what carries `std::http` (None: nothing does). `stdin` gives where
+    `std::io` reads (`effects/standard_input.py`); None: the program has no standard input.
+
+    Models: `connections` and `pricing` go over those of the program. With `offline` every connection is the offline provider, and
+    `script` its replies. `provider(name)` makes the provider of a connection in place of ours; `http_client` is handed to SDKs.
+
+    Agents and servers: `agents` are fields by connector, `mcp` fields by server, both over those of declaration and manifest.
+    Processes run in the manifest's directory `project`; `children(name, arguments, env, folder)` starts one and
+    `server(settings)` connects to a server (None: by the system, through the SDK).
+
+    Functions of the host: `answer(channel, value, run)` answers awaited emits within `emit_timeout_ms` (it raises NoListener when
+    nobody does), where `run(number, arguments)` calls a function of the program. `tools` has, by tool and method, functions that
+    run in place of the method: of the arguments, the type of the result, `run`, and what gives the context of the call (O-3.28).
+
+    Memories: `stores` and `embedders` add to those by name or replace them (M-8.3, M-10.16); `summarizers` are those that
+    `.summary("NAME")` names (M-9.1); `token_counter` replaces the default counter (M-11.1). With `volatile` no memory outlives
+    the session (M-8.15). `hears()` says whether anybody listens to `memory:*`, whose events are built only then (M-6.31).
+
+    The machine: `loop` is the event loop that runs the session (None: asyncio's, which `new_loop` makes if it is not the usual
+    one); `tier` is "both", or "interp" for the interpreter alone (V-7.7); `code_cache` keeps translated code (V-7.2)."""
 
     def __init__(
         self,
@@ -160,23 +174,19 @@ class Host:
         self.token_counter = token_counter
         self.code_cache = code_cache
         self.stdin = stdin
-        self.redactor = Redactor()  # what one session of a host has learnt, the next one keeps too
+        self.redactor = Redactor()  # a secret that one session of the host has met, the next one hides too
 
-
-# ----------------------------------------------------------------
-# What an exception of the host's own code becomes: its whole text for program and log, a neutral one for models (G-9.10).
-#
-# Hands on `ToolError`, whose text is meant for a model, and what is said of any exception.
 
 STORE_FAILURES = ("Store", "Corrupt", "Version")  # variants of MemoryError whose text is that of a library
 
 
 class ToolError(Exception):
-    """Raised by code of the host (a tool function, a handler of awaited emits): its text is meant for the model."""
+    """Raised by code of the host (a tool function, a handler of awaited emits) to give models its text; the text of any other
+    exception stays from them."""
 
 
 def exception_text(error: BaseException) -> str:
-    """What it says, cleaned and of at most 2,000 code points; its class where it says nothing or fails to say it."""
+    """Return the text of an exception, cleaned and at most 2,000 code points; its class when it has no text or cannot give it."""
     try:
         text = str(error)
     except Exception:
@@ -185,52 +195,52 @@ def exception_text(error: BaseException) -> str:
 
 
 def class_name(error: BaseException) -> str:
+    """Return the name of the exception's class, cleaned and at most 100 code points."""
     return clean_text(type(error).__name__)[:100]
 
 
 def full_text(error: BaseException) -> str:
-    """For a log."""
+    """Return class and text of an exception, for the log."""
     text, name = exception_text(error), class_name(error)
     return name if text == name else f"{name}: {text}"
 
 
 def message_and_fields(clean: Callable[[str], str], what: str, error: Exception) -> tuple[str, dict[str, Any]]:
-    """Of the error value that an exception becomes; `what` names the code that raised it, `clean` takes secrets out."""
+    """Return message and fields of the error value that an exception becomes: the message for the program, and in the field
+    FOR_MODEL the text for models. `what` names the code that raised it, `clean` takes secrets out."""
     message = clean(exception_text(error))
-    told = message if isinstance(error, ToolError) else neutral_text(what, error)
-    return message, {FOR_MODEL: told}
+    model_message = message if isinstance(error, ToolError) else neutral_text(what, error)
+    return message, {FOR_MODEL: model_message}
 
 
 def neutral_text(what: str, error: BaseException) -> str:
+    """Return what a model is told of an exception: which code failed, and the class of the exception."""
     return f"{what} failed ({class_name(error)})"
 
 
 def model_text(error: Any) -> str:
-    """What a model is told of an error."""
+    """Return what a model is told of an error value: its field FOR_MODEL, else its Display text. Of a failed store only that it
+    failed: its text is that of a library."""
     if type(error) is not ErrorValue:
         return display(error)
-    told = error.fields.get(FOR_MODEL)
-    if type(told) is str:
-        return told
+    own_text = error.fields.get(FOR_MODEL)
+    if type(own_text) is str:
+        return own_text
     if error.family == "MemoryError" and error.variant in STORE_FAILURES:
         return "the store of the memory failed"
     return display(error)
 
 
 def for_model(error: Any) -> dict[str, str]:
-    """The field of an error that is made of another one, so that a model is told no more of it."""
-    told = model_text(error)
-    return {} if told == display(error) else {FOR_MODEL: told}
+    """Return the fields for an error value that is made of another one: models are told no more of the new one."""
+    text = model_text(error)
+    return {} if text == display(error) else {FOR_MODEL: text}
 
-
-# ----------------------------------------------------------------
-# Functions of the host in the place of tool methods (O-4.32, O-9.43).
-#
-# Hands on `handled`.
 
 if TYPE_CHECKING:
     class Method(Protocol):
-        """What is replaced: `result` is the descriptor of what it gives."""
+        """The method that the host's function replaces. `result` is the descriptor of its result type; it is `fallible` when that
+        is a Result; `failed` makes an Err of it."""
 
         tool: str
         name: str
@@ -242,15 +252,16 @@ if TYPE_CHECKING:
         def failed(self, variant: str, message: str, **fields: Any) -> Err: ...
 
 
-async def handled(run: Running, effect: Effect, method: Method, handler: Any, arguments: list[Any]) -> Any:
-    """What the function of the host gives, as a value of the declared type; what it raises is an Err of ToolError
-    (G-9.10), and P415 where the method has no Result to carry it."""
+async def call_host_function(run: Running, effect: Effect, method: Method, handler: Any, arguments: list[Any]) -> Any:
+    """Call the host's function that runs in place of a method (O-4.32, O-9.43), and return its value, of the declared type.
 
-    async def give(number: int, given: list[Any]) -> Any:
-        return await run.call(effect, run.program.codes[number], given)
+    An exception becomes an Err of ToolError (G-9.10), and panic P415 when the method has no Result to carry it."""
+
+    async def call_function(number: int, function_arguments: list[Any]) -> Any:
+        return await run.call(effect, run.program.codes[number], function_arguments)
 
     try:
-        value = await handler(arguments, method.result, give, lambda: context_around(effect))
+        value = await handler(arguments, method.result, call_function, lambda: context_around(effect))
     except Exception as error:
         what = f"the host function of {method.tool}.{method.name}"
         message, fields = message_and_fields(run.redactor.clean, what, error)

@@ -1,29 +1,28 @@
-"""A small event loop for runs that wait for nothing outside: offline runs start without asyncio (V-6.6, V-8.6, G-14.5).
+"""Event loops: a small one for runs that wait for nothing outside, and coroutines side by side on it or on asyncio's loop.
 
-It has the few methods of asyncio's loop that the runtime uses, under the same names. Its clock stands still while anything can
-run and then jumps to the next timer. Hands on `OfflineLoop`. Must not know: effects, the machine.
+`OfflineLoop` lets offline runs start without asyncio (V-6.6, V-8.6, G-14.5). It has the few methods of asyncio's loop that the
+runtime uses, under the same names; its clock stands still while anything can run and then jumps to the next timer. The functions
+below it (`gather`, `within`, `pause`, `stop_all`, `wait_until_done`) work on both loops. Nothing here knows the machine.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from functools import partial
-from heapq import heapify, heappop, heappush
+from heapq import heappop, heappush
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Coroutine, Generator
+    from collections.abc import Callable, Coroutine, Generator
     from typing import Any
-
-    from ..vm.interp.effects import Effect
 
 
 class Cancelled(BaseException):
-    """Thrown into a job that is cancelled, where it waits."""
+    """Thrown into a coroutine that is cancelled, at the place where it waits. asyncio's CancelledError is its counterpart."""
 
 
 class Future:
-    """A result to come."""
+    """A result to come, with the methods of asyncio's Future."""
 
     __slots__ = ("loop", "_state", "_result", "_callbacks")
 
@@ -40,6 +39,7 @@ class Future:
         return self._state == "cancelled"
 
     def result(self) -> Any:
+        """Return the result, or raise the error; Cancelled when it was cancelled."""
         if self._state == "cancelled":
             raise Cancelled
         if self._state == "failed":
@@ -72,7 +72,7 @@ class Future:
             raise RuntimeError("the result is there already")
         self._state = state
         self._result = result
-        for callback in self._callbacks:
+        for callback in self._callbacks:  # never called from here: the caller must not be re-entered
             self.loop.call_soon(partial(callback, self))
         self._callbacks = []
 
@@ -82,8 +82,8 @@ class Future:
         return self.result()
 
 
-class Job(Future):
-    """A coroutine on its way; it begins when the loop comes to it."""
+class CoroutineTask(Future):
+    """A coroutine that runs on the loop, and the future of its result. It begins when the loop comes to it."""
 
     __slots__ = ("_coroutine", "_awaited", "_to_cancel")
 
@@ -95,6 +95,7 @@ class Job(Future):
         loop.call_soon(self._step)
 
     def cancel(self) -> bool:
+        """Throw Cancelled into the coroutine when it runs next; False when it is over already."""
         if self.done():
             return False
         self._to_cancel = True
@@ -119,11 +120,13 @@ class Job(Future):
         else:
             self._awaited = awaited
             awaited.add_done_callback(lambda _: self._step())
-            if self._to_cancel:
+            if self._to_cancel:  # it was cancelled while it ran: what it waits for now has to wake it
                 awaited.cancel()
 
 
 class Timer:
+    """What `call_later` returns; a cancelled one is passed over, and does not hold the clock."""
+
     __slots__ = ("callback", "cancelled")
 
     def __init__(self, callback: Callable[[], object]) -> None:
@@ -135,13 +138,17 @@ class Timer:
 
 
 class OfflineLoop:
+    """An event loop with a virtual clock, in seconds, that begins at `now`.
+
+    It waits for other threads only while `hold_clock` says so; a run in which nothing can go on is an error of ours."""
+
     def __init__(self, now: float = 0.0) -> None:
         self._now = now
         self._ready: deque[Callable[[], object]] = deque()
         self._timers: list[tuple[float, int, Timer]] = []
-        self._made = 0
-        self._outside = 0
-        self._inbox: Any = None
+        self._timer_count = 0  # orders timers of the same time
+        self._threads = 0  # other threads that are waited for
+        self._inbox: Any = None  # callbacks from other threads
 
     def time(self) -> float:
         return self._now
@@ -150,51 +157,54 @@ class OfflineLoop:
         self._ready.append(callback)
 
     def call_soon_threadsafe(self, callback: Callable[[], object]) -> None:
-        """From another thread. It is looked at while one is waited for."""
+        """Run a callback soon; another thread may call this. It runs while `hold_clock` waits for a thread."""
         if self._inbox is not None:
             self._inbox.put(callback)
 
     def hold_clock(self, change: int) -> None:
-        """1: another thread is waited for, which takes real time; -1: it is no more. The clock stands meanwhile."""
+        """Count a thread that is waited for in real time (1), or its end (-1). While there is one, the clock does not jump."""
         if self._inbox is None:
             from queue import SimpleQueue
 
             self._inbox = SimpleQueue()
-        self._outside += change
+        self._threads += change
 
     def call_later(self, delay: float, callback: Callable[[], object]) -> Timer:
-        self._made += 1
+        """Call back after `delay` seconds of the virtual clock."""
+        self._timer_count += 1
         timer = Timer(callback)
-        heappush(self._timers, (self._now + delay, self._made, timer))
+        heappush(self._timers, (self._now + delay, self._timer_count, timer))
         return timer
 
     def create_future(self) -> Future:
         return Future(self)
 
-    def create_task(self, coroutine: Coroutine[Any, Any, Any]) -> Job:
-        return Job(self, coroutine)
+    def create_task(self, coroutine: Coroutine[Any, Any, Any]) -> CoroutineTask:
+        return CoroutineTask(self, coroutine)
 
     async def sleep(self, seconds: float) -> None:
+        """Wait by the virtual clock."""
         woken = Future(self)
         timer = self.call_later(seconds, lambda: None if woken.done() else woken.set_result(None))
         try:
             await woken
         finally:
-            timer.cancel()  # the clock must not go where nobody waits
+            timer.cancel()  # the clock must not jump to a time that nobody waits for
 
     def run_until_complete(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
-        job = Job(self, coroutine)
+        """Run a coroutine to its end and return its result. RuntimeError when everything waits and no timer is set."""
+        job = CoroutineTask(self, coroutine)
         while not job.done():
             if self._ready:
                 self._ready.popleft()()
-            elif self._outside:
+            elif self._threads:
                 self._ready.append(self._inbox.get())
             elif not self._jump():
                 raise RuntimeError("the run waits for something that cannot come")
         return job.result()
 
     def _jump(self) -> bool:
-        """Nothing can run: the time is that of the earliest timer. False when there is none."""
+        """Set the clock to the earliest timer and make its callbacks ready; False when there is none."""
         timers = self._timers
         while timers and timers[0][2].cancelled:
             heappop(timers)
@@ -208,30 +218,29 @@ class OfflineLoop:
         return True
 
 
-# ----------------------------------------------------------------
-# Coroutines side by side, on asyncio's loop or the one of offline runs.
-#
-# Both loops have `create_task`, `create_future` and `call_later`; nothing else is used here.
+# Coroutines side by side, on asyncio's loop or the one of offline runs. Both loops have `create_task`, `create_future` and
+# `call_later`; nothing else is used here.
 
 
 def asyncio_loop() -> Any:
+    """Return asyncio's running loop; asyncio is imported only here."""
     from asyncio import get_running_loop
 
     return get_running_loop()
 
 
-async def ended(loop: Any, job: Any) -> None:
-    """Waits until a job is over, however it ends."""
+async def wait_until_done(loop: Any, job: Any) -> None:
+    """Wait until a job is over, however it ends; its error is not raised."""
     if not job.done():
         over = loop.create_future()
         job.add_done_callback(lambda _: None if over.done() else over.set_result(None))
         await over
     if not job.cancelled():
-        job.exception()  # asked for, so that nobody complains that it was not
+        job.exception()  # asyncio warns of an error that nobody has looked at
 
 
 async def pause(loop: Any, seconds: float) -> None:
-    """By the clock of the loop."""
+    """Wait by the clock of the loop."""
     over = loop.create_future()
     timer = loop.call_later(seconds, lambda: over.done() or over.set_result(None))
     try:
@@ -241,22 +250,23 @@ async def pause(loop: Any, seconds: float) -> None:
 
 
 async def stop_all(loop: Any, jobs: list[Any]) -> None:
-    """Cancels jobs and returns when all are over (G-7.2), also for a caller that is itself cancelled meanwhile."""
+    """Cancel jobs and return when all are over (G-7.2). A caller that is cancelled meanwhile waits to the end too, and is then
+    cancelled."""
     for job in jobs:
         job.cancel()
     cancelled = None
     for job in jobs:
         while not job.done():
             try:
-                await ended(loop, job)
-            except BaseException as error:  # of the caller: what a job ends in is not raised here
+                await wait_until_done(loop, job)
+            except BaseException as error:  # the cancellation of the caller: errors of jobs are not raised here
                 cancelled = error
     if cancelled is not None:
         raise cancelled
 
 
 async def gather(loop: Any, coroutines: list[Coroutine[Any, Any, Any]]) -> list[Any]:
-    """The results in order; the first failure, or a cancellation, stops the others."""
+    """Run coroutines side by side and return their results in order. The first failure, or a cancellation, stops the others."""
     jobs = [loop.create_task(coroutine) for coroutine in coroutines]
     try:
         return [await job for job in jobs]
@@ -265,7 +275,8 @@ async def gather(loop: Any, coroutines: list[Coroutine[Any, Any, Any]]) -> list[
 
 
 async def within(loop: Any, seconds: float, coroutine: Coroutine[Any, Any, Any]) -> Any:
-    """The result of a coroutine, which is cancelled when the time is up: TimeoutError."""
+    """Return the result of a coroutine. When the seconds are over it is cancelled, and TimeoutError is raised once it has
+    ended."""
     job = loop.create_task(coroutine)
     expired = False
 
@@ -277,133 +288,10 @@ async def within(loop: Any, seconds: float, coroutine: Coroutine[Any, Any, Any])
 
     timer = loop.call_later(seconds, expire)
     try:
-        await ended(loop, job)
+        await wait_until_done(loop, job)
     finally:
         timer.cancel()
         await stop_all(loop, [job])
     if expired and job.cancelled():
         raise TimeoutError
     return job.result()
-
-
-# ----------------------------------------------------------------
-# The outcome of an effect that still has to be written down.
-
-
-class Settled:
-    """`commit` writes and gives the value, as an operation on stores: what has to wait is begun anew where it may. It is called
-    when the task goes on, and never when the task was cancelled while the outcome was on its way: a race loser whose reply came
-    leaves nothing in a memory (O-6.12). `over` is called when the writing is done or given up. `after`: work that follows the
-    writing and that the task waits for, such as the folds of a summary (M-9.5)."""
-
-    __slots__ = ("commit", "after", "over")
-
-    def __init__(
-        self,
-        commit: Callable[[], Any],
-        after: Callable[[], Awaitable[None]] | None = None,
-        over: Callable[[], object] = lambda: None,
-    ) -> None:
-        self.commit = commit
-        self.after = after
-        self.over = over
-
-    def written(self, value: Any) -> Settled:
-        """What is left to do when the writing gave that value."""
-        return Settled(lambda: value, self.after)
-
-
-# ----------------------------------------------------------------
-# The effects being performed: one job each, results delivered one at a time in the order of the tasks that wait (O-6.16).
-#
-# Hands on `Work`.
-
-
-class Work:
-    """`loop` is asyncio's or an OfflineLoop."""
-
-    def __init__(self, loop: Any) -> None:
-        self.loop = loop
-        self._jobs: dict[Effect, Any] = {}
-        self._held: dict[Effect, Any] = {}
-        self._finished: list[tuple[int, int, Effect]] = []  # a heap: number of the task, order of the end
-        self._count = 0
-        self._urgent: Effect | None = None
-        self._sleeper: Any = None
-        self._stirred = False
-
-    def begin(self, effect: Effect, performing: Coroutine[Any, Any, Any]) -> None:
-        job = self._jobs[effect] = self.loop.create_task(performing)
-        job.add_done_callback(lambda _: self._ended(effect, job))
-
-    def hold(self, effect: Effect, work: Coroutine[Any, Any, Any]) -> None:
-        """Work that an effect began and that goes on after its answer, until it is over or the effect is closed."""
-        job = self._held[effect] = self.loop.create_task(work)
-        job.add_done_callback(lambda _: self._held.pop(effect, None))
-
-    def _ended(self, effect: Effect, job: Any) -> None:
-        if not job.cancelled():
-            job.exception()  # whoever takes the job looks at it; when the run is over nobody does, and that is no fault
-        if effect in self._jobs:
-            self._count += 1
-            heappush(self._finished, (effect.task.number, self._count, effect))
-            self._wake()
-
-    def stir(self) -> None:
-        """Something beside an effect happened: `next` returns."""
-        self._stirred = True
-        self._wake()
-
-    def _wake(self) -> None:
-        if self._sleeper is not None and not self._sleeper.done():
-            self._sleeper.set_result(None)
-
-    def settles(self, effect: Effect) -> None:
-        """It changes a store from now on, which nobody can take back: no other outcome comes before its own, so that what it
-        decides, such as a race, is decided by what is stored."""
-        if effect in self._jobs:
-            self._urgent = effect
-
-    def _is_next(self) -> bool:
-        if self._urgent is None or self._urgent not in self._jobs:
-            return bool(self._finished)
-        return any(effect is self._urgent for _, _, effect in self._finished)
-
-    def _take(self) -> Effect:
-        urgent, self._urgent = self._urgent, None
-        if urgent in self._jobs:
-            found = next(one for one in self._finished if one[2] is urgent)
-            self._finished.remove(found)
-            heapify(self._finished)
-            return found[2]
-        return heappop(self._finished)[2]
-
-    async def next(self) -> tuple[Effect, Any] | None:
-        """Waits for the end of an effect, and gives it with its job; None when something else happened."""
-        while not self._stirred and not self._is_next():
-            self._sleeper = self.loop.create_future()
-            await self._sleeper
-        if self._stirred:
-            self._stirred = False
-            return None
-        effect = self._take()
-        job = self._jobs.pop(effect, None)
-        return None if job is None else (effect, job)
-
-    def __bool__(self) -> bool:
-        """Whether anything is being performed."""
-        return bool(self._jobs)
-
-    async def close(self, effects: list[Effect]) -> None:
-        """Nobody waits for these any more: returns when their jobs are over."""
-        jobs = [self._jobs.pop(effect) for effect in effects if effect in self._jobs]
-        held = [self._held.pop(effect) for effect in effects if effect in self._held]
-        await stop_all(self.loop, [*jobs, *held])
-
-    async def release(self, effect: Effect) -> None:
-        """Ends the work held for an effect, which itself is still being performed."""
-        held = self._held.pop(effect, None)
-        await stop_all(self.loop, [] if held is None else [held])
-
-    async def close_all(self) -> None:
-        await self.close([*self._jobs, *self._held])

@@ -1,7 +1,8 @@
-"""The neutral record every provider, the offline provider and mocks receive and give (O-1.82, O-1.83).
+"""The neutral records between the call algorithm and all providers, mocks too (O-1.82, O-1.83), and their values in the machine.
 
-Hands on: `Request` to providers, `Reply` to the call algorithm, `as_json()` of both to traces, logs and digests.
-Must not know: wires, values of the machine, memories.
+Hands on `Request` to providers, which turn it into what their wire wants; `Reply` to the call algorithm; `Msg`, `Call` and
+`ToolDef`, which both hold; `as_json()` of all of them to traces and digests. At the end stand the ways between values of the
+machine and plain data: `to_plain`, `response_value`, `failed`, `TreeBuilder`.
 """
 
 from __future__ import annotations
@@ -18,13 +19,10 @@ if TYPE_CHECKING:
     from typing import Any, Literal, TypeAlias
 
     from .calls import call
-    from .usage import Came
+    from .calls.usage import ReplyProgress
 
 
-# ----------------------------------------------------------------
 # The limits of time of one provider request (O-1.212).
-#
-# Hands on `TimeLimits` and `call_seconds`.
 
 if TYPE_CHECKING:
     Timeout: TypeAlias = float | Mapping[str, float]
@@ -34,16 +32,18 @@ DEFAULTS: dict[str, float] = {name: field.default for name, field in TIMEOUT.ite
 
 
 def call_seconds(timeout: Timeout) -> float:
-    """Those of a whole call, `TimeLimits.call`, from the value of a field `timeout`."""
+    """Return the seconds that a whole call may take, from the value of a field `timeout`."""
     if type(timeout) is float:
         return timeout
     return float(timeout) if isinstance(timeout, (int, float)) else TimeLimits(timeout).call
 
 
 class TimeLimits:
-    """Seconds, from the value of a field `timeout`. `call` bounds a reply that comes as a whole; of a stream `first` bounds the
-    wait for its beginning, `idle` the wait between two of its pieces, `total` all the waiting. `are_named`: whether the program
-    set them by name."""
+    """The limits of one provider request in seconds, from the value of a field `timeout` (O-1.212).
+
+    `connect` bounds the time until there is a connection, `call` a reply that comes as a whole. Of a stream `first` bounds the
+    wait for its beginning, `idle` the wait between two of its pieces, `total` all the waiting. `are_named` says whether the
+    program set them by name."""
 
     __slots__ = ("connect", "first", "idle", "total", "call", "are_named")
 
@@ -54,12 +54,10 @@ class TimeLimits:
             self.first = self.idle = self.call = float(timeout)
             self.total = max(DEFAULTS["total"], timeout)
             return
-        given = {**DEFAULTS, **{name: seconds for name, seconds in timeout.items() if seconds is not None}}
-        self.connect, self.first, self.idle, self.total = (float(given[name]) for name in DEFAULTS)
+        limits = {**DEFAULTS, **{name: seconds for name, seconds in timeout.items() if seconds is not None}}
+        self.connect, self.first, self.idle, self.total = (float(limits[name]) for name in DEFAULTS)
         self.call = self.total
 
-
-# ----------------------------------------------------------------
 
 if TYPE_CHECKING:
     Json: TypeAlias = dict[str, Any]
@@ -103,6 +101,7 @@ class ProviderState:
         self.more = more
 
     def is_for(self, connection: str, wire: str, model: str) -> bool:
+        """Whether it may go back there: no other provider or model would understand it."""
         return (self.connection, self.wire, self.model) == (connection, wire, model)
 
     def __repr__(self) -> str:
@@ -110,11 +109,10 @@ class ProviderState:
 
 
 class Msg:
-    """A message; never changed once made, so requests and memories share it.
+    """A message. It is never changed, so requests and memories share it.
 
-    `state` is never part of the record. `plain` is the JSON once it was made, if role and content are all there is: what most
-    wires send.
-    """
+    `call_id` names the call that a tool message answers. `state` is no part of the record. `plain` is the JSON when role and
+    content are all there is, which is what most wires send; None before `as_json` was called."""
 
     __slots__ = ("role", "content", "calls", "call_id", "is_error", "state", "plain", "_json")
 
@@ -137,19 +135,20 @@ class Msg:
         self.plain: Json | None = None
 
     def as_json(self) -> Json:
-        """Made once a message: a message of a memory is sent many times. The caller must not change it."""
-        made = self._json
-        if made is None:
-            made = self._json = {"role": self.role, "content": self.content}
+        """Return the record of the message, which the caller must not change. It is built once: a message of a memory is sent
+        many times."""
+        record = self._json
+        if record is None:
+            record = self._json = {"role": self.role, "content": self.content}
             if self.calls:
-                made["calls"] = [call.as_json() for call in self.calls]
+                record["calls"] = [call.as_json() for call in self.calls]
             if self.call_id is not None:
-                made["call_id"] = self.call_id
+                record["call_id"] = self.call_id
             if self.is_error is not None:
-                made["is_error"] = self.is_error
-            if len(made) == 2 and self.state is None and self.role != "tool":
-                self.plain = made
-        return made
+                record["is_error"] = self.is_error
+            if len(record) == 2 and self.state is None and self.role != "tool":
+                self.plain = record
+        return record
 
     def __repr__(self) -> str:
         return f"Msg({self.role!r}, {self.content!r})"
@@ -170,7 +169,8 @@ class ToolDef:
 
 
 class SchemaField:
-    """What a reply has to match: `json` is the form that fits the strategy (2.6)."""
+    """The schema that a reply has to match: `strategy` says how the model is told of it, `json` is the JSON Schema for that way
+    (`schema/strategy.py`)."""
 
     __slots__ = ("name", "strategy", "json")
 
@@ -184,9 +184,9 @@ class SchemaField:
 
 
 class EmbedRequest:
-    """Texts whose vectors a connection is asked for (M-10.16)."""
+    """A request to a connection for the vectors of texts (M-10.16)."""
 
-    __slots__ = ("connection", "model", "texts", "timeout", "params", "came")
+    __slots__ = ("connection", "model", "texts", "timeout", "params", "progress")
 
     def __init__(self, connection: str, model: str, texts: list[str], timeout: Timeout) -> None:
         self.connection = connection
@@ -194,7 +194,7 @@ class EmbedRequest:
         self.texts = texts
         self.timeout = timeout
         self.params: Json = {}
-        self.came: Came | None = None
+        self.progress: ReplyProgress | None = None
 
     @property
     def limits(self) -> TimeLimits:
@@ -202,8 +202,8 @@ class EmbedRequest:
 
 
 class Request:
-    """One provider request; a transport retry sends the same object again (M-5.3). `timeout` is what the program set, `came` what
-    is known of the reply on its way: no part of the record."""
+    """One provider request; a transport retry sends the same object again (M-5.3). `timeout` is what the program set,
+    `progress` what is known of the reply on its way; neither is part of the record that traces and digests have."""
 
     __slots__ = (
         "id",
@@ -216,7 +216,7 @@ class Request:
         "schema",
         "stream",
         "timeout",
-        "came",
+        "progress",
     )
 
     def __init__(
@@ -232,7 +232,7 @@ class Request:
         schema: SchemaField | None = None,
         stream: bool = False,
         timeout: Timeout = DEFAULT_SECONDS,
-        came: Came | None = None,
+        progress: ReplyProgress | None = None,
     ) -> None:
         self.id = id
         self.connection = connection
@@ -244,35 +244,37 @@ class Request:
         self.schema = schema
         self.stream = stream
         self.timeout = timeout
-        self.came = came
+        self.progress = progress
 
     @property
     def limits(self) -> TimeLimits:
         return TimeLimits(self.timeout)
 
     def as_json(self) -> Json:
-        made: Json = {
+        record: Json = {
             "id": self.id,
             "connection": self.connection,
             "model": self.model,
             "messages": [message.as_json() for message in self.messages],
         }
         if self.tools:  # O-1.81: without tools the field is omitted
-            made["tools"] = [tool.as_json() for tool in self.tools]
-            made["tool_choice"] = self.tool_choice
-        made["params"] = self.params
+            record["tools"] = [tool.as_json() for tool in self.tools]
+            record["tool_choice"] = self.tool_choice
+        record["params"] = self.params
         if self.schema is not None:
-            made["schema"] = self.schema.as_json()
-        made["stream"] = self.stream
-        made["timeout"] = self.timeout
-        return made
+            record["schema"] = self.schema.as_json()
+        record["stream"] = self.stream
+        record["timeout"] = self.timeout
+        return record
 
 
 class Reply:
-    """What a provider answered. `tokens_in` are all input tokens; `cached` of them were read from the provider's cache and
-    `cache_write` written to it (O-1.221). `reasoning`: those of the output tokens that are in no text. `raw` is its own form
-    of the assistant message, which `state` takes back to it; `notes` names parameters that were left out (O-1.134); `data` is
-    what an agent said beside its text (O-7.12)."""
+    """What a provider answered.
+
+    `finish` is stop, length or tool. `tokens_in` are all input tokens; `cached` of them were read from the provider's cache and
+    `cache_write` written to it (O-1.221). `reasoning` are those output tokens that are in no text. `reports` says whether the
+    provider reported input and output tokens. `raw` is its own form of the assistant message, which goes back in `state`; `notes`
+    name parameters that were left out (O-1.134); `data` is what an agent said beside its text (O-7.12)."""
 
     __slots__ = (
         "text", "calls", "finish", "model", "tokens_in", "tokens_out", "cached", "cache_write", "reasoning", "reports", "raw",
@@ -312,7 +314,7 @@ class Reply:
         self.data = data
 
     def with_text(self, text: str) -> Reply:
-        """The same answer, found elsewhere than in its text: no call is left in it (O-2.43)."""
+        """Return the same reply with another text and without calls: the answer stood in a call of `respond` (O-2.43)."""
         return Reply(
             text, finish=self.finish, model=self.model, tokens_in=self.tokens_in, tokens_out=self.tokens_out,
             cached=self.cached, cache_write=self.cache_write, reasoning=self.reasoning, reports=self.reports, notes=self.notes,
@@ -329,14 +331,9 @@ class Reply:
         }
 
 
-# ----------------------------------------------------------------
-# Between values of the machine and the plain data of the runtime (L-5.1.20, O-1.106, O-1.117, O-2.12).
-#
-# Hands on machine values for responses, accepted schema trees and failures, and plain data for config fields.
-
-
 def to_plain(value: Any) -> Any:
-    """Plain data of a config value: None, bool, int, float, str, list, dict; other values their type name in a TypeError."""
+    """Return a value of the machine in a config field as plain data (L-5.1.20). TypeError with the type's name when it is
+    none."""
     if isinstance(value, (str, int, float, bool)) or value is None:
         return value
     if isinstance(value, (Array, tuple)):
@@ -351,12 +348,13 @@ def to_plain(value: Any) -> Any:
 
 
 def response_value(response: call.Response) -> Any:
-    """The record `Response` (O-1.106 ff.)."""
+    """Return the response of a call as the language's record `Response` (O-1.106 ff.)."""
     value = Response.of([from_json(part) for part in response.as_json().values()])
     return value.of_run((response.run_id, tuple(message_array(response.appended).items)))
 
 
 def error_value(failure: CallFailure) -> ErrorValue:
+    """Return the error value of a failure (O-1.117); failures in its fields become error values too."""
     if type(failure) is Returned:
         value: ErrorValue = failure.value
         return value
@@ -367,6 +365,7 @@ def error_value(failure: CallFailure) -> ErrorValue:
 
 
 def failed(failure: CallFailure) -> Err:
+    """Return the Err of a failure."""
     return Err(error_value(failure))
 
 
@@ -375,18 +374,19 @@ def succeeded(value: Any) -> Ok:
 
 
 class TreeBuilder:
-    """Makes values of accepted schema trees (schema/validation.py) with the classes of one program."""
+    """Builds values of accepted schema trees (their form is in `schema/validation.py`) with the classes of one program."""
 
     def __init__(self, classes: Mapping[str, Any]) -> None:
         self.classes = classes
 
     def value(self, node: Any) -> Any:
+        """Return the value of one node of a tree."""
         if not isinstance(node, tuple):
             return node
         tag = node[0]
         if tag == "object":
-            made: Struct = self.classes[bare_name(node[1])].of([self.value(part) for _, part in node[2]])
-            return made
+            struct: Struct = self.classes[bare_name(node[1])].of([self.value(part) for _, part in node[2]])
+            return struct
         if tag == "array":
             return Array([self.value(part) for part in node[1]])
         if tag == "map":

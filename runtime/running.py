@@ -14,14 +14,16 @@ if TYPE_CHECKING:
     from ..vm.interp.link import Program
     from ..vm.interp.machine import Machine
     from .access.secrets import Redactor
-    from .calls.services import ProviderPool, Services
+    from .calls.services import Services
+    from .calls.usage import Metrics
     from .connections import ConnectionSettings
-    from .emits import EmitBus, Metrics
-    from .loop import Work
+    from .effects.runner import EffectRunner
     from .memory.memories import Memories
     from .memory.stores.operations import Operations
+    from .providers.pool import ProviderPool
     from .records import TreeBuilder
     from .schema.strategy import Schema
+    from .session.emit_bus import EmitBus
 
     class Running(Protocol):
         program: Program
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
         schemas: Mapping[str, Schema]
         builder: TreeBuilder
         emits: EmitBus
-        work: Work
+        work: EffectRunner
         operations: Operations
         state: dict[str, Any]  # with `aclose` or `close`: called at the end of the session
         """What a family keeps for the session, under its own name."""
@@ -79,21 +81,16 @@ if TYPE_CHECKING:
             """The result of a coroutine; TimeoutError when it takes longer."""
 
 
-# ----------------------------------------------------------------
-# Which context a call was made with, for what runs within it: tools, hooks, validators, functions of the host (O-3.28).
-#
-# Hands on `context_around`.
-
-
 def context_around(effect: Effect) -> Any:
-    """That of the innermost call with one: the effect itself, or what the tasks above it wait for; nil without any."""
+    """Return the context of the innermost call around an effect that has one, for what runs within it: tools, hooks, validators,
+    functions of the host (O-3.28). The call is the effect itself, or what a task above it waits for; None without any."""
     at, task = effect, effect.task
     while True:
-        asked = at.payload if at is not None else None
-        if type(asked) is Stream:  # a tool of a reply that is read piece by piece
-            asked = asked.effect.payload
-        if type(asked) in (ModelCall, AgentCall) and asked.context is not UNSET:
-            return share(asked.context)
+        payload = at.payload if at is not None else None
+        if type(payload) is Stream:  # a tool of a reply that is read piece by piece
+            payload = payload.effect.payload
+        if type(payload) in (ModelCall, AgentCall) and payload.context is not UNSET:
+            return share(payload.context)
         task = task.parent
         if task is None:
             return None

@@ -151,10 +151,9 @@ LAYERS = {
         "checker", "codegen", "format", "pipeline", "repl",
     ),
     "runtime": (
-        "errors", "access", "emits", "loop", "records", "connections", "running", "host", "schema", "memory/terms",
-        "memory/entries", "memory/facts", "memory/fact_index", "memory/retention", "memory/stores", "memory",
-        "providers", "usage", "calls", "agents", "code_files", "code_cache", "dates", "tools/tools", "mcp", "tools",
-        "standard_input", "effects", "shown_requests", "watchdog", "session",
+        "errors", "access", "loop", "effects/runner", "records", "connections", "running", "host", "schema", "memory/terms",
+        "memory/entries", "memory/facts", "memory/fact_index", "memory/retention", "memory/stores", "memory", "providers", "calls",
+        "agents", "tools/tools", "mcp", "tools", "effects", "session",
     ),
 }  # fmt: skip
 
@@ -194,7 +193,7 @@ def test_the_machine_touches_nothing_outside(name: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(MODULES))
 def test_no_encoder_constructs_host_objects(name: str) -> None:
-    allowed = {"marshal"} if name == "concerto.runtime.code_files" else set()  # code objects, under the rule of that clause
+    allowed = {"marshal"} if name == "concerto.runtime.session.code_files" else set()  # code objects, by its rule
     assert not {target.split(".")[0] for target in IMPORTS[name]} & CONSTRUCTING - allowed
     made = {"concerto.vm.values.objects"}  # constructors of classes: text made of numbers, see tests/vm/test_no_python_text.py
     assert name in made or not called(MODULES[name]) & {"eval", "exec", "__import__"}
@@ -236,12 +235,12 @@ FORBIDDEN_AT_START = (
     "logging", "lzma", "pathlib", "random", "shutil", "socket", "sqlite3", "ssl", "subprocess", "tempfile", "threading",
     "tokenize", "typing", "urllib", "weakref",
     "concerto.api", "concerto.compiler", "concerto.lsp", "concerto.runtime.access.files", "concerto.runtime.agents",
-    "concerto.runtime.code_files", "concerto.runtime.mcp", "concerto.runtime.memory.fact_index",
+    "concerto.runtime.session.code_files", "concerto.runtime.mcp", "concerto.runtime.memory.fact_index",
     "concerto.runtime.memory.terms", "concerto.vm.jit",
 )  # fmt: skip
 
 
-WHEN_WARM = ("concerto.runtime.code_files", "concerto.vm.jit")  # what runs often is worth these
+WHEN_WARM = ("concerto.runtime.session.code_files", "concerto.vm.jit")  # what runs often is worth these
 
 
 @pytest.mark.parametrize(("source", "needed"), [("examples/conversation.conc", ()), ("benches/programs/sieve.conc", WHEN_WARM)])

@@ -13,7 +13,8 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Literal
 
 from concerto.runtime.records import Reply
-from concerto.runtime.schema.validation import Accepted, Verdict, judge, validate
+from concerto.runtime.schema.acceptance import Verdict, judge
+from concerto.runtime.schema.validation import Accepted, validate
 
 from .corpus import Row, schemas
 

@@ -10,8 +10,8 @@ from concerto.runtime.access.secrets import Redactor
 from concerto.runtime.calls.call import execute
 from concerto.runtime.calls.services import Services
 from concerto.runtime.calls.settings import call_settings
+from concerto.runtime.calls.usage import Metrics
 from concerto.runtime.connections import resolve_all
-from concerto.runtime.emits import Metrics
 from concerto.runtime.memory.memory import Memory
 from concerto.runtime.memory.policy import Policy
 from concerto.runtime.memory.turns import Conversation

@@ -12,11 +12,11 @@ import sys
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from concerto.runtime.access.network import HttpFailure, HttpReply, HttpRequest
+from concerto.runtime.access.http_messages import HttpFailure, HttpReply, HttpRequest
 from concerto.runtime.agents.child import ChildEnded
 from concerto.runtime.connections import resolve_key
-from concerto.runtime.emits import NoListener
 from concerto.runtime.errors import CallFailure, Origin
+from concerto.runtime.host import NoListener
 from concerto.runtime.mcp.served import Answer, McpSettings, ServedTool, ServerFailure
 from concerto.runtime.providers.base import Provider, origin_of, timed_out
 from concerto.runtime.records import Call, Reply, Request

@@ -35,8 +35,8 @@ from concerto.runtime.providers.base import Provider
 from concerto.runtime.effects.tests import EMITS
 from concerto.runtime.host import Host
 from concerto.runtime.session.session import Outcome, Session
-from concerto.runtime.standard_input import Scripted
-from concerto.runtime.session.state import Snapshots, Told, resume
+from concerto.runtime.effects.standard_input import Scripted
+from concerto.runtime.session.state import Snapshots, SnapshotLogs, resume
 from concerto.runtime.session.testing import judged as judge
 from concerto.runtime.session.testing import VirtualLoop
 from concerto.vm.bytecode.asm import assemble
@@ -239,7 +239,7 @@ class Resumed(Session):
     def __init__(self, program: Program, host: Host) -> None:
         super().__init__(program, host)
         self.snapshots = Snapshots(self)
-        self.told = Told()
+        self.told = SnapshotLogs()
 
     def _step(self) -> list[Effect]:
         resume(self, self.snapshots.write(), self.told)

@@ -1,7 +1,7 @@
-"""Which addresses of the network a program reaches without being granted them by name (G-8.3, G-8.11).
+"""Which addresses of the network a program may reach without a grant that names them (G-8.3, G-8.11).
 
-Hands on `is_public`. The table below is all there is to it: what the `ipaddress` of one Python takes for global another does not.
-Must not know: names, grants.
+Hands on `is_public` to `network.py`. The tables below decide alone: the module `ipaddress` of one Python takes addresses for
+global that the one of another does not.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ REFUSED_V6 = (
     "2620:4f:8000::/48",  # AS112
     "3fff::/20",  # documentation
 )
-# They carry an IPv4 address inside, by which they are judged: (network, how far right it stands).
+# Addresses with an IPv4 address inside, which counts: the network, and by how many bits the address stands left of the end.
 CARRIERS = (
     ("::ffff:0:0/96", 0),  # mapped
     ("64:ff9b::/96", 0),  # NAT64
@@ -52,8 +52,8 @@ _CARRIERS = tuple((IPv6Network(network), shift) for network, shift in CARRIERS)
 
 
 def is_public(text: str) -> bool:
-    """Whether an address is one of the world: false for loopback, private, link-local, shared, metadata, multicast, reserved and
-    every other special-purpose address, however it is wrapped. ValueError for what is no address."""
+    """Whether an address is public: not loopback, private, link-local, shared, metadata, multicast, reserved or of another
+    special purpose, however it is wrapped. ValueError for a text that is no address."""
     address = unwrapped(ip_address(text.partition("%")[0]))
     if isinstance(address, IPv4Address):
         return not any(address in network for network in _V4)
@@ -61,6 +61,7 @@ def is_public(text: str) -> bool:
 
 
 def unwrapped(address: IPv4Address | IPv6Address) -> IPv4Address | IPv6Address:
+    """Return the IPv4 address that an IPv6 address carries, else the address itself."""
     if isinstance(address, IPv6Address):
         for network, shift in _CARRIERS:
             if address in network:

@@ -1,6 +1,9 @@
-"""What `std::fs` does at a spot: plain data in, plain data out, `Failed` with a variant of FsError (L-7.3, G-8.2).
+"""The files of a session: a path is found in a granted root, walked from there without leaving it, and operated on (L-7.3,
+G-8.2).
 
-Only regular files and directories are opened. Must not know: permissions, values of the machine.
+Hands on `Files` to the performer of `std::fs`, and the table `OPERATIONS`: plain data in, plain data out, `Failed` with a
+variant of FsError. Links are resolved here, component by component; the system never follows one. Only regular files and
+directories are opened.
 """
 
 from __future__ import annotations
@@ -22,14 +25,14 @@ if TYPE_CHECKING:
     from .roots import Root
 
 
-KEPT_IN = flag("O_NOFOLLOW") | flag("O_CLOEXEC")
-READ = os.O_RDONLY | KEPT_IN | flag("O_NONBLOCK")
-APPEND = os.O_WRONLY | os.O_APPEND | os.O_CREAT | KEPT_IN | flag("O_NONBLOCK")
-NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | KEPT_IN
+NO_LINKS = flag("O_NOFOLLOW") | flag("O_CLOEXEC")
+READ = os.O_RDONLY | NO_LINKS | flag("O_NONBLOCK")
+APPEND = os.O_WRONLY | os.O_APPEND | os.O_CREAT | NO_LINKS | flag("O_NONBLOCK")
+NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_LINKS
 
 
 class Failed(Exception):
-    """`variant` of FsError and what went wrong, without the path."""
+    """An operation that failed: the `variant` of FsError and the reason, without the path."""
 
     def __init__(self, variant: str, reason: str) -> None:
         super().__init__(reason)
@@ -38,6 +41,7 @@ class Failed(Exception):
 
 
 def failure_of(error: OSError) -> Failed:
+    """Return an error of the system as a variant of FsError."""
     if error.errno in (errno.ENOENT, errno.ENOTDIR):
         return Failed("NotFound", "no such file or directory")
     if error.errno == errno.EISDIR:
@@ -46,6 +50,7 @@ def failure_of(error: OSError) -> Failed:
 
 
 def read_file(spot: Spot) -> str:
+    """Return the text of a file. Failed (InvalidUtf8) when it is no UTF-8."""
     data = read_bytes(spot)
     try:
         return data.decode()
@@ -54,6 +59,7 @@ def read_file(spot: Spot) -> str:
 
 
 def read_bytes(spot: Spot) -> bytes:
+    """Return the bytes of a file. Failed (Io) when they are more than a String may hold."""
     with _regular(spot, READ) as file:
         data: bytes = file.read(limits.string + 1)
     if len(data) > limits.string:
@@ -62,7 +68,7 @@ def read_bytes(spot: Spot) -> bytes:
 
 
 def _regular(spot: Spot, flags: int) -> Any:
-    """The open file at a spot; NotAFile unless it is a regular one."""
+    """Open the file at a spot. Failed (NotAFile) unless it is a regular one."""
     if spot.name == ".":
         raise Failed("NotAFile", "not a file")
     try:
@@ -82,20 +88,20 @@ def write_file(spot: Spot, text: str) -> None:
 
 
 def write_bytes(spot: Spot, data: bytes) -> None:
-    """A new file in the same directory that takes the place of the old one: readers see one or the other."""
+    """Write a new file beside the old one and put it in its place: readers see one or the other. Its permissions stay."""
     mode = _mode(spot)
     if spot.name == "." or not (mode is None or stat.S_ISREG(mode)):
         raise Failed("NotAFile", "not a file")
-    made = f".{spot.name[:100]}.{os.urandom(6).hex()}.tmp"
-    fd = os.open(made, NEW, 0o666, dir_fd=spot.fd)
+    temporary = f".{spot.name[:100]}.{os.urandom(6).hex()}.tmp"
+    fd = os.open(temporary, NEW, 0o666, dir_fd=spot.fd)
     try:
         with os.fdopen(fd, "wb") as file:
             if mode is not None:
                 os.fchmod(fd, stat.S_IMODE(mode))
             file.write(data)
-        os.replace(made, spot.name, src_dir_fd=spot.fd, dst_dir_fd=spot.fd)
+        os.replace(temporary, spot.name, src_dir_fd=spot.fd, dst_dir_fd=spot.fd)
     except BaseException:
-        os.unlink(made, dir_fd=spot.fd)
+        os.unlink(temporary, dir_fd=spot.fd)
         raise
 
 
@@ -112,12 +118,13 @@ def remove_file(spot: Spot) -> None:
 
 
 def exists(spot: Spot) -> bool:
+    """Whether there is a regular file or a directory."""
     mode = _mode(spot)
     return mode is not None and (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
 
 def list_dir(spot: Spot) -> list[str]:
-    """Names in code-point order; what is no UTF-8 in them is U+FFFD (O-0.6)."""
+    """Return the names in a directory in code-point order; what of them is no UTF-8 becomes U+FFFD (O-0.6)."""
     try:
         fd = os.open(spot.name, READ | flag("O_DIRECTORY"), dir_fd=spot.fd)
     except NotADirectoryError:
@@ -132,14 +139,15 @@ def list_dir(spot: Spot) -> list[str]:
 
 
 def file_size(spot: Spot) -> int:
-    found = os.stat(spot.name, dir_fd=spot.fd, follow_symlinks=False)
-    if not stat.S_ISREG(found.st_mode):
+    """Return the size of a file in bytes."""
+    status = os.stat(spot.name, dir_fd=spot.fd, follow_symlinks=False)
+    if not stat.S_ISREG(status.st_mode):
         raise Failed("NotAFile", "not a file")
-    return found.st_size
+    return status.st_size
 
 
 def make_dir(spot: Spot) -> None:
-    """One directory; those above it are there."""
+    """Make one directory, or do nothing if it exists; those above it exist."""
     mode = _mode(spot)
     if mode is None:
         os.mkdir(spot.name, dir_fd=spot.fd)
@@ -148,6 +156,7 @@ def make_dir(spot: Spot) -> None:
 
 
 def remove_dir(spot: Spot, recursive: bool) -> None:
+    """Remove a directory, with `recursive` all that is in it too."""
     mode = _mode(spot)
     if mode is None:
         raise Failed("NotFound", "no such file or directory")
@@ -177,12 +186,6 @@ OPERATIONS: dict[str, tuple[Callable[..., Any], bool]] = {
 }  # fmt: skip
 
 
-# ----------------------------------------------------------------
-# A path walked component by component from the descriptor of a root, links resolved on the way and never left to the
-# system (G-8.2).
-#
-# Hands on `walk` and the `Spot` it ends at.
-
 MOST_LINKS = 40
 STEP = os.O_RDONLY | flag("O_DIRECTORY") | flag("O_NOFOLLOW") | flag("O_NONBLOCK") | flag("O_CLOEXEC")
 
@@ -192,7 +195,8 @@ class Outside(Exception):
 
 
 class Spot:
-    """Where a path ends: an open directory and a name in it that is no link, or `.`. A context manager that closes it."""
+    """Where a path ends: the descriptor of an open directory, and a name in it that is no link, or `.` for the directory
+    itself. As a context manager it closes the descriptor."""
 
     __slots__ = ("fd", "name")
 
@@ -208,7 +212,10 @@ class Spot:
 
 
 def walk(root: Root, components: Sequence[str], *, follow: bool = True) -> Spot:
-    """Raises Outside, or OSError where a component is missing. Without `follow` a link at the end is not resolved."""
+    """Walk from a root, component by component, and return where the path ends; without `follow` a link at its end is not
+    resolved.
+
+    Raises Outside when the path leaves the root, OSError when a component is missing."""
     walker = _Walk(root, components, follow)
     try:
         return walker.run()
@@ -218,7 +225,8 @@ def walk(root: Root, components: Sequence[str], *, follow: bool = True) -> Spot:
 
 
 class _Walk:
-    """`open` holds a descriptor per directory on the way, `names` what each but the first is called."""
+    """One walk. `pending` are the components that are left, the next one last; `open` has a descriptor for each directory on the
+    way, `names` the names of all but the first; `links` counts the links so far."""
 
     def __init__(self, root: Root, components: Sequence[str], follow: bool) -> None:
         self.root = root
@@ -242,6 +250,7 @@ class _Walk:
                     break
                 self._down(part)
         reached = [*self.names, *([] if name == "." else [name])]
+        # the descriptor of the root may be of a directory above the granted path
         if tuple(reached[: len(self.root.tail)]) != self.root.tail:
             raise Outside
         return Spot(self.open.pop(), name)
@@ -253,11 +262,12 @@ class _Walk:
         os.close(self.open.pop())
 
     def _down(self, part: str) -> None:
+        # STEP refuses links: one that somebody puts here after `_through_link` looked is an error, and not followed
         self.open.append(os.open(part, STEP, dir_fd=self.open[-1]))
         self.names.append(part)
 
     def _through_link(self, part: str) -> bool:
-        """Puts the target of a link in its place."""
+        """Replace a link by its target; False when the component is no link, or one that is not to be followed."""
         if not self.follow and not self.pending:
             return False
         try:
@@ -273,7 +283,7 @@ class _Walk:
         return True
 
     def _from_root(self, target: str) -> list[str]:
-        """An absolute target starts anew at the root, or leads out of it."""
+        """Return the components of an absolute target, for which the walk goes back to the root. Raises Outside."""
         components = self.root.below_base(os.path.normpath(target))
         if components is None:
             raise Outside
@@ -282,21 +292,17 @@ class _Walk:
         return components
 
 
-# ----------------------------------------------------------------
-# The files of a session: each path is found in a granted root and walked from there (L-7.3, G-8.2).
-#
-# Hands on `Files`.
-
 WRITING = ("write_file", "append_file", "remove_file", "write_bytes", "make_dir", "remove_dir", "temp_dir")
 EVERYTHING = ("/",)
 
 
 class Files:
-    """The granted roots of a session. They are opened before the first of its file operations, so none can change them."""
+    """The granted roots of a session. They are opened before its first operation on files, so no operation can change what they
+    name. `made` are the directories of `temp_dir`, which are removed with the session."""
 
     def __init__(self, run: Running) -> None:
         self.run = run
-        self.made: list[str] = []  # directories of `temp_dir`, which end with the run
+        self.made: list[str] = []
         self.roots = {
             name: Roots(run.host.folder, EVERYTHING if scope is True else scope or ())
             for name, scope in (
@@ -306,6 +312,7 @@ class Files:
         }
 
     async def access(self, operation: str, path: str, arguments: list[Any]) -> Any:
+        """Perform an operation under the permissions, and return what it gives. Raises Denied and Failed."""
         if operation == "temp_dir":
             return await self._temporary()
         capability = "fs:write" if operation in WRITING else "fs:read"
@@ -321,10 +328,11 @@ class Files:
             raise failure_of(error) from None
 
     def allows(self, operation: str, path: str, reached: Spot | OSError | None) -> bool:
+        """Whether a path, of which `_reach` gave `reached`, is inside a granted root."""
         return reached is not None
 
     def perform(self, operation: str, path: str, reached: Spot | OSError | None, arguments: list[Any]) -> Any:
-        """An operation that is allowed."""
+        """Perform an operation that is permitted. `make_dir` makes the directories above, too. Raises Failed and OSError."""
         function, follow = OPERATIONS[operation]
         if operation == "make_dir" and isinstance(reached, OSError) and reached.errno == errno.ENOENT:
             above = os.path.dirname(path.rstrip("/"))
@@ -336,24 +344,24 @@ class Files:
             return function(reached, *arguments)
 
     async def _temporary(self) -> str:
-        """Who may write anywhere may write in a directory of the run's own, which it may read too (L-7.3.8)."""
+        """Make a directory for the run and return its path. A run that may write anywhere may write there, and read (L-7.3.8)."""
         import tempfile
 
         base = tempfile.gettempdir()
         access = Access("fs:write", base, "audit:file_access", {"operation": "temp_dir", "path": base})
 
         async def perform() -> str:
-            made = os.path.realpath(tempfile.mkdtemp(prefix="concerto-"))
-            self.made.append(made)
+            folder = os.path.realpath(tempfile.mkdtemp(prefix="concerto-"))
+            self.made.append(folder)
             for roots in self.roots.values():
-                roots.add(made)
-            return made
+                roots.add(folder)
+            return folder
 
         return await guarded(self.run, access, bool(permissions_of(self.run).scopes["fs_write"]), perform)
 
     def _reach(self, capability: str, path: str, follow: bool) -> Spot | OSError | None:
-        """Where the path ends in a granted root, or why it cannot be walked; None when it is in none or leads out. One root
-        that it leads out of does not keep another from granting it (G-8.9)."""
+        """Return where a path ends in a granted root, or why it cannot be walked; None when it is in no root or leaves it. That
+        it leaves one root does not keep another from granting it (G-8.9)."""
         if "\0" in path:
             return OSError(errno.EINVAL, "a path holds no NUL")
         if is_too_long(path):
@@ -369,9 +377,10 @@ class Files:
         return failure
 
     def close(self) -> None:
+        """Close the roots and remove the temporary directories."""
         for roots in self.roots.values():
             roots.close()
-        for made in self.made:
+        for folder in self.made:
             from shutil import rmtree
 
-            rmtree(made, ignore_errors=True)
+            rmtree(folder, ignore_errors=True)

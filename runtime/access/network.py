@@ -1,158 +1,179 @@
-"""HTTP as `std::http` sees it: a target read from a URL, a request, a reply, and what a redirect makes of a request (G-8.3).
+"""The network: the permission to reach a host, the check of its addresses, exchanges with a checked one (O-4.15, G-8.3).
 
-Must not know: permissions, sockets.
+Hands on `with_checked_address`, through which `std::http` and MCP servers reach a host; `SystemNetwork`, the network of a real
+run; and the protocol `Network`, for hosts that give another one. The requests and replies are those of `http_messages.py`.
 """
 
 from __future__ import annotations
 
-import re
-from urllib.parse import quote, urljoin, urlsplit
+import asyncio
+import socket
+import zlib
 
-from ...vm.builtins.capabilities import Malformed, canonical_host
-from .secrets import is_secret_name
+import httpx2
+
+from ...vm.builtins.capabilities import literal_address
+from .addresses import is_public
+from .http_messages import MOST_BYTES, HttpFailure, HttpReply
+from .permissions import Access, deny, guarded, permissions_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from typing import Protocol
+    from collections.abc import Awaitable, Callable, Mapping
+    from typing import Any, Protocol, TypeVar
+
+    from ..running import Running
+    from .http_messages import HttpRequest
+
+    T = TypeVar("T")
 
     class Network(Protocol):
-        """What the host offers: names to addresses, and one exchange with a checked address. Both raise HttpFailure."""
+        """What a host gives for the network of a run. Both methods raise HttpFailure."""
 
-        async def resolve(self, host: str, port: int) -> list[str]: ...
-        async def exchange(self, request: HttpRequest, address: str) -> HttpReply: ...
+        async def resolve(self, host: str, port: int) -> list[str]:
+            """Return every address of a name; an empty list when it has none."""
 
-
-MOST_BYTES = 8 * 1024 * 1024  # of a body (G-6.1)
-MOST_REDIRECTS = 5
-PORTS = {"http": 80, "https": 443}
-REDIRECTS = (301, 302, 303, 307, 308)
-# Headers that go to the host they were meant for only.
-BOUND_TO_HOST = ("authorization", "cookie")
-BODY_HEADERS = ("content-type", "content-length", "content-encoding", "transfer-encoding")
-MOST_URL = 64 * 1024  # characters
-MOST_HEADERS = 64 * 1024  # characters of all names and values
-# What frames a message or speaks to the next hop alone is the transport's to say (G-8.10).
-FRAMING = frozenset((
-    "host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer", "keep-alive", "expect",
-    "http2-settings",
-))  # fmt: skip
-AUTHORITY = re.compile(r"(?:\[[0-9A-Fa-f:.]+(?:%25[\w.~-]+)?\]|[^\[\]:@]+)(?::[0-9]*)?")
-SAFE = "%/:=&?~#+!$,;'@()*[]-._"  # characters of a URL that stay as they are
+        async def exchange(self, request: HttpRequest, address: str) -> HttpReply:
+            """Send one request to that address, which was checked, and return its reply. It follows no redirect."""
 
 
-class HttpFailure(Exception):
-    """`variant` of HttpError, or None, and the message."""
-
-    def __init__(self, variant: str | None, message: str) -> None:
-        super().__init__(message)
-        self.variant = variant
-        self.message = message
+def host_permission(host: str, port: int) -> str:
+    """Return host and port as the list `net` of the permissions spells them: `host:port`, an IPv6 address in brackets."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
-class Target:
-    """A URL taken apart: `host` in lower case, in ASCII and without brackets; `path` with its query; `url` the whole."""
+async def with_checked_address(
+    run: Running, network: Network, host: str, port: int, perform: Callable[[str], Awaitable[T]]
+) -> T:
+    """Resolve a host, check its addresses, and return what `perform` returns for one of them.
 
-    __slots__ = ("scheme", "host", "port", "path", "url")
+    The name of a host that is not granted is not even looked up, since a look-up tells its name server something. Raises Denied
+    when the permissions do not allow the host or one of its private addresses, and HttpFailure when the name has no address."""
+    permissions = permissions_of(run)
+    access = Access("net", host_permission(host, port), "audit:net_access", {"host": host, "port": port})
 
-    def __init__(self, url: str) -> None:
-        """Raises HttpFailure (InvalidUrl)."""
-        if len(url) > MOST_URL:
-            raise invalid(url, f"it is longer than {MOST_URL} characters")
-        if not url.isprintable() or " " in url:
-            raise invalid(url, "it holds a blank or control character")
+    async def resolve_and_perform() -> T:
+        literal = literal_address(host)
+        addresses = [literal] if literal is not None else await network.resolve(host, port)
+        is_named = permissions.names_host(host, port)
+        permitted = [a for a in addresses if is_named or is_public(a) or permissions.names_host(a, port)]
+        if not addresses:
+            raise HttpFailure("Network", f"{host}: the name has no address")
+        if len(permitted) < len(addresses):  # one private address among public ones is a trick or a mistake
+            deny(run, access)
+        return await perform(permitted[0])  # the address, not the name: a second look-up could give another one
+
+    return await guarded(run, access, permissions.allows_host(host, port), resolve_and_perform)
+
+
+# The network of the system. Proxy variables of the environment are ignored: only a checked address is connected to.
+
+WINDOW_BITS = {"gzip": 31, "x-gzip": 31, "deflate": 15}  # zlib.decompressobj's `wbits` for a content coding
+MOST_MEMBERS = 100  # of a gzip body
+
+
+class SystemNetwork:
+    """The resolver of the system, and exchanges over httpx2."""
+
+    async def resolve(self, host: str, port: int) -> list[str]:
+        """Return every address of a name once, in the order that the system prefers. HttpFailure when it has none."""
         try:
-            parts = urlsplit(url)
-            port = parts.port
-        except ValueError:
-            raise invalid(url, "host or port is malformed") from None
-        self.scheme = parts.scheme.lower()
-        if self.scheme not in PORTS:
-            raise invalid(url, "it does not begin with http:// or https://")
-        if "@" in parts.netloc or "\\" in url:
-            raise invalid(url, "it holds user information or a backslash")
-        if port == 0 or not AUTHORITY.fullmatch(parts.netloc):
-            raise invalid(url, "host or port is malformed")
+            entries = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        except (OSError, UnicodeError):
+            raise HttpFailure("Network", f"{host}: the name has no address") from None
+        return list(dict.fromkeys(str(entry[4][0]) for entry in entries))
+
+    async def exchange(self, request: HttpRequest, address: str) -> HttpReply:
+        """Send one request to `address` under the name of its target's host, and return the reply with its whole body.
+
+        A redirect is returned like any reply. Raises HttpFailure, also when the body has more than MOST_BYTES bytes."""
+        target = request.target
+        host = f"[{address}]" if ":" in address else address
+        url = f"{target.scheme}://{host}:{target.port}{target.path}"
+        headers = {"accept-encoding": "identity", "user-agent": "concerto", **_lower(request.headers), "host": target.authority}
+        content = None if request.body is None else request.body.encode()
+        encrypted = target.scheme == "https"  # without it no certificates are loaded, which takes long
         try:
-            self.host = canonical_host(parts.hostname or "")
-        except Malformed as refused:
-            raise invalid(url, f"its host: {refused}") from None
-        self.port = port or PORTS[self.scheme]
-        self.path = quote(parts.path or "/", safe=SAFE) + (f"?{quote(parts.query, safe=SAFE)}" if parts.query else "")
-        self.url = f"{self.scheme}://{self.authority}{self.path}"
+            async with httpx2.AsyncClient(trust_env=False, follow_redirects=False, timeout=None, verify=encrypted) as client:
+                outgoing = client.build_request(
+                    request.method, url, headers=headers, content=content, extensions={"sni_hostname": target.host}
+                )
+                reply = await client.send(outgoing, stream=True)
+                try:
+                    return HttpReply(reply.status_code, reply.headers.multi_items(), await _body(reply, target.host))
+                finally:
+                    await reply.aclose()
+        except HttpFailure:
+            raise
+        except Exception as error:  # of the libraries below, which have many kinds
+            raise HttpFailure("Network", f"{target.host}: {_reason(error)}") from None
+
+
+def _lower(headers: Mapping[str, str]) -> dict[str, str]:
+    return {name.lower(): value for name, value in headers.items()}
+
+
+async def _body(reply: httpx2.Response, host: str) -> bytes:
+    """Read the body and decode it part by part, so that neither form of it is ever longer than MOST_BYTES."""
+    codings = [coding.strip().lower() for coding in reply.headers.get("content-encoding", "").split(",")]
+    codings = [coding for coding in codings if coding not in ("", "identity")]
+    if len(codings) > 1 or not set(codings) <= set(WINDOW_BITS):
+        raise HttpFailure("Network", f"{host}: the body comes in an encoding that is not read; gzip and deflate are")
+    decoder = _Decoder(codings[0]) if codings else None
+    body = bytearray()
+    received = 0
+    async for part in reply.aiter_raw():
+        received += len(part)
+        # one byte beyond the limit is decoded, which shows that the body is too large
+        body += part if decoder is None else decoder.decode(part, MOST_BYTES + 1 - len(body))
+        if max(received, len(body)) > MOST_BYTES:
+            raise HttpFailure("Network", f"{host}: the body is larger than {MOST_BYTES} bytes")
+    if decoder is not None and received and not decoder.is_whole:
+        raise HttpFailure("Network", f"{host}: the body ends within its {codings[0]} encoding")
+    return bytes(body)
+
+
+class _Decoder:
+    """A gzip body, of one member or several, or a deflate body, with the header of zlib or without."""
+
+    def __init__(self, coding: str) -> None:
+        self.windows = WINDOW_BITS[coding]
+        self.waiting = b""
+        self.members = 0
+        self.stream: Any = None
 
     @property
-    def authority(self) -> str:
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return host if self.port == PORTS[self.scheme] else f"{host}:{self.port}"
+    def is_whole(self) -> bool:
+        """Whether the body has ended here: its last member is complete and nothing is left over."""
+        return self.stream is not None and bool(self.stream.eof) and not self.waiting
+
+    def decode(self, data: bytes, most: int) -> bytes:
+        """Return what the next bytes decode to, at most `most` bytes; the rest stays for the next call. Raises zlib.error."""
+        self.waiting += data
+        decoded = b""
+        while self.waiting and len(decoded) < most:
+            if self.stream is None or self.stream.eof:
+                if len(self.waiting) < 2:
+                    break
+                self.members += 1
+                if self.members > MOST_MEMBERS:
+                    raise zlib.error("too many members")
+                self.stream = zlib.decompressobj(self.windows if self.windows > 15 or _is_zlib(self.waiting) else -15)
+            decoded += self.stream.decompress(self.waiting, most - len(decoded))
+            self.waiting = self.stream.unconsumed_tail or self.stream.unused_data
+        return decoded
 
 
-def invalid(url: str, why: str) -> HttpFailure:
-    return HttpFailure("InvalidUrl", f"invalid URL {ascii_text(url[:200])}: {why}")
+def _is_zlib(head: bytes) -> bool:
+    """Whether data begins with a header of zlib (RFC 1950, 2.2); some servers send bare deflate data instead."""
+    return head[0] & 15 == 8 and (head[0] << 8 | head[1]) % 31 == 0
 
 
-def ascii_text(text: str) -> str:
-    return text.encode("unicode_escape").decode() if not text.isprintable() else text
-
-
-class HttpRequest:
-    __slots__ = ("method", "target", "headers", "body")
-
-    def __init__(self, method: str, target: Target, headers: Mapping[str, str], body: str | None) -> None:
-        self.method = method
-        self.target = target
-        self.headers = headers
-        self.body = body
-        for name, value in headers.items():
-            fault = header_fault(name, value)
-            if fault is not None:
-                raise HttpFailure(None, fault)
-        if sum(len(name) + len(value) for name, value in headers.items()) > MOST_HEADERS:
-            raise HttpFailure(None, f"the headers have more than {MOST_HEADERS} characters")
-
-    def redirected(self, status: int, location: str) -> HttpRequest:
-        """The request that follows a redirect: 303, and 301 or 302 of a POST, become GET; another origin gets no credentials."""
-        try:
-            target = Target(urljoin(self.target.url, location))
-        except ValueError:
-            raise invalid(location, "host or port is malformed") from None
-        method, body, headers = self.method, self.body, dict(self.headers)
-        if (status == 303 and method != "HEAD") or (status in (301, 302) and method == "POST"):
-            method, body = "GET", None
-            headers = {name: value for name, value in headers.items() if name.lower() not in BODY_HEADERS}
-        same = (target.scheme, target.host, target.port) == (self.target.scheme, self.target.host, self.target.port)
-        if not same:
-            headers = {name: value for name, value in headers.items() if not is_bound_to_host(name)}
-        return HttpRequest(method, target, headers, body)
-
-
-def header_fault(name: str, value: str) -> str | None:
-    """Why a header cannot be set, naming it; None where it can."""
-    if not is_token(name) or not (value.isascii() and (value.isprintable() or not value)):
-        return f"header {ascii_text(name[:80])!r} holds characters that a header cannot carry"
-    if name.lower() in FRAMING or name.lower().startswith("proxy-"):
-        return f"header {name!r} is set by the transport and by nobody else: leave it out"
-    return None
-
-
-def is_bound_to_host(name: str) -> bool:
-    """Whether a header goes to the host it was meant for only: credentials, by their usual names or a word in the name."""
-    return name.lower() in BOUND_TO_HOST or is_secret_name(name.replace("-", "_"))
-
-
-def is_token(name: str) -> bool:
-    return bool(name) and name.isascii() and all(c.isalnum() or c in "!#$%&'*+-.^_`|~" for c in name)
-
-
-class HttpReply:
-    """`headers` by name in lower case, those that came several times joined as the standard allows; `body` in whole."""
-
-    __slots__ = ("status", "headers", "body")
-
-    def __init__(self, status: int, headers: Iterable[tuple[str, str]], body: bytes) -> None:
-        self.status = status
-        self.headers: dict[str, str] = {}
-        for name, value in headers:
-            name = name.lower()
-            self.headers[name] = f"{self.headers[name]}, {value}" if name in self.headers else value
-        self.body = body
+def _reason(error: Exception) -> str:
+    """Return the kind of a failure in our words: the text of a library might hold a secret (G-10.3)."""
+    kinds = {
+        httpx2.ConnectError: "cannot connect", httpx2.RemoteProtocolError: "the reply is no HTTP",
+        httpx2.ReadError: "the connection broke", httpx2.WriteError: "the connection broke",
+        zlib.error: "the body cannot be decoded",
+    }  # fmt: skip
+    return next((text for kind, text in kinds.items() if isinstance(error, kind)), "the exchange failed")

@@ -1,6 +1,8 @@
-"""The grants of one run and what they match (O-4.12 to O-4.18), and the tools it may not use (O-4.20).
+"""What a run may touch outside: its grants, what they match, and the one door through which everything goes (O-4.12 to O-4.21).
 
-Hands on `Permissions`. Must not know: who asks, what is done with a permission.
+Hands on `Permissions`, which the host gives, and `guarded`, which performers call: it decides, emits the audit record, performs.
+Nothing is granted unless the host says so. A new capability is a row in `vm/builtins/capabilities.py` and a method here that
+decides about one access; its effect goes through `guarded` (the recipe is in CONTRIBUTING.md).
 """
 
 from __future__ import annotations
@@ -22,9 +24,12 @@ if TYPE_CHECKING:
 
 
 class Permissions:
-    """The grants of one run, a scope per capability key: True for all of it, else the texts granted, none by default. `named`:
-    the texts alone, which stand beside a True and open what it does not (G-8.9). `tools`: by tool whether it may be used, or
-    the methods that may; `disabled`: those taken away on top, as `T` or `T.m`."""
+    """The grants of one run.
+
+    `scopes` has, by capability key, True when all of it is granted, else the granted texts. `named` has the texts alone: beside a
+    True they open what it does not (G-8.9). `tools` says by tool whether it may be used, or which methods may; `disabled` are
+    those taken away on top, as `T` or `T.m`. `in_python` says that a host of Python grants: advice is then written in
+    Python."""
 
     __slots__ = ("scopes", "named", "tools", "disabled", "in_python")
 
@@ -34,23 +39,23 @@ class Permissions:
         self.named: dict[str, tuple[str, ...]] = dict.fromkeys(BY_KEY, ())
         self.tools: dict[str, bool | tuple[str, ...]] = {}
         self.disabled: tuple[str, ...] = ()
-        self.in_python = False  # a host of Python grants, not a command line
+        self.in_python = False
         for key, scope in (scopes or {}).items():
             self.grant(key, scope)
 
     @classmethod
     def of_texts(cls, texts: Iterable[str]) -> Permissions:
-        """From `fs:read=in`, or `net` for all of it."""
-        made = cls()
+        """Return the permissions of texts such as `fs:read=in`, or `net` for the whole capability. Raises Malformed."""
+        permissions = cls()
         for text in texts:
-            name, given, scope = text.partition("=")
+            name, has_scope, scope = text.partition("=")
             if name not in BY_NAME:
                 raise Malformed(f"{name!r} is no capability; there are {', '.join(BY_NAME)}")
-            made.grant(BY_NAME[name].key, (scope,) if given else True)
-        return made
+            permissions.grant(BY_NAME[name].key, (scope,) if has_scope else True)
+        return permissions
 
     def grant(self, key: str, scope: Any) -> None:
-        """Adds to what is granted; no grant takes from another (G-8.9)."""
+        """Add to what is granted; no grant takes anything from another (G-8.9). Raises Malformed for a wrong scope."""
         if scope is True:
             self.scopes[key] = True
             return
@@ -58,40 +63,44 @@ class Permissions:
         for text in texts:
             BY_KEY[key].check(text)
         self.named[key] = (*self.named[key], *texts)
-        if self.scopes[key] is not True:
+        if self.scopes[key] is not True:  # a grant of everything is not narrowed by a later one
             self.scopes[key] = self.named[key]
 
     def way(self, key: str, flag: str, scope: str) -> str:
-        """How a missing permission is granted where the program runs (O-4.19)."""
+        """Return how a missing permission is granted where the program runs: a flag, or an argument in Python (O-4.19)."""
         if not self.in_python:
             return f"{flag}={scope}" if scope else flag
         return f"permissions=Permissions({key}={f'({scope!r},)' if scope else True})"
 
     def allows_tool(self, tool: str, method: str) -> bool:
+        """Whether a method of a tool may be called (O-4.20)."""
         allowed = self.tools.get(tool, True)
         listed = allowed if isinstance(allowed, bool) else method in allowed
         return listed and tool not in self.disabled and f"{tool}.{method}" not in self.disabled
 
     def allows_some_of(self, tool: str) -> bool:
-        """Whether any of its methods may be allowed."""
+        """Whether any method of a tool may be called."""
         return bool(self.tools.get(tool, True)) and tool not in self.disabled
 
     def check_tools(self, declared: Mapping[str, Iterable[str]], open_servers: Iterable[str]) -> None:
-        """E4003 for what was to be disabled and is not there: nobody should believe it is. Of `open_servers` nobody knows the
-        tools yet."""
-        known = {name for tool, methods in declared.items() for name in (tool, *(f"{tool}.{method}" for method in methods))}
-        known.update(open_servers)
+        """Raise ConfigFailure E4003 for a tool or method that is to be disabled and does not exist: a misspelt one would stay
+        enabled.
+
+        `declared` has the methods by tool. The tools of `open_servers` are known only once they are connected."""
+        disablable = {name for tool, methods in declared.items() for name in (tool, *(f"{tool}.{method}" for method in methods))}
+        disablable.update(open_servers)
         for name in self.disabled:
-            if name not in known and name.partition(".")[0] not in open_servers:
-                there = ", ".join(sorted(known)) or "none"
-                raise ConfigFailure("E4003", f"there is no tool {name} to disable; tools and methods are: {there}")
+            if name not in disablable and name.partition(".")[0] not in open_servers:
+                names = ", ".join(sorted(disablable)) or "none"
+                raise ConfigFailure("E4003", f"there is no tool {name} to disable; tools and methods are: {names}")
 
     def allows_variable(self, name: str) -> bool:
+        """Whether a variable of the environment may be read."""
         granted = self.scopes["env"]
         return granted if isinstance(granted, bool) else name in granted
 
     def allows_command(self, command: str) -> bool:
-        """`command`: a bare name, or an absolute path without links, which what is granted is compared with (O-4.17)."""
+        """Whether a command may be started (O-4.17): a bare name, or an absolute path whose links are resolved."""
         granted = self.scopes["run"]
         if isinstance(granted, bool):
             return granted
@@ -100,32 +109,28 @@ class Permissions:
         return any(command == (real_path(scope) if "/" in scope else scope) for scope in granted)
 
     def allows_host(self, host: str, port: int) -> bool:
-        """Whether a grant matches: the exact host, `*.domain` for what lies below it, any port where none is given."""
+        """Whether a host may be reached: a grant names it, or is `*.domain` for what lies below it; without a port it is for
+        all."""
         granted = self.scopes["net"]
         return granted if isinstance(granted, bool) else any(_matches(scope, host, port) for scope in granted)
 
     def names_host(self, host: str, port: int) -> bool:
-        """Whether a grant names just this host or address, which opens private addresses too (G-8.3), also beside a grant of the
-        whole network (G-8.9)."""
+        """Whether a grant names exactly this host or address. That opens private addresses too (G-8.3), also when the whole
+        network is granted besides (G-8.9)."""
         return any(_matches(scope, host, port) for scope in self.named["net"] if not scope.startswith("*."))
 
 
 def _matches(scope: str, host: str, port: int) -> bool:
-    """`host`: a name or address in canonical form, or an address that a look-up gave."""
-    wanted, wanted_port = split_host(scope)
-    if wanted_port is not None and wanted_port != port:
+    """Whether a grant matches a host, which is a name, an address, or an address that a look-up gave."""
+    granted, granted_port = split_host(scope)
+    if granted_port is not None and granted_port != port:
         return False
     try:
         host = canonical_host(host)
     except Malformed:
         return False
-    return host.endswith(wanted[1:]) and len(host) >= len(wanted) if wanted.startswith("*.") else host == wanted
+    return host.endswith(granted[1:]) and len(host) >= len(granted) if granted.startswith("*.") else host == granted
 
-
-# ----------------------------------------------------------------
-# The one door to what is outside: decides, emits the audit record, performs (G-8.1, O-4.19, O-4.21).
-#
-# Hands on `guarded`, and what a denial becomes: an error of the operation's family, or P407 where it has no Result.
 
 if TYPE_CHECKING:
     T = TypeVar("T")
@@ -135,12 +140,13 @@ NOTHING = Permissions()
 
 
 def permissions_of(run: Running) -> Permissions:
-    """What the host granted; nothing unless it said something (O-4.12)."""
+    """Return the permissions of a run; nothing is granted unless the host says so (O-4.12)."""
     return run.host.permissions or NOTHING
 
 
 class Access:
-    """One operation that needs a permission: its capability, what it would touch, and the audit record it leaves."""
+    """One operation that needs a permission: the name of its capability, the `target` that it would touch, and the audit record
+    that it leaves on `channel`."""
 
     __slots__ = ("capability", "target", "channel", "record")
 
@@ -152,8 +158,8 @@ class Access:
 
 
 class Denied(Exception):
-    """The permission for an access is missing; `capability` and `flag` say which and the flag that grants it, the message how it
-    is granted where the program runs."""
+    """The permission for an access is missing. `capability` and `flag` name it and the flag that grants it, both with the target;
+    `way` is how it is granted where the program runs."""
 
     def __init__(self, access: Access, permissions: Permissions) -> None:
         super().__init__(access.capability)
@@ -164,11 +170,13 @@ class Denied(Exception):
 
     @property
     def message(self) -> str:
+        """The message of the error or panic that the program gets."""
         return f"permission denied: {self.capability} (grant it with {self.way})"
 
 
 async def guarded(run: Running, access: Access, allowed: bool, perform: Callable[[], Awaitable[T]]) -> T:
-    """Performs what is allowed, after its audit record; else raises Denied."""
+    """Emit the audit record of an access and return what `perform` returns; raise Denied, with a record of it, when it is not
+    allowed (G-8.1, O-4.21)."""
     if not allowed:
         deny(run, access)
     run.runtime_emit(access.channel, access.record)
@@ -176,17 +184,18 @@ async def guarded(run: Running, access: Access, allowed: bool, perform: Callable
 
 
 def deny(run: Running, access: Access) -> NoReturn:
+    """Emit the audit record of a denial and raise Denied."""
     denied = Denied(access, permissions_of(run))
     run.runtime_emit("audit:denied", {"capability": denied.capability, "flag": denied.flag})
     raise denied
 
 
 def denied_error(family: str, denied: Denied, **fields: Any) -> Err:
-    """The Err of an operation that has a Result (O-4.19)."""
-    given = {**fields, "capability": denied.capability, "flag": denied.flag}
-    return Err(ErrorValue(family, "PermissionDenied", denied.message, given))
+    """Return the Err of a denied operation that has a Result (O-4.19); `family` is its error type."""
+    all_fields = {**fields, "capability": denied.capability, "flag": denied.flag}
+    return Err(ErrorValue(family, "PermissionDenied", denied.message, all_fields))
 
 
 def denied_panic(run: Running, effect: Effect, denied: Denied) -> Panic:
-    """P407 at the place of the call (O-4.19)."""
+    """Return panic P407, at the place of the call, of a denied operation without a Result (O-4.19)."""
     return run.machine.placed(effect.task, Panic("P407", denied.message))

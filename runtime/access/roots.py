@@ -1,6 +1,7 @@
-"""Granted paths as open directories, so that what they name cannot change under a run (G-8.2).
+"""Granted paths as open directories, so that what they name cannot change during a run (G-8.2).
 
-Hands on `Root` and `Roots`, which finds the root a path lies in. Must not know: what is done with a path.
+Hands on `Roots`, which finds the root that a path lies in; `files.py` walks the path from there. Also what of the operating
+system files and processes need, and `Unsupported` where it is missing (G-8.12, G-11.4); and `real_path`.
 """
 
 from __future__ import annotations
@@ -15,23 +16,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 
-# ----------------------------------------------------------------
-# The path behind links.
-#
-# Hands on `real_path` and `is_too_long`.
-
-ATTEMPTS = 8  # while somebody changes the links that are read
+ATTEMPTS = 8  # to resolve links that somebody changes meanwhile
 LONGEST = 4096  # bytes, as Linux has it; Python takes time with the square of the length to resolve one
 
 
 def is_too_long(path: str) -> bool:
-    """Whether no system takes it for a path."""
+    """Whether a text is longer than any system takes for a path."""
     return len(path) > LONGEST or len(path.encode("utf-8", "replace")) > LONGEST
 
 
 def real_path(path: str) -> str:
-    """The absolute path with its links resolved; never an error: what cannot be resolved, since a link on the way changes all the
-    time or the text is no path or too long for one, stands as it is written."""
+    """Return the absolute path with its links resolved. It raises nothing: a text that cannot be resolved, because it is no
+    path, is too long, or has links that keep changing, is only made absolute."""
     if is_too_long(path):
         return os.path.abspath(path)
     for _ in range(ATTEMPTS):
@@ -44,11 +40,7 @@ def real_path(path: str) -> str:
     return os.path.abspath(path)
 
 
-# ----------------------------------------------------------------
-# What of the operating system the guarantees about files and processes rest on, and what is said where it is missing (G-8.12,
-# G-11.4).
-#
-# Hands on `Unsupported`, `flag`, `require_files` and `require_processes`.
+# What of the operating system the guarantees about files and processes rest on (G-8.12, G-11.4).
 
 FILES = "O_NOFOLLOW O_DIRECTORY O_NONBLOCK O_CLOEXEC"
 PROCESSES = "killpg setsid"
@@ -65,13 +57,13 @@ class Unsupported(Exception):
 
 
 def flag(name: str) -> int:
-    """A flag of `os.open`; 0 where the system has none: nothing is opened there (`require_files`)."""
-    found: int = getattr(os, name, 0)
-    return found
+    """Return a flag of `os.open`, 0 where the system has none: there `require_files` keeps everything from being opened."""
+    value: int = getattr(os, name, 0)
+    return value
 
 
 def require_files() -> None:
-    """Raises Unsupported where a path cannot be walked without following links (G-8.2)."""
+    """Raise Unsupported where a path cannot be walked without following links (G-8.2)."""
     missing = [name for name in FILES.split() if not hasattr(os, name)]
     if os.open not in os.supports_dir_fd:
         missing.append("paths relative to an open directory")
@@ -81,22 +73,21 @@ def require_files() -> None:
 
 
 def require_processes(what: str) -> None:
-    """Raises Unsupported where a process could not be ended with all that it starts (G-11.2)."""
+    """Raise Unsupported where a process could not be ended with all that it starts (G-11.2); `what` names what needs it."""
     missing = [name for name in PROCESSES.split() if not hasattr(os, name)]
     missing += [name for name in SIGNALS.split() if not hasattr(signal, name)]
     if missing:
         raise Unsupported(what, ", ".join(missing), "or reach an MCP server over HTTP, an agent by a tool of the host")
 
 
-# ----------------------------------------------------------------
-
 # A descriptor that only names a directory needs no right to list it.
 ANCHOR = getattr(os, "O_PATH", os.O_RDONLY) | flag("O_DIRECTORY") | flag("O_CLOEXEC")
 
 
 class Root:
-    """One granted path. `fd` is the nearest directory above or at it that exists, `tail` what of the path lies beneath: the
-    name of a file, or what is still to be made."""
+    """One granted path. `fd` is a descriptor of the nearest directory at or above it that exists, `base` the real path of that
+    directory, `tail` the components below it: the name of a file, or directories that do not exist yet. `written` is the path
+    as it was granted. Raises OSError when nothing can be opened."""
 
     __slots__ = ("fd", "written", "base", "tail")
 
@@ -104,7 +95,7 @@ class Root:
         self.written = path
         base = real_path(path)
         tail: list[str] = []
-        while not os.path.isdir(base):
+        while not os.path.isdir(base):  # a granted path need not exist yet: the program may be what makes it
             base, name = os.path.split(base)
             tail.insert(0, name)
         self.base = base
@@ -113,22 +104,24 @@ class Root:
 
     @property
     def real(self) -> str:
+        """The granted path with its links resolved."""
         return os.path.join(self.base, *self.tail)
 
     def below(self, path: str) -> list[str] | None:
-        """The components from `fd` to an absolute path at or below the granted one, else None."""
-        for own in (self.written, self.real):
-            rest = beneath(own, path)
+        """Return the components from `fd` to an absolute path at or below the granted one, else None."""
+        for granted in (self.written, self.real):
+            rest = beneath(granted, path)
             if rest is not None:
                 return [*self.tail, *rest]
         return None
 
     def below_base(self, path: str) -> list[str] | None:
-        """The components from `fd` to an absolute path, where a link leads."""
+        """Return the components from `fd` to an absolute path that a link leads to, else None."""
         return beneath(self.base, path)
 
 
 def beneath(folder: str, path: str) -> list[str] | None:
+    """Return the components of an absolute path below a folder, none for the folder itself; None when it lies elsewhere."""
     if path == folder:
         return []
     start = folder if folder.endswith("/") else folder + "/"
@@ -136,26 +129,27 @@ def beneath(folder: str, path: str) -> list[str] | None:
 
 
 class Roots:
-    """The roots of one capability; `folder` is the directory that relative paths start from."""
+    """The roots of one capability. `folder` is the directory that relative paths start from."""
 
     __slots__ = ("folder", "opened")
 
     def __init__(self, folder: str, granted: Iterable[str]) -> None:
-        """Raises Unsupported where paths cannot be kept in."""
+        """Raises Unsupported where the system cannot keep paths inside a root."""
         require_files()
         self.folder = folder
         self.opened: list[Root] = []
         for path in granted:
-            with suppress(OSError):  # what cannot be opened is not reached either
+            with suppress(OSError):  # a path that cannot be opened cannot be reached either
                 self.opened.append(Root(self.absolute(path)))
 
     def absolute(self, path: str) -> str:
-        """`.` and `..` are taken out of the text; links are resolved later, on the way."""
+        """Return the absolute path without `.` and `..`; links are resolved later, on the way."""
         joined = os.path.normpath(os.path.join(self.folder, path))
         return "/" + joined.lstrip("/")  # POSIX keeps two leading slashes
 
     def find(self, path: str) -> Iterator[tuple[Root, list[str]]]:
-        """The roots that a path lies in, each with the components from there: as written; of the others after its links."""
+        """Yield the roots that a path lies in, with the components from there: first by the path as it is written, then by its
+        real path."""
         absolute = self.absolute(path)
         others: list[Root] = []
         for root in self.opened:
@@ -171,10 +165,11 @@ class Roots:
                 yield root, components
 
     def add(self, path: str) -> None:
-        """One more root, whose directory is there."""
+        """Add a root; its directory exists."""
         self.opened.append(Root(path))
 
     def close(self) -> None:
+        """Close all descriptors."""
         for root in self.opened:
             os.close(root.fd)
         self.opened = []

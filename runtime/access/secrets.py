@@ -1,7 +1,7 @@
-"""The filter with the exact values of all resolved secrets that stands before every sink (G-10.3).
+"""Texts that may leave or enter: the redactor before every sink (G-10.3), and the cleaning of texts from outside (O-0.6, G-9.1).
 
-Hands on: text without them, and which environment variables hold one. Must not know: where the values came from or where the
-text goes.
+Hands on `Redactor`, which replaces the exact values of all secrets that the session has met, `without_secrets` for whole values,
+`is_secret_name`, and `clean_text`, `whole_text` and `clean_json`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-# Shorter stand-ins for local servers, such as `k`, are no secrets, and replacing them would garble every text.
+# Shorter keys, such as `k` for a local server, are no secrets, and replacing them would garble every text.
 SHORTEST_SECRET = 4
 
 
@@ -27,12 +27,14 @@ SECRET_WORDS = frozenset(("KEY", "APIKEY", "TOKEN", "SECRET", "PASSWORD", "PASSW
 
 
 def is_secret_name(name: str) -> bool:
+    """Whether the value of a variable, or header, of this name is a secret (G-10.5)."""
     return not SECRET_WORDS.isdisjoint(name.upper().split("_"))
 
 
 class Redactor:
-    """Replaces each known value by `<secret NAME>`, longest value first so that none is left in part. `known`: the values, one
-    list as long as it lives."""
+    """Replaces each known value by `<secret NAME>`, the longest one first, so that no part of one is left.
+
+    `known` has the values, longest first; it stays the same list, so that others may hold it."""
 
     __slots__ = ("_names", "known")
 
@@ -41,6 +43,7 @@ class Redactor:
         self.known: list[str] = []
 
     def add(self, value: str, name: str) -> None:
+        """Hide a value from now on, under a name. A value of fewer than SHORTEST_SECRET characters is not hidden."""
         if len(value) >= SHORTEST_SECRET and value not in self._names:
             self._names[value] = name
             self.known[:] = sorted(self._names, key=len, reverse=True)
@@ -50,13 +53,14 @@ class Redactor:
         return not self.known
 
     def clean(self, text: str) -> str:
+        """Return a text without known values."""
         for value in self.known:
             if value in text:
                 text = text.replace(value, f"<secret {self._names[value]}>")
         return text
 
     def split(self, text: str, form: Callable[[str], str] = str) -> list[str]:
-        """The text around the known values, with their names between: text, name, text, … `form`: how a value stands in it."""
+        """Return a text in parts: text, name of a value, text, name, … `form` gives how a value is written in the text."""
         parts = [text]
         for value in self.known:
             if form(value) in text:
@@ -66,28 +70,23 @@ class Redactor:
     def _pieces(self, part: str, value: str, form: Callable[[str], str], is_name: bool) -> list[str]:
         if is_name:
             return [part]
-        found = part.split(form(value))
-        return [piece for each in found for piece in (self._names[value], each)][1:]
+        texts = part.split(form(value))
+        return [piece for each in texts for piece in (self._names[value], each)][1:]
 
     def value(self, name: str) -> str | None:
-        """What is known by a name."""
-        return next((value for value, known in self._names.items() if known == name), None)
+        """Return the value that is hidden under a name, None if there is none."""
+        return next((value for value, other in self._names.items() if other == name), None)
 
     def __repr__(self) -> str:
         return f"Redactor({sorted(self._names.values())})"
 
-
-# ----------------------------------------------------------------
-# Cleaning of text from outside, once, where it enters (O-0.6, G-9.1).
-#
-# Hands on strings that encode to UTF-8 and hold no hidden tag characters.
 
 BLACK_FLAG = "\U0001f3f4"
 TAG_FIRST, TAG_LAST = "\U000e0000", "\U000e007f"
 
 
 def whole_text(text: str) -> str:
-    """Lone surrogates become U+FFFD."""
+    """Return a text as UTF-8 can carry it: lone surrogates become U+FFFD."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
@@ -97,7 +96,8 @@ def whole_text(text: str) -> str:
 
 
 def clean_text(text: str) -> str:
-    """Lone surrogates become U+FFFD; tag characters outside an emoji flag are removed."""
+    """Return a text from outside as a program may have it: lone surrogates become U+FFFD, and tag characters, which are
+    invisible, are removed except in an emoji flag (O-0.6)."""
     if text.isascii():
         return text
     text = whole_text(text)
@@ -107,7 +107,7 @@ def clean_text(text: str) -> str:
 
 
 def clean_json(value: Any) -> Any:
-    """`clean_text` on every string of a JSON value, keys included."""
+    """Return a JSON value with `clean_text` done to every string, keys included."""
     if isinstance(value, str):
         return clean_text(value)
     if isinstance(value, list):
@@ -118,24 +118,19 @@ def clean_json(value: Any) -> Any:
 
 
 def _without_tags(text: str) -> str:
-    """A tag sequence directly behind a black flag is a regional flag and stays."""
-    kept: list[str] = []
+    """Tag characters directly behind a black flag are a regional flag and stay (Unicode TR51)."""
+    characters: list[str] = []
     in_flag = False
     for c in text:
         is_tag = TAG_FIRST <= c <= TAG_LAST
         in_flag = c == BLACK_FLAG or (in_flag and is_tag)
         if in_flag or not is_tag:
-            kept.append(c)
-    return "".join(kept)
-
-
-# ----------------------------------------------------------------
-# Values on their way to a sink, without the secrets in their texts (G-10.3).
-#
-# Hands on `without_secrets`, a copy where a text changes and the value itself where none does.
+            characters.append(c)
+    return "".join(characters)
 
 
 def without_secrets(value: Any, redactor: Redactor) -> Any:
+    """Return a value of the machine without secrets in its texts, keys included (G-10.3). P103 when it is nested too deeply."""
     try:
         return _Cleaner(redactor).cleaned(value)
     except RecursionError:
@@ -143,13 +138,13 @@ def without_secrets(value: Any, redactor: Redactor) -> Any:
 
 
 class _Cleaner:
-    """One walk; what a value holds many times is cleaned once."""
+    """One walk through a value. A part that stands in it many times is cleaned once; `results` has them by identity."""
 
-    __slots__ = ("redactor", "known")
+    __slots__ = ("redactor", "results")
 
     def __init__(self, redactor: Redactor) -> None:
         self.redactor = redactor
-        self.known: dict[int, Any] = {}
+        self.results: dict[int, Any] = {}
 
     def cleaned(self, value: Any) -> Any:
         kind = type(value)
@@ -157,12 +152,12 @@ class _Cleaner:
             return self.redactor.clean(value)
         if kind in PLAIN:
             return value
-        found = self.known.get(id(value))
-        if found is None:
-            if len(self.known) % LARGE == 0:
+        result = self.results.get(id(value))
+        if result is None:
+            if len(self.results) % LARGE == 0:
                 look()
-            found = self.known[id(value)] = self.whole(value, kind)
-        return found
+            result = self.results[id(value)] = self.whole(value, kind)
+        return result
 
     def whole(self, value: Any, kind: Any) -> Any:
         clean = self.cleaned

@@ -1,5 +1,7 @@
-"""Calls of agents in the way of models: what stands in the place of a provider, `listen`, and scripted agents (O-2.47, O-3.27,
-O-7).
+"""Calls of agents, which go the way of calls of models (O-2.47, O-3.27, O-7.9 to O-7.37).
+
+Hands on to the performer of agents: `AgentSender`, which stands where a model's call has its provider; `call_settings`;
+`Listening`, the handlers of one call; and `ScriptedAgent`, the mock of an agent. The process of an agent is `process.py`.
 """
 
 from __future__ import annotations
@@ -15,8 +17,9 @@ from ..errors import ConfigFailure, Origin
 from ..providers.base import Provider
 from ..providers.offline import MOCK, comes_within, scripted_reply
 from ..records import Reply
+from ..schema.acceptance import accept_data, program_validators
 from ..schema.lenient_json import compact_json
-from ..schema.validation import Accepted, admitted, validators
+from ..schema.validation import Accepted
 from .messages import ERROR, RESULT, Answer, message_fields, object_answer, read_object
 
 TYPE_CHECKING = False
@@ -32,22 +35,18 @@ if TYPE_CHECKING:
     from .process import Listener
 
 
-# ----------------------------------------------------------------
-# An agent in the place of a provider: its calls go the way of models (O-2.47, O-3.27, O-7.10, O-7.12).
-#
-# Hands on `AgentSender` and the settings of its calls.
-
 if TYPE_CHECKING:
     class Exchanging(Protocol):
-        """The process of an agent, or what stands in for it."""
+        """The process of an agent, or its mock."""
 
         name: str
 
-        async def exchange(self, prompt: str, context: Any, listener: Listener) -> Answer: ...
+        async def exchange(self, prompt: str, context: Any, listener: Listener) -> Answer:
+            """Send one prompt and return the answer. Raises CallFailure."""
 
 
 class AgentSender(Provider):
-    """Sends the text of the last user message alone: an agent has a memory of its own."""
+    """An agent as the provider of a call. It sends only the text of the last user message: an agent has a memory of its own."""
 
     unmetered = True
 
@@ -63,7 +62,7 @@ class AgentSender(Provider):
 
 
 def call_settings(agent: AgentSettings) -> CallSettings:
-    """No connection, no parameters; a schema stands in the prompt."""
+    """Return the settings of an agent's call: it has no connection, no parameters and no tools; a schema stands in the prompt."""
     return CallSettings(
         name=agent.name,
         connection=ConnectionSettings(agent.name, {"provider": "offline"}),
@@ -81,16 +80,11 @@ def call_settings(agent: AgentSettings) -> CallSettings:
     )
 
 
-# ----------------------------------------------------------------
-# Messages on the way to an answer: handlers of `listen`, and what nobody handles (O-7.33 to O-7.36).
-#
-# Hands on `Listening`.
-
-UNHANDLED = "listen:unhandled"
+UNHANDLED = "listen:unhandled"  # the channel for messages without a handler (O-7.36)
 
 
 class HandlerLeft(Exception):
-    """A handler gave an Err: it is the outcome of the whole `listen` (O-7.35)."""
+    """A handler returned an Err, which becomes the result of the whole `listen` (O-7.35)."""
 
     def __init__(self, outcome: Err) -> None:
         super().__init__(outcome)
@@ -98,7 +92,8 @@ class HandlerLeft(Exception):
 
 
 class Listening:
-    """The handlers of one call; none for a plain `execute`. They run one after another, as children of the task that waits."""
+    """The handlers of one call (none for a plain `execute`), as a `Listener`. They run one after another, as children of the
+    task that waits for the call (O-7.33 to O-7.36)."""
 
     def __init__(self, run: Running, effect: Effect) -> None:
         call: AgentCall = effect.payload
@@ -107,13 +102,13 @@ class Listening:
         self.agent = call.agent
         self.listens = call.handlers is not None
 
-    def _handler(self, wanted: str) -> tuple[Any, str | None]:
-        """What the effect has for messages of a type: a closure, and the schema of its parameter."""
+    def _handler(self, message_type: str) -> tuple[Any, str | None]:
+        """Return the closure for messages of a type, and the schema of its parameter; None for each that there is none of."""
         rows = {kind: (handler, schema) for kind, handler, schema in self.effect.payload.handlers or ()}
-        return rows.get(wanted, (None, None))
+        return rows.get(message_type, (None, None))
 
-    async def heard(self, message: dict[str, Any]) -> Any:
-        """Plain data to send back, None for nothing."""
+    async def on_message(self, message: dict[str, Any]) -> Any:
+        """Run the handler of a message; return plain data to send back, None for nothing. Raises HandlerLeft."""
         handler, schema = self._handler(message["type"])
         if handler is None:
             self.run.runtime_emit(UNHANDLED, message)
@@ -127,7 +122,7 @@ class Listening:
         fields = message_fields(message)
         if schema is None:
             return from_json(fields)
-        outcome = await admitted(self.run.schemas[schema], fields, validators(self.run, self.effect, schema))
+        outcome = await accept_data(self.run.schemas[schema], fields, program_validators(self.run, self.effect, schema))
         if isinstance(outcome, Accepted):
             return self.run.builder.value(outcome.tree)
         text = f'a message "{message["type"]}" does not fit {schema}: ' + "; ".join(violation.text for violation in outcome)
@@ -135,20 +130,17 @@ class Listening:
 
 
 def plain(value: Any) -> Any:
-    """A value of the machine as JSON data."""
+    """Return a value of the machine as plain data."""
     return json.loads(to_json(value))
 
-
-# ----------------------------------------------------------------
-# What stands in for an agent in a test: scripted replies or messages in place of the process (O-8.12, O-8.16).
 
 if TYPE_CHECKING:
     Messages = Sequence[dict[str, Any]]
 
 
 class ScriptedAgent:
-    """`messages` are delivered in order at every call; without them the next reply of `script` is the answer. `exhausted` makes
-    what is raised when there is none."""
+    """The mock of an agent (O-8.12, O-8.16). `messages` are delivered in order at every call; without them the next reply of
+    `script` is the answer. `exhausted` returns the exception that is raised when there is none."""
 
     name = MOCK
 
@@ -169,7 +161,7 @@ class ScriptedAgent:
 
     async def exchange(self, prompt: str, context: Any, listener: Listener) -> Answer:
         if self._messages is not None:
-            return await self._delivered(self._messages, listener)
+            return await self._deliver(self._messages, listener)
         scripted = self._script.take()
         if scripted is None:
             raise self._exhausted()
@@ -180,9 +172,9 @@ class ScriptedAgent:
             return Answer(text)
         return object_answer(read_object(text) or {"type": RESULT, "text": text})
 
-    async def _delivered(self, messages: Messages, listener: Listener) -> Answer:
+    async def _deliver(self, messages: Messages, listener: Listener) -> Answer:
         for message in messages[:-1]:
-            await listener.heard(message)
+            await listener.on_message(message)
         last = messages[-1]
         if last["type"] == ERROR:
             raise self.origin.failure("AgentError", "Failed", str(last.get("message", "")))
@@ -190,7 +182,8 @@ class ScriptedAgent:
 
 
 def checked(messages: Any) -> Messages:
-    """ConfigFailure unless all are Maps with a String `type`, of which the last and no other is terminal."""
+    """Return scripted messages, cleaned. ConfigFailure unless all are Maps with a String `type`, of which the last one, and no
+    other, ends an exchange."""
     if not isinstance(messages, list) or not messages:
         raise ConfigFailure("E4004", "`messages` is an Array of at least one Map")
     for index, message in enumerate(messages):

@@ -1,7 +1,8 @@
-"""A child process with three streams: lines out of it, text into it, its stderr kept, and an end that leaves nothing running
-(O-7.14, O-7.15, G-11.1 to G-11.3).
+"""A child process: lines out of it, text into it, the end of its stderr, and a stop that leaves nothing running (O-7.14, O-7.15,
+G-11.1 to G-11.3).
 
-Hands on `Child` and what can happen to one as exceptions. Must not know: agents, messages, permissions.
+Hands on `Child` to agents, MCP servers and ShellTool; what can happen to one are the exceptions. Whether a process may be
+started is decided in `children.py`.
 """
 
 from __future__ import annotations
@@ -20,24 +21,20 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 
-# ----------------------------------------------------------------
-# Which processes belong to a child: its session, what descends from it, and what left both (G-11.2).
-#
-# A daemon, whose parents have all ended, comes to this process where that has adopted orphans. Its parents are forgotten then:
-# it
-# belongs to the children that were there when it started, and is left to the last of them to stop. Where the system has no
-# /proc
-# `psutil` is asked; without it only the process group is known.
+# Which processes belong to a child (G-11.2): those of its session, those that descend from it, and daemons, which have left both.
+# When its parents have ended, a daemon becomes a child of this process, if it adopts orphans. Nobody knows then who started it:
+# it may belong to each child that was there when it started, and is stopped with the last of them. On systems without /proc the
+# table of processes comes from `psutil`; without that only the process group is known.
 
 PROC = "/proc"
 ZOMBIES = ("Z", "X")
 SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER of Linux
 _adopting = False
-_leaders: dict[int, int] = {}  # the children that are not stopped yet, with the tick at which each started
+_leaders: dict[int, int] = {}  # by the id of each child that is not stopped yet, the tick at which it started
 
 
 class Row(NamedTuple):
-    """What the system says of a process; `started` in ticks since it began."""
+    """What the system says of a process; `started` is in clock ticks since the system started."""
 
     state: str
     parent: int
@@ -46,7 +43,8 @@ class Row(NamedTuple):
 
 
 def adopt_orphans() -> None:
-    """For a process that starts no others than children: what a host starts beside them would be taken for theirs."""
+    """Make this process the parent of orphans below it (Linux). Only for a process that starts nothing but children: what a host
+    starts besides would be taken for theirs."""
     global _adopting
     if sys.platform == "linux" and not _adopting:
         import ctypes
@@ -55,12 +53,12 @@ def adopt_orphans() -> None:
 
 
 def begin(pid: int) -> None:
-    """A child has started."""
+    """Note that a child has started."""
     _leaders[pid] = row.started if (row := _row(str(pid))) is not None else 0
 
 
 def end(pid: int) -> None:
-    """A child is stopped. Orphans that ended are asked for, so that they are gone."""
+    """Note that a child is stopped, and reap orphans that have ended."""
     _leaders.pop(pid, None)
     if _adopting:
         for other, row in _table().items():
@@ -70,7 +68,7 @@ def end(pid: int) -> None:
 
 
 def _adopted(pid: int, table: Mapping[int, Row]) -> set[int]:
-    """The orphans that no other child can have started."""
+    """Return the adopted orphans that no other running child can have started: they started before all the others."""
     if not _adopting:
         return set()
     others = [started for leader, started in _leaders.items() if leader != pid]
@@ -88,35 +86,35 @@ def _row(name: str) -> Row | None:
 
 
 def _table() -> dict[int, Row]:
-    """Every process by its id; empty where nobody can tell."""
+    """Return every process by its id; an empty table when nobody can tell."""
     if not os.path.isdir(PROC):
-        return _listed()
-    found = {}
+        return _psutil_table()
+    table = {}
     for name in os.listdir(PROC):
         if name.isdecimal():
             row = _row(name)
             if row is not None:
-                found[int(name)] = row
-    return found
+                table[int(name)] = row
+    return table
 
 
-def _listed() -> dict[int, Row]:
-    """The same where the system has no /proc (macOS, BSD), from the extra `processes`."""
+def _psutil_table() -> dict[int, Row]:
+    """Return the same on a system without /proc (macOS, BSD), from the extra `processes`."""
     try:
         import psutil
     except ImportError:
         return {}
-    found = {}
+    table = {}
     for process in psutil.process_iter(["ppid", "status", "create_time"]):
-        told = process.info
-        with contextlib.suppress(OSError):  # it ended meanwhile, or is nobody's business
-            state = ZOMBIES[0] if told["status"] == psutil.STATUS_ZOMBIE else ""
-            found[process.pid] = Row(state, told["ppid"] or 0, os.getsid(process.pid), int((told["create_time"] or 0) * 100))
-    return found
+        info = process.info
+        with contextlib.suppress(OSError):  # it has ended meanwhile, or belongs to another user
+            state = ZOMBIES[0] if info["status"] == psutil.STATUS_ZOMBIE else ""
+            table[process.pid] = Row(state, info["ppid"] or 0, os.getsid(process.pid), int((info["create_time"] or 0) * 100))
+    return table
 
 
 def descendants(pid: int) -> set[int]:
-    """The live processes of the session that `pid` leads, those that descend from it and have left the session, and orphans."""
+    """Return the live processes that belong to the child `pid`, itself included; it alone when there is no table of processes."""
     table = _table()
     if not table:
         return {pid}
@@ -130,7 +128,7 @@ def descendants(pid: int) -> set[int]:
 
 
 def alive(pid: int, family: set[int]) -> bool:
-    """Whether anything of the family runs; what waits to be reaped does not."""
+    """Whether any process of a child's family runs; one that only waits to be reaped does not."""
     table = _table()
     if table:
         return bool(descendants(pid)) or any(table[other].state not in ZOMBIES for other in family if other in table)
@@ -141,33 +139,31 @@ def alive(pid: int, family: set[int]) -> bool:
     return True
 
 
-# ----------------------------------------------------------------
-
-LONGEST_LINE = 1024 * 1024
-STDERR_KEPT = 64 * 1024
-TERMINATION_GRACE = 5.0
-EXIT_GRACE = 0.5  # between the end of output and the exit, and for output that still comes after the exit
-POLL = 0.02
+LONGEST_LINE = 1024 * 1024  # bytes
+STDERR_KEPT = 64 * 1024  # bytes, the last ones
+TERMINATION_GRACE = 5.0  # seconds between SIGTERM and SIGKILL
+EXIT_GRACE = 0.5  # seconds between the end of output and the exit, and for output that still comes after the exit
+POLL = 0.02  # seconds between two looks whether a family is gone
 
 
 class ChildEnded(Exception):
-    """The process has exited, or closed its output: no line will come."""
+    """The process has exited, or has closed its output: no more line will come."""
 
 
 class LineTooLong(Exception):
-    """A line of more than LONGEST_LINE bytes."""
+    """A line has more than LONGEST_LINE bytes."""
 
 
 class LineNotText(Exception):
-    """A line that is no UTF-8."""
+    """A line is no UTF-8."""
 
 
 class OutputTooLong(Exception):
-    """More output than the caller takes."""
+    """The output is longer than the caller takes."""
 
 
 class _Streams(asyncio.subprocess.SubprocessStreamProtocol):
-    """Tells of the exit at once: a grandchild may keep the streams open for ever."""
+    """Sets `exited` at the exit of the process, not at the end of its streams: a grandchild may keep them open for ever."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         super().__init__(LONGEST_LINE + 1, loop)
@@ -179,7 +175,7 @@ class _Streams(asyncio.subprocess.SubprocessStreamProtocol):
 
 
 class Child:
-    """A running process, the leader of a session of its own."""
+    """A running process, the leader of a session of its own. Whoever starts one must `stop` it."""
 
     def __init__(self, process: asyncio.subprocess.Process, streams: _Streams) -> None:
         self._process = process
@@ -190,8 +186,9 @@ class Child:
 
     @classmethod
     async def start(cls, arguments: Sequence[str], env: Mapping[str, str], folder: str) -> Child:
-        """Raises OSError or ValueError when it cannot be started, Unsupported where it could not be ended. Who is cancelled
-        meanwhile leaves no process: it is stopped as soon as it has been started."""
+        """Start a process. OSError or ValueError when it cannot be started, Unsupported where it could not be ended.
+
+        A caller that is cancelled meanwhile leaves no process behind: it is stopped as soon as it has started."""
         require_processes("a process")
         starting = asyncio.ensure_future(cls._start(arguments, env, folder))
         try:
@@ -217,29 +214,31 @@ class Child:
 
     @classmethod
     async def started(cls, owner: str, arguments: Sequence[str], env: Mapping[str, str], folder: str) -> Child:
-        """`start` in the form that a host may replace (`Host.children`)."""
+        """Do the same in the form that a host may replace (`Host.children`)."""
         return await cls.start(arguments, env, folder)
 
     @property
     def pid(self) -> int:
+        """The id of the process, which is that of its session and process group too."""
         return self._process.pid
 
     @property
     def exit_code(self) -> int | None:
-        """None while it runs; the negative number of the signal that ended it."""
+        """The exit code; None while it runs, the negative number of the signal that ended it."""
         return self._process.returncode
 
     @property
     def ended(self) -> bool:
+        """Whether it has exited, or is being stopped."""
         return self._streams.exited.is_set() or self._stopping is not None
 
     @property
     def stderr(self) -> str:
-        """The last of what it wrote there."""
+        """The end of what it has written to its standard error so far, at most STDERR_KEPT bytes."""
         return self._stderr.decode("utf-8", "replace")
 
     async def write(self, text: str) -> None:
-        """Raises ChildEnded when nobody reads any more."""
+        """Write a text to its standard input. ChildEnded when nobody reads it any more."""
         assert self._process.stdin is not None
         try:
             self._process.stdin.write(text.encode("utf-8", "surrogatepass"))
@@ -248,12 +247,14 @@ class Child:
             raise ChildEnded from None
 
     async def line(self) -> str:
-        """The next line without its end. A line that is cut off by the end of output is none."""
+        """Return the next line without its end. A line that the end of output cuts off does not count.
+
+        Raises ChildEnded, LineTooLong, LineNotText."""
         reading = asyncio.ensure_future(self._read_line())
         exiting = asyncio.ensure_future(self._streams.exited.wait())
         try:
             await asyncio.wait((reading, exiting), return_when=asyncio.FIRST_COMPLETED)
-            if not reading.done():  # it has exited; what it wrote before is still on its way
+            if not reading.done():  # it has exited, but what it wrote before may still be on its way
                 await asyncio.wait((reading,), timeout=EXIT_GRACE)
             if not reading.done():
                 raise ChildEnded
@@ -263,12 +264,13 @@ class Child:
             reading.cancel()
 
     async def output(self, most: int) -> bytes:
-        """All that it writes to the end of its life; it gets no input. Raises OutputTooLong. What a grandchild goes on writing
-        after the exit is not waited for."""
+        """Close its standard input and return all that it writes until it exits, at most `most` bytes. Raises OutputTooLong.
+
+        What a grandchild goes on writing after the exit is not waited for."""
         assert self._process.stdin is not None
         self._process.stdin.close()
-        kept = bytearray()
-        reading = asyncio.ensure_future(self._collect(kept, most))
+        content = bytearray()
+        reading = asyncio.ensure_future(self._collect(content, most))
         exiting = asyncio.ensure_future(self._streams.exited.wait())
         try:
             await asyncio.wait((reading, exiting), return_when=asyncio.FIRST_COMPLETED)
@@ -277,17 +279,17 @@ class Child:
             if reading.done():
                 reading.result()
             await exiting
-            return bytes(kept)
+            return bytes(content)
         finally:
             exiting.cancel()
             reading.cancel()
 
-    async def _collect(self, kept: bytearray, most: int) -> None:
+    async def _collect(self, content: bytearray, most: int) -> None:
         assert self._process.stdout is not None
         with contextlib.suppress(ConnectionResetError):
             while chunk := await self._process.stdout.read(LONGEST_LINE):
-                kept += chunk
-                if len(kept) > most:
+                content += chunk
+                if len(content) > most:
                     raise OutputTooLong
 
     async def _read_line(self) -> str:
@@ -315,7 +317,7 @@ class Child:
     # ------------------------------------------------------------ the end
 
     async def end_of_output(self) -> None:
-        """After ChildEnded: lets it exit by itself, then makes it, also for a caller that is cancelled meanwhile."""
+        """After ChildEnded, let it exit by itself for a moment, then stop it, also when the caller is cancelled meanwhile."""
         try:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._streams.exited.wait(), EXIT_GRACE)
@@ -323,8 +325,8 @@ class Child:
             await self.stop()
 
     async def stop(self) -> None:
-        """SIGTERM to its group and whatever descends from it, SIGKILL after the grace; returns when all is over, also for a
-        caller that is cancelled meanwhile."""
+        """End the process and all that belongs to it: SIGTERM, and SIGKILL after TERMINATION_GRACE seconds. Returns when all have
+        ended, also when the caller is cancelled meanwhile; then it raises CancelledError."""
         if self._stopping is None:
             self._stopping = asyncio.ensure_future(self._stop())
         cancelled = False
@@ -339,13 +341,14 @@ class Child:
     async def _stop(self) -> None:
         if self._process.stdin is not None:
             self._process.stdin.close()
+        # before the signal: when parents have ended, nobody can tell any more whose children the rest are
         family = descendants(self.pid)
         self._signal(family, signal.SIGTERM)
         try:
             ended = await self._gone(family, TERMINATION_GRACE)
-        except asyncio.CancelledError:  # a second interrupt: no time is left to be gentle
+        except asyncio.CancelledError:  # a second interrupt of the user: there is no time left to wait
             self._signal(family | descendants(self.pid), signal.SIGKILL)
-            with contextlib.suppress(TimeoutError):  # else asyncio closes its pipes when the loop is gone
+            with contextlib.suppress(TimeoutError):  # asyncio would close its pipes when the loop is gone, and complain
                 await asyncio.wait_for(self._streams.exited.wait(), EXIT_GRACE)
                 self._process._transport.close()  # type: ignore[attr-defined]
             raise
@@ -366,7 +369,7 @@ class Child:
                 os.kill(pid, number)
 
     async def _gone(self, family: set[int], seconds: float) -> bool:
-        """Waits until the process is reaped and nothing of its family lives."""
+        """Wait until the process is reaped and nothing of its family runs; False when that takes longer than `seconds`."""
         loop = asyncio.get_running_loop()
         until = loop.time() + seconds
         while not self._streams.exited.is_set() or alive(self.pid, family):

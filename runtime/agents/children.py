@@ -1,7 +1,7 @@
-"""Processes a program starts: their words, what they see of the environment, the permission (O-4.17, O-4.38, O-4.42, G-11.1).
+"""Starting the processes of a program: the words of a command, the environment, the permission (O-4.17, O-4.38, O-4.42, G-11.1).
 
-Hands on `split_command`, `environment`, `start` and `start_process`. Must not know: agents, MCP servers and
-commands, who start them, or what they say.
+Hands on `split_command`, `environment`, `start` and `start_process` to agents, MCP servers and ShellTool: no process is started
+in another way. What a running process can do is `child.py`.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
-INHERITED = ("PATH", "HOME", "LANG", "TMPDIR")  # what every child sees (O-4.42)
+INHERITED = ("PATH", "HOME", "LANG", "TMPDIR")  # variables that every child sees (O-4.42)
 
 
 class Missing(Exception):
-    """The host lacks the variable `source`, which the child was to see as `name`."""
+    """The host lacks the variable `source`, which the child was to see under `name`."""
 
     def __init__(self, name: str, source: str) -> None:
         super().__init__(name, source)
@@ -35,11 +35,12 @@ class Missing(Exception):
 
     @property
     def message(self) -> str:
+        """What is missing, for a message."""
         return f"the environment variable {self.source} is not set"
 
 
 class NotStarted(Exception):
-    """The command is there but does not start."""
+    """A permitted command that does not start; `message` says why."""
 
     def __init__(self, command: str, reason: object) -> None:
         super().__init__(command, reason)
@@ -47,7 +48,8 @@ class NotStarted(Exception):
 
 
 def split_command(command: str, args: Sequence[str] | None = None) -> list[str]:
-    """The words of a command, split by POSIX quoting when `args` is None. Raises ValueError."""
+    """Return the words of a command, which is split by POSIX quoting when `args` is None. ValueError when it cannot be, or is
+    empty."""
     if args is not None:
         return [command, *args]
     import shlex
@@ -59,29 +61,31 @@ def split_command(command: str, args: Sequence[str] | None = None) -> list[str]:
 
 
 def environment(run: Running, variables: Mapping[str, str | dict[str, str]]) -> dict[str, str]:
-    """PATH, HOME, LANG, TMPDIR and `variables`, from the name the child sees to that of the host, or to `{"value": text}`; values
-    of secret names are learnt by the redactor. Raises Missing."""
+    """Return the environment of a child: PATH, HOME, LANG, TMPDIR and `variables`. Raises Missing.
+
+    `variables` maps the name that the child sees to the name that the host has, or to `{"value": text}`. Values of secret names
+    become known to the redactor."""
     host = run.host.env
-    found = {name: host[name] for name in INHERITED if name in host}
+    env = {name: host[name] for name in INHERITED if name in host}
     for name, source in variables.items():
         if not isinstance(source, str):
-            found[name], source = source["value"], name
+            env[name], source = source["value"], name
         elif source in host:
-            found[name] = host[source]
+            env[name] = host[source]
         else:
             raise Missing(name, source)
         if is_secret_name(source) or is_secret_name(name):
-            run.redactor.add(found[name], source)
-    return found
+            run.redactor.add(env[name], source)
+    return env
 
 
 def permitted_name(name: str, folder: str) -> str:
-    """A command as permissions name it: a path without links, or a name that is searched."""
+    """Return a command as permissions name it: a path whose links are resolved, or a bare name, which the system searches."""
     return real_path(os.path.join(folder, name)) if "/" in name else name
 
 
 async def start(run: Running, words: Sequence[str], folder: str, begin: Callable[[list[str]], Awaitable[T]]) -> T:
-    """Starts a command, if that is permitted: what `begin` makes of its argument list. Raises Denied, NotStarted."""
+    """Start a command, if that is permitted: return what `begin` returns for its argument list. Raises Denied, NotStarted."""
     name = words[0]
     command = permitted_name(name, folder)
 
@@ -96,7 +100,7 @@ async def start(run: Running, words: Sequence[str], folder: str, begin: Callable
 
 
 async def start_process(run: Running, owner: str, words: Sequence[str], env: dict[str, str], folder: str) -> Child:
-    """A process of the system, or what the host has in its place. Raises as `start`."""
+    """Start a process of the system, or what the host has in its place; `owner` is who it is for. Raises as `start`."""
 
     async def begin(arguments: list[str]) -> Child:
         from .child import Child

@@ -1,6 +1,7 @@
-"""Lines of the wire between Concerto and an agent (O-7.22 to O-7.31): how a prompt is written, how a line is read.
+"""The lines between Concerto and an agent: how a prompt is written and how a line is read (O-7.22 to O-7.31); and the settings
+of an agent (O-7.1 to O-7.8).
 
-Must not know: processes, who asks.
+Hands on the functions for lines to `process.py`, `Answer` and `AgentSettings` to calls of agents.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ ENVELOPE = ("type", "in_reply_to")
 
 
 class Answer:
-    """What ends an exchange: its text and, of a JSON object, the other fields; None for a plain line (O-7.12)."""
+    """The answer that ends an exchange: its text, and the other fields of a JSON object in `data`, None for a plain line
+    (O-7.12)."""
 
     __slots__ = ("text", "data")
 
@@ -37,11 +39,13 @@ class Answer:
 
 
 def init_line(params: dict[str, Any]) -> str:
+    """Return the line of the handshake, with its end."""
     return compact_json({"type": "init", "params": params}) + "\n"
 
 
 def prompt_lines(prompt: str, context: Any, number: int, *, as_json: bool) -> str:
-    """`context`: plain data in a tuple of one, or () when none is given."""
+    """Return the line, or lines, of prompt number 1, 2, …. `context` is a tuple with the plain data of the context, or an empty
+    one."""
     if as_json:
         message = {"id": request_id(number), "prompt": prompt}
         if context:
@@ -52,17 +56,18 @@ def prompt_lines(prompt: str, context: Any, number: int, *, as_json: bool) -> st
 
 
 def response_line(message: dict[str, Any], value: Any) -> str:
-    """What a handler says to a message: named by the id of the message, else by its type (O-7.28)."""
-    to = message.get("id", message["type"])
-    return compact_json({"type": "response", "in_reply_to": to, "value": value}) + "\n"
+    """Return the line with a handler's value; it names the message by its id, else by its type (O-7.28)."""
+    replied_to = message.get("id", message["type"])
+    return compact_json({"type": "response", "in_reply_to": replied_to, "value": value}) + "\n"
 
 
 def request_id(number: int) -> str:
+    """Return the id of prompt number 1, 2, …."""
     return f"r{number}"
 
 
 def read_object(line: str) -> dict[str, Any] | None:
-    """The JSON object a line holds, or None."""
+    """Return the JSON object of a line, None when it is none."""
     try:
         value = parse_json(line)
     except JsonRefused:
@@ -71,7 +76,7 @@ def read_object(line: str) -> dict[str, Any] | None:
 
 
 def plain_answer(line: str) -> Answer:
-    """A line of text output; a JSON string literal is decoded (O-7.31)."""
+    """Return a line of text output as an answer; a JSON string literal is decoded (O-7.31)."""
     if line.lstrip().startswith('"'):
         try:
             value = parse_json(line)
@@ -83,37 +88,36 @@ def plain_answer(line: str) -> Answer:
 
 
 def object_answer(message: dict[str, Any]) -> Answer:
+    """Return a message as an answer; without a field `text` its text is the whole message as JSON."""
     text = message.get("text")
     return Answer(text if isinstance(text, str) else compact_json(message), message_fields(message))
 
 
 def message_fields(message: dict[str, Any]) -> dict[str, Any]:
-    """All but the envelope."""
+    """Return the fields of a message without those of the protocol."""
     return {key: value for key, value in message.items() if key not in ENVELOPE}
 
 
-# ----------------------------------------------------------------
-# What an agent is called and started with: its declaration, and what manifest and host configure (O-7.1 to O-7.8).
-#
-# Hands on `AgentSettings`.
-
 DEFAULT_LOG_CHANNEL = DECORATORS["log"].arguments_at("agent")["channel"].default
-FIELDS = {**AGENT, "process": object_of(PROCESS)}  # which the compiler has read in the manifest
+FIELDS = {**AGENT, "process": object_of(PROCESS)}  # the compiler takes the process from the manifest
 
 
 class AgentSettings:
-    """`command` is the argument list, None where nobody configured the connector."""
+    """What an agent is called and started with: its declaration, and what manifest and host configure (O-7.1 to O-7.8).
+
+    `command` is the argument list, None when nobody has configured the connector; `timeout` is in seconds."""
 
     def __init__(
-        self, name: str, fields: Mapping[str, Any], decorators: Mapping[str, Mapping[str, Any]], given: Mapping[str, Any]
+        self, name: str, fields: Mapping[str, Any], decorators: Mapping[str, Mapping[str, Any]],
+        host_fields: Mapping[str, Any],
     ) -> None:
-        """`given`: what the host says of the connector, over the manifest. Raises ConfigFailure."""
+        """`host_fields` are those that the host gives for the connector, over the manifest's. Raises ConfigFailure."""
         check_fields(f"agent {name}", fields, FIELDS)
-        check_fields(f"agent {name}", given, PROCESS)
+        check_fields(f"agent {name}", host_fields, PROCESS)
         check_decorators(f"agent {name}", "agent", decorators)
         if fields.get("connector") is None:
             raise ConfigFailure("E4002", f"agent {name} lacks connector")
-        process = {**(fields.get("process") or {}), **given}
+        process = {**(fields.get("process") or {}), **host_fields}
         self.name = name
         self.connector: str = fields["connector"]
         self.json_input = fields.get("input_format") == "json"
@@ -132,7 +136,7 @@ class AgentSettings:
 
 
 def _argument_list(name: str, process: Mapping[str, Any]) -> list[str] | None:
-    """Split by POSIX quoting when `args` is absent (O-4.38)."""
+    """Return the argument list; without `args` the command is split by POSIX quoting (O-4.38)."""
     command = process.get("command")
     if command is None:
         return None

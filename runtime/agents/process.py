@@ -1,7 +1,8 @@
-"""One agent of a session: its process, the handshake, and exchanges one after another (O-7.13 to O-7.36).
+"""The process of one agent in a session: its start, the handshake, and exchanges one after another (O-7.13 to O-7.36).
 
-Hands on `AgentProcess`. Every failure is a CallFailure of the agent and leaves no process behind, except a message `error`, which
-the process itself goes on from. Must not know: retries, memories, what a handler does.
+Hands on `AgentProcess` to the performer of agents. Lines are written and read by `messages.py`, the process is a `child.py:
+Child`. Every failure is a CallFailure of the agent and leaves no process behind, except a message `error`, which the process
+itself goes on from.
 """
 
 from __future__ import annotations
@@ -34,31 +35,35 @@ if TYPE_CHECKING:
     from .messages import AgentSettings
 
     class Listener(Protocol):
-        listens: bool
-        """Whether plain lines and messages of any type are taken as `listen` takes them (O-7.33)."""
+        """What takes the messages before the answer. `listens` says whether the call is a `listen`, which takes plain lines and
+        messages of any type (O-7.33)."""
 
-        async def heard(self, message: dict[str, Any]) -> Any:
-            """Handles an intermediate message; what is not None is sent back."""
+        listens: bool
+
+        async def on_message(self, message: dict[str, Any]) -> Any:
+            """Handle a message; return plain data to send back, None for nothing."""
 
 
 HANDSHAKE_SECONDS = 10.0
-LAST_WORDS = 200
+LAST_WORDS = 200  # characters of stderr in a message
 
 
 class AgentProcess:
-    """`launch` starts a child after it was permitted; it raises CallFailure."""
+    """The process of an agent, started at the first exchange and again after it ended. `launch` starts a child, if that is
+    permitted; it raises CallFailure."""
 
     def __init__(self, settings: AgentSettings, launch: Callable[[], Awaitable[Child]]) -> None:
         self.settings = settings
         self.name = settings.name
         self.origin = Origin(settings.name, settings.name, settings.timeout)
         self._launch = launch
-        self._turn = asyncio.Lock()  # first come, first served
+        self._turn = asyncio.Lock()  # one exchange at a time, in the order of the calls
         self._child: Child | None = None
         self._requests = 0
 
     async def exchange(self, prompt: str, context: Any, listener: Listener) -> Answer:
-        """One prompt with all its messages. `context`: see `prompt_lines`."""
+        """Send one prompt and return the answer; `listener` gets the messages before it. `context` is as in `prompt_lines`.
+        Raises CallFailure."""
         async with self._turn:
             try:
                 async with asyncio.timeout(self.settings.timeout):
@@ -70,7 +75,7 @@ class AgentProcess:
                 raise failure from None
             except ChildEnded:
                 raise await self._exited() from None
-            except AgentFailed as failed:
+            except AgentFailed as failed:  # the only failure that leaves the process running
                 raise self.origin.failure("AgentError", "Failed", failed.message) from None
             except (LineTooLong, LineNotText, ProtocolBroken) as broken:
                 raise await self._protocol(broken) from None
@@ -87,17 +92,17 @@ class AgentProcess:
             line = await _next_line(child)
             message = read_object(line) if listener.listens or self.settings.json_output else None
             if message is not None and message.get("in_reply_to") in earlier:
-                continue
-            answer = self._ending(line, message, listener.listens)
+                continue  # a late answer to an earlier prompt
+            answer = self._answer(line, message, listener.listens)
             if answer is not None:
                 return answer
             assert message is not None
-            value = await listener.heard(message)
+            value = await listener.on_message(message)
             if value is not None:
                 await child.write(response_line(message, value))
 
-    def _ending(self, line: str, message: dict[str, Any] | None, listens: bool) -> Answer | None:
-        """What ends the exchange, None for an intermediate message."""
+    def _answer(self, line: str, message: dict[str, Any] | None, listens: bool) -> Answer | None:
+        """Return the answer that a line is, None for a message before it. Raises AgentFailed, ProtocolBroken."""
         if not (listens or self.settings.json_output):
             return plain_answer(line)
         kind = None if message is None else message.get("type")
@@ -116,7 +121,7 @@ class AgentProcess:
     # ------------------------------------------------------------ the process
 
     async def _running(self) -> Child:
-        """The process, started at the first call and at the first after an exit."""
+        """Return the running process; start it, with its handshake, when there is none."""
         if self._child is not None and self._child.ended:
             await self._end()
         if self._child is None:
@@ -141,7 +146,7 @@ class AgentProcess:
             raise ProtocolBroken("the first line is no init_ack", line)
 
     async def _end(self) -> str:
-        """Ends the process, if there is one; its stderr."""
+        """End the process, if there is one, and return its stderr."""
         child, self._child = self._child, None
         if child is None:
             return ""
@@ -149,38 +154,43 @@ class AgentProcess:
         return child.stderr
 
     async def _exited(self) -> CallFailure:
+        """Return the failure for a process that ended before it answered."""
         child, self._child = self._child, None
         assert child is not None
         await child.end_of_output()
         code = child.exit_code
         message = f"the agent exited with code {code} before it answered"
-        told = {FOR_MODEL: f"{self.name}: {message}"}
+        for_model = {FOR_MODEL: f"{self.name}: {message}"}  # no model sees the stderr
         message += _last_words(child.stderr)
-        return self.origin.failure("AgentError", "Exited", message, CONNECTION, exit_code=code, stderr=child.stderr, **told)
+        return self.origin.failure(
+            "AgentError", "Exited", message, CONNECTION, exit_code=code, stderr=child.stderr, **for_model
+        )
 
     async def _protocol(self, broken: Exception) -> CallFailure:
+        """End a process that broke the protocol, and return the failure."""
         stderr = await self._end()
         line, last_words = None, ""
         if isinstance(broken, ProtocolBroken):
             message, line, last_words = broken.args
         else:
             message = "a line is longer than 1 MiB" if isinstance(broken, LineTooLong) else "a line is no UTF-8"
-        told = {FOR_MODEL: f"{self.name}: {message}"}
-        return self.origin.failure("AgentError", "Protocol", message + last_words, raw_line=line, stderr=stderr, **told)
+        for_model = {FOR_MODEL: f"{self.name}: {message}"}
+        return self.origin.failure("AgentError", "Protocol", message + last_words, raw_line=line, stderr=stderr, **for_model)
 
     async def stop(self) -> None:
+        """End the process, if there is one. A later exchange starts a new one."""
         await self._end()
 
 
 class ProtocolBroken(Exception):
-    """What the agent did against the protocol, the line if it is one, and the end of its stderr, which no model is told."""
+    """The agent broke the protocol: how, in which line if it was one, and the end of its stderr, which no model sees."""
 
     def __init__(self, message: str, line: str | None = None, last_words: str = "") -> None:
         super().__init__(message, line, last_words)
 
 
 class AgentFailed(Exception):
-    """The agent said `error`."""
+    """The agent answered with a message of type `error`."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message)
@@ -188,13 +198,13 @@ class AgentFailed(Exception):
 
 
 def _last_words(stderr: str) -> str:
-    """The last line of stderr, where most programs say why they end, for a message; the field `stderr` has all of it."""
+    """Return the last line of stderr for a message: most programs say there why they end. The field `stderr` has all of it."""
     last = next((line.strip() for line in reversed(stderr.splitlines()) if line.strip()), "")
     return f"; its stderr ends: {last if len(last) <= LAST_WORDS else last[:LAST_WORDS] + '…'}" if last else ""
 
 
 async def _next_line(child: Child) -> str:
-    """The next line that is not blank."""
+    """Return the next line that is not blank."""
     while True:
         line = await child.line()
         if line.strip():

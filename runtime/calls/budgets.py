@@ -1,9 +1,10 @@
-"""Budgets of tokens, cost and requests: what a request may use is reserved before it is sent and settled when it is over (G-6.4,
-O-1.133).
+"""Budgets of tokens, cost and requests (G-6.4, O-1.133): what a request may use at most is reserved before it is sent, and
+replaced by what it has used when it is over.
 
-Accounts belong to a call, a session, or several sessions of a host; a request draws on all of those that stand above it, and so
-do retries, schema attempts, tool rounds, race losers and parallel tasks. Hands on `Account`, `Purse`, whose `reserve` gives a
-`Reservation`, and `BudgetSpent`. Must not know: providers, how a call is made, what a host calls an account.
+An `Account` belongs to a call, a session, or several sessions of a host. A `Purse` holds all accounts that a request draws on,
+and every request draws on them: retries, schema attempts, tool rounds, losers of races, parallel tasks. Hands on both to the
+session and to `call.py`, and `BudgetSpent`, which is raised for a request that cannot be reserved. What a request has used says
+`usage.py`.
 """
 
 from __future__ import annotations
@@ -12,9 +13,8 @@ from _thread import allocate_lock, get_ident  # the module threading is more tha
 from contextlib import suppress
 
 from ...vm.panics import Panic
-from ..emits import price
 from ..errors import NotSent
-from ..usage import REPLY_TOKENS, Use, prompt_tokens
+from .usage import REPLY_TOKENS, Use, price, prompt_tokens
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 
 KINDS = ("tokens", "cost", "model_calls")
-# Of each kind, and of a cost nobody knows, the variant of BudgetError, and the panic where no Result carries it: vectors are
-# asked for where there is none, and they count as no calls of models.
+# For each kind, and for a cost that nobody knows, the variant of BudgetError; and the panic where there is no Result to carry it,
+# which is the case for vectors (they do not count as calls of models).
 VARIANTS = {"tokens": "Tokens", "cost": "Cost", "model_calls": "ModelCalls", "price": "Unpriced"}
 PANICS = {"Tokens": "P401", "Cost": "P402", "Unpriced": "P403"}
 
@@ -34,18 +34,19 @@ _lock = allocate_lock()  # sessions of several threads may share an account; wha
 
 
 class BudgetSpent(NotSent):
-    """A request that cannot be reserved: it is not sent, counts as no request, and no retry can mend it."""
+    """A request that cannot be reserved. It is not sent, counts as no request, and no retry can mend it."""
 
     def __init__(self, variant: str, message: str, model: str, **fields: Any) -> None:
         super().__init__("BudgetError", variant, message, model=model, **fields)
 
     def panic(self) -> Panic:
-        """Where no Result carries it."""
+        """Return the panic for a place without a Result to carry the failure."""
         return Panic(PANICS[self.variant or ""], self.message)
 
 
 class Reservation:
-    """What one request may use at most. `settle` it once, with what it has used in the end."""
+    """What one request may use at most: `amounts` of tokens, dollars and requests. It ends with one `Purse.settle`. `owner` is
+    the task that sends it, in its session."""
 
     __slots__ = ("purse", "request", "owner", "amounts")
 
@@ -65,7 +66,8 @@ class Reservation:
 
 
 class Account:
-    """`limits` of tokens, cost and requests, None for none, and what is `used` of them; `whose` names it in messages."""
+    """Limits of tokens, cost in dollars and requests, None for no limit; what is `used` of them; `open` reservations, and who is
+    `waiting` for some of them to be given back. `whose` names the account in messages."""
 
     __slots__ = ("limits", "used", "open", "waiting", "whose")
 
@@ -83,27 +85,28 @@ class Account:
         return any(limit is not None for limit in self.limits)
 
     def left(self) -> list[Any]:
-        """Of each kind what a request could reserve now, None without a limit."""
+        """Return, for each kind, what a request could reserve now; None without a limit."""
         with _lock:
             return self._left()
 
     def _left(self) -> list[Any]:
-        held = [sum(one.amounts[at] for one in self.open) for at in range(len(KINDS))]
+        reserved_amounts = [sum(one.amounts[at] for one in self.open) for at in range(len(KINDS))]
         return [
             None if limit is None else max(limit - used - reserved, 0)
-            for limit, used, reserved in zip(self.limits, self.used, held, strict=True)
+            for limit, used, reserved in zip(self.limits, self.used, reserved_amounts, strict=True)
         ]
 
-    def lacks(self, wanted: Reservation) -> str | None:
-        """The first kind of which it has not what a request wants, counted with all that is reserved."""
-        for kind, amount, left in zip(KINDS, wanted.amounts, self._left(), strict=True):
+    def lacks(self, reservation: Reservation) -> str | None:
+        """Return the first kind of which less is left than a request would reserve; None when it can be reserved."""
+        for kind, amount, left in zip(KINDS, reservation.amounts, self._left(), strict=True):
             if left is not None and amount > left:
                 return kind
         return None
 
-    def spent(self, kind: str, wanted: Reservation) -> BudgetSpent:
+    def spent(self, kind: str, reservation: Reservation) -> BudgetSpent:
+        """Return the failure for a request of which this kind cannot be reserved."""
         at = KINDS.index(kind)
-        limit, amount = self.limits[at], wanted.amounts[at]
+        limit, amount = self.limits[at], reservation.amounts[at]
         left = max(limit - self.used[at], 0)
         of = "" if self.whose == "run" else f" of the {self.whose}"
         if kind == "tokens":
@@ -112,13 +115,13 @@ class Account:
             text = f"cost budget{of} spent: a request reserves {amount:.6g}, {left:.6g} of {limit:.6g} is left"
         else:
             text = f"budget of model calls{of} spent: {limit} of {limit} requests were sent"
-        way = "; raise the budget" if kind == "model_calls" else _way(wanted)
+        way = "; raise the budget" if kind == "model_calls" else _way(reservation)
         message = f"{text} (budget `{kind}`){way}"
-        return BudgetSpent(VARIANTS[kind], message, wanted.request.model, wanted=amount, left=left)
+        return BudgetSpent(VARIANTS[kind], message, reservation.request.model, wanted=amount, left=left)
 
 
 class _Turn:
-    """Who waits for what others have reserved. Its loop may run in another thread than the one that gives back."""
+    """A request that waits for others to give back what they have reserved. Its loop may run in another thread than theirs."""
 
     __slots__ = ("future", "owner", "thread")
 
@@ -131,7 +134,7 @@ class _Turn:
         if self.thread == get_ident():
             self._set()
             return
-        with suppress(RuntimeError):  # its loop was closed meanwhile: it waits no more
+        with suppress(RuntimeError):  # its loop was closed meanwhile: nobody waits any more
             self.future.get_loop().call_soon_threadsafe(self._set)
 
     def _set(self) -> None:
@@ -140,7 +143,8 @@ class _Turn:
 
 
 class Purse:
-    """The accounts that the requests of a call draw on; `future` makes one of the loop that runs it."""
+    """The accounts that the requests of a call draw on. `pricing` has dollars per million tokens by model id; `future` makes a
+    future of the loop that runs the call."""
 
     __slots__ = ("accounts", "pricing", "future", "is_limited", "limits_cost")
 
@@ -154,36 +158,39 @@ class Purse:
         self.limits_cost = any(account.limits[1] is not None for account in self.accounts)
 
     def left(self) -> list[Any]:
-        """Of each kind the least that an account has left."""
+        """Return, for each kind, the least that any account has left; None when none has a limit."""
         every = zip(*(account.left() for account in self.accounts), strict=True)
         return [min((left for left in kind if left is not None), default=None) for kind in every]
 
     async def reserve(
         self, request: Request, free: bool, owner: Any = None, listed: Callable[[int, int, int, int], float | None] | None = None
     ) -> Reservation:
-        """Waits while requests of other tasks than the owner may give back what they reserved; BudgetSpent when none can.
-        `listed` gives the price of a model without one of its own, for its tokens in, out, cached and written to a cache."""
-        return await self._reserved(self._wanted(request, free, (id(self), owner), listed))
+        """Reserve what a request may use at most. Wait while other tasks than `owner` may give back something; BudgetSpent when
+        nobody else can.
+
+        A `free` request costs nothing. `listed` gives the published price of a model without one of its own, for tokens in,
+        out, read from a cache and written to it."""
+        return await self._admit(self._estimate(request, free, (id(self), owner), listed))
 
     async def reserve_vectors(self, request: EmbedRequest, tokens: int, free: bool) -> Reservation:
-        """The same for texts of that many tokens, which an embedder is asked for (M-10.16)."""
+        """Do the same for a request for vectors of texts with that many tokens (M-10.16)."""
         cost = 0.0 if free else price(self.pricing, request.model, tokens, 0)
         if cost is None and self.limits_cost:
             raise no_price(request.model)
-        return await self._reserved(Reservation(self, request, (id(self), None), tokens, cost or 0.0, 0))
+        return await self._admit(Reservation(self, request, (id(self), None), tokens, cost or 0.0, 0))
 
-    async def _reserved(self, wanted: Reservation) -> Reservation:
+    async def _admit(self, reservation: Reservation) -> Reservation:
         while True:
             with _lock:
-                account, kind = self._short_of(wanted)
+                account, kind = self._short_of(reservation)
                 if account is None:
-                    for one in self.accounts:
-                        one.open.append(wanted)
-                    return wanted
-                stuck = {wanted.owner, *(turn.owner for turn in account.waiting)}
-                if all(held.owner in stuck for held in account.open):  # whoever waits gives nothing back
-                    raise account.spent(kind, wanted)
-                turn = _Turn(self.future(), wanted.owner)
+                    for each in self.accounts:
+                        each.open.append(reservation)
+                    return reservation
+                waiting_owners = {reservation.owner, *(turn.owner for turn in account.waiting)}
+                if all(other.owner in waiting_owners for other in account.open):  # who waits gives nothing back: a deadlock
+                    raise account.spent(kind, reservation)
+                turn = _Turn(self.future(), reservation.owner)
                 account.waiting.append(turn)
             try:
                 await turn.future
@@ -191,15 +198,17 @@ class Purse:
                 with _lock:
                     account.waiting.remove(turn)
 
-    def _short_of(self, wanted: Reservation) -> tuple[Account | None, str]:
+    def _short_of(self, reservation: Reservation) -> tuple[Account | None, str]:
+        """Return the first account that cannot take a reservation, and the kind that it lacks; None when all can."""
         for account in self.accounts:
-            kind = account.lacks(wanted)
+            kind = account.lacks(reservation)
             if kind is not None:
                 return account, kind
         return None, ""
 
     def settle(self, use: Use | None, reservation: Reservation | None = None) -> None:
-        """None: nothing was sent."""
+        """Count what a request has used, and end its reservation. `use` is None when nothing was sent. Requests that wait look
+        again."""
         woken: list[_Turn] = []
         with _lock:
             for account in self.accounts:
@@ -210,15 +219,17 @@ class Purse:
                     account.used[0] += use.tokens
                     account.used[1] += use.cost
                     account.used[2] += use.attempts
-        for turn in woken:
+        for turn in woken:  # outside the lock: in this thread one may look at the accounts at once
             turn.wake()
 
-    def _wanted(self, request: Request, free: bool, owner: Any, listed: Any) -> Reservation:
-        """At most all of the prompt is written to a cache, which may cost more."""
+    def _estimate(self, request: Request, free: bool, owner: Any, listed: Any) -> Reservation:
+        """Return what a request may use at most: its prompt, and the longest reply that it allows. The cost is the higher one
+        of two cases: writing the whole prompt to a cache may cost more than sending it. BudgetSpent when a cost is limited and
+        unknown."""
         prompt, reply = prompt_tokens(request), request.params.get("max_tokens", REPLY_TOKENS)
         cost: float | None = 0.0
         if not free and request.model in self.pricing:
-            costs = [price(self.pricing, request.model, prompt, reply, 0, written) for written in (0, prompt)]
+            costs = [price(self.pricing, request.model, prompt, reply, 0, cache_write) for cache_write in (0, prompt)]
             cost = max(one or 0.0 for one in costs)
         elif not free:
             costs = [] if listed is None or not self.limits_cost else [listed(prompt, reply, 0, w) for w in (0, prompt)]
@@ -228,14 +239,15 @@ class Purse:
         return Reservation(self, request, owner, prompt + reply, cost or 0.0, 1)
 
 
-def _way(wanted: Reservation) -> str:
-    """What a program can do that reserves more than it needs."""
-    reply = wanted.request.params.get("max_tokens")
+def _way(reservation: Reservation) -> str:
+    """Return what a program can do that reserves more than it needs."""
+    reply = reservation.request.params.get("max_tokens")
     if reply is None:
         return f"; a reply without `max_tokens` reserves {REPLY_TOKENS}: set it on the model, or raise the budget"
     return f"; of that its `max_tokens` are {reply}: set them lower, or raise the budget"
 
 
 def no_price(model: str) -> BudgetSpent:
+    """Return the failure for a model without a price when the cost is limited."""
     way = f'give it one in `[pricing."{model}"]` of Concerto.toml, or by the host option `pricing`'
     return BudgetSpent(VARIANTS["price"], f"model {model} has no price, and the run has a budget of cost: {way}", model)

@@ -1,19 +1,23 @@
 """The algorithm of a model call: plain, and with a schema under the retry rule (O-2.47 to O-2.53, O-4.23).
 
-`[system] + history` is made once a call; a retry rewrites only the last user message; a memory gets one turn after
-success and nothing otherwise. Hands on `Response` and `Validated`, or raises `CallFailure`. Must not know: wires, the
-machine, what a tool does; waiting, chance, time and tools are handed in.
+Three rules hold for every call. The messages that requests begin with, `[system] + history`, are made once. A retry after a reply
+that does not fit rewrites only the last user message. A memory gets one turn after success, and nothing otherwise (M-5.11).
+
+Hands on `prepare_execute` and `prepare_execute_with_schema` to the performers of models and agents: they do everything up to the
+commit, and return the function that commits and gives the `Response` or `Validated`; `execute` and `execute_with_schema` commit
+at once. All raise `CallFailure`. `calls/streams.py` overrides parts of `CallRun`. Time, chance, waiting and tools are in
+`Services`.
 """
 
 from __future__ import annotations
 
-from ..emits import price
 from ..errors import CallFailure, NotSent
 from ..records import Msg, Reply, Request, call_seconds
+from ..schema.acceptance import Verdict, judge
 from ..schema.strategy import Plan, why_block
-from ..schema.validation import Verdict, judge, retries_exhausted, schema_failure
-from ..usage import Came, Use, used_by_broken, used_by_reply
-from .retry import cache_key
+from ..schema.validation import retries_exhausted, schema_failure
+from .reply_cache import cache_key
+from .usage import ReplyProgress, Use, price, used_by_broken, used_by_reply
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,21 +25,17 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..memory.turns import Conversation
+    from ..schema.acceptance import Validators
     from ..schema.strategy import Schema
-    from ..schema.validation import Validators, Violation
+    from ..schema.validation import Violation
     from .budgets import Purse, Reservation
     from .services import RateLimiter, Services
     from .settings import CallSettings
 
 
-# ----------------------------------------------------------------
-# What a call gives back, and what it cost on the way (O-1.106 to O-1.115).
-#
-# Hands on `Response`, `Validated` and the running `Tally`.
-
-
 class Response:
-    """The fields of the struct `Response`, in order, and what its methods give: the run and its messages (M-5.22)."""
+    """The fields of the language's struct `Response`, in its order (O-1.106 to O-1.115); `run_id` and `appended` are what its
+    methods give: the id of the run and its messages (M-5.22). `latency_ms` has no waiting for rate limits in it."""
 
     __slots__ = (
         "text",
@@ -94,6 +94,7 @@ class Response:
         self.appended = appended
 
     def as_json(self) -> dict[str, Any]:
+        """Return the fields of the struct, in its order."""
         return {**{name: getattr(self, name) for name in self.__slots__[:-2]}, "data": self.data or {}}
 
 
@@ -109,16 +110,18 @@ class Validated:
 
 
 class Tally:
-    """Sums over all provider requests of a call; `cost` is None once a request had no price. `used`: with what broken ones
-    used."""
+    """Sums over the provider requests of one call that were answered. `cost` is in dollars, None once a request had no price.
+
+    `usage` counts requests that broke too; it is what the program reads through `std::usage`, None where no task is known.
+    `requests` numbers the request ids, `schema_attempt` counts from 1."""
 
     __slots__ = (
         "tokens_in", "tokens_out", "cached", "cache_write", "reasoning", "cost", "attempts", "schema_attempt", "used_tools",
-        "requests", "used",
+        "requests", "usage",
     )  # fmt: skip
 
     def __init__(self) -> None:
-        self.used: Use | None = None  # what a program that asks is told (`std::usage`), where somebody counts it
+        self.usage: Use | None = None
         self.tokens_in = 0
         self.tokens_out = 0
         self.cached = 0
@@ -131,7 +134,7 @@ class Tally:
         self.requests = 0
 
     def add(self, reply: Reply, cost: float | None) -> None:
-        """Tokens as the provider has told them (G-9.7)."""
+        """Add the tokens of a reply as its provider reports them (G-9.7)."""
         self.tokens_in += reply.tokens_in
         self.tokens_out += reply.tokens_out
         self.cached += reply.cached
@@ -140,9 +143,7 @@ class Tally:
         self.cost = None if cost is None or self.cost is None else self.cost + cost
 
 
-# ----------------------------------------------------------------
-
-# Transport retries of a run: this many, or this part of its requests (G-6.5).
+# Transport retries of a run: always this many, or this part of all its requests if that is more (G-6.5).
 RETRIES_ALWAYS_ALLOWED = 10
 RETRIED_PART = 0.2
 
@@ -155,12 +156,13 @@ async def execute(
     *,
     run_id: str,
 ) -> Response:
-    """`execute(prompt)`: request id and turn carry `run_id`, which is unique in the session."""
-    commit = await answered(services, settings, prompt, conversation, run_id=run_id)
+    """Call the model with a prompt, append the turn and return the response. `run_id` must be unique in the session: the ids of
+    requests and the turn carry it."""
+    commit = await prepare_execute(services, settings, prompt, conversation, run_id=run_id)
     return commit()
 
 
-async def answered(
+async def prepare_execute(
     services: Services,
     settings: CallSettings,
     prompt: str,
@@ -169,10 +171,12 @@ async def answered(
     run_id: str,
     messages: Sequence[Msg] = (),
 ) -> Callable[[], Response]:
-    """`execute` up to its commit, which is what the result does: only a store that cannot store the turn fails there. With
-    `messages`, of which the prompt is the last one, it is `chat` (O-1.71)."""
+    """Call the model and return the function that appends the turn and gives the response.
+
+    Raises CallFailure; the commit raises it too, when the store cannot store the turn. With `messages`, of which the prompt is
+    the last one, the call is `chat` (O-1.71)."""
     call = CallRun(services, settings, prompt, conversation, run_id, "chat" if messages else "execute", messages)
-    commit: Callable[[], Response] = await call.counted(call.plain)
+    commit: Callable[[], Response] = await call.up_to_commit(call.plain)
     return commit
 
 
@@ -187,14 +191,16 @@ async def execute_with_schema(
     retry_message: str | None = None,
     validators: Validators | None = None,
 ) -> Validated:
-    """`execute_with_schema<T>(prompt, retry_message)`."""
-    commit = await answered_with_schema(
+    """Call the model until a reply fits the schema, append the turn and return the accepted value.
+
+    `retry_message` stands behind the violations in the prompt of every attempt but the first (O-2.48)."""
+    commit = await prepare_execute_with_schema(
         services, settings, prompt, schema, conversation, run_id=run_id, retry_message=retry_message, validators=validators
     )
     return commit()
 
 
-async def answered_with_schema(
+async def prepare_execute_with_schema(
     services: Services,
     settings: CallSettings,
     prompt: str,
@@ -205,15 +211,18 @@ async def answered_with_schema(
     retry_message: str | None = None,
     validators: Validators | None = None,
 ) -> Callable[[], Validated]:
-    """`execute_with_schema` up to its commit."""
+    """Do what `execute_with_schema` does up to the commit, and return the function that commits."""
     call = CallRun(services, settings, prompt, conversation, run_id, "execute_with_schema")
     plan = Plan(schema, settings.structured, settings.connection)
-    commit: Callable[[], Validated] = await call.counted(lambda: call.with_schema(plan, retry_message, validators))
+    commit: Callable[[], Validated] = await call.up_to_commit(lambda: call.with_schema(plan, retry_message, validators))
     return commit
 
 
 class CallRun:
-    """One call from its snapshot to its commit."""
+    """One call, from the snapshot of its memory to the commit.
+
+    `new_messages` are those that the call adds to the conversation, `head` those before them, `rounds` the tool messages of the
+    current attempt. Times are seconds of the host's clock; `rate_limit_wait` is the sum of the waits for rate limits."""
 
     __slots__ = (
         "services",
@@ -224,14 +233,14 @@ class CallRun:
         "run_id",
         "method",
         "messages",
-        "asked",
+        "new_messages",
         "head",
         "rounds",
         "tally",
         "started",
         "sent_at",
-        "waited",
-        "held",
+        "rate_limit_wait",
+        "reservation",
     )
 
     def __init__(
@@ -252,45 +261,45 @@ class CallRun:
         self.run_id = run_id
         self.method = method
         self.messages = messages
-        self.asked = ([m for m in messages if m.role != "system"] if messages else []) or [Msg("user", prompt)]
+        self.new_messages = ([m for m in messages if m.role != "system"] if messages else []) or [Msg("user", prompt)]
         self.head: list[Msg] = []
-        self.rounds: list[Msg] = []  # tool units of the attempt
+        self.rounds: list[Msg] = []
         self.tally = Tally()
-        self.held: Reservation | None = None  # of the request on its way
+        self.reservation: Reservation | None = None  # of the request on its way, in the budgets of the run
         self.started = self.sent_at = services.clock()
-        self.waited = 0.0  # for rate limits
+        self.rate_limit_wait = 0.0
 
     async def _open(self) -> None:
-        """[system] + history: the same messages in every request of the call (O-2.49)."""
+        """Make [system] + history, which every request of the call begins with (O-2.49)."""
         system = self.settings.system
         if self.conversation is None:
             self.head = [] if system is None else [Msg("system", system)]
             return
-        offered = bool(self.settings.tools)
         self.head = await self.conversation.open(
-            self.run_id, self.asked, system=system, tools_offered=offered, by=self.settings.name,
+            self.run_id, self.new_messages, system=system, tools_offered=bool(self.settings.tools), by=self.settings.name,
             timeout=call_seconds(self.settings.timeout),
         )
 
     def _user(self, text: str) -> Msg:
         return self.conversation.user(text) if self.conversation else Msg("user", text)
 
-    async def counted(self, work: Callable[[], Awaitable[Any]]) -> Any:
-        """The call up to its commit: whatever ends it before, memory has nothing of its turn (M-5.11)."""
+    async def up_to_commit(self, work: Callable[[], Awaitable[Any]]) -> Any:
+        """Open the conversation and return what `work` returns. Whatever ends the call before the commit, the memory is told that
+        the turn is abandoned and gets nothing of it (M-5.11)."""
         spending, task = self.services.spending, self.services.task
         if spending is not None and task is not None:
-            self.tally.used = Use()
-            spending.begins(task, self.tally.used)
+            self.tally.usage = Use()
+            spending.begin_call(task, self.tally.usage)
         try:
             await self._open()
             return await work()
         except CallFailure as failure:
             self.services.metrics.errors += 1
-            await self._abandon(failure.told, failure.fields.get("text", ""), failure.cause)
+            await self._abandon(failure.model_message, failure.fields.get("text", ""), failure.cause)
             if self.conversation is not None:
                 await self.conversation.tell()
             raise
-        except BaseException as stop:
+        except BaseException as stop:  # a cancellation is told by the name of its class: asyncio may not be imported
             await self._abandon("cancelled", "", "cancelled" if type(stop).__name__ == "CancelledError" else "")
             raise
 
@@ -299,32 +308,35 @@ class CallRun:
             await self.conversation.abandon(reason, text, cause=cause)
 
     async def plain(self) -> Callable[[], Response]:
+        """Ask once, tool rounds included, and return the commit."""
         messages = [*self.head, *self.messages[:-1], self._user(self.prompt)]
         key, reply = self._cached(messages, None)
         if reply is not None:
             return self._commit(reply, cached=True)
         reply = await self._turn(messages, None)
-        self._keep(key, reply)
+        self._cache(key, reply)
         return self._commit(reply)
 
     async def with_schema(self, plan: Plan, retry_message: str | None, validators: Validators | None) -> Callable[[], Validated]:
+        """Ask until a reply is accepted, at most `schema_attempts` times, and return the commit. CallFailure (SchemaError)
+        then."""
         user = self.prompt + plan.block() if plan.strategy == "prompt" else self.prompt
         key, reply = self._cached([*self.head, self._user(user)], plan)
         if reply is not None:
-            outcome = await judge(plan.schema, reply, None)
+            outcome = await judge(plan.schema, reply, None)  # its validators have accepted it when it was cached
             if isinstance(outcome, Verdict):
                 return self._validated(outcome, self._commit(reply, cached=True))
         while True:
             reply = await self._turn([*self.head, self._user(user)], plan)
             outcome = await judge(plan.schema, reply, validators)
             if isinstance(outcome, Verdict):
-                self._keep(key, reply)
+                self._cache(key, reply)
                 return self._validated(outcome, self._commit(reply))
             if self.tally.schema_attempt >= self.settings.schema_attempts:
                 raise self._exhausted(outcome, reply)
             self.tally.schema_attempt += 1
             self.services.metrics.schema_retries += 1
-            self.rounds.clear()
+            self.rounds.clear()  # a failed attempt leaves nothing: the next one begins from the same messages (O-2.49)
             if self.conversation is not None:
                 reason = "; ".join(violation.text for violation in outcome)
                 self.conversation.new_attempt(plan.schema.name, reason, reply.text)
@@ -339,7 +351,8 @@ class CallRun:
         return retries_exhausted(last, self.settings.schema_attempts, model, connection)
 
     async def _turn(self, messages: list[Msg], plan: Plan | None) -> Reply:
-        """The tool loop (O-4.23): the reply that calls no more tools, or answers through `respond`."""
+        """Run the tool loop (O-4.23): return the first reply that calls no tools, or that answers through the tool `respond`."""
+        # Each request repeats all messages before it unchanged, so that a provider's prompt cache can read them again.
         rounds = 0
         while True:
             reply = await self._send(self._request(messages, plan))
@@ -355,6 +368,7 @@ class CallRun:
             self.services.metrics.tool_calls += len(reply.calls)
             results = await self.services.tools.run(self.settings, reply.calls)
             if self.conversation is not None:
+                # reasoning tokens are in no text that the memory stores; 0 means that the provider reports nothing
                 tokens = max(reply.tokens_out - reply.reasoning, 0) or None
                 self.conversation.add_round(reply.text, reply.calls, results, tokens, reply.state, reply.finish)
                 await self.conversation.tell()
@@ -385,28 +399,28 @@ class CallRun:
         )
 
     async def _send(self, request: Request) -> Reply:
-        """One request with its transport retries: the same record again, nothing else (M-5.3)."""
+        """Send one request with its transport retries, which send the same record again and nothing else (M-5.3)."""
         attempt = 0
         while True:
             attempt += 1
-            request.came = Came()
+            request.progress = ReplyProgress()
             try:
                 reply = await self._exchange(request)
             except NotSent:
-                self._returned()
+                self._give_back_reservation()
                 raise
-            except BaseException as stop:  # also who cancels it: the provider has worked
+            except BaseException as stop:  # a cancellation too: the provider has worked, and what it did costs
                 failure = stop if isinstance(stop, CallFailure) else None
-                if failure is None and not request.came.begun:
-                    self._returned()
+                if failure is None and not request.progress.has_left:
+                    self._give_back_reservation()
                     raise
-                self._broken(request, used_by_broken(request, failure))
+                self._account_broken(request, used_by_broken(request, failure))
                 if failure is None:
                     raise
                 self._log(attempt, failure=failure)
                 await self._wait_or_raise(failure, attempt)
                 continue
-            self._replied(request, reply)
+            self._account_reply(request, reply)
             self._log(attempt, reply=reply)
             return reply
 
@@ -414,50 +428,56 @@ class CallRun:
         return self.provider.send(request)
 
     def _exchange(self, request: Request) -> Awaitable[Reply]:
-        """One request within the budgets of the run and the rate limits of its connection: what has neither is only sent."""
-        if self.services.prefixes is not None:
-            self.services.prefixes.sent(request)
+        """Send one request within the budgets of the run and the rate limits of its connection.
+
+        Each step returns the awaitable of the next one: a request without budget and limits costs no coroutine more than its
+        own, which counts with thousands of calls at a time."""
+        if self.services.request_log is not None:
+            self.services.request_log.log(request)
         purse = self.services.purse
         if purse is None or not purse.is_limited or self.provider.unmetered:
-            return self._admitted(request)
-        return self._accounted(purse, request)
+            return self._within_rate_limits(request)
+        return self._within_budgets(purse, request)
 
-    async def _accounted(self, purse: Purse, request: Request) -> Reply:
-        """It draws on the budgets whatever becomes of it (O-1.133)."""
+    async def _within_budgets(self, purse: Purse, request: Request) -> Reply:
+        """Reserve what the request may use; the budgets are charged whatever becomes of it (O-1.133)."""
         free = self.provider.free_and_instant
-        self.held = await purse.reserve(
+        self.reservation = await purse.reserve(
             request, free, self.services.task, lambda *tokens: self._list_price(request, *tokens)
         )
-        return await self._admitted(request)
+        return await self._within_rate_limits(request)
 
-    def _admitted(self, request: Request) -> Awaitable[Reply]:
+    def _within_rate_limits(self, request: Request) -> Awaitable[Reply]:
         limiter = self.services.limiter(self.settings.connection)
         if limiter is not None:
             return self._limited(limiter, request)
-        return self._sent(request)
+        return self._start_sending(request)
 
-    def _sent(self, request: Request) -> Awaitable[Reply]:
-        assert request.came is not None
-        request.came.begun = True
+    def _start_sending(self, request: Request) -> Awaitable[Reply]:
+        assert request.progress is not None
+        request.progress.has_left = True
         self.sent_at = self.services.clock()
         return self._answer(request)
 
     async def _limited(self, limiter: RateLimiter, request: Request) -> Reply:
-        """Waiting for the limits counts nowhere (O-1.16)."""
-        self.waited += await limiter.enter()
+        """Wait for the rate limits, then send. The wait is no part of timeout or latency (O-1.16)."""
+        self.rate_limit_wait += await limiter.enter()
         tokens = 0
         try:
-            reply = await self._sent(request)
+            reply = await self._start_sending(request)
             tokens = used_by_reply(request, reply).tokens
             return reply
         finally:
             limiter.leave(tokens)
 
     async def _wait_or_raise(self, failure: CallFailure, attempt: int) -> None:
+        """Wait before the next attempt, or raise the failure: when no retry can mend it, when the policy or the run has no more
+        retries (G-6.5), or when the wait would pass the deadline of the run."""
         policy, metrics = self.settings.policy, self.services.metrics
         wait = policy.wait_ms(failure, attempt, self.services.random)
         remaining = self.services.remaining()
         if wait is None or metrics.retries >= max(RETRIES_ALWAYS_ALLOWED, RETRIED_PART * metrics.model_calls):
+            # only a failure that was retried says after how many attempts it stands
             exhausted = failure.retry_class in policy.retry_on and 1 < policy.max_attempts <= attempt
             raise failure.exhausted(attempt) if exhausted else failure
         if remaining is not None and wait / 1000 > remaining:
@@ -466,58 +486,59 @@ class CallRun:
         if wait > 0:
             await self.services.sleep(wait / 1000)
 
-    def _replied(self, request: Request, reply: Reply) -> None:
+    def _account_reply(self, request: Request, reply: Reply) -> None:
         use = used_by_reply(request, reply)
         if not self.provider.unmetered:
             cost = self._price(request, use)
             self.tally.add(reply, cost)
-            use.priced(cost)
-        self._settled(request, use)
+            use.set_price(cost)
+        self._account(request, use)
 
-    def _broken(self, request: Request, use: Use) -> None:
-        """What used nothing needs no price."""
-        self._settled(request, use.priced(self._price(request, use)) if use.tokens else use)
+    def _account_broken(self, request: Request, use: Use) -> None:
+        # a request that used no tokens needs no price: without one it would count as unpriced
+        self._account(request, use.set_price(self._price(request, use)) if use.tokens else use)
 
-    def _settled(self, request: Request, use: Use) -> None:
-        """Counters, budgets and the program learn the same of a request that was sent (O-1.132)."""
+    def _account(self, request: Request, use: Use) -> None:
+        """Count what a request has used: in the metrics, the budgets and `std::usage`, always the same numbers (O-1.132)."""
         services, tally = self.services, self.tally
         services.count_request()
         tally.attempts += 1
-        held, self.held = self.held, None
+        reservation, self.reservation = self.reservation, None
         if self.provider.unmetered:
             use = Use(1)
         else:
             services.metrics.add(request.model, request.connection, use)
             if services.purse is not None:
-                services.purse.settle(use, held)
-        if tally.used is not None and services.spending is not None and services.task is not None:
-            tally.used.add(use)
+                services.purse.settle(use, reservation)
+        if tally.usage is not None and services.spending is not None and services.task is not None:
+            tally.usage.add(use)
             services.spending.add(services.task, use)
 
-    def _returned(self) -> None:
-        """Nothing was sent."""
-        held, self.held = self.held, None
-        if held is not None:
-            held.purse.settle(None, held)
+    def _give_back_reservation(self) -> None:
+        """Nothing was sent: the budgets have their amounts back."""
+        reservation, self.reservation = self.reservation, None
+        if reservation is not None:
+            reservation.purse.settle(None, reservation)
 
     def _price(self, request: Request, use: Use) -> float | None:
         if self.provider.free_and_instant:
             return 0.0
         tokens = use.tokens_in, use.tokens_out, use.tokens_cached, use.tokens_cache_write
+        # the program's own price comes before a published one (O-1.136)
         own = price(self.services.pricing, request.model, *tokens)
         return self._list_price(request, *tokens) if own is None else own
 
     def _list_price(self, request: Request, *tokens: int) -> float | None:
-        """A mock stands for no endpoint that publishes prices."""
+        """Return the published price, None for a mock: it stands for no endpoint that publishes prices."""
         connection = self.settings.connection
         if self.provider.name != connection.name:
             return None
-        from ..usage import list_price
+        from .usage import list_price
 
         return list_price(connection.base_url, request.model, *tokens)
 
     def _log(self, attempt: int, *, reply: Reply | None = None, failure: CallFailure | None = None) -> None:
-        """The emit of `@log` (O-1.58)."""
+        """Send the emit of `@log` for one attempt (O-1.58)."""
         if self.settings.log_channel is None:
             return
         payload = {
@@ -537,23 +558,24 @@ class CallRun:
         self.services.emit(self.settings.log_channel, payload)
 
     def _cached(self, messages: list[Msg], plan: Plan | None) -> tuple[str, Reply | None]:
+        """Return the cache key of the first request, and the reply that is cached under it, if there is one."""
         cache = self.settings.cache
         if cache is None:
             return "", None
         key = cache_key(self._request(messages, plan))
-        self.tally.requests = 0  # that request was only looked up
+        self.tally.requests = 0  # that request was only made to be looked up
         reply = cache.find(key)
         self.services.metrics.cache_hits += reply is not None
         return key, reply
 
-    def _keep(self, key: str, reply: Reply) -> None:
-        """Turns with tool calls are not stored (O-1.59)."""
+    def _cache(self, key: str, reply: Reply) -> None:
+        """Cache a reply, unless tools were called: what they did would be missing the next time (O-1.59)."""
         if self.settings.cache is not None and not self.tally.used_tools:
-            self.settings.cache.keep(key, reply)
+            self.settings.cache.store(key, reply)
 
     def _commit(self, reply: Reply, *, cached: bool = False) -> Callable[[], Response]:
-        """What is left to do. The turn and the Response belong together: a memory that cannot store the turn fails the call
-        (M-5.23)."""
+        """Return the function that appends the turn and gives the response. Both belong together: a memory that cannot store the
+        turn fails the call (M-5.23)."""
         response = self._response(reply, cached)
 
         def commit() -> Response:
@@ -574,7 +596,7 @@ class CallRun:
             tokens_out=tally.tokens_out,
             model=reply.model or self.settings.model,
             provider=self.provider.name,
-            latency_ms=self._elapsed_ms(self.started + self.waited),
+            latency_ms=self._elapsed_ms(self.started + self.rate_limit_wait),
             finish=reply.finish,
             cost=tally.cost,
             attempts=tally.attempts,
@@ -584,7 +606,7 @@ class CallRun:
             tokens_cache_write=tally.cache_write,
             tokens_reasoning=tally.reasoning,
             run_id=self.run_id,
-            appended=[*self.asked, *self.rounds, Msg("assistant", reply.text)],
+            appended=[*self.new_messages, *self.rounds, Msg("assistant", reply.text)],
         )
 
     def _elapsed_ms(self, since: float) -> int:

@@ -1,6 +1,8 @@
-"""What one call of a model is made with: its fields, decorators and connection, resolved (O-1.35 to O-1.59).
+"""What a call of a model is made with: the model's fields, decorators and connection, merged (O-1.35 to O-1.59).
 
-Hands on `CallSettings`. Must not know: providers, requests, the machine.
+Hands on `call_settings`, which merges them into `CallSettings`, to the performer of models; and the parts of the system message
+that one call adds: `knowledge_block`, `context_block`, joined by `system_text` (O-1.76 to O-1.78). Which of several places a
+setting is taken from is decided here; which fields there are, in `vm/declaration_fields.py`.
 """
 
 from __future__ import annotations
@@ -20,19 +22,21 @@ if TYPE_CHECKING:
     from ...vm.interp.stores import Ledger
     from ..connections import ConnectionSettings
     from ..records import Timeout, ToolDef
-    from .retry import ReplyCache
+    from .reply_cache import ReplyCache
 
 
 DEFAULT_TOOL_ROUNDS = MODEL["max_tool_rounds"].default
 DEFAULT_LOG_CHANNEL = DECORATORS["log"].arguments_at("model")["channel"].default
 DEFAULT_SCHEMA_ATTEMPTS = 3
 
-# Model field: its name in the params of the record (O-1.37, O-1.38).
+# Field of a model: its name in the params of a request's record (O-1.37, O-1.38).
 PARAMS = {"temperature": "temperature", "top_p": "top_p", "max_tokens": "max_tokens", "stop_sequences": "stop"}
 
 
 class CallSettings:
-    """`name` is the Concerto model, `model` the id requested. Never changed: builders and prompts make another one."""
+    """The settings of calls. `name` is the declared model, `model` the id that requests name; `policy` is that for transport
+    retries, `schema_attempts` bounds the replies that may not fit; `timeout` is in seconds. They are never changed: `changed`
+    and `with_prompt` return copies."""
 
     __slots__ = (
         "name",
@@ -69,11 +73,11 @@ class CallSettings:
             setattr(self, name, values[name])
 
     def changed(self, **changes: Any) -> CallSettings:
-        """A copy with other values."""
+        """Return a copy with other values."""
         return CallSettings(**{name: changes.get(name, getattr(self, name)) for name in self.__slots__})
 
     def with_prompt(self, overrides: Mapping[str, Any]) -> CallSettings:
-        """The settings a Prompt replaces for its call: `model`, `temperature`, `max_tokens` (O-1.67)."""
+        """Return a copy with what a Prompt replaces for its call: `model`, `temperature`, `max_tokens` (O-1.67)."""
         if not overrides:
             return self
         params = {**self.params, **{PARAMS[name]: value for name, value in overrides.items() if name in PARAMS}}
@@ -82,6 +86,8 @@ class CallSettings:
         return self.changed(params=params, model=model)
 
     def origin(self) -> Origin:
+        """Return what makes the failures of a call with these settings."""
+        """Return what makes the failures of a call with these settings."""
         return Origin(self.model, self.connection.name, call_seconds(self.timeout))
 
 
@@ -94,7 +100,7 @@ def call_settings(
     tools: Sequence[ToolDef] = (),
     cache: ReplyCache | None = None,
 ) -> CallSettings:
-    """From the fields and decorators of a model; a model without id is an Err of the call (E4007 at run time)."""
+    """Return the settings of a model's calls. NotSent for a model without an id, which its connection does not give either."""
     model = connection.model_id(fields.get("base"))
     if model is None:
         message = f"no model id: set base, or default_model of connection {connection.name}"
@@ -117,13 +123,14 @@ def call_settings(
 
 
 def system_text(*parts: str | None) -> str | None:
-    """System prompt, knowledge block and context block, those that exist, joined by one blank line (O-1.76)."""
-    given = [part for part in parts if part is not None]
-    return "\n\n".join(given) if given else None
+    """Return system prompt, knowledge block and context block, those that exist, joined by one blank line; None without any
+    (O-1.76)."""
+    texts = [part for part in parts if part is not None]
+    return "\n\n".join(texts) if texts else None
 
 
 def _policy(fields: Mapping[str, Any], decorators: Mapping[str, Any], connection: ConnectionSettings) -> RetryPolicy:
-    """One policy a request: `@retry`, else `retry_policy`, else the connection's (O-1.45)."""
+    """Return the policy of the strongest place: `@retry`, else `retry_policy`, else the connection's (O-1.45)."""
     if "retry" in decorators:
         policy = RetryPolicy.from_decorator(decorators["retry"])
     else:
@@ -132,17 +139,16 @@ def _policy(fields: Mapping[str, Any], decorators: Mapping[str, Any], connection
 
 
 def _schema_attempts(fields: Mapping[str, Any], decorators: Mapping[str, Any]) -> int:
-    """The connection's `retry` has no part in it (O-2.46)."""
+    """Return how many replies a schema call may ask for. The connection's `retry` has no part in it (O-2.46)."""
     policy = fields.get("retry_policy") or {}
-    found = _first(decorators.get("retry", {}).get("max"), policy.get("max_attempts"), DEFAULT_SCHEMA_ATTEMPTS)
-    return int(found)
+    return int(_first(decorators.get("retry", {}).get("max"), policy.get("max_attempts"), DEFAULT_SCHEMA_ATTEMPTS))
 
 
 def _timeout(fields: Mapping[str, Any], decorators: Mapping[str, Any], connection: ConnectionSettings) -> Timeout:
-    """One limit a request, or those of one place (O-1.46)."""
+    """Return the limits of the strongest place: those of several places are not mixed (O-1.46)."""
     decorated = decorators.get("timeout", {}).get("seconds")
-    found: Timeout = _first(decorated, fields.get("timeout"), connection.timeout, DEFAULT_SECONDS)
-    return float(found) if isinstance(found, int) else found
+    timeout: Timeout = _first(decorated, fields.get("timeout"), connection.timeout, DEFAULT_SECONDS)
+    return float(timeout) if isinstance(timeout, int) else timeout
 
 
 def _structured(fields: Mapping[str, Any], connection: ConnectionSettings) -> str:
@@ -157,30 +163,27 @@ def _first(*values: Any) -> Any:
     return next(value for value in values if value is not None)
 
 
-# ----------------------------------------------------------------
-# What joins the system prompt of one call: entries of a ledger that its prompt touches, and the context it was given (O-1.76 to
-# O-1.78).
-#
-# Hands on the two blocks.
-
-MOST_ENTRIES = 20
+MOST_ENTRIES = 20  # of a ledger in one system message
 
 
 def knowledge_block(ledger: Ledger, prompt: str) -> str | None:
-    """One line per entry of which a key or a word of the identifier is a word of the prompt, the first ones only (O-1.77)."""
-    asked = words(prompt)
+    """Return one line for each entry of which a key, or a word of the identifier, is a word of the prompt; the first
+    MOST_ENTRIES of them (O-1.77). None when there is no such entry."""
+    prompt_words = words(prompt)
     lines = [
         f"- {_line(identifier)}: {_line(value)}"
         for identifier, (keys, value) in ledger.entries.items()
-        if not asked.isdisjoint(key.lower() for key in keys) or not asked.isdisjoint(words(identifier))
+        if not prompt_words.isdisjoint(key.lower() for key in keys) or not prompt_words.isdisjoint(words(identifier))
     ]
     return "\n".join(["Knowledge:", *lines[:MOST_ENTRIES]]) if lines else None
 
 
 def _line(text: str) -> str:
-    """An entry is one line, whatever line ends it holds."""
+    """Return a text on one line, whatever line ends it has."""
     return " ".join(text.splitlines())
 
 
 def context_block(value: Any) -> str:
+    """Return what the system message says of the context of a call (O-1.78)."""
+    """Return what the system message says of the context of a call (O-1.78)."""
     return f"Context:\n{to_json(value)}"

@@ -1,14 +1,15 @@
 """A reply in chunks: a call that waits with each chunk until somebody asks for the next (O-1.72 to O-1.75, M-5.13).
 
 The call runs in a job of its own from its request to its commit, so that retries, tool rounds, counters and logs are those of
-every call. Hands on `StreamedCall` and `begun`. Must not know: wires, loops of programs.
+every call: `StreamedCall` is a `CallRun` that passes chunks on while a request is answered. Hands on it and `begin_stream` to the
+performer of models, which also performs the effect `stream`: one chunk that a program waits for.
 """
 
 from __future__ import annotations
 
 from ...vm.values import Chunk, Stream
+from ..effects.runner import PendingCommit
 from ..errors import CallFailure
-from ..loop import Settled
 from ..records import Reply, failed, response_value, succeeded
 from .call import CallRun
 
@@ -21,23 +22,22 @@ if TYPE_CHECKING:
     from ..records import Msg, Request
     from ..running import Running
     from ..schema.strategy import Plan
-    from ..usage import Came
     from .call import Response
+    from .usage import ReplyProgress
 
 
-STREAMS = "streams"  # the calls on their way, by the effect that began them
+STREAMS = "streams"  # the key in the state of a session: streams on their way, by the effect that began them
 
 
-async def begun(run: Running, effect: Effect, call: StreamedCall, told: Callable[[StreamedCall], object]) -> Any:
-    """`told` gets the call once it has its stream.
-
-    Gives the Ok of a Stream once its first chunk is there, or the Err of a reply that never began."""
+async def begin_stream(run: Running, effect: Effect, call: StreamedCall, started: Callable[[StreamedCall], object]) -> Any:
+    """Start a streamed call and wait for its first chunk. Return a PendingCommit of the Ok of its Stream, or the Err of a reply
+    that never began. `started` is called with the call once it has its stream."""
     calls = run.state.setdefault(STREAMS, {})
     stream = Stream(effect.payload.model, effect)
     call.attach(stream, lambda: calls.pop(effect, None))
     calls[effect] = call
-    told(call)
-    run.hold(effect, call.run())
+    started(call)
+    run.hold(effect, call.run())  # the call outlives this effect, which ends with the first chunk
     try:
         failure = await call.first()
     except BaseException:
@@ -51,37 +51,42 @@ async def begun(run: Running, effect: Effect, call: StreamedCall, told: Callable
             effect.task.streams[effect] = None
         return succeeded(stream)
 
-    return Settled(commit)
+    return PendingCommit(commit)
 
 
 class StreamedCall(CallRun):
-    """`outcome` is what the reply brought last and nobody has taken: a text, the commit of the end, or the failure."""
+    """A call whose reply is handed on in chunks.
 
-    __slots__ = ("serve", "future", "stream", "forget", "text", "chunks", "outcome", "arrival", "demand", "over", "came")
+    Two futures hand the turn to and fro: the job sets `arrival` when it has put something into `outcome`, the program sets
+    `demand` when it wants the next chunk. `outcome` is a text, at the end the commit, or the failure; None once the program has
+    taken it. `text` is all that has come so far, tool rounds included; `chunks` counts those of the request on its way."""
+
+    __slots__ = ("serve", "future", "stream", "forget", "text", "chunks", "outcome", "arrival", "demand", "over", "progress")
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
-        self.serve: Callable[[Effect], None] = lambda effect: None  # told who waits for the next chunk
+        self.serve: Callable[[Effect], None] = lambda effect: None  # called with the effect that waits for the next chunk
 
     def attach(self, stream: Any, forget: Callable[[], object]) -> None:
+        """Bind the call to the Stream that the program holds. `forget` is called when nothing comes any more."""
         future = self.services.future
-        assert future is not None  # those of a session have a loop
+        assert future is not None  # the services of a session have a loop
         self.future = future
         self.stream = stream
         self.forget = forget
         self.text = ""
-        self.chunks = 0  # of the request on its way
-        self.came: Came | None = None
+        self.chunks = 0
+        self.progress: ReplyProgress | None = None  # of the request on its way
         self.outcome: Any = None
-        self.arrival = future()  # done when there is an outcome
-        self.demand = future()  # done when the next one is wanted
-        self.over = future()  # done when the turn is written down
-        self.settings = self.settings.changed(cache=None)  # streams are not stored (O-1.59)
+        self.arrival = future()
+        self.demand = future()
+        self.over = future()  # done when the turn is committed
+        self.settings = self.settings.changed(cache=None)  # streams are not cached (O-1.59)
 
-    # ------------------------------------------------------------ who asks
+    # ------------------------------------------------------------ the side of the program
 
     async def first(self) -> CallFailure | None:
-        """Waits for the first outcome, and gives it if it is a failure."""
+        """Wait for the first outcome, and return it if it is a failure of the call. Raises a panic."""
         await self.arrival
         if isinstance(self.outcome, Exception):
             if not isinstance(self.outcome, CallFailure):
@@ -90,7 +95,7 @@ class StreamedCall(CallRun):
         return None
 
     async def next(self, effect: Effect) -> Any:
-        """Ok of a chunk; Ok(nil), when the turn is in memory; Err."""
+        """Wait for the next outcome and return the Ok of a Chunk, an Err, or at the end a PendingCommit that gives Ok(nil)."""
         self.serve(effect)
         if self.outcome is None:
             if self.arrival.done():
@@ -106,19 +111,20 @@ class StreamedCall(CallRun):
         if isinstance(outcome, Exception):
             raise outcome
         after = self.conversation.fold if self.conversation is not None and self.conversation.folds else None
-        return Settled(lambda: self._written(outcome), after)
+        return PendingCommit(lambda: self._commit_turn(outcome), after)
 
-    def _written(self, commit: Callable[[], Response]) -> Any:
+    def _commit_turn(self, commit: Callable[[], Response]) -> Any:
         try:
             response = commit()
         except CallFailure as failure:
-            self._at_home(lambda: self._ended("error"))
+            self._in_session_thread(lambda: self._end("error"))
             return failed(failure)
         self.stream.response = response_value(response)
-        self._at_home(lambda: self._ended(""))
+        self._in_session_thread(lambda: self._end(""))
         return succeeded(None)
 
-    def _at_home(self, call: Callable[[], object]) -> None:
+    def _in_session_thread(self, call: Callable[[], object]) -> None:
+        """A commit may run in the thread of a store, where no future may be set."""
         if self.conversation is None:
             call()
         else:
@@ -127,36 +133,37 @@ class StreamedCall(CallRun):
     # ------------------------------------------------------------ the job
 
     async def run(self) -> None:
-        """From the request to the commit."""
+        """Run the call from its request until its turn is committed; this is the job that `Running.hold` keeps."""
         try:
-            self._arrived(await self.counted(self.plain))
+            self._put_outcome(await self.up_to_commit(self.plain))
             await self.over
         except CallFailure as failure:
-            self._ended("error")
-            self._arrived(failure)
-        except Exception as error:  # a panic: it ends the run where the chunk was awaited
-            self._ended("error")
-            self._arrived(error)
+            self._end("error")
+            self._put_outcome(failure)
+        except Exception as error:  # a panic: it ends the run at the place where the chunk is awaited
+            self._end("error")
+            self._put_outcome(error)
         finally:
-            self._ended("cancelled")
+            self._end("cancelled")  # only what has not ended yet
             if self.conversation is not None:
                 self.conversation.close()
 
     def cut(self, failure: CallFailure) -> None:
-        """The model is gone: who waits for a chunk, or asks for the next one, gets the failure."""
+        """End the stream because its model was shut down: whoever waits for a chunk, or asks for the next one, gets the
+        failure."""
         if self.stream.walked:
-            self._arrived(failure)
+            self._put_outcome(failure)
         else:
             self.stream.failure = failed(failure)
-        self._ended("cancelled")
+        self._end("cancelled")
 
-    def _arrived(self, outcome: Any) -> None:
+    def _put_outcome(self, outcome: Any) -> None:
         self.outcome = outcome
         if not self.arrival.done():
             self.arrival.set_result(None)
 
-    def _ended(self, finish: str) -> None:
-        """Nothing comes any more: the stream has its Response (O-1.74)."""
+    def _end(self, finish: str) -> None:
+        """Nothing comes any more: give the stream its Response, unless it has one (O-1.74)."""
         if self.stream.response is None:
             reply = Reply(self.text, finish=finish, model=self.settings.model)
             self.stream.response = response_value(self._response(reply, False))
@@ -166,19 +173,19 @@ class StreamedCall(CallRun):
         self.forget()
 
     async def _give(self, text: str) -> None:
-        """A chunk has come: the call goes on when the one after it is wanted."""
+        """Take a chunk from the provider. The request goes on when the program wants the chunk after it (O-1.72)."""
         if text:
             self.chunks += 1
             self.text += text
-            if self.came is not None:
-                self.came.texts.append(text)
+            if self.progress is not None:
+                self.progress.texts.append(text)
             self.demand = self.future()
-            self._arrived(text)
+            self._put_outcome(text)
             await self.demand
 
     async def _answer(self, request: Request) -> Reply:
         self.chunks = 0
-        self.came = request.came
+        self.progress = request.progress
         return await self.provider.stream(request, self._give)
 
     def _request(self, messages: list[Msg], plan: Plan | None) -> Request:
@@ -187,12 +194,12 @@ class StreamedCall(CallRun):
         return request
 
     async def _wait_or_raise(self, failure: CallFailure, attempt: int) -> None:
-        if self.chunks:  # what was read cannot be taken back (O-1.54)
+        if self.chunks:  # the program has read them already: no retry can take them back (O-1.54)
             raise failure
         await super()._wait_or_raise(failure, attempt)
 
     def _response(self, reply: Reply, cached: bool) -> Response:
-        """Its text is that of all chunks, those of tool rounds too (O-1.72)."""
+        """The text of the Response is that of all chunks, those of tool rounds too (O-1.72)."""
         response = super()._response(reply, cached)
         response.text = self.text
         return response

@@ -1,6 +1,9 @@
-"""Calls of agents: the Result of `execute`, `execute_with_schema` and `listen`; every fault is an Err (O-0.9, O-7.9 to O-7.37).
+"""Performs calls of agents: `execute`, `execute_with_schema` and `listen` (O-7.9 to O-7.37). Every fault is an Err of the call
+(O-0.9).
 
-Must not know: the loop that asks, lines of the wire.
+Hands on `perform` to `table.py`, and `agent_settings` and `launch`, the start of an agent's process under the permissions. A
+call of an agent goes through the algorithm of model calls (`calls/call.py`) with `agents/calls.py: AgentSender` in place of a
+provider.
 """
 
 from __future__ import annotations
@@ -13,14 +16,14 @@ from ..access.roots import Unsupported
 from ..agents.calls import AgentSender, HandlerLeft, Listening, call_settings, plain
 from ..agents.children import Missing, NotStarted, environment, start_process
 from ..agents.messages import AgentSettings
-from ..calls.call import answered, answered_with_schema
+from ..calls.call import prepare_execute, prepare_execute_with_schema
 from ..errors import CONNECTION, CallFailure, ConfigFailure, Origin
 from ..host import model_text
-from ..loop import Settled
 from ..records import failed, response_value
-from ..schema.validation import validators
-from .attached import conversation, run_id
+from ..schema.acceptance import program_validators
+from .conversations import call_conversation, run_id
 from .models import committed
+from .runner import PendingCommit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,21 +38,22 @@ if TYPE_CHECKING:
 
 
 async def perform(run: Running, effect: Effect) -> Any:
+    """Call an agent. Return the Err of the call, or a PendingCommit that appends the turn and gives the Ok."""
     calls: AgentCalls = run.state.setdefault("agents", None) or AgentCalls(run)
     run.state["agents"] = calls
     call: AgentCall = effect.payload
     if call.handlers is None:
         return await calls.call(effect)
-    return await _listened(run, calls, effect)
+    return await _listen(run, calls, effect)
 
 
-async def _listened(run: Running, calls: AgentCalls, effect: Effect) -> Any:
-    """With the emits of O-7.37."""
+async def _listen(run: Running, calls: AgentCalls, effect: Effect) -> Any:
+    """Perform `listen`: a call with handlers, and the emits of O-7.37 around it."""
     agent = effect.payload.agent
     started = run.host.now()
     run.runtime_emit("listen:start", {"agent": agent})
     outcome = await calls.call(effect)
-    if type(outcome) is Settled:
+    if type(outcome) is PendingCommit:
         run.runtime_emit("listen:complete", {"agent": agent, "duration_ms": round((run.host.now() - started) * 1000)})
     else:
         error = outcome.value
@@ -67,7 +71,7 @@ class AgentCalls:
         self.calls = 0
 
     async def call(self, effect: Effect) -> Any:
-        """An Err, or what appends the turn and gives the Ok."""
+        """Return the Err of the call, or a PendingCommit that appends the turn and gives the Ok."""
         call: AgentCall = effect.payload
         self.calls += 1
         number = self.calls
@@ -81,25 +85,25 @@ class AgentCalls:
             name = run_id(self.run, call.agent, number, conversation)
             after = conversation.fold if conversation is not None and conversation.folds else None
             if call.schema is None:
-                response = await answered(services, call_settings(settings), call.prompt, conversation, run_id=name)
-                return Settled(lambda: committed(lambda: _value(call, response())), after)
-            validated = await answered_with_schema(
+                response = await prepare_execute(services, call_settings(settings), call.prompt, conversation, run_id=name)
+                return PendingCommit(lambda: committed(lambda: _value(call, response())), after)
+            validated = await prepare_execute_with_schema(
                 services, call_settings(settings), call.prompt, self.run.schemas[call.schema], conversation,
-                run_id=name, retry_message=call.retry_message, validators=validators(self.run, effect, call.schema),
+                run_id=name, retry_message=call.retry_message, validators=program_validators(self.run, effect, call.schema),
             )  # fmt: skip
-            return Settled(lambda: committed(lambda: self.run.builder.value(validated().tree)), after)
+            return PendingCommit(lambda: committed(lambda: self.run.builder.value(validated().tree)), after)
         except CallFailure as failure:
             return failed(failure)
         except HandlerLeft as left:
             return left.outcome
 
     async def _conversation(self, effect: Effect, call: AgentCall) -> Conversation | None:
-        """What records the turn; the agent never sees it (O-3.27)."""
+        """Return what records the turn. The agent never sees it: it has a conversation of its own (O-3.27)."""
         if call.memory is None or call.memory is UNSET:
             return None
-        made = await conversation(self.run, effect, call.memory, call.auto, call.agent, call.turn)
-        made.ask = None  # nobody would be shown what it gives (M-5.15)
-        return made
+        conversation = await call_conversation(self.run, effect, call.memory, call.auto, call.agent, call.turn)
+        conversation.ask = None  # nobody would see the messages that it gives (M-5.15)
+        return conversation
 
     def _settings(self, name: str) -> AgentSettings:
         if name not in self.settings:
@@ -114,24 +118,25 @@ class AgentCalls:
         return self.processes[settings.name]
 
     async def aclose(self) -> None:
-        """Ends all processes (O-7.13)."""
+        """End the processes of all agents, at the end of the session (O-7.13)."""
         await self.run.gather(*(process.stop() for process in self.processes.values()))
 
 
 def _value(call: AgentCall, response: Response) -> Any:
-    """The Response of `execute`, the Map of `listen` (O-7.33)."""
+    """Return the Response of `execute`, or the Map of `listen` (O-7.33)."""
     if call.handlers is None:
         return response_value(response)
     return from_json({"text": response.text} if response.data is None else response.data)
 
 
 def agent_settings(run: Running, name: str) -> AgentSettings:
-    """Declaration, manifest and host together."""
+    """Return the settings of an agent from its declaration, the manifest and the host together. CallFailure when they do not
+    fit."""
     declared = next(agent for agent in run.program.image.agents if agent.name == name)
     connector = declared.fields.get("connector")
-    given = run.host.agents.get(connector, {}) if type(connector) is str else {}
+    configured = run.host.agents.get(connector, {}) if type(connector) is str else {}
     try:
-        return AgentSettings(name, declared.fields, dict(declared.decorators), given)
+        return AgentSettings(name, declared.fields, dict(declared.decorators), configured)
     except ConfigFailure as failure:
         raise CallFailure("AgentError", "InvalidRequest", failure.message, model=name) from None
 
@@ -140,7 +145,7 @@ def agent_settings(run: Running, name: str) -> AgentSettings:
 
 
 async def launch(run: Running, settings: AgentSettings) -> Child:
-    """Starts the process of an agent, if that is permitted (O-4.17, O-7.16)."""
+    """Start the process of an agent, if that is permitted (O-4.17, O-7.16). CallFailure in every case where it does not run."""
     origin = Origin(settings.name, settings.name, settings.timeout)
     if settings.command is None:
         message = f"no command is configured: [agents.{settings.connector}] of Concerto.toml, or the host, names it"

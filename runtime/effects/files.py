@@ -1,6 +1,7 @@
-"""`std::fs` (L-7.3): which files, and what becomes of what an operation gives.
+"""Performs `std::fs` (L-7.3) and the commands of ShellTool (O-4.35): turns what an operation gives, or its failure, into a value.
 
-Must not know: how a path is walked, what an operation does.
+Hands on the performers to `table.py`. The operations, and which paths they may reach, are `access/files.py`; a failed one is an
+Err of FsError. Processes are started by `agents/children.py`, without a shell.
 """
 
 from __future__ import annotations
@@ -27,12 +28,14 @@ INPUT = "/dev/stdin"
 
 
 async def perform(run: Running, effect: Effect) -> Any:
+    """Perform an operation of `std::fs`. Return its Result, or the Bool of `exists`, which has no Result: there a denial is a
+    panic."""
     operation, path, *rest = effect.payload
     try:
         files = run.state.get("file")
-        if files is None:
+        if files is None:  # the roots are opened now, before the first operation could change what they name
             files = run.state["file"] = _files_of(run)
-        found = await files.access(operation, path, rest)
+        value = await files.access(operation, path, rest)
     except Unsupported as unsupported:
         if operation == "exists":
             raise run.machine.placed(effect.task, Panic("P013", unsupported.message)) from None
@@ -44,8 +47,8 @@ async def perform(run: Running, effect: Effect) -> Any:
     except Failed as failed:
         return False if operation == "exists" else Err(_error(path, failed))
     if operation == "exists":
-        return found
-    return Ok(Array(found) if operation == "list_dir" else found)
+        return value
+    return Ok(Array(value) if operation == "list_dir" else value)
 
 
 def _files_of(run: Running) -> Files:
@@ -61,7 +64,6 @@ def _error(path: str, failed: Failed) -> ErrorValue:
     return ErrorValue("FsError", failed.variant, f"{path}: {failed.reason}{hint}", {"path": path})
 
 
-# ----------------------------------------------------------------
 # Commands of ShellTool: started from their words, without a shell, read to their end within a time limit (O-4.35, G-11.1).
 
 MOST_BYTES = 1024 * 1024  # of output (G-6.1)
@@ -69,6 +71,7 @@ PLACE = {"tool": "ShellTool", "method": "exec"}
 
 
 async def perform_commands(run: Running, effect: Effect) -> Any:
+    """Run a command and return the Ok of its output, or an Err of ToolError. All its processes have ended then."""
     command, timeout_ms = effect.payload
     try:
         words = split_command(command)
@@ -83,12 +86,12 @@ async def perform_commands(run: Running, effect: Effect) -> Any:
     except NotStarted as failure:
         return _failed("ExecutionFailed", run.redactor.clean(failure.message))
     try:
-        return await _ended(child, words[0], timeout_ms)
+        return await _output(child, words[0], timeout_ms)
     finally:
         await child.stop()
 
 
-async def _ended(child: Child, name: str, timeout_ms: int) -> Any:
+async def _output(child: Child, name: str, timeout_ms: int) -> Any:
     import asyncio
 
     from ..agents.child import OutputTooLong
@@ -103,7 +106,7 @@ async def _ended(child: Child, name: str, timeout_ms: int) -> Any:
     text = whole_text(output.decode("utf-8", "replace"))
     if child.exit_code == 0:
         return Ok(text)
-    await child.stop()  # all of its errors are read then
+    await child.stop()  # after it all that the command wrote to its standard error has been read
     code = child.exit_code
     assert code is not None
     how = f"exit status {code}" if code >= 0 else f"ended by signal {-code}"

@@ -1,7 +1,7 @@
-"""Methods of memories that wait: for vectors of facts (M-10.16), for the turn lock of their memory (M-5.17), for its store
-(G-12.7). The method itself is performed when the task goes on.
+"""Performs the methods of memories that have to wait: for vectors of facts (M-10.16), for the turn lock of their memory
+(M-5.17), or for its store (G-12.7); and the files of persistent hashmaps.
 
-Must not know: how facts are ranked, which embedder it is, who holds the lock, which store it is.
+What is waited for is done here; the method itself is performed by the commit, when the task goes on (`memory/memories.py`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ...vm.interp.tasks import Invoke
 from ...vm.panics import Panic
 from ...vm.values import Err, KeyedRef, Ok
 from ..errors import CallFailure
-from ..loop import Settled, gather, pause
+from ..loop import gather, pause
 from ..memory.entries import InvalidValue, MemoryFailure
 from ..memory.fact_methods import drafted
 from ..memory.memories import EMBEDDED
@@ -28,7 +28,8 @@ from ..memory.turns import attached_as
 from ..memory.vectors import pending, store_pending
 from ..records import failed
 from . import files
-from .attached import turn_locks
+from .conversations import turn_locks
+from .runner import PendingCommit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,153 +44,159 @@ if TYPE_CHECKING:
 
 
 async def perform(run: Running, effect: Effect) -> Any:
+    """Do what a method of a memory has to wait for, and return a PendingCommit that performs the method itself.
+
+    Views and slots of keyed memories are read here and give their value at once. P452 for an invalid value; a failure of the
+    store is an Err or a panic, as the method says."""
     use: MemoryUse = effect.payload
     if type(use.memory) is KeyedRef:
-        return await _of_keys(run, effect, use.memory, use.method, *use.arguments)
+        return await _keyed_method(run, effect, use.memory, use.method, *use.arguments)
     if is_slot_method(use.method):
-        return await _of_slot(run, effect, use)
+        return await _slot_method(run, effect, use)
     stores = use.method not in ("recall", "view")
     turn: HeldTurn | None = None
     embeds = use.method in EMBEDDED and run.memories.embeds(use.memory) and not run.memories.initialising
     memories, operations = run.memories, run.operations
-    heard = None
+    events = None
     if memories.is_heard(use.memory.name):
-        from .memory_functions import Heard
+        from .memory_callbacks import MemoryEvents
 
-        heard = Heard(run, effect)
+        events = MemoryEvents(run, effect)
     try:
         waits = await operations.use(lambda: memories.waits(use.memory, use.method, effect.task))
         memory: Memory | None = await operations.use(lambda: _opened(run, use)) if waits or embeds else None
         if waits and memory is not None:
-            turn = await _held(run, effect, memory)
+            turn = await _take_turn_locks(run, effect, memory)
         if embeds and memory is not None and memory.embedding is not None:
             await memory.embedding.fill(await operations.use(lambda: _texts(memory, effect.task.path, use, stores)))
         if use.method == "view" and memories.asks(use.memory):
-            return await _asked_view(run, effect, use)
+            return await _view_with_function(run, effect, use)
     except InvalidValue as error:
         raise Panic("P452", str(error)) from None
     except MemoryFailure as failure:
         return of_failure(use.method, failure)
 
     def commit() -> Any:
-        return memories.perform(use.memory, use.method, use.arguments, effect.task, None if heard is None else heard.of)
+        return memories.perform(use.memory, use.method, use.arguments, effect.task, None if events is None else events.listening)
 
     async def after() -> None:
-        with suppress(MemoryFailure):  # what was asked for is done: vectors come with a later commit
+        with suppress(MemoryFailure):  # the method itself is done; missing vectors come with a later commit
             if memory is not None and stores and embeds:
                 await operations.use(lambda: store_pending(memory))
-        if heard is not None:
-            await heard.deliver()
+        if events is not None:
+            await events.deliver()
 
-    follows = (stores and embeds) or heard is not None
-    return Settled(commit, after if follows else None, (lambda: None) if turn is None else turn.close)
+    has_more = (stores and embeds) or events is not None
+    return PendingCommit(commit, after if has_more else None, (lambda: None) if turn is None else turn.close)
 
 
-async def _asked_view(run: Running, effect: Effect, use: MemoryUse) -> Any:
-    """A view whose messages a function of the program gives (M-6.12)."""
-    from .memory_functions import asker
+async def _view_with_function(run: Running, effect: Effect, use: MemoryUse) -> Any:
+    """Return the messages of a view that a function of the program gives (M-6.12)."""
+    from .memory_callbacks import view_function_caller
 
     (prompt,) = use.arguments
-    opened = await run.operations.use(lambda: run.memories.at(use.memory))
-    element = attached_as(opened)
-    view = await run.operations.use(lambda: viewed(opened, prompt))
+    source = await run.operations.use(lambda: run.memories.at(use.memory))
+    element = attached_as(source)
+    view = await run.operations.use(lambda: viewed(source, prompt))
     try:
-        await asker(run, effect)(element, view)
+        await view_function_caller(run, effect)(element, view)
     except CallFailure as failure:
         raise Panic("P451", failure.message) from None
     return message_array(view.messages(prompt))
 
 
 def _opened(run: Running, use: MemoryUse) -> Memory:
-    opened = run.memories.at(use.memory)
-    memory: Memory = getattr(opened, "memory", opened)  # a derived view has the facts of its memory
+    source = run.memories.at(use.memory)
+    memory: Memory = getattr(source, "memory", source)  # a derived view has the facts of its memory
     return memory
 
 
-async def _of_slot(run: Running, effect: Effect, use: MemoryUse) -> Any:
-    """What the code of a program reads or writes of a context, with its default where it has none."""
+async def _slot_method(run: Running, effect: Effect, use: MemoryUse) -> Any:
+    """Read or write a slot of a keyed memory for the code of the program; one that is missing has its default."""
     machine: Any = run.machine
-    in_turn = use.method in CHANGING and run.memories.is_shared(use.memory)
-    if in_turn and use.method == "_seen":
-        await _take_turn(run, use)
+    takes_turns = use.method in CHANGING and run.memories.is_shared(use.memory)
+    if takes_turns and use.method == "_seen":
+        await _take_slot_turn(run, use)
     value = await run.operations.use(
         lambda: slot_method(machine, effect.task, use.memory, use.method, use.arguments), effect
     )
-    if in_turn and use.method == "_swap":
+    if takes_turns and use.method == "_swap":
         await _after_change(run, effect, use, value[0])
     return await run.call(effect, value.code, value.arguments) if type(value) is Invoke else value
 
 
-LEAST_PAUSE, LONGEST_PAUSE = 0.002, 0.1
-_chance = Random()
+SHORTEST_PAUSE, LONGEST_PAUSE = 0.002, 0.1  # seconds
+_random = Random()
 
 
-async def _take_turn(run: Running, use: MemoryUse) -> None:
+async def _take_slot_turn(run: Running, use: MemoryUse) -> None:
     slot = run.memories.slot_turn(use.memory, use.arguments[0])
-    memory = await _of_turn(run, use)
+    memory = await _memory_of_turn(run, use)
     if memory is not None and run.memories.slot_turns is not None:
         await run.memories.slot_turns.take(slot, memory.store, _turn_key(memory, use), run.operations.use, partial(_rest, run))
 
 
 async def _after_change(run: Running, effect: Effect, use: MemoryUse, is_stored: bool) -> None:
-    """A change that came too late is made again when it is its turn; within a session, where there are no turns, and where a
-    store has none, after a pause, of real time and longer each time: those who write one slot at once would only keep each other
-    busy (M-8.21)."""
+    """Count a change of a slot that came too late, and pause before it is made again (M-8.21).
+
+    Other sessions take turns, where the store has them. Within a session, or without turns, the pause is by chance and longer
+    each time (exponential backoff with jitter), in real time: writers of one slot would only keep each other busy."""
     slot, lost = run.memories.slot_turn(use.memory, use.arguments[0]), run.memories.lost
     if is_stored:
         lost.pop(effect.task.path, None)
-        memory = await _of_turn(run, use) if slot.since is not None else None
+        memory = await _memory_of_turn(run, use) if slot.since is not None else None
         if memory is not None and run.memories.slot_turns is not None:
             await run.memories.slot_turns.stored(slot, memory.store, _turn_key(memory, use), run.operations.use)
         return
     slot.lost()
     times = lost[effect.task.path] = lost.get(effect.task.path, 0) + 1
-    await _rest(run, _chance.uniform(0, min(LONGEST_PAUSE, LEAST_PAUSE * 2**times)))
+    await _rest(run, _random.uniform(0, min(LONGEST_PAUSE, SHORTEST_PAUSE * 2**times)))
 
 
-async def _of_turn(run: Running, use: MemoryUse) -> Memory | None:
-    """None where the store cannot be opened, which the change itself says."""
+async def _memory_of_turn(run: Running, use: MemoryUse) -> Memory | None:
+    """Return the memory; None when its store cannot be opened, which the change itself will report."""
     with suppress(MemoryFailure):
-        opened: Memory = await run.operations.use(lambda: _opened(run, use))
-        return opened
+        memory: Memory = await run.operations.use(lambda: _opened(run, use))
+        return memory
     return None
 
 
 def _turn_key(memory: Memory, use: MemoryUse) -> Key:
-    """Of no log: that has one part less."""
+    """Return the key of a slot's turn. It has one part more than the key of a log, so the two never meet."""
     return (*memory.key, use.arguments[0])
 
 
 async def _rest(run: Running, seconds: float) -> None:
+    """Wait by the real clock."""
     until = monotonic() + seconds
-    while (left := until - monotonic()) > 0:
+    while (remaining := until - monotonic()) > 0:
         before = monotonic()
-        await pause(run.work.loop, left)
-        if monotonic() - before < left / 2:  # a clock that jumps
-            sleep(left)
+        await pause(run.work.loop, remaining)
+        if monotonic() - before < remaining / 2:  # the loop's clock is virtual and has jumped
+            sleep(remaining)
 
 
-async def _of_keys(run: Running, effect: Effect, ref: KeyedRef, method: str, values: dict[str, Any]) -> Any:
-    """`keys`; `erase` of a keyed memory, when it has the turn locks of all these keys (M-7.3)."""
+async def _keyed_method(run: Running, effect: Effect, ref: KeyedRef, method: str, values: dict[str, Any]) -> Any:
+    """Perform `keys`, or `erase` of a keyed memory once the turn locks of all its keys are taken (M-7.3)."""
     turn: HeldTurn | None = None
     memories, operations = run.memories, run.operations
     try:
-        locks = ref.name in memories.serial and method == "erase"
-        if locks and not await operations.use(lambda: memories.within_keys(ref, values, effect.task)):
-            turn = await _held(run, effect, None, lambda: memories.with_keys(ref, values))
+        needs_locks = ref.name in memories.serial and method == "erase"
+        if needs_locks and not await operations.use(lambda: memories.within_keys(ref, values, effect.task)):
+            turn = await _take_turn_locks(run, effect, None, lambda: memories.with_keys(ref, values))
     except InvalidValue as error:
         raise Panic("P452", str(error)) from None
     except MemoryFailure as failure:
         value = failed(failure)
-        return Settled(lambda: value)
-    return Settled(
+        return PendingCommit(lambda: value)
+    return PendingCommit(
         lambda: memories.keyed(ref, method, values, effect.task), over=(lambda: None) if turn is None else turn.close
     )
 
 
 class HeldTurn:
-    """The turn lock in the hands of a direct write, or the locks of several keys, among the turns in progress; `close` gives it
-    back."""
+    """A turn lock that a direct write holds, or the locks of several keys. It stands among the turns in progress of the session;
+    `close` gives the locks back."""
 
     run = None
 
@@ -198,40 +205,43 @@ class HeldTurn:
         self.close = give_back
 
 
-async def _held(
+async def _take_turn_locks(
     run: Running, effect: Effect, memory: Memory | None, several: Callable[[], list[Memory]] = list
 ) -> HeldTurn:
-    """`several`: the memories whose locks are taken, in the order of their keys, so that two who take several do not wait for
-    each other; then those that were begun meanwhile. `memory`: the only one."""
-    held: list[tuple[TurnLocks, Memory]] = []
+    """Take the turn lock of `memory`, or the locks of all memories that `several` gives.
+
+    `several` gives them in the order of their keys, so that two writers that take several locks do not wait for each other. It is
+    asked again until nothing is missing: a key may have been added while a lock was waited for."""
+    taken_locks: list[tuple[TurnLocks, Memory]] = []
     turns = run.memories.turns
-    wanted = several if memory is None else lambda: [memory]
+    list_memories = several if memory is None else lambda: [memory]
 
     def give_back() -> None:
         turns.pop(effect, None)
-        while held:
-            locks, memory = held.pop()
+        while taken_locks:
+            locks, memory = taken_locks.pop()
             locks.release(memory)
 
     async def take() -> None:
-        while missing := [one for one in await run.operations.use(wanted) if all(one != mine for _, mine in held)]:
+        while missing := [m for m in await run.operations.use(list_memories) if all(m != mine for _, mine in taken_locks)]:
             for one in missing:
                 locks = turn_locks(run, one)
                 assert locks is not None, "only memories with Serial wait"
                 await locks.take(one)
-                held.append((locks, one))
+                taken_locks.append((locks, one))
 
     try:
         await gather(run.work.loop, [take()])  # in a job, as a model call is in one of its instance: in source order (M-5.18)
     except BaseException:
         give_back()
         raise
-    made = turns[effect] = HeldTurn(memory, give_back)
-    return made
+    turn = turns[effect] = HeldTurn(memory, give_back)
+    return turn
 
 
 def _texts(memory: Memory, task: Any, use: MemoryUse, stores: bool) -> list[str]:
-    """The query, or what is remembered now and what was remembered while the embedder failed."""
+    """Return the texts that need vectors: the query of a recall, or the fact that is remembered now and those that were
+    remembered while the embedder failed."""
     if not stores:
         return [use.arguments[0]]
     waiting = [fact.text for fact in pending(memory)]
@@ -240,17 +250,17 @@ def _texts(memory: Memory, task: Any, use: MemoryUse, stores: bool) -> list[str]
         return [drafted(facts, *use.arguments).text, *waiting]
     if use.method == "relate":
         a, relation, b = use.arguments
-        said = f"{a} {relation} {b}"
-        return [facts.drafted(said, said, about=[a, b]).text, *waiting]
+        sentence = f"{a} {relation} {b}"
+        return [facts.drafted(sentence, sentence, about=[a, b]).text, *waiting]
     return waiting
 
 
-# ----------------------------------------------------------------
 # The files of persistent hashmaps (O-5.12): read at initialisation, rewritten after each change, under the permissions of the
 # program for their paths.
 
 
 async def perform_stores(run: Running, effect: Effect) -> Any:
+    """Read or write the file of a persistent hashmap; a file that does not exist is read as Ok(nil)."""
     file: StoreFile = effect.payload
     operation = ("read_file", file.path) if file.text is None else ("write_file", file.path, file.text)
     answer = await files.perform(run, Effect(effect.key, "file", operation, True, effect.task))

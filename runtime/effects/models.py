@@ -1,5 +1,8 @@
-"""Effects of models: calls, streams, schemas, instances with fields of their own, embeddings. Every fault of provider, network
-or schema is an Err (O-0.9).
+"""Performs the effects of models: calls, streams, `spawn` and `shutdown`, `parse_schema`, and the embedders of memories.
+
+Hands on the performers to `table.py`, `embedding` to the session, `committed` to the performer of agents. Every fault of
+provider, network or schema is an Err of the call (O-0.9). The algorithm of a call is `calls/call.py`; here stands what it is
+called with.
 """
 
 from __future__ import annotations
@@ -11,20 +14,21 @@ from ...vm.bytecode.image import memories_of
 from ...vm.interp.effects import ModelLife
 from ...vm.panics import Panic
 from ...vm.values import UNSET, LedgerRef, Map, ModelRef
-from ..calls.call import answered, answered_with_schema
-from ..calls.retry import ReplyCache
+from ..calls.call import prepare_execute, prepare_execute_with_schema
+from ..calls.reply_cache import ReplyCache
 from ..calls.settings import call_settings, context_block, knowledge_block, system_text
 from ..calls.streams import STREAMS
+from ..calls.usage import ReplyProgress, Use, price
 from ..connections import check_model
-from ..emits import price
 from ..errors import CallFailure, ConfigFailure, Origin
-from ..loop import Settled, ended
+from ..loop import wait_until_done
 from ..memory.embedding import BASELINE, Embedding
 from ..memory.entries import count_text
 from ..records import ROLES, Call, Msg, Reply, failed, response_value, succeeded, to_plain
-from ..schema.validation import Verdict, judge, schema_failure, validators
-from ..usage import Came, Use
-from .attached import conversation, run_id
+from ..schema.acceptance import Verdict, judge, program_validators
+from ..schema.validation import schema_failure
+from .conversations import call_conversation, run_id
+from .runner import PendingCommit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,23 +44,25 @@ if TYPE_CHECKING:
     from ..memory.turns import Conversation
     from ..records import EmbedRequest
     from ..running import Running
-    from ..tools.offered import Offered
+    from ..tools.bindings import BoundTools
     from ..tools.tools import Tools
 
 
-# ----------------------------------------------------------------
 # One declared model of a session, or what `spawn` made of it: its settings, cache, tools and the calls on their way (O-1.64,
 # O-1.65).
-#
-# Hands on `ModelInstance`.
 
 
 class ModelInstance:
-    """`given`: the fields that are no constants, values of the machine by name, None before the initialisation; `is_spawned`:
-    the state of its tools is its own."""
+    """One declared model in a session, or one that `spawn` made of it: its settings, cache, tools and running calls (O-1.64,
+    O-1.65).
+
+    `computed_map` is the Map of those fields that are no constants, None before the initialisation; `computed` has them as
+    values of the machine. A spawned model (`is_spawned`) has a state of its own for each tool. `jobs` and `streams` are its
+    calls on their way; `is_down` after `shutdown`."""
 
     __slots__ = (
-        "run", "model", "is_spawned", "own_tools", "given", "computed", "knowledge", "made", "jobs", "streams", "is_down",
+        "run", "model", "is_spawned", "own_tools", "computed_map", "computed", "knowledge", "call_settings", "jobs", "streams",
+        "is_down",
     )  # fmt: skip
 
     def __init__(self, run: Running, model: Model, computed: Any, is_spawned: bool) -> None:
@@ -64,17 +70,17 @@ class ModelInstance:
         self.model = model
         self.is_spawned = is_spawned
         self.own_tools: Tools | None = None
-        self.given = computed
-        given: dict[Any, Any] = computed.items if type(computed) is Map else {}
-        self.knowledge: Any = given.get("knowledge")
-        self.computed = {name: value for name, value in given.items() if name != "knowledge"}
-        self.made: CallSettings | None = None
+        self.computed_map = computed
+        fields: dict[Any, Any] = computed.items if type(computed) is Map else {}
+        self.knowledge: Any = fields.get("knowledge")
+        self.computed = {name: value for name, value in fields.items() if name != "knowledge"}
+        self.call_settings: CallSettings | None = None
         self.jobs: list[Any] = []
         self.streams: list[StreamedCall] = []
         self.is_down = False
 
     def tools(self) -> Tools:
-        """Those of the session, or new ones, made by the first call that needs them."""
+        """Return the tools of the session, or this instance's own ones if it is spawned. The first call makes them."""
         from ..tools.tools import Tools
 
         if self.own_tools is None:
@@ -84,20 +90,20 @@ class ModelInstance:
     # ------------------------------------------------------------ settings
 
     def settings(self) -> CallSettings:
-        """Made at the first call (O-0.3)."""
-        if self.made is None:
-            self.made = self._settings()
-        return self.made
+        """Return the settings of its calls, made at the first one (O-0.3). CallFailure for fields that no call can use."""
+        if self.call_settings is None:
+            self.call_settings = self._settings()
+        return self.call_settings
 
     def _settings(self) -> CallSettings:
         model = self.model
-        fields = self._plain()
+        fields = self._plain_fields()
         decorators = dict(model.decorators)
         self._check(fields, decorators)
         cache = ReplyCache(decorators["cache"], self.run.host.now) if "cache" in decorators else None
         return call_settings(model.name, fields, decorators, self.run.connections[model.connection], cache=cache)
 
-    def _plain(self) -> dict[str, Any]:
+    def _plain_fields(self) -> dict[str, Any]:
         try:
             return {**self.model.fields, **{name: to_plain(value) for name, value in self.computed.items()}}
         except TypeError as other:  # only the fields of a foreign image hold such a value
@@ -105,7 +111,7 @@ class ModelInstance:
             raise CallFailure("AgentError", "InvalidRequest", message, model=self.model.name) from None
 
     def _check(self, fields: dict[str, Any], decorators: dict[str, Any]) -> None:
-        """What no compiler has seen: fields of a foreign image, and values computed when the program runs."""
+        """Check what no compiler has seen: fields of a foreign image, and values that the program computes."""
         name = self.model.name
         try:
             check_model(name, fields, decorators)
@@ -119,7 +125,7 @@ class ModelInstance:
     # ------------------------------------------------------------ calls on their way
 
     async def calling(self, work: Coroutine[Any, Any, Any]) -> Any:
-        """What the call gives; the failure of O-1.65 when the instance is shut down before it ends."""
+        """Run a call of this instance and return what it gives; CallFailure (O-1.65) when the instance is shut down before."""
         if self.is_down:
             work.close()
             raise self._failure("Shutdown", "the instance is shut down")
@@ -127,21 +133,22 @@ class ModelInstance:
         job = loop.create_task(work)
         self.jobs.append(job)
         try:
-            await ended(loop, job)
-        finally:
+            await wait_until_done(loop, job)
+        finally:  # also when the caller is cancelled: the call must not run on without it
             self.jobs.remove(job)
             job.cancel()
-            await ended(loop, job)
+            await wait_until_done(loop, job)
         if self.is_down and job.cancelled():
             raise self._failure("Cancelled", "the instance was shut down during the call")
         return job.result()
 
     def began(self, stream: StreamedCall) -> None:
+        """Note a stream, which `shut_down` has to end."""
         self.streams = [open_ for open_ in self.streams if open_.stream.response is None]
         self.streams.append(stream)
 
     async def shut_down(self) -> None:
-        """Running calls are cancelled; once they are over nothing of them runs on (O-1.65)."""
+        """Cancel the running calls and streams, and return when nothing of them runs any more (O-1.65)."""
         self.is_down = True
         for job in self.jobs:
             job.cancel()
@@ -150,27 +157,25 @@ class ModelInstance:
                 stream.cut(self._failure("Cancelled", "the instance was shut down during the call"))
                 await self.run.release(stream.stream.effect)
         for job in list(self.jobs):
-            await ended(self.run.work.loop, job)
+            await wait_until_done(self.run.work.loop, job)
 
     def _failure(self, variant: str, message: str) -> CallFailure:
         return Origin(self.model.name, self.model.connection, 0).failure("AgentError", variant, message)
 
 
-# ----------------------------------------------------------------
-# Model calls: the Result a call gives; every fault of provider, network or schema is an Err of it (O-0.9).
-
-
 async def perform(run: Running, effect: Effect) -> Any:
+    """Call a model, spawn or shut down an instance. A call returns an Err, or a PendingCommit that gives the Ok."""
     calls = run.state.get("models")
     if calls is None:
         calls = run.state["models"] = ModelCalls(run)
     if type(effect.payload) is ModelLife:
         return await calls.live(effect)
-    return await calls.call(effect)  # what it gives is committed when the task goes on
+    return await calls.call(effect)
 
 
 class ModelCalls:
-    """The models of one session and their instances, made when they are first used."""
+    """The models of one session and their instances, which are made when they are first used. `calls` and `spawned` are counters:
+    ids of runs and numbers of instances are made of them."""
 
     def __init__(self, run: Running) -> None:
         self.run = run
@@ -182,7 +187,7 @@ class ModelCalls:
     # ------------------------------------------------------------ instances
 
     async def live(self, effect: Effect) -> Any:
-        """`spawn` and `shutdown` (O-1.64, O-1.65)."""
+        """Perform `spawn`, which returns the handle of a new instance, or `shutdown`, which returns nil (O-1.64, O-1.65)."""
         life: ModelLife = effect.payload
         if life.method == "shutdown":
             await self._instance(life.model, life.instance).shut_down()
@@ -195,19 +200,20 @@ class ModelCalls:
         return ModelRef(life.model, number)
 
     def _instance(self, name: str, number: int) -> ModelInstance:
-        """The declared model is made here; a number no session gave belongs to a session before this one."""
-        made = self.instances.get((name, number))
-        if made is None:
+        """Return an instance; 0 is the declared model. A number that this session has not given is that of a session before,
+        whose instances are down."""
+        instance = self.instances.get((name, number))
+        if instance is None:
             index, model = self.models[name]
             computed = self.run.machine.configured.get(("models", index, "computed"))
-            made = self.instances[name, number] = ModelInstance(self.run, model, computed, number != 0)
-            made.is_down = number != 0
-        return made
+            instance = self.instances[name, number] = ModelInstance(self.run, model, computed, number != 0)
+            instance.is_down = number != 0
+        return instance
 
     # ------------------------------------------------------------ calls
 
     async def call(self, effect: Effect) -> Any:
-        """An Err, or what appends the turn and gives the Ok."""
+        """Perform one call: return an Err, or a PendingCommit that appends the turn and gives the Ok."""
         call: ModelCall = effect.payload
         if call.method == "view":
             return await self._view(effect)
@@ -223,23 +229,23 @@ class ModelCalls:
         call: ModelCall = effect.payload
         services = self._services(call.model).of_task(effect.task.path)
         settings = self._settings(instance, call)
-        offered = await self._offered(effect, instance)
-        if offered is not None:
-            settings, services = settings.changed(tools=offered.definitions()), services.with_tools(offered)
+        tools = await self._tools(effect, instance)
+        if tools is not None:
+            settings, services = settings.changed(tools=tools.definitions()), services.with_tools(tools)
         conversation = await self._conversation(effect, call)
         name = run_id(self.run, call.model, number, conversation)  # tells logs and traces which model ran
         after = conversation.fold if conversation is not None and conversation.folds else None
         if call.method == "stream":
-            from ..calls.streams import StreamedCall, begun
+            from ..calls.streams import StreamedCall, begin_stream
 
             streamed = StreamedCall(services, settings, call.prompt, conversation, name, "stream")
-            streamed.serve = partial(_serve, self.run, offered, conversation)
-            return await begun(self.run, effect, streamed, instance.began)
+            streamed.serve = partial(_serve, self.run, tools, conversation)
+            return await begin_stream(self.run, effect, streamed, instance.began)
         if call.schema is None:
-            messages = () if call.messages is None else _chatted(settings, call.messages)
-            response = await answered(services, settings, call.prompt, conversation, run_id=name, messages=messages)
-            return Settled(lambda: committed(lambda: response_value(response())), after)
-        validated = await answered_with_schema(
+            messages = () if call.messages is None else _chat_messages(settings, call.messages)
+            response = await prepare_execute(services, settings, call.prompt, conversation, run_id=name, messages=messages)
+            return PendingCommit(lambda: committed(lambda: response_value(response())), after)
+        validated = await prepare_execute_with_schema(
             services,
             settings,
             call.prompt,
@@ -247,12 +253,13 @@ class ModelCalls:
             conversation,
             run_id=name,
             retry_message=call.retry_message,
-            validators=validators(self.run, effect, call.schema),
+            validators=program_validators(self.run, effect, call.schema),
         )
-        return Settled(lambda: committed(lambda: self.run.builder.value(validated().tree)), after)
+        return PendingCommit(lambda: committed(lambda: self.run.builder.value(validated().tree)), after)
 
     async def _view(self, effect: Effect) -> Any:
-        """What the first request with this prompt would carry (M-6.12); nothing is sent, written or counted."""
+        """Return the messages that the first request with this prompt would carry (M-6.12); nothing is sent, stored or
+        counted."""
         call: ModelCall = effect.payload
         instance = self._instance(call.model, call.instance)
         settings = self._settings(instance, call)
@@ -261,70 +268,73 @@ class ModelCalls:
             conversation = await self._conversation(effect, call)
             if conversation is None:
                 return message_array([*([] if settings.system is None else [Msg("system", settings.system)]), user])
-            offered = bool(call.tools or (call.own_tools and instance.model.tools))
-            head = await conversation.open(call.model, [user], system=settings.system, tools_offered=offered, by=settings.name)
+            has_tools = bool(call.tools or (call.own_tools and instance.model.tools))
+            head = await conversation.open(
+                call.model, [user], system=settings.system, tools_offered=has_tools, by=settings.name
+            )
             return message_array([*head, conversation.user(call.prompt)])
         except CallFailure as failure:
             raise Panic(failure.panic_code, failure.message) from None
 
     def _services(self, name: str) -> Services:
-        """Those of the run; a mock stands in for the provider only (O-8.16)."""
+        """Return the services of the run. A mock replaces the provider only (O-8.16)."""
         mock = self.run.state.get("mocks", {}).get(name)
         return self.run.services if mock is None else self.run.services.asking(mock)
 
     def _settings(self, instance: ModelInstance, call: ModelCall) -> CallSettings:
-        """Those of the model, with what a Prompt replaces and what this call adds to the system message (O-1.76)."""
+        """Return the settings of the model with what a Prompt replaces and what this call adds to the system message (O-1.76)."""
         settings = instance.settings().with_prompt(call.overrides)
         knowledge = instance.knowledge
-        known = None if knowledge is None else knowledge_block(self.run.machine.stores.ledger(knowledge), call.prompt)
+        facts = None if knowledge is None else knowledge_block(self.run.machine.stores.ledger(knowledge), call.prompt)
         context = None if call.context is UNSET else context_block(call.context)
-        return settings.changed(system=system_text(settings.system, known, context))
+        return settings.changed(system=system_text(settings.system, facts, context))
 
-    async def _offered(self, effect: Effect, instance: ModelInstance) -> Offered | None:
-        """Static tools, unless excluded, then added ones (O-1.81, O-3.20, O-3.21)."""
+    async def _tools(self, effect: Effect, instance: ModelInstance) -> BoundTools | None:
+        """Return the tools of a call: those of the model, unless excluded, then those it adds (O-1.81, O-3.20, O-3.21)."""
         call: ModelCall = effect.payload
         program = self.run.program
         own = [program.handle(*row) for row in instance.model.tools] if call.own_tools else []
         handles = [*own, *call.tools]
         if not handles:
             return None
-        from ..tools.offered import Offered, offers_of
+        from ..tools.bindings import BoundTools, bind_tools
 
-        offers = await offers_of(self.run, handles, instance.tools, call.model)
-        return Offered(self.run, effect, offers, ModelRef(call.model, call.instance))
+        bindings = await bind_tools(self.run, handles, instance.tools, call.model)
+        return BoundTools(self.run, effect, bindings, ModelRef(call.model, call.instance))
 
     async def _conversation(self, effect: Effect, call: ModelCall) -> Conversation | None:
-        """with_memory, else the model's own memory, else none (O-3.24)."""
+        """Return the conversation with the memories of `with_memory`, else with the model's own, else None (O-3.24)."""
         attached = call.memory
         if attached is UNSET:
             model: Model = self.models[call.model][1]
-            held = [self.run.program.memories[number] for number in memories_of(model)]
-            attached = tuple(held) if len(held) > 1 else held[0] if held else None
-        return None if attached is None else await conversation(self.run, effect, attached, call.auto, call.model, call.turn)
+            own = [self.run.program.memories[number] for number in memories_of(model)]
+            attached = tuple(own) if len(own) > 1 else own[0] if own else None
+        return None if attached is None else await call_conversation(self.run, effect, attached, call.auto, call.model, call.turn)
 
 
-def _serve(run: Running, offered: Offered | None, conversation: Conversation | None, effect: Effect) -> None:
-    """A stream outlives the effect that began it: tools and summarisers run for the task that waits for the next chunk."""
-    if offered is not None:
-        offered.serve(effect)
+def _serve(run: Running, tools: BoundTools | None, conversation: Conversation | None, effect: Effect) -> None:
+    """Make tools, callbacks and summarisers run for the task that waits for `effect`, the next chunk of a stream: it outlives the
+    effect that began it."""
+    if tools is not None:
+        tools.serve(effect)
     if conversation is None:
         return
     if conversation.heard is not None:
         conversation.heard.effect = effect
     if conversation.summarise is not None:
-        from .summarising import summariser
+        from .summarisers import summariser
 
         conversation.summarise = summariser(run, effect)
 
 
-def _chatted(settings: CallSettings, given: list[Any]) -> list[Msg]:
-    """The messages of a chat; the last one is the user's (O-1.71)."""
-    for message in given:
+def _chat_messages(settings: CallSettings, values: list[Any]) -> list[Msg]:
+    """Return the messages of `chat`. CallFailure unless the last one is the user's (O-1.71)."""
+    for message in values:
         if message.f0 not in ROLES:
             raise settings.origin().invalid_request(f'unknown message role "{message.f0}": expected {", ".join(ROLES)}')
-    if not given or given[-1].f0 != "user":
+    if not values or values[-1].f0 != "user":
         raise settings.origin().invalid_request("chat takes messages of which the last one is the user's")
-    return [Msg(m.f0, m.f1, [_call(call) for call in m.f2.items], m.f3) for m in given]
+    return [Msg(m.f0, m.f1, [_call(call) for call in m.f2.items], m.f3) for m in values]
 
 
 def _call(call: Any) -> Call:
@@ -332,36 +342,36 @@ def _call(call: Any) -> Call:
 
 
 def committed(value: Callable[[], Any]) -> Any:
-    """The Ok, or the Err of a memory that could not store the turn (M-5.23)."""
+    """Run the commit of a call and return the Ok of its value, or the Err of a memory that could not store the turn (M-5.23)."""
     try:
         return succeeded(value())
     except CallFailure as failure:
         return failed(failure)
 
 
-# ----------------------------------------------------------------
 # The embedders of a session, by what the image says of them (M-10.16): a connection's model, a host's own, or `offline`.
-#
-# Hands on `embedding`.
 
-TIMEOUT_SECONDS = 30.0
+TIMEOUT_SECONDS = 30.0  # of a request for vectors whose connection has no timeout
 
 
-def embedding(run: Running, said: dict[str, Any]) -> Embedding:
-    """`said`: the step `embed` of an image. A host may replace any but `offline`."""
-    name, kind = said["name"], said["kind"]
+def embedding(run: Running, step: dict[str, Any]) -> Embedding:
+    """Return the embedder of a memory by its step `embed` in the image: that of a connection, the host's own, or the offline one.
+
+    A host may replace any by its name, except `offline` (M-10.16)."""
+    name, kind = step["name"], step["kind"]
 
     def report(text: str) -> None:
         run.host.log("warn", run.redactor.clean(text))
 
-    given = run.host.embedders.get(name) if kind != "offline" else None
-    if given is not None:
-        return Embedding(name, lambda texts: _asked(given, texts), report, getattr(given, "baseline", BASELINE))
+    host_embedder = run.host.embedders.get(name) if kind != "offline" else None
+    if host_embedder is not None:
+        baseline = getattr(host_embedder, "baseline", BASELINE)
+        return Embedding(name, lambda texts: _host_vectors(host_embedder, texts), report, baseline)
     if kind == "offline":
         return Embedding(name, _offline, report)
     if kind == "host":
         return Embedding(name, _missing, report)
-    return Embedding(f"{name}:{said['model']}", lambda texts: _requested(run, said, texts), report)
+    return Embedding(f"{name}:{step['model']}", lambda texts: _provider_vectors(run, step, texts), report)
 
 
 async def _offline(texts: list[str]) -> list[list[float]]:
@@ -374,8 +384,8 @@ async def _missing(texts: list[str]) -> list[list[float]]:
     raise LookupError("the host gives no embedder of this name")
 
 
-async def _asked(embedder: Embedder, texts: list[str]) -> Sequence[Sequence[float]]:
-    """On a thread, since it may wait; where there is no asyncio, at once."""
+async def _host_vectors(embedder: Embedder, texts: list[str]) -> Sequence[Sequence[float]]:
+    """Ask the host's embedder in a thread, since it may wait; without asyncio at once."""
     import asyncio
 
     try:
@@ -385,65 +395,60 @@ async def _asked(embedder: Embedder, texts: list[str]) -> Sequence[Sequence[floa
     return await asyncio.to_thread(embedder.embed, texts)
 
 
-async def _requested(run: Running, said: dict[str, Any], texts: list[str]) -> list[list[float]]:
+async def _provider_vectors(run: Running, step: dict[str, Any], texts: list[str]) -> list[list[float]]:
     from ..records import EmbedRequest
 
-    connection = run.connections.get(said["connection"])
+    connection = run.connections.get(step["connection"])
     if connection is None:
-        raise CallFailure("ConnectionError", "ProviderUnavailable", f"there is no connection {said['connection']}")
-    model = connection.models.get(said["model"], said["model"])
+        raise CallFailure("ConnectionError", "ProviderUnavailable", f"there is no connection {step['connection']}")
+    model = connection.models.get(step["model"], step["model"])
     request = EmbedRequest(connection.name, model, texts, connection.timeout or TIMEOUT_SECONDS)
     provider = run.pool[connection.name]
     if provider.unmetered:
         return await provider.embed(request)
-    return await _counted(run, provider, request)
+    return await _metered_vectors(run, provider, request)
 
 
-async def _counted(run: Running, provider: Any, request: EmbedRequest) -> list[list[float]]:
-    """In the budgets of the run and the counters of the session, like a request of a model (O-1.133)."""
+async def _metered_vectors(run: Running, provider: Any, request: EmbedRequest) -> list[list[float]]:
+    """Ask a provider within the budgets of the run, and count what it used, like a request of a model (O-1.133)."""
     tokens, free, purse = sum(map(count_text, request.texts)), provider.free_and_instant, run.services.purse
-    held = None
+    reservation = None
     if purse is not None and purse.is_limited:
         from ..calls.budgets import BudgetSpent
 
         try:
-            held = await purse.reserve_vectors(request, tokens, free)
-        except BudgetSpent as spent:  # no Result carries it
+            reservation = await purse.reserve_vectors(request, tokens, free)
+        except BudgetSpent as spent:  # there is no Result here to carry it
             raise spent.panic() from None
-    request.came = Came()
-    request.came.begun = True
-    used = Use(0, tokens, 0, tokens_estimated=tokens)
+    request.progress = ReplyProgress()
+    request.progress.has_left = True
+    use = Use(0, tokens, 0, tokens_estimated=tokens)
     try:
         vectors: list[list[float]] = await provider.embed(request)
     except BaseException as failure:
-        if not request.came.begun or (isinstance(failure, CallFailure) and "status" in failure.fields):
-            used = Use()
+        if not request.progress.has_left or (isinstance(failure, CallFailure) and "status" in failure.fields):
+            use = Use()
         raise
     finally:
-        used.priced(0.0 if free or not used.tokens else price(run.services.pricing, request.model, tokens, 0))
-        run.metrics.add(request.model, request.connection, used)
+        use.set_price(0.0 if free or not use.tokens else price(run.services.pricing, request.model, tokens, 0))
+        run.metrics.add(request.model, request.connection, use)
         if purse is not None:
-            purse.settle(used, held)
+            purse.settle(use, reservation)
     return vectors
 
 
-# ----------------------------------------------------------------
-# `parse_schema<T>(x)`: extraction, validation and validators on a text, as on a reply, without a model (O-2.41).
-
-
 async def perform_schemas(run: Running, effect: Effect) -> Any:
+    """Perform `parse_schema<T>(text)`: judge a text like a reply, without a model (O-2.41). Return the Ok of the value, or an
+    Err of SchemaError."""
     name, text = effect.payload
-    outcome = await judge(run.schemas[name], Reply(text), validators(run, effect, name))
+    outcome = await judge(run.schemas[name], Reply(text), program_validators(run, effect, name))
     if isinstance(outcome, Verdict):
         return succeeded(run.builder.value(outcome.tree))
     return failed(schema_failure(outcome, text))
 
 
-# ----------------------------------------------------------------
-# The next chunk of a reply that is on its way (O-1.72 to O-1.75).
-
-
 async def perform_streams(run: Running, effect: Effect) -> Any:
+    """Wait for the next chunk of a stream (O-1.72 to O-1.75) and return what `StreamedCall.next` gives."""
     stream = effect.payload
     try:
         return await run.state[STREAMS][stream.effect].next(effect)

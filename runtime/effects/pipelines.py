@@ -1,7 +1,8 @@
-"""`.run` of a pipeline: its stages one after another, with what their decorators say (O-6.18 to O-6.24).
+"""Performs `.run` of a pipeline: its stages one after another, with their decorators `@retry`, `@timeout` and `@log` (O-6.18 to
+O-6.24).
 
-Each attempt of a stage is a function of the program, run as a child of the task that waits, so that a cancellation or a time
-limit stops it where it stands. Must not know: what stages do, how tasks are scheduled.
+Hands on `perform` to `table.py`. Each attempt of a stage is a function of the program, run as a child of the task that waits,
+so that a cancellation or a time limit stops it where it is. The checks of decorators are `connections.py: check_stages`.
 """
 
 from __future__ import annotations
@@ -27,8 +28,9 @@ ONCE = RetryPolicy(max_attempts=1)
 
 
 async def perform(run: Running, effect: Effect) -> Any:
+    """Run a pipeline and return the Ok of the last stage's value, or the Err of the stage that failed."""
     pipeline, value = effect.payload
-    began = run.host.now()
+    started = run.host.now()
     _report(run, "pipeline:start", {"name": pipeline.name, "input": value})
     values = [value]
     for row in pipeline.stages:
@@ -40,41 +42,49 @@ async def perform(run: Running, effect: Effect) -> Any:
             return Err(error, outcome.way)
         values.append(outcome.value)
     output = fitting(values[-1], run.program.descriptors[pipeline.output])
-    _report(run, "pipeline:complete", {"name": pipeline.name, "duration_ms": _since(run, began)})
+    _report(run, "pipeline:complete", {"name": pipeline.name, "duration_ms": _since(run, started)})
     return Ok(output)
 
 
 class Stage:
-    """One stage in one run of its pipeline."""
+    """One stage in one run of its pipeline.
 
-    __slots__ = ("session", "effect", "pipeline", "name", "given", "is_open", "code", "policy", "seconds", "channel")
+    `argument_type` is the descriptor of what it takes, None for an expression stage, which takes the values of all stages before
+    it. `gives_any` says that its result type is Any. `seconds` is the limit of one attempt, `channel` that of `@log`."""
+
+    __slots__ = (
+        "session", "effect", "pipeline", "name", "argument_type", "gives_any", "code", "policy", "seconds", "channel",
+    )  # fmt: skip
 
     def __init__(self, run: Running, effect: Effect, pipeline: str, row: list[Any]) -> None:
-        name, given, gives, decorators, function = row
+        name, argument_type, result_type, decorator_rows, function = row
         descriptors = run.program.descriptors
-        written = dict(decorators)
+        decorators = dict(decorator_rows)
         self.session = run
         self.effect = effect
         self.pipeline = pipeline
         self.name = name
-        self.given = None if given is None else descriptors[given]
-        self.is_open = descriptors[gives] == ("any",)
+        self.argument_type = None if argument_type is None else descriptors[argument_type]
+        self.gives_any = descriptors[result_type] == ("any",)
         self.code = run.program.codes[function]
-        self.policy = RetryPolicy.from_decorator(written["retry"]) if "retry" in written else ONCE
-        self.seconds: float | None = written["timeout"]["seconds"] if "timeout" in written else None
-        self.channel: str | None = written["log"].get("channel", DEFAULT_LOG_CHANNEL) if "log" in written else None
+        self.policy = RetryPolicy.from_decorator(decorators["retry"]) if "retry" in decorators else ONCE
+        self.seconds: float | None = decorators["timeout"]["seconds"] if "timeout" in decorators else None
+        log = decorators.get("log")
+        self.channel: str | None = None if log is None else log.get("channel", DEFAULT_LOG_CHANNEL)
 
     async def run(self, values: list[Any]) -> Any:
-        """The Result of the last attempt (O-6.21). An expression stage takes all `values`, any other the last one."""
+        """Run the stage with its retries and return the Result of the last attempt (O-6.21). `values` are the input of the
+        pipeline and what the stages before this one gave."""
         run = self.session
-        arguments = values if self.given is None else [fitting(values[-1], self.given)]
-        began = run.host.now()
+        arguments = values if self.argument_type is None else [fitting(values[-1], self.argument_type)]
+        started = run.host.now()
         attempt = 1
         while True:
             outcome = await self._attempt(attempt, arguments)
             if type(outcome) is Ok:
-                took = _since(run, began)
-                _report(run, "pipeline:stage_complete", {"name": self.pipeline, "stage": self.name, "duration_ms": took})
+                duration = _since(run, started)
+                fields = {"name": self.pipeline, "stage": self.name, "duration_ms": duration}
+                _report(run, "pipeline:stage_complete", fields)
                 return outcome
             if attempt >= self.policy.max_attempts:
                 return outcome
@@ -85,18 +95,18 @@ class Stage:
 
     async def _attempt(self, attempt: int, arguments: list[Any]) -> Any:
         run = self.session
-        began = run.host.now()
+        started = run.host.now()
         _report(run, "pipeline:stage_start", {"name": self.pipeline, "stage": self.name, "attempt": attempt})
-        outcome = await self._called(arguments)
+        outcome = await self._call(arguments)
         if self.channel is not None:
             ok = type(outcome) is Ok
             fields = {"pipeline": self.pipeline, "stage": self.name, "attempt": attempt, "ok": ok}
             error = None if ok else outcome.value
-            _report(run, self.channel, {**fields, "duration_ms": _since(run, began), "error": error})
+            _report(run, self.channel, {**fields, "duration_ms": _since(run, started), "error": error})
         return outcome
 
-    async def _called(self, arguments: list[Any]) -> Any:
-        """The Result of the function. A value behind Any may be one Result more (O-6.19)."""
+    async def _call(self, arguments: list[Any]) -> Any:
+        """Call the function and return its Result. With the type Any its value may itself be a Result, which counts (O-6.19)."""
         calling = self.session.call(self.effect, self.code, [share(argument) for argument in arguments])
         try:
             result = await (calling if self.seconds is None else self.session.within(self.seconds, calling))
@@ -104,7 +114,7 @@ class Stage:
             return Err(self._timeout())
         if type(result) not in (Ok, Err):  # the function of a foreign image may give anything
             raise Panic("P007", f"expected Result, found {typeof(result)}")
-        if self.is_open and type(result) is Ok and type(result.value) in (Ok, Err):
+        if self.gives_any and type(result) is Ok and type(result.value) in (Ok, Err):
             return result.value
         return result
 
@@ -115,8 +125,10 @@ class Stage:
         return ErrorValue("TimeoutError", None, message, {"timeout_seconds": float(seconds)})
 
     def named(self, error: Any) -> Any:
-        """The error of a run: where it arose is added to it. What is no error value becomes the cause of one, and one of a type
-        of the program keeps its own fields (O-6.20)."""
+        """Return the error of the pipeline's run: `error` with the names of pipeline and stage added (O-6.20).
+
+        A value of no error type becomes the cause of a PipelineError. An error of a type of the program stays as it is: its
+        fields are declared."""
         place = {"pipeline": self.pipeline, "stage": self.name}
         if type(error) is ErrorValue:
             return ErrorValue(error.family, error.variant, error.message, {**error.fields, **place})
@@ -126,11 +138,11 @@ class Stage:
         return ErrorValue("PipelineError", None, message, {"cause": error, **place})
 
 
-def _since(run: Running, began: float) -> int:
-    milliseconds: int = round((run.host.now() - began) * 1000)
+def _since(run: Running, started: float) -> int:
+    milliseconds: int = round((run.host.now() - started) * 1000)
     return milliseconds
 
 
 def _report(run: Running, channel: str, fields: dict[str, Any]) -> None:
-    """An emit of the runtime (O-6.24)."""
+    """Send an emit of the runtime about the run of a pipeline (O-6.24)."""
     run.emits.send(channel, run.clean(Map({name: share(value) for name, value in fields.items()})), True)

@@ -1,8 +1,8 @@
-"""Who performs which effect of the machine (V-6.3): the one table, by module and function.
+"""Which function performs which kind of effect (V-6.3): the one table, by module and function.
 
-Such a function, `async perform(run, effect)`, gives the value the task continues with, or a `Settled` when something is
-written down at that moment. Many run at a time; one is cancelled where it awaits when its task is. It is imported when the first
-effect of its family appears, so that a run pays for what it uses. Must not know: the loop that asks.
+A performer, `async perform(run, effect)`, returns the value that the task goes on with, or a `PendingCommit` (`runner.py`) when
+something has to be stored at that moment. Many run at a time; one is cancelled, where it awaits, when its task is. Its module is
+imported when the first effect of the kind appears, so that a run loads only what it uses. Hands on `performer` to the session.
 """
 
 from __future__ import annotations
@@ -52,9 +52,9 @@ _loaded: dict[str, Performer] = {}
 
 
 def performer(kind: str) -> Performer:
-    """The function that performs effects of this kind. Raises KeyError for a kind nobody performs."""
-    found = _loaded.get(kind)
-    if found is None:
-        module, function = FAMILIES[kind]
-        found = _loaded[kind] = getattr(import_module(f".{module}", __package__), function)
-    return found
+    """Return the function that performs effects of this kind. KeyError for a kind that has no row."""
+    function = _loaded.get(kind)
+    if function is None:
+        module, name = FAMILIES[kind]
+        function = _loaded[kind] = getattr(import_module(f".{module}", __package__), name)
+    return function

@@ -1,7 +1,9 @@
-"""What tests ask for: mocks, and the emits so far (O-8.9, O-8.11 to O-8.18).
+"""Performs the effects that only tests have: installing mocks, and reading the emits so far (O-8.9, O-8.11 to O-8.18); and the
+files of a test (O-8.25).
 
-A mock of an agent stands in for its process; a mock of a model is the provider of all its calls from now on. Must not know: the
-test runner, the loop that asks.
+A mock of an agent stands in for its process; a mock of a model is the provider of all its calls from now on. Mocks are put into
+the state of the session under the keys below, where the performers of models, agents, tools and emits look for them. Hands on
+these keys and `TestFiles`. How a scripted reply is written is `providers/offline.py`.
 """
 
 from __future__ import annotations
@@ -28,12 +30,14 @@ if TYPE_CHECKING:
     from ..running import Running
 
 
-ANSWERS = "emit_answers"  # what the session keeps: what answers awaited emits in the place of the host, by channel
-EMITS = "test_emits"  # what the session keeps: the emits of the test that runs
-MOCKS = "mocks"  # the provider that stands in, by model
+# Keys in the state of a session.
+ANSWERS = "emit_answers"  # by channel: what answers awaited emits in place of the host
+EMITS = "test_emits"  # the emits of the test that runs; while it is there, a test runs
+MOCKS = "mocks"  # by model or agent: the mock that stands in for it
 
 
 async def perform(run: Running, effect: Effect) -> Any:
+    """Install a mock, or return the emits of the test so far. P411 for a mock that is no script."""
     if effect.kind == "test_emits":
         return Array([Emit(channel, value) for channel, value in run.state.get(EMITS, ())])
     name, config = effect.payload
@@ -43,11 +47,11 @@ async def perform(run: Running, effect: Effect) -> Any:
     if name == AWAITED:
         run.state[ANSWERS] = {unkey(key): value for key, value in config.items.items()}
         return None
-    run.state.setdefault(MOCKS, {})[name] = _standing_in(run, name, to_plain(config))
+    run.state.setdefault(MOCKS, {})[name] = _mock_of(run, name, to_plain(config))
     return None
 
 
-def _standing_in(run: Running, name: str, config: dict[str, Any]) -> ScriptedProvider | ScriptedAgent:
+def _mock_of(run: Running, name: str, config: dict[str, Any]) -> ScriptedProvider | ScriptedAgent:
     model = next((model for model in run.program.image.models if model.name == name), None)
     try:
         script = _script(config)
@@ -69,7 +73,8 @@ def _agent(run: Running, name: str, script: Script, config: dict[str, Any]) -> S
 
 
 def _script(config: dict[str, Any]) -> Script:
-    """`tool_calls` answers the first request; then `responses` one each, or `response` or `error` every one (O-8.11)."""
+    """Return the replies of a mock: `tool_calls` answers the first request; then each of `responses` answers one, or `response`
+    or `error` answers all (O-8.11)."""
     first = [{"tool_calls": config["tool_calls"]}] if "tool_calls" in config else []
     if "responses" in config:
         return Script([*first, *config["responses"]])
@@ -80,16 +85,16 @@ def _exhausted(name: str, request: Request) -> Panic:
     return Panic("P414", f"mock {name} has no reply left for request {request.id}")
 
 
-# ----------------------------------------------------------------
-# `std::fs` in a `@test`: what it writes stands in a folder of its own, over the files of the project, which it can read and
-# never changes (O-8.25).
-
 ABSENT = "no such file or directory"
 ELSEWHERE = "a test writes in a folder of its own alone; use a path inside the project, or `fs::temp_dir()`"
 
 
 class TestFiles(Files):
-    """`own`: the folder; `removed`: what of the project the test has removed, by paths from its working directory."""
+    """The files that `std::fs` has in a test: a layer of its own over those of the project, which it can read and never changes
+    (O-8.25).
+
+    `own` is the folder of what the test has written; `removed` are the paths, from its working directory, of files of the project
+    that it has removed. A `key` is a path from the working directory. `reached` is what the path leads to in the project."""
 
     __test__ = False  # not a test of pytest
 
@@ -103,21 +108,23 @@ class TestFiles(Files):
         self.removed: set[str] = set()
 
     def allows(self, operation: str, path: str, reached: Spot | OSError | None) -> bool:
-        """What it has written it may read."""
+        """Whether the operation is permitted. What the test itself has written it may read."""
         inner = self._inner(path)
-        written = operation not in WRITING and inner is not None and os.path.lexists(self._mine(os.path.join(".", *inner)))
-        return written or super().allows(operation, path, reached)
+        if operation not in WRITING and inner is not None and os.path.lexists(self._own_path(os.path.join(".", *inner))):
+            return True
+        return super().allows(operation, path, reached)
 
     def _inner(self, path: str) -> list[str] | None:
-        """The components from the working directory, None for a path elsewhere."""
+        """Return the components of a path from the working directory, None for a path outside."""
         return None if "\0" in path else beneath(self.project, os.path.normpath(os.path.join(self.project, path)))
 
     def perform(self, operation: str, path: str, reached: Spot | OSError | None, arguments: list[Any]) -> Any:
+        """Perform an operation in the layer that has the path. Raises Failed; writing outside the project is Unsupported."""
         absolute = os.path.normpath(os.path.join(self.project, path))
         inner = self._inner(path)
-        temporary = any(beneath(made, absolute) is not None for made in self.made)
-        if inner is None or temporary:
-            if operation in WRITING and not temporary:
+        is_temporary = any(beneath(folder, absolute) is not None for folder in self.made)
+        if inner is None or is_temporary:
+            if operation in WRITING and not is_temporary:
                 _close(reached)
                 raise Failed("Unsupported", ELSEWHERE)
             return super().perform(operation, path, reached, arguments)
@@ -129,64 +136,64 @@ class TestFiles(Files):
                 _close(reached)
         if operation == "list_dir":
             return self._names(key, path, reached)
-        if os.path.lexists(self._mine(key)):
+        if os.path.lexists(self._own_path(key)):
             _close(reached)
-            return self._here(operation, key, arguments)
-        if self._gone(key):
+            return self._in_own(operation, key, arguments)
+        if self._is_removed(key):
             _close(reached)
             raise Failed("NotFound", ABSENT)
         return super().perform(operation, path, reached, arguments)
 
-    def _mine(self, key: str) -> str:
+    def _own_path(self, key: str) -> str:
         return os.path.join(self.own, key)
 
-    def _theirs(self, key: str) -> str | None:
-        """The path of what the project has there, None for nothing or what the test has removed."""
+    def _project_path(self, key: str) -> str | None:
+        """Return the path of what the project has there; None when it has nothing, or the test has removed it."""
         path = os.path.join(self.project, key)
-        return None if self._gone(key) or not os.path.lexists(path) else path
+        return None if self._is_removed(key) or not os.path.lexists(path) else path
 
-    def _gone(self, key: str) -> bool:
+    def _is_removed(self, key: str) -> bool:
         parts = key.split("/")
         return any("/".join(parts[:count]) in self.removed for count in range(1, len(parts) + 1))
 
-    def _here(self, operation: str, key: str, arguments: list[Any]) -> Any:
-        """In the folder of the test, in which nothing is a link."""
+    def _in_own(self, operation: str, key: str, arguments: list[Any]) -> Any:
+        """Perform an operation in the folder of the test, in which nothing is a link."""
         folder, name = os.path.split(key)
-        with Spot(os.open(self._mine(folder), ANCHOR), name or ".") as spot:
+        with Spot(os.open(self._own_path(folder), ANCHOR), name or ".") as spot:
             return OPERATIONS[operation][0](spot, *arguments)
 
     def _names(self, key: str, path: str, reached: Spot | OSError | None) -> list[str]:
-        here = os.path.isdir(self._mine(key))
-        names = set(self._here("list_dir", key, [])) if here else set()
-        if self._theirs(key) is None or (here and not isinstance(reached, Spot)):
+        here = os.path.isdir(self._own_path(key))
+        names = set(self._in_own("list_dir", key, [])) if here else set()
+        if self._project_path(key) is None or (here and not isinstance(reached, Spot)):
             _close(reached)
             if not here:
                 raise Failed("NotFound", ABSENT)
             return sorted(names)
         inside = "" if key == "." else f"{key}/"
         theirs = super().perform("list_dir", path, reached, [])
-        return sorted(names | {name for name in theirs if not self._gone(inside + name)})
+        return sorted(names | {name for name in theirs if not self._is_removed(inside + name)})
 
     def _write(self, operation: str, key: str, reached: Spot | OSError | None, arguments: list[Any]) -> Any:
-        theirs, mine = self._theirs(key), os.path.lexists(self._mine(key))
+        theirs, mine = self._project_path(key), os.path.lexists(self._own_path(key))
         if operation == "make_dir":
             if theirs is not None and not os.path.isdir(theirs):
                 raise Failed("Io", "there is a file of that name")
-            os.makedirs(self._mine(key), exist_ok=True)
+            os.makedirs(self._own_path(key), exist_ok=True)
             return None
         if operation in ("remove_file", "remove_dir"):
             return self._remove(operation, key, theirs, mine, reached, arguments)
         folder = os.path.dirname(key)
-        if not os.path.isdir(self._mine(folder)):
-            above = self._theirs(folder)
+        if not os.path.isdir(self._own_path(folder)):
+            above = self._project_path(folder)
             if above is None or not os.path.isdir(above):
                 raise Failed("NotFound", ABSENT)
-            os.makedirs(self._mine(folder))
+            os.makedirs(self._own_path(folder))
         if theirs is not None and not os.path.isfile(theirs):
             raise Failed("NotAFile", "not a file")
         if operation == "append_file" and theirs is not None and not mine and isinstance(reached, Spot):
-            self._here("write_bytes", key, [read_bytes(reached)])
-        return self._here(operation, key, arguments)
+            self._in_own("write_bytes", key, [read_bytes(reached)])
+        return self._in_own(operation, key, arguments)
 
     def _remove(
         self, operation: str, key: str, theirs: str | None, mine: bool, reached: Spot | OSError | None, arguments: list[Any]
@@ -196,11 +203,11 @@ class TestFiles(Files):
         if theirs is not None and os.path.isdir(theirs) != (operation == "remove_dir"):
             raise Failed("Io", "not a directory") if operation == "remove_dir" else Failed("NotAFile", "not a file")
         if operation == "remove_dir" and not arguments[0] and theirs is not None:
-            left = [name for name in os.listdir(theirs) if not self._gone(f"{key}/{name}")]
-            if left:
+            entries = [name for name in os.listdir(theirs) if not self._is_removed(f"{key}/{name}")]
+            if entries:
                 raise Failed("Io", "directory not empty")
         if mine:
-            self._here(operation, key, arguments)
+            self._in_own(operation, key, arguments)
         if theirs is not None:
             self.removed.add(key)
 

@@ -1,4 +1,7 @@
-"""Methods of tools that the program calls itself (O-4.6). Must not know: how a method is run."""
+"""Performers of tool methods that the program itself calls: of declared tools (O-4.6) and of MCP servers (O-4.45).
+
+How such a method runs is `tools/tools.py` and `mcp/servers.py`; calls by a model go through `tools/bindings.py` instead.
+"""
 
 from __future__ import annotations
 
@@ -14,12 +17,10 @@ if TYPE_CHECKING:
 
 
 async def perform(run: Running, effect: Effect) -> Any:
+    """Call a method of a declared tool, and return what it gives."""
     return await Tools.of(run).use(effect, effect.payload)
 
 
-# ----------------------------------------------------------------
-# Tools of MCP servers that the program calls itself (O-4.45).
-
-
 async def perform_mcp(run: Running, effect: Effect) -> Any:
+    """Call a tool of an MCP server, and return the Result."""
     return await Servers.of(run).use(effect, effect.payload)

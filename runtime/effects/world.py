@@ -1,5 +1,8 @@
-"""Effects of the world around a program, one `perform_…` each: clock, sleep, chance, log, environment, standard input, dates,
-HTTP, emits, what was used of models, and the call that code runs in (L-7).
+"""Performers of effects on the world around a program, one `perform_…` each: clock, sleep, chance, log, environment, standard
+input, dates, HTTP, awaited emits, usage of models, and the call that code runs in (L-7).
+
+Everything comes from the host (`host.py`), under the permissions of the program. A denial is an Err where the function has a
+Result, else a panic. `table.py` says which function performs which kind.
 """
 
 from __future__ import annotations
@@ -26,16 +29,15 @@ from ...vm.values import (
     share,
 )
 from ...vm.values.objects import DateTime
-from ..access.network import MOST_REDIRECTS, REDIRECTS, HttpFailure, HttpRequest, Target
+from ..access.http_messages import MOST_REDIRECTS, REDIRECTS, HttpFailure, HttpRequest, Target
+from ..access.network import with_checked_address
 from ..access.permissions import Access, Denied, denied_error, denied_panic, guarded, permissions_of
-from ..access.reaching import reached
 from ..access.secrets import is_secret_name, whole_text
-from ..dates import OPERATIONS, Fault
-from ..emits import NoListener
-from ..host import message_and_fields
+from ..calls.usage import Use
+from ..host import NoListener, message_and_fields
 from ..running import context_around
-from ..standard_input import Scripted, TooLong
-from ..usage import Use
+from .dates import OPERATIONS, Fault
+from .standard_input import Scripted, TooLong
 from .tests import ANSWERS, EMITS
 
 TYPE_CHECKING = False
@@ -44,41 +46,41 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ...vm.interp.effects import Effect, EmitPayload
-    from ..access.network import HttpReply
+    from ..access.http_messages import HttpReply
     from ..connections import ConnectionSettings
     from ..running import Running
 
 
-# ----------------------------------------------------------------
 # `std::time::now`, `now_ms`: the host's wall clock (L-7.6.1, G-14.5).
 
 
 async def perform(run: Running, effect: Effect) -> str | int:
+    """Return the time: of `now_ms` in milliseconds since 1970, of `now` as text in UTC."""
     now = round(run.host.wall() * 1000)
     return now if effect.payload[0] == "now_ms" else utc_text(now)
 
 
 def utc_text(now_ms: int) -> str:
-    """`2030-01-02T03:04:05.678Z`."""
+    """Return a time in milliseconds since 1970 as `2030-01-02T03:04:05.678Z`."""
     seconds, milliseconds = divmod(now_ms, 1000)
     return f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(seconds))}.{milliseconds:03}Z"
 
 
-# ----------------------------------------------------------------
 # `std::call`: the call of a model or agent in which code of the program runs (L-7.18).
 
 
 async def perform_call(run: Running, effect: Effect) -> Any:
+    """Return the context of the innermost call around the code, nil without one."""
     return context_around(effect)
 
 
-# ----------------------------------------------------------------
 # `std::math` randomness from the host's generator, identifiers and bytes from its secure source (L-7.7.3, L-7.9.5, O-9.28).
 
-FLOAT_BITS = 53
+FLOAT_BITS = 53  # of the mantissa of a Float: every value of [0, 1) that is a multiple of 2**-53 is equally likely
 
 
 async def perform_chance(run: Running, effect: Effect) -> Any:
+    """Return a random Float, Int, UUID, or hexadecimal digits."""
     operation, *arguments = effect.payload
     if operation == "float":
         return run.host.random_bits(FLOAT_BITS) / 2**FLOAT_BITS
@@ -91,31 +93,32 @@ async def perform_chance(run: Running, effect: Effect) -> Any:
 
 
 def below(bound: int, bits: Callable[[int], int]) -> int:
-    """A number from 0 up to but not including `bound`, each equally likely: what is too large is drawn again."""
+    """Return a number from 0 up to but not including `bound`, each equally likely (rejection sampling: a remainder would make
+    some numbers likelier). `bits(n)` gives n random bits."""
     width = (bound - 1).bit_length()
     if not width:
         return 0
-    found = bits(width)
-    while found >= bound:
-        found = bits(width)
-    return found
+    number = bits(width)
+    while number >= bound:
+        number = bits(width)
+    return number
 
 
 def uuid_text(data: bytes) -> str:
-    """A UUID of version 4 from 16 bytes."""
+    """Return 16 random bytes as a UUID of version 4 (RFC 9562, 5.4): four bits are the version, two the variant."""
     number = int.from_bytes(data, "big") & ~(0xF000 << 64) & ~(0xC000 << 48) | 4 << 76 | 2 << 62
     digits = f"{number:032x}"
     return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
 
 
-# ----------------------------------------------------------------
 # `std::date`, as far as it needs the rules of zones (L-7.15): only the host has them. No permission guards anything here.
 
 
 async def perform_dates(run: Running, effect: Effect) -> Any:
-    operation, *given = effect.payload
+    """Return the Ok of a DateTime, or an Err of DateError; its `column` counts characters from 1."""
+    operation, *arguments = effect.payload
     try:
-        return Ok(DateTime.of(OPERATIONS[operation](*given)))
+        return Ok(DateTime.of(OPERATIONS[operation](*arguments)))
     except Fault as fault:
         message, fields = str(fault), {}
         if fault.source is not None:
@@ -126,14 +129,14 @@ async def perform_dates(run: Running, effect: Effect) -> Any:
         return Err(ErrorValue("DateError", fault.variant, message, fields))
 
 
-# ----------------------------------------------------------------
 # Awaited emits: delivered like any other, then answered by the host (O-5.25, O-5.26, O-5.29, O-5.35).
 
 
 async def perform_emits(run: Running, effect: Effect) -> Any:
+    """Send an awaited emit and return the Ok of its answer, of the type that the program expects, or an Err of EmitError."""
     emit: EmitPayload = effect.payload
     run.emit(emit.channel, emit.value)
-    run.emits.flush()
+    run.emits.flush()  # whoever answers must have seen all emits before this one
     timeout_ms = run.host.emit_timeout_ms if emit.timeout_ms is None else emit.timeout_ms
     try:
         mocked = run.state.get(ANSWERS, {})
@@ -163,7 +166,7 @@ async def perform_emits(run: Running, effect: Effect) -> Any:
 
 
 async def _mocked(run: Running, effect: Effect, answer: Any) -> Any:
-    """A value for every emit of the channel, or a closure called with the payload (O-8.27)."""
+    """Return the answer of a mock: a value for every emit of the channel, or what a closure gives for the payload (O-8.27)."""
     emit: EmitPayload = effect.payload
     value = await run.call(effect, answer, [share(emit.value)]) if type(answer) is Closure else share(answer)
     if type(value) is Err:
@@ -172,7 +175,7 @@ async def _mocked(run: Running, effect: Effect, answer: Any) -> Any:
 
 
 class MockedFailure(Exception):
-    """What stands in for the handler gave an Err, of this text."""
+    """The mock of a handler gave an Err; the text is that of its error."""
 
 
 class HandlerFailed(Exception):
@@ -184,18 +187,18 @@ class HandlerFailed(Exception):
 
 
 async def _answer(run: Running, effect: Effect, timeout_ms: int | None) -> Any:
-    answering = _handled(run, effect)
-    return await (answering if timeout_ms is None else run.within(timeout_ms / 1000, answering))
+    answer = _ask_host(run, effect)
+    return await (answer if timeout_ms is None else run.within(timeout_ms / 1000, answer))
 
 
-async def _handled(run: Running, effect: Effect) -> Any:
+async def _ask_host(run: Running, effect: Effect) -> Any:
     emit: EmitPayload = effect.payload
 
-    async def give(number: int, arguments: list[Any]) -> Any:
+    async def call_function(number: int, arguments: list[Any]) -> Any:
         return await run.call(effect, run.program.codes[number], arguments)
 
     try:
-        return await run.host.answer(run.redactor.clean(emit.channel), run.clean(emit.value), give)
+        return await run.host.answer(run.redactor.clean(emit.channel), run.clean(emit.value), call_function)
     except NoListener:
         raise
     except Exception as error:
@@ -206,15 +209,14 @@ def _failed(variant: str, message: str, emit: EmitPayload, **fields: Any) -> Err
     return Err(ErrorValue("EmitError", variant, message, {"channel": emit.channel, **fields}))
 
 
-# ----------------------------------------------------------------
-# `env()` and `std::env`: a table of the granted variables, and the arguments of the program (L-6.1.7, L-7.4, G-8.5).
-#
-# What a variable holds that is a secret by its name is kept from every sink.
+# `env()` and `std::env`: a table of the granted variables, and the arguments of the program (L-6.1.7, L-7.4, G-8.5). What a
+# variable holds that is a secret by its name is kept from every sink.
 
 EVERY_VARIABLE = "*"
 
 
 async def perform_environment(run: Running, effect: Effect) -> Any:
+    """Return variables or arguments, in the form of the function that asks; `require` gives a Result."""
     if effect.payload[0] == "args":
         return Array([whole_text(word) for word in run.host.args])
     environment = run.state.get("env")
@@ -247,16 +249,17 @@ RESULTS: dict[str, Any] = {
 
 
 def key_variables(connections: Iterable[ConnectionSettings]) -> set[str]:
-    """The variables that connections read their keys and headers from."""
-    found = set()
+    """Return the names of the variables that connections read their keys and headers from: their values are secrets."""
+    names = set()
     for connection in connections:
-        found.add(connection.api_key_env or "")
-        found.update(value["env"] for value in connection.headers.values() if not isinstance(value, str))
-    return found - {""}
+        names.add(connection.api_key_env or "")
+        names.update(value["env"] for value in connection.headers.values() if not isinstance(value, str))
+    return names - {""}
 
 
 class Environment:
-    """The granted variables of a session."""
+    """The granted variables of a session. Each look-up is an audit record (G-8.5); it raises Denied for one that is not
+    granted."""
 
     def __init__(self, run: Running) -> None:
         allows = permissions_of(run).allows_variable
@@ -265,34 +268,36 @@ class Environment:
         self.keys = key_variables(run.connections.values())
 
     async def get(self, name: str) -> str | None:
+        """Return the value of a variable, None when it is not set."""
         access = Access("env", name, "audit:env_access", {"variable": name})
 
         async def read() -> str | None:
-            return self._known(name)
+            return self._value(name)
 
         return await guarded(self.run, access, permissions_of(self.run).allows_variable(name), read)
 
     async def all(self) -> dict[Any, Any]:
+        """Return all granted variables, in the order of their names."""
         access = Access("env", EVERY_VARIABLE, "audit:env_access", {"variable": EVERY_VARIABLE})
 
         async def read() -> dict[Any, Any]:
-            return {name: self._known(name) for name in sorted(self.values)}
+            return {name: self._value(name) for name in sorted(self.values)}
 
         return await guarded(self.run, access, True, read)
 
-    def _known(self, name: str) -> str | None:
-        """A value that is a secret is told to the filter before the program has it (G-10.3)."""
+    def _value(self, name: str) -> str | None:
+        """Return a value. One that is a secret goes to the redactor before the program has it (G-10.3)."""
         value = self.values.get(name)
         if value and (name in self.keys or is_secret_name(name)):
             self.run.redactor.add(value, name)
         return value
 
 
-# ----------------------------------------------------------------
 # `std::http`: each hop is granted, resolved and checked before anything connects (L-7.2, G-8.3, O-4.15).
 
 
 async def perform_http(run: Running, effect: Effect) -> Any:
+    """Send a request and return the Ok of the response, whatever its status, or an Err of HttpError."""
     method, url, body, headers, timeout_ms = effect.payload
     try:
         request = HttpRequest(method, Target(url), headers, body)
@@ -305,24 +310,25 @@ async def perform_http(run: Running, effect: Effect) -> Any:
 
 
 def response(reply: HttpReply) -> Any:
+    """Return a reply as the record HttpResponse; what of the body is no UTF-8 becomes U+FFFD."""
     headers = {whole_text(name): whole_text(value) for name, value in reply.headers.items()}
     return HttpResponse.of([reply.status, reply.body.decode("utf-8", "replace"), Map(headers)])
 
 
 async def _within(run: Running, seconds: float, request: HttpRequest) -> HttpReply:
-    """The exchange with all its redirects under one time limit."""
+    """Exchange a request, with all its redirects, under one time limit."""
     if run.host.network is None:
         raise HttpFailure("Network", f"{request.target.host}: the run is offline")
     import asyncio
 
     try:
         async with asyncio.timeout(seconds):
-            return await _followed(run, request)
+            return await _follow_redirects(run, request)
     except TimeoutError:
         raise HttpFailure("Timeout", f"{request.target.host}: no reply within {seconds:g} s") from None
 
 
-async def _followed(run: Running, request: HttpRequest) -> HttpReply:
+async def _follow_redirects(run: Running, request: HttpRequest) -> HttpReply:
     for _ in range(MOST_REDIRECTS + 1):
         reply = await _hop(run, request)
         location = reply.headers.get("location")
@@ -337,35 +343,35 @@ async def _hop(run: Running, request: HttpRequest) -> HttpReply:
         reply: HttpReply = await run.host.network.exchange(request, address)
         return reply
 
-    return await reached(run, run.host.network, request.target.host, request.target.port, exchange)
+    return await with_checked_address(run, run.host.network, request.target.host, request.target.port, exchange)
 
 
-# ----------------------------------------------------------------
 # `std::log`: a line to the host's sink, which no text can break or disguise (L-7.9.2, G-10.4).
 
 
 async def perform_log(run: Running, effect: Effect) -> None:
+    """Write a line to the log of the host."""
     level, text = effect.payload
     run.host.log(level, printable(run.redactor.clean(text)))
 
 
-# ----------------------------------------------------------------
 # `std::time::sleep`: a wait on the host's clock (L-7.6.2).
 
 
 async def perform_sleep(run: Running, effect: Effect) -> None:
+    """Wait for a number of milliseconds."""
     (milliseconds,) = effect.payload
     if milliseconds:
         await run.host.sleep(milliseconds / 1000)
 
 
-# ----------------------------------------------------------------
 # `std::io` (L-7.11): lines and texts of standard input, as the host hands it on.
 
-INPUT = "stdin"  # what the session keeps: where it reads
+INPUT = "stdin"  # the key in the state of a session: where it reads
 
 
 async def perform_standard_input(run: Running, effect: Effect) -> Any:
+    """Read from standard input and return the Result; or, in a test, put a script in its place."""
     operation, content = effect.payload
     testing = EMITS in run.state
     if operation == "script":
@@ -379,22 +385,22 @@ async def perform_standard_input(run: Running, effect: Effect) -> Any:
     if source is None:
         return _error("Unavailable", "no standard input: the host of this program hands it none (option `stdin`)")
     try:
-        found = await source.take(run, operation != "read_line", run.machine.value_bytes)
+        content = await source.take(run, operation != "read_line", run.machine.value_bytes)
     except OSError as error:
         return _error("Io", f"standard input: {(error.strerror or 'not possible').lower()}")
-    return _standard_input_answer(operation, found, run.machine.value_bytes)
+    return _standard_input_answer(operation, content, run.machine.value_bytes)
 
 
-def _standard_input_answer(operation: str, found: bytes | TooLong, limit: int) -> Any:
-    if isinstance(found, TooLong):
+def _standard_input_answer(operation: str, content: bytes | TooLong, limit: int) -> Any:
+    if isinstance(content, TooLong):
         what = "a line" if operation == "read_line" else "standard input"
         return _error("TooLong", f"{what} is longer than a String may be ({limit} bytes)")
     if operation == "read_bytes":
-        return Ok(found)
-    if operation == "read_line" and not found:
+        return Ok(content)
+    if operation == "read_line" and not content:  # the end: every line, also an empty one, has its line end
         return Ok(NONE)
     try:
-        text = found.decode()
+        text = content.decode()
     except UnicodeDecodeError as error:
         return _error("InvalidUtf8", f"standard input: no UTF-8 at byte {error.start} of what was read")
     if operation == "read_all":
@@ -406,11 +412,12 @@ def _error(variant: str, message: str) -> Err:
     return Err(ErrorValue("IoError", variant, message, {}))
 
 
-# ----------------------------------------------------------------
 # `std::usage` and `std::budget`: what the program has used of models, and what it may still use (L-7.16, L-7.17).
 
 
 async def perform_usage(run: Running, effect: Effect) -> Any:
+    """Return what the task, with those below it, has used: in its last call, in all, or since a record that it gives; or what is
+    left of the budgets, None where there is no limit."""
     operation, *arguments = effect.payload
     if operation == "left":
         return _left(run)

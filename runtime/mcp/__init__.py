@@ -1,5 +1,5 @@
-"""MCP servers: what they are called with, what they offer, connections to them (O-4.36 to O-4.47).
+"""MCP servers: their settings, what they offer, connections to them (O-4.36 to O-4.47).
 
-`settings` merges the fields, `served` holds what a server offers against its signatures, `servers` keeps those of a session,
-`stdio`, `http` and `sdk` connect to one through the official SDK, which is loaded by the first connection.
+`served` merges the settings and compares what a server offers with the program's declarations; `servers` keeps the servers of a
+session; `wire` connects to one through the official SDK, which the first connection loads.
 """

@@ -1,7 +1,8 @@
-"""What a server offers, held against its signatures: the tools a program and its models see (O-4.8, O-4.44, G-9.6).
+"""What an MCP server offers, compared with the signatures that the program declares; its settings; its answers as values (O-4.8,
+O-4.36 to O-4.46, G-9.6).
 
-Hands on `ServedTool`, `Answer`, the protocol `Connection`, `ServerFailure` and `offered_tools`. Must not know: transports, the
-machine.
+Hands on to `servers.py`: `McpSettings`, `offered_tools`, which decides what program and models may call, and `value_of`. The
+protocol `Connection` is what `wire.py`, or a host, gives; it raises `ServerFailure`. Nothing here talks to a server.
 """
 
 from __future__ import annotations
@@ -27,24 +28,26 @@ if TYPE_CHECKING:
     from ..records import TreeBuilder
 
     class Connection(Protocol):
-        """A connection that is open: the host's, or one through the SDK. Both raise ServerFailure."""
+        """An open connection, by the host or through the SDK. Its methods raise ServerFailure."""
 
         async def tools(self) -> list[ServedTool]:
-            """All pages of the tool list."""
+            """Return all tools of the server, of all pages of its list."""
 
-        async def call(self, name: str, arguments: dict[str, Any]) -> Answer: ...
+        async def call(self, name: str, arguments: dict[str, Any]) -> Answer:
+            """Call a tool with plain data and return its answer."""
 
-        async def aclose(self) -> None: ...
+        async def aclose(self) -> None:
+            """End the connection; returns when nothing of it runs any more."""
 
 
-LONGEST_NAME = 64
-REFUSED_BODY = "the body is refused: "  # begins a reason of the transport, which goes on as no text of a library does
+LONGEST_NAME = 64  # characters of a tool's name that models take
+REFUSED_BODY = "the body is refused: "  # begins a text of our own transport; other texts of the library are not shown
 OPEN_SCHEMA = {"type": "object"}
-OPEN_SHAPE: list[Any] = ["map", ["any"]]  # the same as the type of a Concerto program
+OPEN_SHAPE: list[Any] = ["map", ["any"]]  # the same as a schema type
 
 
 class ServerFailure(Exception):
-    """`variant` of ToolError; `gone`: the connection has ended."""
+    """A call or a connection that failed: the `variant` of ToolError, and whether the connection has ended (`gone`)."""
 
     def __init__(self, message: str, variant: str = "ConnectionFailed", *, gone: bool = False, **fields: Any) -> None:
         super().__init__(message)
@@ -66,16 +69,18 @@ class ServedTool:
 
     @property
     def digest(self) -> str:
+        """The digest of all that it says of itself: it must stay the same during a session (G-9.6)."""
         return digest([self.name, self.description, self.schema])
 
     @property
     def properties(self) -> Mapping[str, Any]:
-        found = self.schema.get("properties")
-        return found if isinstance(found, dict) else {}
+        """The JSON Schemas of its parameters by name."""
+        properties = self.schema.get("properties")
+        return properties if isinstance(properties, dict) else {}
 
 
 class Answer:
-    """What a call gave: `structured` content, None without; the text parts; whether the tool failed."""
+    """What a call gave: `structured` content, None without it; the text parts; and whether the tool failed."""
 
     __slots__ = ("structured", "texts", "failed")
 
@@ -90,8 +95,8 @@ class Answer:
 
 
 class Signature:
-    """A declared tool, as its image entry has it: `shape` of its arguments, `result` of an object whose one field is the
-    value."""
+    """A tool that the program declares, from its entry in the image. `wire` is its name for models, `shape` the schema type of
+    its arguments, `result` that of an object whose only field is the value."""
 
     __slots__ = ("name", "wire", "description", "shape", "result")
 
@@ -100,7 +105,7 @@ class Signature:
 
 
 class OfferedTool:
-    """A tool that program and models may call; `signature` None where the server has no signatures."""
+    """A tool that program and models may call; `signature` is None when the program declares none for the server."""
 
     __slots__ = ("name", "definition", "signature")
 
@@ -111,12 +116,12 @@ class OfferedTool:
 
 
 def declared_tool(signature: Signature, served: ServedTool | None = None) -> OfferedTool:
-    """Texts the declaration leaves out are those of the server."""
+    """Return a declared tool. Texts that the declaration leaves out are those of the server, once it is connected."""
     form = arguments_form(signature.shape)
     for name, property in form.get("properties", {}).items():
-        told = served.properties.get(name) if served is not None else None
-        if "description" not in property and isinstance(told, dict) and isinstance(told.get("description"), str):
-            property["description"] = clean_text(told["description"])
+        described = served.properties.get(name) if served is not None else None
+        if "description" not in property and isinstance(described, dict) and isinstance(described.get("description"), str):
+            property["description"] = clean_text(described["description"])
     text = signature.description if signature.description is not None else served.description if served is not None else ""
     return OfferedTool(signature.name, ToolDef(signature.wire, text, form), signature)
 
@@ -124,33 +129,33 @@ def declared_tool(signature: Signature, served: ServedTool | None = None) -> Off
 def offered_tools(
     server: str, signatures: Sequence[Signature], served: Sequence[ServedTool]
 ) -> tuple[list[OfferedTool], list[str]]:
-    """With signatures these alone, else all that is served; and why others are refused (O-4.44, G-9.6). ServerFailure for a
-    signature that does not fit."""
+    """Return the tools of a server: the declared ones alone if there are any, else all that it serves; and for each tool that is
+    refused a line that says why (O-4.44, G-9.6). ServerFailure for a declaration that the server does not fit."""
     by_name = {tool.name: tool for tool in served}
     if signatures:
         return [declared_tool(signature, _fitting(server, signature, by_name)) for signature in signatures], []
-    found: dict[str, OfferedTool] = {}
+    offered: dict[str, OfferedTool] = {}  # by the name for models
     refused: list[str] = []
     for tool in served:
         wire = tool_name(server, tool.name)
-        reason = _refusal(tool, wire, found)
+        reason = _refusal(tool, wire, offered)
         if reason is None:
-            found[wire] = OfferedTool(tool.name, ToolDef(wire, tool.description, tool.schema), None)
+            offered[wire] = OfferedTool(tool.name, ToolDef(wire, tool.description, tool.schema), None)
         else:
             refused.append(f"tool {tool.name} of mcp {server} is refused: {reason}")
-    return list(found.values()), refused
+    return list(offered.values()), refused
 
 
-def _refusal(tool: ServedTool, wire: str, found: Mapping[str, OfferedTool]) -> str | None:
+def _refusal(tool: ServedTool, wire: str, offered: Mapping[str, OfferedTool]) -> str | None:
     if len(wire) > LONGEST_NAME:
         return f"`{wire}` is longer than {LONGEST_NAME} characters"
-    if wire in found:
+    if wire in offered:
         return f"another tool is `{wire}` to a model"
     return "its schema refers to another document" if _refers_outside(tool.schema) else None
 
 
 def _refers_outside(schema: Any) -> bool:
-    """Whether a `$ref` leads out of the document."""
+    """Whether a `$ref` leads to another document, which nobody would have looked at."""
     todo = [schema]
     while todo:
         at = todo.pop()
@@ -165,7 +170,8 @@ def _refers_outside(schema: Any) -> bool:
 
 
 def _fitting(server: str, signature: Signature, served: Mapping[str, ServedTool]) -> ServedTool:
-    """The served tool of a signature; every declared parameter is known, every required one declared."""
+    """Return the served tool of a declaration. ServerFailure unless the server knows every declared parameter and the
+    declaration has every required one."""
     tool = served.get(signature.name)
     if tool is None:
         raise ServerFailure(f"mcp {server} does not serve the declared tool {signature.name}")
@@ -182,38 +188,35 @@ def _fitting(server: str, signature: Signature, served: Mapping[str, ServedTool]
     return tool
 
 
-# ----------------------------------------------------------------
-# What an answer of a server is to a program, and a program's arguments to a server (O-4.45, O-4.46).
-#
-# Hands on `value_of` and `plain_arguments`.
-
-MOST_BYTES = 1 << 20  # of a result (G-6.1)
-RESULT = "result"  # the one key under which servers wrap what is no object
+MOST_BYTES = 1 << 20  # bytes of a result (G-6.1)
+RESULT = "result"  # the key under which servers wrap a result that is no object
 
 
 def plain_arguments(signature: Signature, values: Sequence[Any]) -> dict[str, Any]:
-    """JSON of the arguments; what is left out takes its default, an Option without value is left out."""
-    found: dict[str, Any] = {}
+    """Return the arguments of a declared tool as plain data: one that is left out takes its default, None of an Option is left
+    out."""
+    arguments: dict[str, Any] = {}
     for (name, _, optional, has_default, default, _), value in zip(signature.shape[3], values, strict=True):
         if value is UNSET and has_default:
-            found[name] = default
+            arguments[name] = default
         elif value is not UNSET and not (optional and value in (NONE, None)):
-            found[name] = json.loads(to_json(value))
-    return found
+            arguments[name] = json.loads(to_json(value))
+    return arguments
 
 
 def plain_map(arguments: Any) -> dict[str, Any]:
-    """JSON of the Map that `call` was given."""
-    found: dict[str, Any] = json.loads(to_json(arguments))
-    return found
+    """Return the Map of arguments that the program gave `call` as plain data."""
+    data: dict[str, Any] = json.loads(to_json(arguments))
+    return data
 
 
 def value_of(answer: Answer, signature: Signature | None, builder: TreeBuilder) -> Any:
-    """The value of an answer that is no failure. Raises ServerFailure where it is too large or does not fit the declared type."""
+    """Return the value of an answer that is no failure (O-4.45). ServerFailure when it is too large, or does not fit the declared
+    type."""
     if _is_too_large(answer):
         raise ServerFailure(f"the result is larger than {MOST_BYTES} bytes", "ExecutionFailed")
     if signature is None or signature.result[3][0][1] == ["any"]:
-        return from_json(_open(answer))
+        return from_json(_untyped(answer))
     if signature.result[3][0][1] == ["string"] and (answer.texts or answer.structured is None):
         return builder.value(_accepted(signature, clean_text(answer.text)))
     return builder.value(_accepted(signature, _parsed(signature, answer)))
@@ -224,8 +227,8 @@ def _is_too_large(answer: Answer) -> bool:
     return len(f"{answer.text}{structured}".encode("utf-8", "surrogatepass")) > MOST_BYTES
 
 
-def _open(answer: Answer) -> Any:
-    """Of no declared type: text that is no JSON stays text."""
+def _untyped(answer: Answer) -> Any:
+    """Return an answer without a declared type as plain data; a text that is no JSON stays a text."""
     if answer.structured is not None:
         return clean_json(answer.structured)
     try:
@@ -244,14 +247,14 @@ def _parsed(signature: Signature, answer: Answer) -> Any:
 
 
 def _accepted(signature: Signature, value: Any) -> Any:
-    """The tree of the value. A server whose result is no object gives it as `{"result": …}`: what is inside counts where the
-    object itself does not fit."""
-    offers = [value]
+    """Return the accepted tree of a value. Servers wrap a result that is no object as `{"result": …}`: what is inside counts
+    when the object itself does not fit."""
+    candidates = [value]
     if isinstance(value, dict) and list(value) == [RESULT]:
-        offers.append(value[RESULT])
+        candidates.append(value[RESULT])
     faults: Sequence[Any] = ()
-    for offer in offers:
-        accepted = validate(signature.result, {"value": offer})
+    for candidate in candidates:
+        accepted = validate(signature.result, {"value": candidate})
         if isinstance(accepted, Accepted):
             return accepted.tree[2][0][1]
         faults = faults or accepted
@@ -260,28 +263,23 @@ def _accepted(signature: Signature, value: Any) -> Any:
 
 
 def failure_text(answer: Answer) -> str:
-    """What the tool says of its failure."""
+    """Return what a tool says of its failure."""
     if answer.texts or answer.structured is None:
         return clean_text(answer.text)
     structured: Mapping[str, Any] = answer.structured
     return to_json(from_json(clean_json(structured)))
 
 
-# ----------------------------------------------------------------
-# The fields of an MCP server: its declaration with the manifest, and what the host gives (O-4.36 to O-4.41).
-#
-# Hands on `McpSettings`.
-
-
 class McpSettings:
-    """`transport` is None where nobody configured one; `command` the argument list of "stdio"; headers and `env` hold names of
-    variables, and values that are written out."""
+    """The settings of an MCP server (O-4.36 to O-4.41). `transport` is stdio or http, None when nobody configured one;
+    `command` is the argument list for stdio, `url` the address for http; `timeout` is in seconds. `headers` and `env` have
+    names of variables, or values that are written out."""
 
-    def __init__(self, name: str, fields: Mapping[str, Any], given: Mapping[str, Any]) -> None:
-        """`given`: what the host says, over the declaration and the manifest. Raises ConfigFailure."""
-        for layer in (fields, given):
+    def __init__(self, name: str, fields: Mapping[str, Any], host_fields: Mapping[str, Any]) -> None:
+        """`fields` are those of declaration and manifest, over which those of the host go. Raises ConfigFailure."""
+        for layer in (fields, host_fields):
             check_fields(f"mcp {name}", layer, MCP)
-        merged = {key: value for layer in (fields, given) for key, value in layer.items() if value is not None}
+        merged = {key: value for layer in (fields, host_fields) for key, value in layer.items() if value is not None}
         self.name = name
         self.transport: str | None = merged.get("transport")
         self.timeout = float(merged.get("timeout", MCP["timeout"].default))
@@ -296,12 +294,12 @@ class McpSettings:
 
     @property
     def guard(self) -> str | None:
-        """Key of the capability that a connection needs."""
+        """The key of the capability that a connection needs."""
         return {"stdio": "run", "http": "net"}.get(self.transport or "")
 
 
 def _command(name: str, merged: Mapping[str, Any]) -> list[str]:
-    """Split by POSIX quoting when `args` is absent (O-4.38)."""
+    """Return the argument list; without `args` the command is split by POSIX quoting (O-4.38)."""
     if "command" not in merged:
         raise ConfigFailure("E4002", f'mcp {name}: command is missing, which the transport "stdio" needs')
     try:

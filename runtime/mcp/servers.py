@@ -1,6 +1,7 @@
 """The MCP servers of a session: connected at their first use, asked by programs and models (O-4.20, O-4.43 to O-4.47, G-9.6).
 
-Hands on `Servers`. Must not know: transports, how a call of a model came about.
+Hands on `Servers` to the performer of calls in source and to `tools/bindings.py` for models. A connection needs the permission of
+its transport; `wire.py` makes it, and is imported only then. `served.py` has the settings and decides which tools are offered.
 """
 
 from __future__ import annotations
@@ -10,9 +11,9 @@ import asyncio
 from ...vm.panics import Panic
 from ...vm.schema import tool_name
 from ...vm.values import UNSET, Closure, Err, ErrorValue, Map, Ok, display, from_json, share
-from ..access.network import HttpFailure, Target, header_fault
+from ..access.http_messages import HttpFailure, Target, header_fault
+from ..access.network import host_permission, with_checked_address
 from ..access.permissions import Denied, permissions_of
-from ..access.reaching import permitted_host, reached
 from ..access.roots import Unsupported, require_processes
 from ..agents.children import Missing, NotStarted, environment, permitted_name, start
 from ..errors import ConfigFailure
@@ -45,12 +46,12 @@ if TYPE_CHECKING:
     from ..agents.child import Child
     from ..records import Call
     from ..running import Running
-    from ..tools.offered import Offer
+    from ..tools.bindings import ToolBinding
     from .served import Connection
 
 
 class Servers:
-    """Those of the session, by name."""
+    """The MCP servers of a session, by name."""
 
     def __init__(self, run: Running) -> None:
         self.run = run
@@ -58,36 +59,37 @@ class Servers:
 
     @classmethod
     def of(cls, run: Running) -> Servers:
-        """Made by the first use."""
-        kept: Servers | None = run.state.get("mcp")
-        if kept is None:
-            kept = run.state["mcp"] = cls(run)
-        return kept
+        """Return the servers of the session; the first use makes them."""
+        servers: Servers | None = run.state.get("mcp")
+        if servers is None:
+            servers = run.state["mcp"] = cls(run)
+        return servers
 
-    async def offers(self, name: str) -> list[Offer]:
-        """What a model may call of a server."""
+    async def bindings(self, name: str) -> list[ToolBinding]:
+        """Return the tools of a server that a model may call; it is connected for that, if it is permitted."""
         server = self.servers[name]
-        return [ServerOffer(server, tool) for tool in await server.tools_for_models()]
+        return [ServerBinding(server, tool) for tool in await server.tools_for_models()]
 
     async def use(self, effect: Effect, use: ServerUse) -> Any:
-        """The Result of a call from source."""
+        """Perform a call in source and return its Result (O-4.45)."""
         server = self.servers[use.server]
         signature = server.signatures.get(use.method)
         if type(use.arguments) is Map:
             arguments = plain_map(use.arguments)
         else:
-            assert signature is not None  # the program names declared tools alone so
+            assert signature is not None  # only declared tools are called with arguments by position
             arguments = plain_arguments(signature, _complete(signature, use.arguments))
         return await server.answer(effect, use.method, arguments)
 
     async def aclose(self) -> None:
+        """End all connections, at the end of the session."""
         for server in self.servers.values():
             await server.disconnect()
 
 
 class Server:
-    """One server. `offered`: its tools by their own names, once it is connected; `digests`: what each of them was at the first
-    connection."""
+    """One server. `offered` are its tools by their own names, once it is connected; `digests` what each of them was at the first
+    connection; `refused` is why it cannot be connected at all, None when it can."""
 
     def __init__(self, run: Running, entry: Mcp) -> None:
         self.run = run
@@ -96,7 +98,7 @@ class Server:
         self.connection: Connection | None = None
         self.offered: dict[str, OfferedTool] = {}
         self.digests: dict[str, str] = {}
-        self.turn = asyncio.Lock()  # one connects, the others wait for it
+        self.connecting = asyncio.Lock()  # one call connects, the others wait for it
         try:
             self.settings = McpSettings(entry.name, entry.fields, run.host.mcp.get(entry.name, {}))
             missing = f"mcp {self.name} has no transport: declaration, manifest or host gives it"
@@ -105,20 +107,22 @@ class Server:
             self.settings, self.refused = McpSettings(entry.name, {}, {}), failure.message
 
     @property
-    def mocked(self) -> Mapping[str, Any] | None:
-        """What stands in for the server: it is not connected then (O-8.13)."""
-        found: Mapping[str, Any] | None = self.run.state.get(MOCKS, {}).get(self.name)
-        return found
+    def mock(self) -> Mapping[str, Any] | None:
+        """What stands in for the server, by tool; it is not connected then (O-8.13)."""
+        mock: Mapping[str, Any] | None = self.run.state.get(MOCKS, {}).get(self.name)
+        return mock
 
     def is_enabled(self, tool: str) -> bool:
-        return is_enabled(self.run, self.name, tool, None if self.mocked is not None else self.settings.guard)
+        """Whether a tool may be called (O-4.20)."""
+        return is_enabled(self.run, self.name, tool, None if self.mock is not None else self.settings.guard)
 
     # ------------------------------------------------------------ what it offers
 
     async def tools_for_models(self) -> list[OfferedTool]:
-        """Of a server that cannot be connected its signatures: a call of them tells the model why (O-4.43)."""
-        if self.mocked is not None:
-            return self._declared_tools() or [self._mocked_tool(name) for name in self.mocked]
+        """Return the tools of the server; when it cannot be connected the declared ones, whose calls tell the model why
+        (O-4.43)."""
+        if self.mock is not None:
+            return self._declared_tools() or [self._mock_tool(name) for name in self.mock]
         if self.settings.guard is not None and not self._may_connect(self.settings.guard):
             return self._declared_tools()
         try:
@@ -129,31 +133,31 @@ class Server:
         return list(self.offered.values())
 
     def _may_connect(self, guard: str) -> bool:
-        """Whether the capability is granted and not all of the server disabled; which of its tools may be called each says."""
-        granted = permissions_of(self.run)
-        return bool(granted.scopes.get(guard)) and granted.allows_some_of(self.name)
+        """Whether anything of the capability is granted, and not the whole server disabled."""
+        permissions = permissions_of(self.run)
+        return bool(permissions.scopes.get(guard)) and permissions.allows_some_of(self.name)
 
     def _declared_tools(self) -> list[OfferedTool]:
         return [declared_tool(signature) for signature in self.signatures.values()]
 
-    def _mocked_tool(self, name: str) -> OfferedTool:
+    def _mock_tool(self, name: str) -> OfferedTool:
         return OfferedTool(name, ToolDef(tool_name(self.name, name), "", OPEN_SCHEMA), None)
 
     # ------------------------------------------------------------ connecting
 
     async def connected(self) -> Connection:
-        """The connection, opened at the first use and at the first after its end. Raises ServerFailure."""
-        async with self.turn:
+        """Return the connection, which is opened at the first use and again at the first use after it ended. Raises
+        ServerFailure."""
+        async with self.connecting:
             if self.connection is None:
                 await self._connect()
             assert self.connection is not None
             return self.connection
 
     async def _connect(self) -> None:
-
         if self.refused is not None:
             raise ServerFailure(self.refused)
-        connection = await opened(self.run, self.settings)
+        connection = await open_connection(self.run, self.settings)
         try:
             served = await connection.tools()
             offered, refused = offered_tools(self.name, list(self.signatures.values()), served)
@@ -166,12 +170,14 @@ class Server:
         self.connection, self.offered = connection, {tool.name: tool for tool in offered}
 
     def _pin(self, digests: Mapping[str, str]) -> None:
-        """A tool stays what it was at the first use (G-9.6)."""
+        """Raise ServerFailure when a tool is not what it was at its first use (G-9.6): a server might change it after it was
+        trusted."""
         for name, digest in digests.items():
             if self.digests.setdefault(name, digest) != digest:
                 raise ServerFailure(f"mcp {self.name}: the tool {name} is another one than at its first use")
 
     async def disconnect(self) -> None:
+        """End the connection; the next use opens a new one."""
         connection, self.connection = self.connection, None
         if connection is not None:
             await connection.aclose()
@@ -179,19 +185,18 @@ class Server:
     # ------------------------------------------------------------ calling
 
     async def answer(self, effect: Effect, tool: str, arguments: dict[str, Any]) -> Any:
-        """The Result of a call with arguments that fit."""
+        """Call a tool with plain arguments that fit, and return its Result; every failure is an Err of ToolError."""
         if not self.is_enabled(tool):
-
             return denial(self.run, self.name, tool, self.settings.guard, target_of(self.run, self.settings))
         try:
             signature = self.signatures.get(tool)
-            if self.mocked is not None:
-                return await self._mocked_answer(effect, self.mocked, tool, signature, arguments)
+            if self.mock is not None:
+                return await self._mock_answer(effect, self.mock, tool, signature, arguments)
             connection = await self.connected()
             if tool not in self.offered:
                 listed = ", ".join(self.offered)
                 raise ServerFailure(f"mcp {self.name} offers no tool {tool}; it offers: {listed}", "ToolNotFound")
-            self._audit(tool, arguments)
+            self._audit(tool, arguments)  # only of a call that is made
             answer = await connection.call(tool, arguments)
             if answer.failed:
                 raise ServerFailure(failure_text(answer), "ExecutionFailed")
@@ -202,16 +207,18 @@ class Server:
             return self.failed(tool, failure)
 
     def failed(self, tool: str, failure: ServerFailure) -> Err:
+        """Return a failure as an Err of ToolError that names server and tool."""
         fields = {"tool": self.name, "method": tool, **failure.fields}
         return Err(ErrorValue("ToolError", failure.variant, self.run.redactor.clean(failure.message), fields))
 
     def _audit(self, tool: str, arguments: dict[str, Any]) -> None:
         self.run.runtime_emit("audit:tool_call", {"tool": self.name, "method": tool, "args": arguments})
 
-    async def _mocked_answer(
+    async def _mock_answer(
         self, effect: Effect, mock: Mapping[str, Any], tool: str, signature: Signature | None, arguments: dict[str, Any]
     ) -> Any:
-        """A value for every call, or a closure called with the arguments: those of the signature, else the Map (O-8.13)."""
+        """Return the answer of a mock: a value for every call, or what a closure gives for the arguments; without a declaration
+        they are one Map (O-8.13)."""
         if tool not in mock:
             raise ServerFailure(f"the mock of mcp {self.name} has no tool {tool}", "ToolNotFound")
         self._audit(tool, arguments)
@@ -229,15 +236,15 @@ class Server:
 
 
 def _complete(signature: Signature, values: list[Any]) -> list[Any]:
-    """P015 for a required argument that is left out, which no compiler has seen."""
+    """Return the arguments. P015 for a required one that is left out, which only a foreign image does."""
     for (name, _, optional, has_default, _, _), value in zip(signature.shape[3], values, strict=True):
         if value is UNSET and not (optional or has_default):
             raise Panic("P015", f"{signature.name} expects {name}")
     return values
 
 
-class ServerOffer:
-    """A tool of a server as a model calls it."""
+class ServerBinding:
+    """A tool of a server as a model calls it: a `ToolBinding`."""
 
     __slots__ = ("server", "tool", "definition", "owner", "changes_state")
 
@@ -260,21 +267,18 @@ class ServerOffer:
         if signature is not None:
             arguments = plain_arguments(signature, [self.server.run.builder.value(node) for _, node in accepted.tree[2]])
         value = await self.server.answer(effect, self.tool.name, arguments)
-        if type(value) is Err and getattr(value.value, "family", None) != "ToolError":  # of a mock
+        if type(value) is Err and getattr(value.value, "family", None) != "ToolError":  # a mock may give any error
             failure = ServerFailure(display(value.value), "ExecutionFailed")
             failure.fields.update(for_model(value.value))
             return self.server.failed(self.tool.name, failure)
         return value
 
 
-# ----------------------------------------------------------------
 # Opening a connection to an MCP server under the permissions of the program (O-4.15, O-4.17, O-4.41 to O-4.43).
-#
-# Hands on `opened` and `target_of`.
 
 
-async def opened(run: Running, settings: McpSettings) -> Connection:
-    """A connection that is initialised. Raises ServerFailure."""
+async def open_connection(run: Running, settings: McpSettings) -> Connection:
+    """Return a connection that is ready for calls. ServerFailure in every case where there is none, a denial too."""
     where = f"mcp {settings.name}"
     try:
         return await (_over_stdio(run, settings) if settings.transport == "stdio" else _over_http(run, settings))
@@ -287,14 +291,14 @@ async def opened(run: Running, settings: McpSettings) -> Connection:
 
 
 def target_of(run: Running, settings: McpSettings) -> str | None:
-    """What a connection would use of its capability; None for a URL that is none."""
+    """Return what a connection would touch, as permissions name it: a command, or a host; None for a URL that is none."""
     if settings.transport == "stdio":
         return permitted_name(settings.command[0], run.host.project)
     try:
         target = Target(settings.url)
     except HttpFailure:
         return None
-    return permitted_host(target.host, target.port)
+    return host_permission(target.host, target.port)
 
 
 async def _over_stdio(run: Running, settings: McpSettings) -> Connection:
@@ -314,10 +318,8 @@ async def _over_stdio(run: Running, settings: McpSettings) -> Connection:
 
 
 async def _to_child(settings: McpSettings, launch: Callable[[], Awaitable[Child]]) -> Connection:
-    """A server that ends when it is asked which revision it speaks is started anew and greeted in the old way: some of the older
-    ones take anything but a handshake for the end."""
-    import asyncio
-
+    """Connect to a child process. One that ends when it is asked which revision of the protocol it speaks is started again and
+    greeted with a handshake: some older servers take anything else for the end."""
     from .wire import HANDSHAKE, connected, streams_of
 
     now = asyncio.get_running_loop().time
@@ -326,19 +328,20 @@ async def _to_child(settings: McpSettings, launch: Callable[[], Awaitable[Child]
     try:
         return await connected(settings, streams_of(await launch(), settings.timeout, ended.set))
     except ServerFailure:
-        left = until - now()
-        if not ended.is_set() or left <= 0:
+        remaining = until - now()
+        if not ended.is_set() or remaining <= 0:
             raise
     streams = streams_of(await launch(), settings.timeout, ended.set)
-    return await connected(settings, streams, mode=HANDSHAKE, seconds=left)
+    return await connected(settings, streams, mode=HANDSHAKE, seconds=remaining)
 
 
 async def _over_http(run: Running, settings: McpSettings) -> Connection:
-    """What is offline for models is not for servers (O-1.29): without a network of the host that of the system carries it."""
+    """Connect over HTTP. A run that is offline for models is not so for servers (O-1.29): without a network of the host that of
+    the system carries the connection."""
     target = Target(settings.url)
     network = run.host.network
     if network is None:
-        from ..access.reaching import SystemNetwork
+        from ..access.network import SystemNetwork
 
         network = SystemNetwork()
 
@@ -352,11 +355,11 @@ async def _over_http(run: Running, settings: McpSettings) -> Connection:
 
         return await connected(settings, streams_to(settings, target, address, headers))
 
-    return await reached(run, network, target.host, target.port, begin)
+    return await with_checked_address(run, network, target.host, target.port, begin)
 
 
 def require_sdk() -> None:
-    """The SDK comes with an extra of its own."""
+    """Raise ServerFailure when the MCP SDK, which comes with an extra of its own, is not installed."""
     from importlib.util import find_spec
 
     if find_spec("mcp") is None:
@@ -366,8 +369,9 @@ def require_sdk() -> None:
 
 
 def _headers(run: Running, settings: McpSettings) -> dict[str, str]:
-    """Those given as `{ env = "N" }` are secrets (O-1.13)."""
-    found: dict[str, str] = {}
+    """Return the headers of a server's settings; values from `{ env = "N" }` are secrets (O-1.13). Raises Missing,
+    ServerFailure."""
+    headers: dict[str, str] = {}
     for header, value in settings.headers.items():
         text = value if isinstance(value, str) else run.host.env.get(value["env"], "").strip()
         name = header if isinstance(value, str) else value["env"]
@@ -380,5 +384,5 @@ def _headers(run: Running, settings: McpSettings) -> dict[str, str]:
             raise ServerFailure(f"mcp {settings.name}: {fault}")
         if not isinstance(value, str):
             run.redactor.add(text, name)
-        found[header] = text
-    return found
+        headers[header] = text
+    return headers

@@ -1,5 +1,8 @@
-"""The official MCP SDK over the two transports that are granted: a child process, or Streamable HTTP over the one address that
-was checked (O-4.37, G-8.3). The only module that imports the SDK.
+"""Connections to MCP servers through the official SDK, over the two permitted transports: a child process, and Streamable HTTP
+to the one address that was checked (O-4.37, G-8.3).
+
+Hands on to `servers.py`: `connected`, which returns a `Connection` over a pair of streams, and the two that make such streams,
+`streams_of` a child and `streams_to` an address. This is the only module that imports the SDK; its exceptions end here.
 """
 
 from __future__ import annotations
@@ -32,7 +35,7 @@ from mcp_types import (
     jsonrpc_message_adapter,
 )
 
-from ..access.network import MOST_BYTES, MOST_REDIRECTS
+from ..access.http_messages import MOST_BYTES, MOST_REDIRECTS
 from ..access.secrets import clean_text
 from ..agents.child import ChildEnded, LineNotText, LineTooLong
 from ..schema.lenient_json import JsonRefused, parse_json
@@ -46,22 +49,21 @@ if TYPE_CHECKING:
 
     from mcp import ClientSession
 
-    from ..access.network import Target
+    from ..access.http_messages import Target
     from ..agents.child import Child
     from .served import McpSettings
 
 
-# ----------------------------------------------------------------
 # Streamable HTTP as the pair of streams that the SDK reads and writes, over the one address that was checked (O-4.37, G-8.3).
-#
 # The SDK follows redirects within the origin only and bounds each event of a stream; other bodies are bounded here (G-9.9).
 
-LONGEST_SILENCE = 300.0  # of a stream that the server keeps open
+LONGEST_SILENCE = 300.0  # seconds, of a stream that the server keeps open
 EVENTS = "text/event-stream"
 
 
 class Bounded(httpx2.AsyncByteStream):
-    """A body of at most MOST_BYTES. It comes as it is: what is compressed, though nobody asked for that, is refused."""
+    """A body of at most MOST_BYTES bytes. One that is compressed, although nobody asked for that, is refused: it could unfold
+    to any size."""
 
     def __init__(self, inner: httpx2.AsyncByteStream, coding: str) -> None:
         self.inner = inner
@@ -82,7 +84,8 @@ class Bounded(httpx2.AsyncByteStream):
 
 
 class Pinned(httpx2.AsyncBaseTransport):
-    """Connects to the checked address whatever the name resolves to now, and to no other host."""
+    """The transport of one server: it connects to the address that was checked, whatever the name resolves to now, and to no
+    other host."""
 
     def __init__(self, target: Target, address: str) -> None:
         self.target = target
@@ -94,9 +97,9 @@ class Pinned(httpx2.AsyncBaseTransport):
         if (url.scheme, url.host, url.port or target.port) != (target.scheme, target.host, target.port):
             raise httpx2.ConnectError("another host than the one that is permitted", request=request)
         extensions = {**request.extensions, "sni_hostname": target.host}
-        to = url.copy_with(host=self.address)
-        sent = httpx2.Request(request.method, to, headers=request.headers, stream=request.stream, extensions=extensions)
-        response = await self.inner.handle_async_request(sent)
+        pinned_url = url.copy_with(host=self.address)
+        pinned = httpx2.Request(request.method, pinned_url, headers=request.headers, stream=request.stream, extensions=extensions)
+        response = await self.inner.handle_async_request(pinned)
         coding = response.headers.pop("content-encoding", "identity").strip().lower()
         compressed = "" if coding in ("", "identity") else coding
         if compressed or not response.headers.get("content-type", "").lower().startswith(EVENTS):
@@ -112,6 +115,7 @@ class Pinned(httpx2.AsyncBaseTransport):
 async def streams_to(
     settings: McpSettings, target: Target, address: str, headers: Mapping[str, str]
 ) -> AsyncIterator[tuple[Any, Any]]:
+    """Give the streams of a server over HTTP, as an asynchronous context manager; `address` is the checked one."""
     timeout = httpx2.Timeout(settings.timeout, read=max(LONGEST_SILENCE, settings.timeout))
     own = {"user-agent": "concerto", **headers, "accept-encoding": "identity"}
     carrier = Pinned(target, address)
@@ -124,24 +128,18 @@ async def streams_to(
         yield streams[0], streams[1]
 
 
-# ----------------------------------------------------------------
-# A connection to an MCP server through the official SDK (O-1.250, O-4.36, O-4.40, O-4.43).
-#
-# Hands on `connected`. A client of the SDK lives in one task from its begin to its end, which this module keeps; calls come
-# from
-# any task. It asks the server which revision of the protocol it speaks, and shakes hands in the old way where that is none
-# without
-# handshake.
+# A client of the SDK must live in one task from its begin to its end, so `SdkConnection` keeps a task for it; calls come from any
+# task. The client asks the server which revision of the protocol it speaks, and falls back to a handshake (O-1.250).
 
 if TYPE_CHECKING:
     T = TypeVar("T")
 
-# What the SDK logs with tracebacks, failures give as values; a host that set up logging still gets it.
+# What the SDK logs, with tracebacks, is in our failures already. So it shall not go to stderr; a host that listens still gets it.
 logging.getLogger("mcp").addHandler(logging.NullHandler())
 
 MOST_PAGES = 100
 CLIENT = Implementation(name="concerto", version="1")
-NEWEST, HANDSHAKE = "auto", "legacy"  # modes of the SDK: ask first, or shake hands in the old way without asking
+NEWEST, HANDSHAKE = "auto", "legacy"  # modes of the SDK: ask for the revision first, or begin with a handshake
 logging.getLogger("mcp").addHandler(logging.NullHandler())  # what it logs is for hosts that listen, not for stderr
 
 
@@ -152,8 +150,9 @@ async def connected(
     mode: str = NEWEST,
     seconds: float | None = None,
 ) -> SdkConnection:
-    """A connection that is ready, over streams, which end with it. Raises ServerFailure, also when that takes longer than
-    `seconds`, by default the time limit of a request."""
+    """Return a connection that is ready for calls, over a pair of streams, which end with it.
+
+    ServerFailure when the server does not answer as one, or not within `seconds`, by default the time limit of a request."""
     connection = SdkConnection(settings, streams, mode)
     try:
         await connection.begin(settings.timeout if seconds is None else seconds)
@@ -164,6 +163,8 @@ async def connected(
 
 
 class SdkConnection:
+    """A `Connection` (`served.py`) through a client of the SDK."""
+
     def __init__(self, settings: McpSettings, streams: AbstractAsyncContextManager[tuple[Any, Any]], mode: str) -> None:
         self.name = settings.name
         self.timeout = settings.timeout
@@ -174,7 +175,7 @@ class SdkConnection:
         self._living = asyncio.ensure_future(self._live())
 
     async def _live(self) -> None:
-        """The life of the client; what ends it before it is ready is told to who waits."""
+        """Keep the client from its begin to its end. What ends it before it is ready becomes the failure that `begin` raises."""
         try:
             async with self._client as client:
                 self._session = client.session
@@ -189,9 +190,10 @@ class SdkConnection:
                 self._ready.cancel()
 
     async def begin(self, seconds: float) -> None:
+        """Wait until the client is ready. Raises ServerFailure."""
         try:
             async with asyncio.timeout(seconds):
-                await asyncio.shield(self._ready)  # `aclose` asks whether it was ready
+                await asyncio.shield(self._ready)  # a timeout must not cancel it: `aclose` looks whether it was ready
         except TimeoutError:
             raise ServerFailure(f"mcp {self.name} is not ready within {self.timeout:g} s") from None
 
@@ -200,46 +202,48 @@ class SdkConnection:
         if not self._ready.done():
             self._living.cancel()
         await asyncio.wait((self._living,))
-        for ended in (self._living, self._ready):
-            if ended.done() and not ended.cancelled():
-                ended.exception()  # asked for, so that nobody complains that it was not
+        for future in (self._living, self._ready):
+            if future.done() and not future.cancelled():
+                future.exception()  # asyncio warns of an error that nobody has looked at
 
     # ------------------------------------------------------------ requests
 
     async def tools(self) -> list[ServedTool]:
-        found: list[ServedTool] = []
+        tools: list[ServedTool] = []
         cursor = None
         for _ in range(MOST_PAGES):
             params = None if cursor is None else PaginatedRequestParams(cursor=cursor)
-            page = await self._asked(self._open.list_tools(params=params), "the list of tools")
-            found += [ServedTool(tool.name, tool.description or "", tool.input_schema) for tool in page.tools]
+            page = await self._request(self._session_now.list_tools(params=params), "the list of tools")
+            tools += [ServedTool(tool.name, tool.description or "", tool.input_schema) for tool in page.tools]
             cursor = page.next_cursor
             if cursor is None:
-                return found
+                return tools
         raise ServerFailure(f"mcp {self.name} lists its tools on more than {MOST_PAGES} pages")
 
     async def call(self, name: str, arguments: dict[str, Any]) -> Answer:
-        result = await self._asked(self._open.call_tool(name, arguments, allow_input_required=True), name)
+        result = await self._request(self._session_now.call_tool(name, arguments, allow_input_required=True), name)
         if not isinstance(result, CallToolResult):
             raise ServerFailure(f"mcp {self.name}: {name} asks for input, which a program does not give", "ExecutionFailed")
         texts = [part.text for part in result.content if isinstance(part, TextContent)]
         return Answer(self._plain(name, result.structured_content), texts, bool(result.is_error))
 
     @property
-    def _open(self) -> ClientSession:
+    def _session_now(self) -> ClientSession:
+        """The session of the client. ServerFailure when it has ended."""
         if self._session is None or self._living.done():
             raise ServerFailure(f"mcp {self.name} has ended", gone=True)
         return self._session
 
     def _plain(self, name: str, structured: Any) -> Any:
-        """Structured content under the limits of all JSON from outside."""
+        """Return structured content, checked against the limits of all JSON from outside."""
         try:
             return None if structured is None else parse_json(json.dumps(structured))
         except JsonRefused as refused:
             raise ServerFailure(f"the result of {name} is refused: {refused.reason}", "ExecutionFailed") from None
 
-    async def _asked(self, request: Awaitable[T], what: str) -> T:
-        """The result; errors become failures of the language, texts of the server alone go on (G-10.3)."""
+    async def _request(self, request: Awaitable[T], what: str) -> T:
+        """Return the result of a request to the server; `what` names it in messages. Errors become failures, in which no text
+        but the server's own is shown (G-10.3)."""
         try:
             async with asyncio.timeout(self.timeout):
                 return await request
@@ -249,7 +253,7 @@ class SdkConnection:
             raise self._failure(error, what) from None
         except ServerFailure:
             raise
-        except Exception:  # of the SDK: a result that breaks the protocol
+        except Exception:  # the SDK found that the result breaks the protocol
             message = f"mcp {self.name}: the answer for {what} is not what the protocol says"
             raise ServerFailure(message, "ExecutionFailed") from None
 
@@ -267,21 +271,18 @@ class SdkConnection:
         return ServerFailure(f"mcp {self.name}: {clean_text(error.message)}", "ExecutionFailed")
 
 
-# ----------------------------------------------------------------
-# A child process as the pair of streams that the SDK reads and writes: one message per line (O-4.37, G-11.1).
-#
-# The SDK's own transport gives children more of the environment than the language allows and leaves grandchildren alive; this
-# one
-# is carried by the `Child` of agents.
+# The SDK's own transport for child processes gives them more of the environment than the language allows, and leaves
+# grandchildren alive. So a server over stdio is a `Child`, as agents are, with one message per line (O-4.37, G-11.1).
 
-PROBE = "server/discover"  # which a server of an older revision need not answer
-PROBE_SECONDS = 5.0
+PROBE = "server/discover"  # the question for the revision, which an older server may leave without an answer
+PROBE_SECONDS = 5.0  # after which it counts as refused
 
 
 @asynccontextmanager
 async def streams_of(child: Child, timeout: float, ended: Callable[[], None]) -> AsyncIterator[tuple[Any, Any]]:
-    """The child ends with the streams; `ended` is called when it does before. A probe without answer counts as refused after a
-    part of `timeout`."""
+    """Give the streams of a child process, as an asynchronous context manager; the child ends with them, and `ended` is called
+    when it ends before. A probe without an answer counts as refused after PROBE_SECONDS, or a third of `timeout` if that is
+    less."""
     incoming, read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     write, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
     probed: set[Any] = set()
@@ -307,15 +308,15 @@ async def streams_of(child: Child, timeout: float, ended: Callable[[], None]) ->
         async with outgoing:
             try:
                 async for message in outgoing:
-                    sent = message.message
-                    if isinstance(sent, JSONRPCRequest) and sent.method == PROBE:
-                        probed.add(sent.id)
-                        tasks.start_soon(unanswered, sent.id)
-                    await child.write(sent.model_dump_json(by_alias=True, exclude_unset=True) + "\n")
+                    request = message.message
+                    if isinstance(request, JSONRPCRequest) and request.method == PROBE:
+                        probed.add(request.id)
+                        tasks.start_soon(refuse_later, request.id)
+                    await child.write(request.model_dump_json(by_alias=True, exclude_unset=True) + "\n")
             except ChildEnded:
                 await incoming.aclose()
 
-    async def unanswered(probe: Any) -> None:
+    async def refuse_later(probe: Any) -> None:
         await anyio.sleep(min(PROBE_SECONDS, timeout / 3))
         if probe in probed:
             refused = ErrorData(code=METHOD_NOT_FOUND, message=PROBE)

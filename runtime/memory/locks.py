@@ -11,7 +11,7 @@ from contextlib import suppress
 from random import Random
 from time import monotonic
 
-from ..loop import asyncio_loop, ended, pause, stop_all, within
+from ..loop import asyncio_loop, pause, stop_all, wait_until_done, within
 from .entries import MemoryFailure, waited_too_long
 from .stores.operations import IN_PLACE, MustWait
 from .stores.sqlite import has_died
@@ -115,7 +115,7 @@ class TurnLocks:
         """All leases that are on their way back are there, or have had a moment for it."""
         for job in list(self._returns.values()):
             with suppress(TimeoutError):
-                await within(self.loop(), RETURNED_WITHIN, ended(self.loop(), job))
+                await within(self.loop(), RETURNED_WITHIN, wait_until_done(self.loop(), job))
             await stop_all(self.loop(), [job])
 
     async def _lease(self, memory: Memory, timeout: float | None) -> None:
@@ -123,7 +123,7 @@ class TurnLocks:
         until = None if timeout is None else loop.time() + timeout
         returning = self._returns.get(memory)
         if returning is not None:
-            await ended(loop, returning)
+            await wait_until_done(loop, returning)
         while not await self._acquired(memory, until):
             if await self.operations.use(lambda: self._orphaned(memory)):
                 continue

@@ -1,6 +1,7 @@
-"""The wire of Anthropic: messages of the official SDK (O-1.85 to O-1.103, last column).
+"""The wire of Anthropic, the Messages API through the official SDK (O-1.85 to O-1.103, last column).
 
-Hands on lowered requests and neutral replies. Must not know: other wires.
+Hands on `Anthropic`, which `pool.py` makes for connections of that provider. `lower` writes a request, `read` and
+`MessageStream` read a reply; everything else of a provider is `sdk.py`.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ DEFAULT_MAX_TOKENS = 4096
 # The last API version that takes sampling parameters; the SDK has no argument for them any more.
 SAMPLING_VERSION = "2023-06-01"
 SAMPLING = ("temperature", "top_p")
-CONTINUES = "(conversation continues)"
-EMPTY = "(empty)"
+CONTINUES = "(conversation continues)"  # the user message before one of the assistant, which may not be the first (O-1.103)
+EMPTY = "(empty)"  # stands for a text that is empty, which the API refuses
 
 FINISH = {
     "end_turn": "stop",
@@ -33,10 +34,10 @@ FINISH = {
     "model_context_window_exceeded": "length",
     "tool_use": "tool",
 }
-# What a delta adds to, by its type; thinking and its signature are replayed verbatim in the tool rounds of the call.
+# The field that a delta adds to, by its type. Thinking and its signature go back unchanged in the tool rounds of the call.
 INPUT_JSON = "partial_json"
 GROWS = {"text_delta": "text", "input_json_delta": INPUT_JSON, "thinking_delta": "thinking", "signature_delta": "signature"}
-# Blocks and their parts that the record of a message has.
+# The parts of blocks that the neutral record of a message has too.
 OF_A_BLOCK: dict[Any, frozenset[str]] = {
     "text": frozenset(("type", "text")),
     "tool_use": frozenset(("type", "id", "name", "input")),
@@ -46,6 +47,8 @@ INPUT_TOKENS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input
 
 
 class Anthropic(SdkProvider):
+    """The provider of the Messages API."""
+
     package = "anthropic"
     wire = "messages"
     raw_form = list
@@ -81,7 +84,7 @@ class Anthropic(SdkProvider):
             arguments["stop_sequences"] = params["stop"]
         sampling = {name: params[name] for name in SAMPLING if name in params}
         if sampling:
-            arguments["extra_body"] = sampling
+            arguments["extra_body"] = sampling  # the SDK has no arguments for them any more, an older API version takes them
             arguments["extra_headers"] = {"anthropic-version": SAMPLING_VERSION}
         if request.schema is not None and request.schema.strategy == "native":
             arguments["output_config"] = {"format": {"type": "json_schema", "schema": request.schema.json}}
@@ -93,7 +96,9 @@ class Anthropic(SdkProvider):
         return client.messages.with_streaming_response.create
 
     def says_more(self, raw: list[Any]) -> bool:
-        return not all(isinstance(block, dict) and _said(block) <= OF_A_BLOCK.get(_type_of(block), NOTHING) for block in raw)
+        return not all(
+            isinstance(block, dict) and _filled_parts(block) <= OF_A_BLOCK.get(_type_of(block), NOTHING) for block in raw
+        )
 
     def growing(self) -> MessageStream:
         return MessageStream()
@@ -126,7 +131,7 @@ class Anthropic(SdkProvider):
 
 
 class MessageStream:
-    """A reply in the making, block by block."""
+    """Puts a streamed reply together, block by block."""
 
     def __init__(self) -> None:
         self.is_empty = True
@@ -142,7 +147,7 @@ class MessageStream:
         return bool(self._message.get("stop_reason"))
 
     def take(self, event: Fields) -> str:
-        """The text that an event brings."""
+        """Take an event and return the text that it brings."""
         kind = event.text_or("type")
         if kind == "error":
             raise stream_failure(event)
@@ -177,14 +182,14 @@ class MessageStream:
 
 
 class _GrowingBlock:
-    """A content block with the parts that deltas add to its texts: of the input of a call they are JSON text."""
+    """A content block, and the texts that deltas add to its fields; those of the input of a call are JSON text."""
 
     def __init__(self, start: Json) -> None:
         self.start = start
         self.parts: dict[str, list[str]] = {}
 
     def take(self, delta: Fields) -> str:
-        """The text that a delta brings."""
+        """Take a delta and return the text that it brings."""
         kind = delta.text_or("type")
         name = GROWS.get(kind)
         if name is None:
@@ -201,7 +206,7 @@ class _GrowingBlock:
 
 
 def _merged(usage: Any, more: Any) -> Any:
-    """The report at the start with what the end adds; one that is no object spoils the whole."""
+    """Return the report of the start with what the end adds; False, which is no report, when one of them is no object."""
     if more is None:
         return usage
     if usage is None:
@@ -210,18 +215,19 @@ def _merged(usage: Any, more: Any) -> Any:
 
 
 def _is_blank(block: Json) -> bool:
-    """Models write text of white space before their calls, and refuse to read it (O-1.139)."""
+    """Whether a block is text of white space alone: models write it before their calls, and refuse to read it (O-1.139)."""
     return block["type"] == "text" and not block["text"].strip()
 
 
 def _replayed(block: Json) -> Json:
-    """A block as it goes back; what was no object as input of a call is none there either."""
+    """Return a block as it goes back; an input of a call that was no object becomes an empty one, which the API requires."""
     return {**block, "input": {}} if block["type"] == "tool_use" and type(block.get("input")) is not dict else block
 
 
 def lower_messages(messages: Sequence[Msg], returned: Callable[[Msg], Any] = lambda message: None) -> list[Json]:
-    """`returned` gives the blocks of a message that goes back in Anthropic's own form. Results of one round stand together in one
-    user message (O-1.88); the first message is the user's (O-1.103)."""
+    """Return messages in Anthropic's form. `returned` gives the blocks of a message that goes back in that form, None for others.
+
+    The results of one tool round stand together in one user message (O-1.88); the first message is the user's (O-1.103)."""
     lowered: list[Json] = []
     if messages and messages[0].role != "user":
         lowered.append({"role": "user", "content": CONTINUES})
@@ -259,10 +265,10 @@ def _lower_call(call: Call) -> Json:
 
 
 def _lower_result(message: Msg) -> Json:
-    made: Json = {"type": "tool_result", "tool_use_id": message.call_id, "content": _filled(message.content)}
+    result: Json = {"type": "tool_result", "tool_use_id": message.call_id, "content": _filled(message.content)}
     if message.is_error is not None:
-        made["is_error"] = message.is_error
-    return made
+        result["is_error"] = message.is_error
+    return result
 
 
 def _filled(content: str) -> str:
@@ -275,8 +281,8 @@ def _call(block: Fields) -> Call:
     return Call(block.text("id"), block.text("name"), arguments if is_object else None, compact_json(arguments))
 
 
-def _said(block: Json) -> set[str]:
-    """The names of those parts of a block that say anything."""
+def _filled_parts(block: Json) -> set[str]:
+    """Return the names of the parts of a block that are not null."""
     return {name for name, value in block.items() if value is not None}
 
 

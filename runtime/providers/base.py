@@ -1,6 +1,8 @@
-"""What a provider is: it takes the neutral record and gives the neutral reply, or raises `CallFailure`.
+"""What a provider is: it takes the neutral record of a request and returns the neutral reply, or raises `CallFailure`.
 
-Hands on the protocol and the two questions every lowering asks. Must not know: SDKs, memories, schemas' types.
+Hands on `Provider`, which every provider extends, `timed_out` and `origin_of`, which make its failures. A provider retries
+nothing (`calls/retry.py` does) and knows no memory. A new one is a file here and a row in `vm/builtins/providers.py`
+(CONTRIBUTING.md).
 """
 
 from __future__ import annotations
@@ -18,31 +20,31 @@ if TYPE_CHECKING:
 
 
 class Provider:
-    """One per connection and session. A streaming request goes through the same `lower`; its reply comes in parts."""
+    """The provider of one connection in a session. A streamed request is lowered in the same way; its reply comes in parts."""
 
     settings: ConnectionSettings
     name: str  # what a Response calls its provider (O-1.109)
     free_and_instant = False  # price 0 and latency 0 whatever the clock says (O-1.33)
-    unmetered = False  # has neither tokens nor a price
+    unmetered = False  # has neither tokens nor a price: its requests alone are counted
 
     def lower(self, request: Request) -> dict[str, Any]:
-        """The arguments of the wire for this record (O-1.85 ff.); NotSent when the wire cannot carry it."""
+        """Return the arguments of the wire for a record (O-1.85 ff.). NotSent when the wire cannot carry it."""
         raise NotImplementedError
 
     async def send(self, request: Request) -> Reply:
-        """One provider request within `request.limits`."""
+        """Send one request and return its reply, within the time limits of `request.limits`. Raises CallFailure."""
         raise NotImplementedError
 
     async def stream(self, request: Request, give: Callable[[str], Awaitable[None]]) -> Reply:
-        """The same, every piece of the text handed to `give` when it comes; the text of the Reply is that of all pieces."""
+        """Do the same, and hand each piece of the text to `give` when it comes. The text of the reply is that of all pieces."""
         raise NotImplementedError
 
     async def embed(self, request: EmbedRequest) -> list[list[float]]:
-        """A vector per text."""
+        """Return one vector for each text, in their order. CallFailure for a provider without embeddings."""
         raise origin_of(request).failure("ConnectionError", "ProviderUnavailable", f"{self.name} has no embeddings")
 
     async def aclose(self) -> None:
-        """Gives back connections and processes; sending again opens them anew."""
+        """Close connections and processes. Sending again opens new ones."""
 
 
 OVER = {
@@ -52,8 +54,8 @@ OVER = {
 
 
 def timed_out(request: Request | EmbedRequest, limit: str, place: str = "") -> CallFailure:
-    """The failure of a request to `place` whose limit of this name ran out. One that could not connect is a NetworkError
-    (O-1.129)."""
+    """Return the failure of a request whose time limit of this name ran out; `place` is the host it went to. A request that
+    could not connect is a NetworkError (O-1.129)."""
     limits, origin = request.limits, origin_of(request)
     streams = getattr(request, "stream", False)
     if limit == "total" and not streams:
@@ -67,4 +69,5 @@ def timed_out(request: Request | EmbedRequest, limit: str, place: str = "") -> C
 
 
 def origin_of(request: Request | EmbedRequest) -> Origin:
+    """Return what makes the failures of a request."""
     return Origin(request.model, request.connection, request.limits.call)

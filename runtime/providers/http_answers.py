@@ -1,5 +1,8 @@
-"""What comes back over HTTP before a wire reads it: no redirect is followed, no body is read without bound, events are cut out
-of a stream, and a refusal is found in whatever body it stands in (G-6.1, G-8.6, O-1.130).
+"""Answers over HTTP, before a wire reads them: no redirect is followed and no body is read without a bound (G-6.1, G-8.6).
+
+Hands on to `sdk.py`: `watch`, which makes an HTTP client raise `Redirected` and `Refused`; `body_of` and `pieces_of`, the
+bounded body; `Reason`, what a provider says of a request that it refuses (O-1.130); and `EventReader`, which cuts events out of
+a stream.
 """
 
 from __future__ import annotations
@@ -18,21 +21,16 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-# ----------------------------------------------------------------
-# What comes back over HTTP, before anybody reads it: no redirect is followed, no body is read without bound (G-6.1, G-8.6).
-#
-# `watch_answers` goes into the HTTP client that an SDK sends through. Hands on bodies, and the exceptions `Redirected` and
-# `Refused` for the answers that are no replies.
-
 MOST_BODY_BYTES = 4 << 20  # of a reply, or of one event of a stream (G-9.9): a text of 1 MiB, escaped, and what stands around it
 MOST_STREAM_BYTES = 64 << 20
-MOST_ERROR_BYTES = 64 << 10  # of what says why a request failed; the rest is not read
+MOST_ERROR_BYTES = 64 << 10  # of the body of an error; the rest is not read
 
+# True while a request of ours is sent: a client that a host gave may send others, which are none of our business.
 asked_by_us: ContextVar[bool] = ContextVar("asked_by_us", default=False)
 
 
 class Redirected(Exception):
-    """`place` is where the answer points to, without query and user information; empty where it points nowhere."""
+    """An answer that is a redirect to `place`, a URL without query and user information; empty when it names none."""
 
     def __init__(self, status: int, place: str) -> None:
         super().__init__(status, place)
@@ -51,13 +49,14 @@ class Refused(Exception):
 
 
 def watch(client: Any) -> None:
-    """Answers to requests of ours that come through this client are looked at first; a client may be a host's own."""
+    """Make an HTTP client of httpx2 pass the answers to our requests to `watch_answers` first."""
     hooks = client.event_hooks
     if watch_answers not in hooks["response"]:
         client.event_hooks = {**hooks, "response": [watch_answers, *hooks["response"]]}
 
 
 async def watch_answers(response: Any) -> None:
+    """Raise Redirected or Refused for an answer to a request of ours whose status is 300 or more."""
     if not asked_by_us.get() or response.status_code < 300:
         return
     if response.status_code < 400:
@@ -66,12 +65,12 @@ async def watch_answers(response: Any) -> None:
 
 
 async def body_of(response: Any) -> bytes:
-    """The whole body, decoded; Unreadable when it is too large."""
+    """Return the whole body, decoded. Unreadable when it is larger than MOST_BODY_BYTES."""
     return b"".join([piece async for piece in pieces_of(response, MOST_BODY_BYTES)])
 
 
 async def pieces_of(response: Any, most: int) -> AsyncGenerator[bytes, None]:
-    """The body as it comes, decoded; Unreadable beyond `most` bytes."""
+    """Yield the body as it comes, decoded. Unreadable beyond `most` bytes."""
     size = 0
     async for piece in response.aiter_bytes():
         size += len(piece)
@@ -81,7 +80,7 @@ async def pieces_of(response: Any, most: int) -> AsyncGenerator[bytes, None]:
 
 
 async def _beginning(response: Any) -> bytes:
-    """What can be read of the body of an error; that it breaks off or cannot be decoded does not hide the status."""
+    """Return what can be read of the body of an error. A body that breaks off or cannot be decoded must not hide the status."""
     import httpx2
 
     body = b""
@@ -108,19 +107,16 @@ def _place(response: Any) -> str:
     return str(url.copy_with(query=None, fragment=None, userinfo=b""))
 
 
-# ----------------------------------------------------------------
-# What a provider says about a request it refuses, out of whatever body it says it in (O-1.130).
-#
-# Hands on the text, and the parameter that is named.
-
-NAMES = ("message", "msg", "detail", "error")
-MOST_SHOWN = 300
-MOST_PARTS = 10_000  # of a body looked at for a message
+NAMES = ("message", "msg", "detail", "error")  # keys under which bodies have a message, the likeliest first
+MOST_SHOWN = 300  # characters of a body without a message
+MOST_PARTS = 10_000  # of a body that are searched for a message
 
 
 class Reason:
-    """`message` in the provider's own words, where it has any; `param` is the parameter that it names. `clean` takes secrets out,
-    before anything is cut: half of one is still one."""
+    """What a provider says of a request that it refuses, found in whatever body it sends (O-1.130).
+
+    `message` is in the provider's own words, if it has any; `param` is the parameter that it names. `clean` takes secrets out
+    before anything is cut: half of a secret still is one."""
 
     def __init__(self, status: int, body: bytes, clean: Callable[[str], str]) -> None:
         text = body.decode("utf-8", "replace").strip()
@@ -137,15 +133,15 @@ class Reason:
                 message = inner["message"].strip() if isinstance(inner.get("message"), str) else None
         message = message or first_named(value)
         if message is None:
-            said = clean(clean_text(value if isinstance(value, str) else _json(value) or text))
-            self.message = _page(status, said) or _shown(said) or f"HTTP status {status}"
+            content = clean(clean_text(value if isinstance(value, str) else _json(value) or text))
+            self.message = _page(status, content) or _beginning_of(content) or f"HTTP status {status}"
         else:
-            said = clean(clean_text(message))
-            self.message = _page(status, said) or said
+            content = clean(clean_text(message))
+            self.message = _page(status, content) or content
 
 
 def first_named(value: Any) -> str | None:
-    """The first text named as a message is, what stands higher before what is nested, the names in their order."""
+    """Return the first text under one of NAMES, searched level by level: one that is nested less deeply comes first."""
     level: deque[Any] = deque([value])
     for _ in range(MOST_PARTS):
         if not level:
@@ -162,7 +158,7 @@ def first_named(value: Any) -> str | None:
 
 
 def _page(status: int, text: str) -> str:
-    """What is said of a page of HTML: its title; nothing of any other text."""
+    """Return the title of a page of HTML, in a sentence; nothing for any other text. Proxies answer with such pages."""
     if not re.search(r"<(!doctype html|html|body)\b", text[:2000], re.I):
         return ""
     title = _between(text, "title") or _between(text, "h1")
@@ -170,7 +166,7 @@ def _page(status: int, text: str) -> str:
 
 
 def _json(value: Any) -> str:
-    """A value as text in one form, whatever escapes it came with."""
+    """Return a value as text in one form, whatever escapes it had, so that secrets in it are found."""
     try:
         return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     except RecursionError:
@@ -178,37 +174,35 @@ def _json(value: Any) -> str:
 
 
 def _between(text: str, tag: str) -> str:
-    """The text at the beginning of the first element of a name."""
+    """Return the text at the beginning of the first element with this tag."""
     opening = re.search(rf"<{tag}\b", text, re.I)
     start = text.find(">", opening.end()) + 1 if opening else 0
-    return _shown(text[start:].partition("<")[0]) if start else ""
+    return _beginning_of(text[start:].partition("<")[0]) if start else ""
 
 
-def _shown(text: str) -> str:
-    """The beginning, on one line."""
+def _beginning_of(text: str) -> str:
+    """Return the beginning of a text, on one line."""
     return " ".join(text.split())[:MOST_SHOWN]
 
-
-# ----------------------------------------------------------------
-# Server-sent events out of the bytes of a body, as the HTML standard reads them, each of bounded size (G-6.1).
-#
-# Hands on `EventReader`.
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 class EventReader:
-    """Takes the pieces of a body and gives the data of the events in them, those of several lines joined as the standard says."""
+    """Cuts server-sent events out of the pieces of a body, as the HTML standard reads them (9.2.6), each of bounded size (G-6.1).
+
+    Only the data of events is kept; that of several lines is joined by line feeds."""
 
     def __init__(self) -> None:
-        self._parts: list[bytes] = []  # of the line that has not ended yet
-        self._data: list[bytes] = []  # of the event that has not ended yet
-        self._size = 0  # of what came since the last event
+        self._parts: list[bytes] = []  # of a line that has not ended yet
+        self._data: list[bytes] = []  # the data lines of an event that has not ended yet
+        self._size = 0  # bytes since the last event
         self._after_return = False
         self._at_start = True
 
     def take(self, piece: bytes) -> Iterator[bytes]:
-        """Unreadable where one event takes more than a body may have."""
+        """Yield the data of the events that a piece of the body completes. Unreadable when one event has more than
+        MOST_BODY_BYTES."""
         self._size += len(piece)
         if self._size > MOST_BODY_BYTES:
             raise Unreadable(f"no event of the stream ends within {MOST_BODY_BYTES} bytes")
@@ -216,7 +210,7 @@ class EventReader:
             piece = piece.removeprefix(b"\n")
             self._after_return = False
         if piece.endswith(b"\r"):
-            self._after_return = True  # a line feed that comes next belongs to it
+            self._after_return = True  # a line feed that begins the next piece belongs to this line end
         *lines, rest = piece.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
         if lines and self._parts:
             lines[0] = b"".join([*self._parts, lines[0]])
@@ -226,11 +220,12 @@ class EventReader:
             self._parts.append(rest)
 
     def end(self) -> Iterator[bytes]:
-        """The event that the end of the body ends."""
+        """Yield the event that the end of the body completes, if there is one."""
         yield from self._events([b"".join(self._parts), b""])
 
     def _events(self, lines: list[bytes]) -> Iterator[bytes]:
-        """A hostile stream has millions of lines that say nothing: they must cost little."""
+        """Yield the events that these lines complete. A hostile stream has millions of lines without meaning: they must cost
+        little."""
         if self._at_start and lines:
             lines[0] = lines[0].removeprefix(BYTE_ORDER_MARK)
             self._at_start = False

@@ -1,5 +1,8 @@
-"""Replies of providers read part by part: fields by name and kind, parts that nothing here reads, and what a reply has used
-(O-1.98, O-1.105, O-1.209).
+"""Reads the JSON of providers part by part: fields by name and kind, parts that we do not know, and reports of usage (O-1.98,
+O-1.105, O-1.209).
+
+Hands on to the wires: `Fields`, which raises `Unreadable` for anything that is not what a reply must be; `merge` and `joined`,
+which put together the unknown parts of a stream, so that they can go back as they came; and `Usage`, a report of tokens.
 """
 
 from __future__ import annotations
@@ -13,11 +16,6 @@ if TYPE_CHECKING:
     from typing import Any, TypeVar
 
 
-# ----------------------------------------------------------------
-# A JSON object from a provider, read by name: each part is of the kind that was asked for, or the reply is none (O-1.105).
-#
-# Hands on `Fields`, and `Unreadable` for what is no reply.
-
 if TYPE_CHECKING:
     T = TypeVar("T")
 
@@ -26,11 +24,14 @@ KINDS = {bool: "a Bool", int: "a number", float: "a number", str: "a text", list
 
 
 class Unreadable(Exception):
-    """A reply that is no reply; the text says what is wrong with it (O-1.105)."""
+    """A body that is no reply; the text says what is wrong with it (O-1.105)."""
 
 
 class Fields:
-    """`data` is the object itself, `place` where it stands in the reply. A part that is null counts as absent."""
+    """A JSON object of a reply, read by name. `data` is the object, `place` its path in the reply, for messages.
+
+    A part of another kind than asked for makes the reply Unreadable. A part that is null counts as absent: the methods `…_or`
+    give another value for it, the others are Unreadable then."""
 
     __slots__ = ("data", "place")
 
@@ -42,6 +43,7 @@ class Fields:
         self.place = place
 
     def has(self, name: str) -> bool:
+        """Whether there is a part of this name, which is not null."""
         return self.data.get(name) is not None
 
     def text(self, name: str) -> str:
@@ -57,7 +59,7 @@ class Fields:
         return Fields(self._required(name, dict), self._at(name))
 
     def record_or(self, name: str) -> Fields:
-        """An empty one in the place of an absent one."""
+        """Return an object; an empty one when it is absent."""
         value = self.data.get(name)
         return Fields({} if value is None else value, self._at(name))
 
@@ -65,14 +67,14 @@ class Fields:
         return self._records(name, self._required(name, list))
 
     def records_or(self, name: str) -> list[Fields]:
-        """None at all in the place of an absent list."""
+        """Return the objects of a list; none when it is absent."""
         value = self.data.get(name)
         if value is None:
             return []
         return self._records(name, value if type(value) is list else self._refuse(name, list))
 
     def position(self, name: str, other: int | None = None) -> int:
-        """A number of 0 or more by which something is counted."""
+        """Return a number of 0 or more; `other` when it is absent and `other` is given."""
         value = self._required(name, int) if other is None or self.has(name) else other
         if value < 0:
             raise Unreadable(f"{self._at(name)} is below 0")
@@ -102,7 +104,7 @@ class Fields:
 
 
 def fields_of(body: bytes) -> Fields:
-    """The object that a body, or the data of an event, is; Unreadable otherwise."""
+    """Return the JSON object of a body, or of the data of an event. Unreadable when it is none."""
     try:
         return Fields(parse_json(body.decode("utf-8", "replace")))
     except JsonRefused as refused:
@@ -110,13 +112,13 @@ def fields_of(body: bytes) -> Fields:
 
 
 def _beginning(body: bytes) -> str:
-    """So that somebody who reads the message sees who answered: a page of a proxy, another protocol."""
+    """Return the beginning of a body for a message: it shows who answered, such as a proxy with a page."""
     text = " ".join(clean_text(body[:400].decode("utf-8", "replace")).split())[:MOST_SHOWN]
     return f"; it begins `{text}`" if text else ": it is empty"
 
 
 def object_in(text: str) -> dict[str, Any] | None:
-    """The arguments of a call; None unless they are a JSON object (O-1.84)."""
+    """Return the arguments of a call from their text; None unless they are a JSON object (O-1.84)."""
     try:
         value = parse_json(text)
     except JsonRefused:
@@ -128,20 +130,15 @@ def _kind(value: Any) -> str:
     return KINDS.get(type(value), "null")
 
 
-# ----------------------------------------------------------------
-# Parts of streamed messages that nothing here reads, put together so that they can go back as they came (O-1.209).
-#
-# Hands on `merge` and `joined`.
-
 if TYPE_CHECKING:
     Json = dict[str, Any]
 
-# Texts of a stream grow; these are said again with every piece of one thing.
-SAID_AGAIN = frozenset(("index", "id", "type", "format", "role", "name", "object"))
+# Texts of a stream grow with each piece, except these: every piece of one thing repeats them.
+REPEATED = frozenset(("index", "id", "type", "format", "role", "name", "object"))
 
 
 class GrowingText:
-    """Joined once: a text of many thousand pieces would be copied with each of them."""
+    """A text that is joined once, at the end: a text of many thousand pieces would else be copied with each of them."""
 
     __slots__ = ("pieces",)
 
@@ -150,13 +147,14 @@ class GrowingText:
 
 
 def merge(whole: Json, piece: Json, known: Set[str] = frozenset()) -> None:
-    """Add to `whole` what a piece of a stream has under keys that are not `known`: texts grow, maps and numbered elements merge,
-    of anything else the last one holds. `joined` reads it."""
+    """Add to `whole` what a piece of a stream has under keys that are not `known`. `joined` makes plain JSON of it.
+
+    Texts grow; objects, and list elements with the same `index`, are merged; of anything else the last one counts."""
     for key, value in piece.items():
         if key in known or value is None:
             continue
         before = whole.get(key)
-        if type(value) is str and key not in SAID_AGAIN:
+        if type(value) is str and key not in REPEATED:
             if type(before) is GrowingText:
                 before.pieces.append(value)
             else:
@@ -190,7 +188,7 @@ def _merge_elements(whole: list[Any], pieces: list[Any]) -> None:
 
 
 def joined(value: Any) -> Any:
-    """What was merged, as JSON."""
+    """Return what `merge` has built as plain JSON."""
     if type(value) is GrowingText:
         return "".join(value.pieces)
     if type(value) is dict:
@@ -198,16 +196,13 @@ def joined(value: Any) -> Any:
     return [joined(part) for part in value] if type(value) is list else value
 
 
-# ----------------------------------------------------------------
-# What a reply says it has used (O-1.98, O-1.105, G-9.7).
-#
-# Hands on `Usage`.
-
 MOST_TOKENS = 100_000_000  # of one counter; the longest context there is has ten million
 
 
 class Usage:
-    """A report with a counter that is no whole number of 0 to MOST_TOKENS is refused as a whole: it has no counters."""
+    """A provider's report of the tokens that a request used (O-1.98, G-9.7).
+
+    When one of its counters is no whole number from 0 to MOST_TOKENS, the whole report counts as missing."""
 
     __slots__ = ("_report",)
 
@@ -215,15 +210,15 @@ class Usage:
         self._report: dict[str, Any] = report if type(report) is dict and _is_sound(report) else {}
 
     def tokens(self, *names: str) -> int:
-        """The sum of counters; one that is missing or null is 0."""
+        """Return the sum of counters; one that is missing or null is 0."""
         return sum(self._report.get(name) or 0 for name in names)
 
     def tokens_of(self, part: str, name: str) -> int:
-        """A counter of a part of the report."""
+        """Return a counter of a part of the report, 0 when it is missing."""
         return (self._report.get(part) or {}).get(name) or 0
 
     def reports(self, inputs: Sequence[str], outputs: Sequence[str]) -> tuple[bool, bool]:
-        """Whether there is a counter of input, and one of output."""
+        """Return whether the report has one of the input counters, and one of the output counters."""
         return self._has(inputs), self._has(outputs)
 
     def _has(self, names: Sequence[str]) -> bool:
@@ -231,7 +226,7 @@ class Usage:
 
 
 def _is_sound(report: dict[str, Any], depth: int = 0) -> bool:
-    """Counters are the members whose names end in `tokens`."""
+    """Whether all counters are sound: they are the members whose names end in `tokens`."""
     for name, value in report.items():
         if value is None:
             continue

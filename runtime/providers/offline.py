@@ -1,6 +1,8 @@
-"""The offline provider: no key, no network, a pure function of record and script (O-1.29 to O-1.34).
+"""Providers without a network: the offline provider, and scripted ones for mocks (O-1.29 to O-1.34, O-8.16 to O-8.22).
 
-Hands on replies. Must not know: SDKs, sockets. Nothing here waits but a scripted delay, by the sleep handed in.
+A reply is a pure function of the request's record and the script; nothing waits but a scripted delay. Hands on
+`OfflineProvider` to `pool.py`, `ScriptedProvider` to mocks of models, and `Script`, `scripted_reply` and `comes_within` to
+mocks of agents.
 """
 
 from __future__ import annotations
@@ -25,11 +27,7 @@ if TYPE_CHECKING:
     from ..records import EmbedRequest, Request
 
 
-# ----------------------------------------------------------------
-# Scripted replies: data that says what a provider would have answered (O-8.19 to O-8.22).
-#
-# Hands on `Reply`, or raises the failure a scripted error stands for.
-
+# The parts of a scripted reply, which says what a provider would have answered (O-8.19 to O-8.22).
 TOOL_CALL = object_of({"tool": text(), "arguments": Field(DATA, "anything", anything)}, "tool")
 PARTS = {
     "text": text(), "chunks": texts(), "tokens_in": whole(0), "tokens_out": whole(0), "model": text(), "delay_ms": whole(0),
@@ -42,7 +40,8 @@ FAULT_MESSAGE = "scripted error: {name}"
 
 
 class Script:
-    """Replies in order, then `rest` for ever. `take` gives the next one, None when all are used up; `missed` counts these."""
+    """Replies in order, then `rest` for ever. `missed` counts the requests that found none. ConfigFailure for a reply that is
+    none."""
 
     __slots__ = ("_replies", "_rest", "_next", "missed")
 
@@ -57,10 +56,11 @@ class Script:
 
     @property
     def next(self) -> Any:
-        """What `take` will give."""
+        """The reply that `take` will return, None when there is none."""
         return self._rest if self._next >= len(self._replies) else self._replies[self._next]
 
     def take(self) -> Any:
+        """Return the next reply, None when all are used up."""
         if self._next >= len(self._replies):
             self.missed += self._rest is None
             return self._rest
@@ -69,28 +69,28 @@ class Script:
 
 
 def scripted_calls(entries: Sequence[Mapping[str, Any]]) -> list[Call]:
-    """`tool` is `Tool__method` or `Tool.method` (O-8.21); ids count from 1."""
+    """Return the scripted tool calls of a reply; `tool` is `Tool__method` or `Tool.method` (O-8.21), ids count from 1."""
     return [
-        Call(f"call_{number}", entry["tool"].replace(".", "__"), _arguments(entry), _written(entry.get("arguments", "")))
+        Call(f"call_{number}", entry["tool"].replace(".", "__"), _arguments(entry), _arguments_text(entry.get("arguments", "")))
         for number, entry in enumerate(entries, 1)
     ]
 
 
-def _written(arguments: Any) -> str:
-    """As a model writes them: a text as it is."""
+def _arguments_text(arguments: Any) -> str:
+    """Return arguments as a model writes them; a text stays as it is, also one that is no JSON."""
     return arguments if isinstance(arguments, str) else compact_json(arguments)
 
 
 def scripted_reply(scripted: Any, origin: Origin, *, model: str) -> Reply:
-    """The reply, or the failure it stands for, without any delay."""
+    """Return a scripted reply, or raise the failure that it stands for. Its delay is not waited for."""
     if isinstance(scripted, str):
         scripted = {"text": scripted}
     if "error" in scripted:
         raise fault(scripted["error"], origin)
     calls = scripted_calls(scripted.get("tool_calls", ()))
-    said = scripted.get("text", "".join(scripted.get("chunks", ())))
+    text = scripted.get("text", "".join(scripted.get("chunks", ())))
     return Reply(
-        clean_text(said),
+        clean_text(text),
         calls=calls,
         finish=scripted.get("finish", "tool" if calls else "stop"),
         model=scripted.get("model", model),
@@ -103,19 +103,19 @@ def scripted_reply(scripted: Any, origin: Origin, *, model: str) -> Reply:
 
 
 def pieces(scripted: Any, text: str) -> list[str]:
-    """The pieces of a streamed reply: `chunks`, else its words, each with the space after it (O-8.20)."""
+    """Return the pieces of a streamed reply: `chunks`, else its words, each with the space after it (O-8.20)."""
     if isinstance(scripted, dict) and "chunks" in scripted:
         return [clean_text(chunk) for chunk in scripted["chunks"]]
-    found = [""]
+    words = [""]
     for before, char in zip(" " + text, text, strict=False):
-        if before.isspace() and not char.isspace() and found[-1].strip():
-            found.append("")
-        found[-1] += char
-    return found
+        if before.isspace() and not char.isspace() and words[-1].strip():
+            words.append("")
+        words[-1] += char
+    return words
 
 
 def fault(name: str, origin: Origin) -> CallFailure:
-    """The error of 1.8 a scripted fault gives; another text is the message of `AgentError::Failed` (O-8.22)."""
+    """Return the failure of a scripted fault by its name; any other text is the message of an `AgentError::Failed` (O-8.22)."""
     message = FAULT_MESSAGE.format(name=name)
     status = FAULTS.get(name)
     if status is not None:
@@ -130,7 +130,8 @@ def fault(name: str, origin: Origin) -> CallFailure:
 
 
 async def comes_within(seconds: float, scripted: Any, sleep: Callable[[float], Awaitable[None]]) -> bool:
-    """Waits `delay_ms`, or for the limit of a request if a reply comes later (O-1.55)."""
+    """Wait the `delay_ms` of a scripted reply, but no longer than the limit of the request, `seconds`. Return whether it came
+    in time (O-1.55)."""
     delay = 0.0 if isinstance(scripted, str) else scripted.get("delay_ms", 0) / 1000
     if delay > 0:
         await sleep(min(delay, seconds))
@@ -138,17 +139,17 @@ async def comes_within(seconds: float, scripted: Any, sleep: Callable[[float], A
 
 
 def _arguments(entry: Mapping[str, Any]) -> dict[str, Any] | None:
-    given = entry.get("arguments", {})
-    return clean_json(given) if isinstance(given, dict) else None
+    arguments = entry.get("arguments", {})
+    return clean_json(arguments) if isinstance(arguments, dict) else None
 
 
 def _without_nil(reply: Any) -> Any:
-    """A part that is nil counts as absent, as in every table of fields."""
+    """Return a reply without the parts that are nil: they count as absent, as in every table of fields."""
     return {part: value for part, value in reply.items() if value is not None} if isinstance(reply, dict) else reply
 
 
 def _check(reply: Any, index: int) -> None:
-    """Only the listed parts are accepted, each of its type (O-0.1)."""
+    """Raise ConfigFailure for a reply with other parts than the listed ones, or parts of other types (O-0.1)."""
     if isinstance(reply, str):
         return
     if not isinstance(reply, dict):
@@ -158,8 +159,6 @@ def _check(reply: Any, index: int) -> None:
         raise ConfigFailure("E4004", f"scripted reply {index}: expected one of text, chunks, tool_calls, error")
 
 
-# ----------------------------------------------------------------
-
 PREFIX = "offline: "
 QUOTED_LENGTH = 60
 CODE_POINTS_PER_TOKEN = 4
@@ -167,8 +166,8 @@ MOCK = "mock"
 
 
 class WirelessProvider(Provider):
-    """What both have in common: replies from a script that connections may share (then it is one order of replies for all of
-    them), streamed in the pieces it says."""
+    """What the two providers here share: replies from a script, streamed in the pieces that it says. Several connections may
+    have the same script, which then is one order of replies for all of them."""
 
     def __init__(
         self, settings: ConnectionSettings, name: str, script: Script, sleep: Callable[[float], Awaitable[None]]
@@ -179,7 +178,7 @@ class WirelessProvider(Provider):
         self._sleep = sleep
 
     def lower(self, request: Request) -> dict[str, Any]:
-        """The record itself: there is no wire."""
+        """Return the record itself: there is no wire."""
         return request.as_json()
 
     async def embed(self, request: EmbedRequest) -> list[list[float]]:
@@ -194,7 +193,7 @@ class WirelessProvider(Provider):
             await give(piece)
         return reply
 
-    async def _said(self, scripted: Any, request: Request, model: str) -> Reply:
+    async def _scripted_reply(self, scripted: Any, request: Request, model: str) -> Reply:
         origin = origin_of(request)
         limit, seconds = first_limit(request)
         if not await comes_within(seconds, scripted, self._sleep):
@@ -203,7 +202,7 @@ class WirelessProvider(Provider):
 
 
 def first_limit(request: Request) -> tuple[str, float]:
-    """The limit that a reply meets which comes in one go, late or not: of a stream it is the wait for its beginning."""
+    """Return name and seconds of the limit for a reply that comes in one piece: for a stream it is the wait for its beginning."""
     limits = request.limits
     if not request.stream:
         return "total", limits.call
@@ -211,7 +210,8 @@ def first_limit(request: Request) -> tuple[str, float]:
 
 
 class OfflineProvider(WirelessProvider):
-    """Where the script has no reply left, one is made up."""
+    """The provider of offline runs. When the script has no reply left, it makes one up: the smallest value that fits the
+    schema, or the beginning of the prompt (O-1.31, O-1.32)."""
 
     free_and_instant = True
 
@@ -220,8 +220,8 @@ class OfflineProvider(WirelessProvider):
 
     async def send(self, request: Request) -> Reply:
         scripted = self._script.take()
-        reply = await self._said(scripted, request, request.model) if scripted is not None else _invented(request)
-        # A script that says nothing about tokens is counted like any other reply.
+        reply = await self._scripted_reply(scripted, request, request.model) if scripted is not None else _invented(request)
+        # tokens that the script does not say are counted, as for a made-up reply
         if not _says_tokens(scripted, "tokens_in"):
             reply.tokens_in = sum(tokens(message.content) for message in request.messages)
         if not _says_tokens(scripted, "tokens_out"):
@@ -230,10 +230,9 @@ class OfflineProvider(WirelessProvider):
 
 
 class ScriptedProvider(WirelessProvider):
-    """A mock's provider: scripted replies only, tokens 0 unless scripted (O-8.16 to O-8.18).
+    """The provider of a mock: scripted replies only, and no tokens that the script does not say (O-8.16 to O-8.18).
 
-    `exhausted` is called when no reply is left and must raise; every request is kept in `requests`.
-    """
+    `exhausted` returns the exception that is raised when no reply is left. `requests` has every request so far."""
 
     def __init__(
         self,
@@ -251,11 +250,11 @@ class ScriptedProvider(WirelessProvider):
         scripted = self._script.take()
         if scripted is None:
             raise self._exhausted(request)
-        return await self._said(scripted, request, MOCK)
+        return await self._scripted_reply(scripted, request, MOCK)
 
 
 def tokens(text: str) -> int:
-    """Code points divided by 4, rounded up (O-1.33)."""
+    """Return the tokens that a text counts offline: its code points divided by 4, rounded up (O-1.33)."""
     return -(-len(text) // CODE_POINTS_PER_TOKEN)
 
 

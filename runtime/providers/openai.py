@@ -1,5 +1,8 @@
-"""The wires of the official OpenAI SDK, `chat` and `responses`, for every provider that speaks them (O-1.18, O-1.20 to
-O-1.22).
+"""The wires of OpenAI, `chat` and `responses`, through the official SDK, for every provider that speaks them (O-1.18, O-1.20 to
+O-1.22, O-1.85 to O-1.102).
+
+Hands on `OpenAIChat`, `GoogleChat` and `OpenAIResponses`, which `pool.py` makes by the row of a connection. In each, `lower`
+writes a request and `read`, with a class for streams, reads a reply; everything else of a provider is `sdk.py`.
 """
 
 from __future__ import annotations
@@ -19,15 +22,12 @@ if TYPE_CHECKING:
     from ..records import EmbedRequest, Request, SchemaField, ToolChoice, ToolDef
 
 
-# ----------------------------------------------------------------
-# The client of the official OpenAI SDK, for every provider that speaks its wire (O-1.18, O-1.20 to O-1.22).
-#
-# Hands on `OpenAIProvider`, which both of its APIs extend; embeddings are the same beside either.
-
-LARGEST = 1e9  # of a part of a vector, so that no sum of squares leaves Float
+LARGEST = 1e9  # number in a vector, so that no sum of squares leaves Float
 
 
 class OpenAIProvider(SdkProvider):
+    """What both wires share: the client of the SDK, and embeddings."""
+
     package = "openai"
 
     def make_client(self, sdk: Any, key: str, headers: dict[str, str], http_client: Any) -> Any:
@@ -50,7 +50,7 @@ class OpenAIProvider(SdkProvider):
 
     async def embed(self, request: EmbedRequest) -> list[list[float]]:
         arguments = {"model": request.model, "input": request.texts, "encoding_format": "float"}
-        data = await self.asked(request, arguments, lambda client: client.embeddings.with_streaming_response.create)
+        data = await self.fetch(request, arguments, lambda client: client.embeddings.with_streaming_response.create)
         try:
             return _vectors(data, len(request.texts))
         except Unreadable as unreadable:
@@ -58,7 +58,7 @@ class OpenAIProvider(SdkProvider):
 
 
 def _vectors(data: Fields, count: int) -> list[list[float]]:
-    """In the order of the texts, whatever that of the reply."""
+    """Return the vectors in the order of the texts, whatever the order in the reply."""
     entries = data.records("data")
     rows = {entry.position("index"): _vector(entry) for entry in entries}
     if len(entries) != count or sorted(rows) != list(range(count)):
@@ -73,15 +73,12 @@ def _vector(entry: Fields) -> list[float]:
     return values
 
 
-# ----------------------------------------------------------------
-# The wire `api: "chat"`: chat.completions of the official OpenAI SDK (O-1.85 to O-1.102, middle column).
-#
-# Hands on lowered requests and neutral replies.
+# The wire `api: "chat"`: chat.completions (O-1.85 to O-1.102, middle column).
 
 if TYPE_CHECKING:
     Json = dict[str, Any]
 
-# Parts of a message, of its calls and of their functions that the record has, or that no provider takes back.
+# The parts of a message, its calls and their functions that the neutral record has too, or that no provider takes back.
 OF_A_MESSAGE = frozenset(("role", "content", "tool_calls", "name", "refusal", "annotations", "audio", "function_call"))
 OF_A_CALL = frozenset(("index", "id", "type", "function"))
 OF_A_FUNCTION = frozenset(("name", "arguments"))
@@ -92,6 +89,8 @@ CONTINUES = "(conversation continues)"
 
 
 class OpenAIChat(OpenAIProvider):
+    """The wire `chat`."""
+
     wire = "chat"
     raw_form = dict
     forms = {
@@ -100,8 +99,8 @@ class OpenAIChat(OpenAIProvider):
     }
 
     def lower(self, request: Request) -> Json:
-        told = self._told(request)
-        messages = [m.plain or (m.state and self.returned(m, request)) or lower_message(m) for m in told]
+        adapted = self._adapted_messages(request)
+        messages = [m.plain or (m.state and self.returned(m, request)) or lower_message(m) for m in adapted]
         arguments: Json = {"model": request.model, "messages": messages}
         if request.tools:
             if not self.takes("default effort", request.model):
@@ -118,8 +117,8 @@ class OpenAIChat(OpenAIProvider):
             arguments["stream_options"] = {"include_usage": True}
         return arguments
 
-    def _told(self, request: Request) -> list[Msg]:
-        """The messages, in the forms the model takes (O-1.138)."""
+    def _adapted_messages(self, request: Request) -> list[Msg]:
+        """Return the messages in the forms that the model takes (O-1.138)."""
         if self.takes("bare calls", request.model):
             return request.messages
         from ..memory.stages import without_tools
@@ -171,33 +170,36 @@ class OpenAIChat(OpenAIProvider):
 
 
 class GoogleChat(OpenAIChat):
-    def _told(self, request: Request) -> list[Msg]:
-        """A message with calls comes behind a user message or a result (O-1.139)."""
-        messages = super()._told(request)
+    """The wire `chat` as Google's endpoint takes it."""
+
+    def _adapted_messages(self, request: Request) -> list[Msg]:
+        """Return the messages; one with calls stands behind a user message or a result, else Google refuses it (O-1.139)."""
+        messages = super()._adapted_messages(request)
         if not any(message.calls for message in messages):
             return messages
-        made: list[Msg] = []
+        adapted: list[Msg] = []
         for message in messages:
-            if message.calls and (not made or made[-1].role not in ("user", "tool")):
-                made.append(Msg("user", CONTINUES))
-            made.append(message)
-        return made
+            if message.calls and (not adapted or adapted[-1].role not in ("user", "tool")):
+                adapted.append(Msg("user", CONTINUES))
+            adapted.append(message)
+        return adapted
 
 
 def _output_tokens(usage: Usage) -> int:
-    """With reasoning tokens, which some endpoints count in the total only."""
-    said, reasoning = usage.tokens("completion_tokens"), usage.tokens_of("completion_tokens_details", "reasoning_tokens")
-    beside = usage.tokens("total_tokens") == usage.tokens("prompt_tokens") + said + reasoning
-    return said + reasoning if beside else said
+    """Return the output tokens with the reasoning tokens, which some endpoints count in the total only."""
+    completion, reasoning = usage.tokens("completion_tokens"), usage.tokens_of("completion_tokens_details", "reasoning_tokens")
+    counts_apart = usage.tokens("total_tokens") == usage.tokens("prompt_tokens") + completion + reasoning
+    return completion + reasoning if counts_apart else completion
 
 
 def _is_replayed(key: str, value: Any) -> bool:
-    """A message that goes back is the assistant's, whatever role it came with (G-9.4)."""
+    """Whether a part of a message goes back. Its role does not: what goes back is the assistant's, whatever it came as
+    (G-9.4)."""
     return key != "role" and value not in (None, []) and key not in NOT_TAKEN_BACK
 
 
 class ChatStream:
-    """A reply in the making: of each text of its message the parts that have come."""
+    """Puts a streamed reply together: it has the pieces of each text that have come."""
 
     def __init__(self) -> None:
         self.is_empty = True
@@ -217,7 +219,7 @@ class ChatStream:
         return bool(self._finish)
 
     def take(self, event: Fields) -> str:
-        """The text that an event brings."""
+        """Take an event and return the text that it brings."""
         if event.has("error"):
             raise stream_failure(event)
         self.is_empty = False
@@ -247,7 +249,8 @@ class ChatStream:
         self._calls[index].take(piece)
 
     def _place(self, piece: Fields) -> int:
-        """Which call a piece belongs to. Some endpoints number none, or all of them 0: there each new id begins one (O-1.139)."""
+        """Return the number of the call that a piece belongs to. Some endpoints number no call, or all of them 0: there each
+        new id begins one (O-1.139)."""
         count = len(self._calls)
         at = piece.position("index", max(count - 1, 0))
         id = piece.text_or("id")
@@ -265,6 +268,8 @@ class ChatStream:
 
 
 class _GrowingCall:
+    """A tool call of which the pieces come; `unknown` has the parts that the neutral record has not."""
+
     def __init__(self, id: str) -> None:
         self.id = id
         self.parts: dict[str, list[str]] = {"name": [], "arguments": []}
@@ -285,6 +290,7 @@ class _GrowingCall:
 
 
 def lower_message(message: Msg) -> Json:
+    """Return a message as the wire `chat` has it."""
     if message.role == "tool":
         return {"role": "tool", "tool_call_id": message.call_id, "content": message.content}
     if not message.calls:
@@ -297,7 +303,8 @@ def lower_message(message: Msg) -> Json:
 
 
 def arguments_text(call: Call) -> str:
-    """As the model wrote them, so that what was sent once stays the same in later requests; a program's as compact JSON."""
+    """Return the arguments of a call as the model wrote them, so that a message stays the same in all later requests, which
+    prompt caches need; those of a call that a program made are compact JSON."""
     if call.arguments is None or (call.text and object_in(call.text) == call.arguments):
         return call.text
     return compact_json(call.arguments)
@@ -313,6 +320,7 @@ def lower_choice(choice: ToolChoice) -> str | Json:
 
 
 def lower_schema(schema: SchemaField) -> Json:
+    """Return a schema as both wires have it; it is strict only in the form that OpenAI's strict mode takes."""
     return {"name": schema.name, "schema": schema.json, "strict": is_strict_form(schema.json)}
 
 
@@ -326,27 +334,27 @@ def _call(entry: Fields) -> Call:
     return Call(entry.text("id"), function.text("name"), object_in(text), text)
 
 
-# ----------------------------------------------------------------
-# The wire `api: "responses"`: the Responses API of the official OpenAI SDK (O-1.85 to O-1.102).
-#
-# History is replayed by us and nothing is stored there. Hands on lowered requests and neutral replies.
+# The wire `api: "responses"`: the Responses API (O-1.85 to O-1.102). We send the history with each request; nothing is stored
+# there.
 
 if TYPE_CHECKING:
     ResponsesJson = dict[str, Any]
 
-# Items and their parts that the record of a message has.
+# The parts of items that the neutral record of a message has too.
 OF_AN_ITEM: dict[Any, frozenset[str]] = {
     "message": frozenset(("type", "id", "status", "role", "content")),
     "function_call": frozenset(("type", "id", "status", "call_id", "name", "arguments")),
 }
 NOTHING: frozenset[str] = frozenset()
-# Where nothing is stored, reasoning goes back by its encrypted content; a model that has none may refuse to be asked for it.
+# Since nothing is stored, reasoning goes back by its encrypted content; a model without it may refuse to be asked for it.
 INCLUDED = ["reasoning.encrypted_content"]
 WIRE = "the Responses API"
 PARAMS = {"temperature": "temperature", "top_p": "top_p", "max_tokens": "max_output_tokens"}
 
 
 class OpenAIResponses(OpenAIProvider):
+    """The wire `responses`."""
+
     wire = "responses"
     raw_form = list
     forms = {"include": ("encrypted content is not supported", "reasoning.encrypted_content", "'include'")}
@@ -410,7 +418,7 @@ class OpenAIResponses(OpenAIProvider):
 
 
 class ResponseStream:
-    """The last event holds the whole reply."""
+    """Puts a streamed reply together, which is easy: the last event holds the whole reply."""
 
     def __init__(self) -> None:
         self._whole: Fields | None = None
@@ -428,7 +436,7 @@ class ResponseStream:
         return self._whole is not None
 
     def take(self, event: Fields) -> str:
-        """The text that an event brings."""
+        """Take an event and return the text that it brings."""
         kind = event.text_or("type")
         if kind in ("response.completed", "response.incomplete"):
             self._whole = event.record("response")
@@ -442,6 +450,7 @@ class ResponseStream:
 
 
 def lower_responses_message(message: Msg) -> Iterator[ResponsesJson]:
+    """Yield the items that a message is on the wire `responses`: there each call is an item of its own."""
     if message.role == "tool":
         yield {"type": "function_call_output", "call_id": message.call_id, "output": message.content}
     elif not message.calls:
@@ -469,7 +478,8 @@ def lower_responses_choice(choice: ToolChoice) -> str | ResponsesJson:
 
 
 def _can_return(item: Fields) -> bool:
-    """A bare reference to reasoning leads nowhere, since nothing was stored; the message then goes back as the record has it."""
+    """Whether an item can go back. A bare reference to reasoning cannot, since nothing was stored: then the message goes back
+    as the neutral record has it."""
     return item.data["type"] != "reasoning" or item.has("encrypted_content") or item.has("content")
 
 
@@ -501,7 +511,7 @@ def _texts(output: list[Fields]) -> Iterator[str]:
 
 
 def _replayed(item: ResponsesJson) -> ResponsesJson:
-    """A message that goes back is the assistant's, whatever role it came with (G-9.4)."""
+    """Return an item as it goes back: as the assistant's, whatever role it came with (G-9.4)."""
     return {**item, "role": "assistant"} if "role" in item or item["type"] == "message" else item
 
 

@@ -1,6 +1,7 @@
-"""Time limits that the work of the host itself does not use up (G-15.3).
+"""Time limits that the work of this process itself does not use up (G-15.3).
 
-Hands on `Countdown` and `Patience`. Must not know: requests, SDKs.
+While the event loop computes, no reply can arrive, so that time must not count against the provider. Hands on `Countdown`, one
+limit that can be paused, and `Patience`, the limits of one request, to `sdk.py`.
 """
 
 from __future__ import annotations
@@ -13,12 +14,13 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-STEPS = 20  # turns of the loop a limit outlives; a connection with TLS needs about ten
+STEPS = 20  # turns of the loop that a limit lasts at least; a connection with TLS needs about ten
 
 
 class Countdown:
-    """Calls `over` once `seconds` have passed between `start` and `stop`. They are taken off in steps, one in each turn of
-    the loop at most: while the loop computes, nothing can arrive, and how long that took says nothing about the provider."""
+    """Calls `over` once `seconds` have passed between calls of `start` and `stop`.
+
+    They are taken off in steps, at most one in each turn of the loop: however long a turn takes, it costs one step at most."""
 
     def __init__(self, seconds: float, over: Callable[[], None]) -> None:
         self._left = seconds
@@ -28,6 +30,7 @@ class Countdown:
         self._handle: asyncio.TimerHandle | None = None
 
     def start(self) -> None:
+        """Let the time count."""
         if self._left <= 0:
             self._over()
             return
@@ -36,12 +39,12 @@ class Countdown:
         self._handle = loop.call_later(min(self._step, self._left), self._passed)
 
     def renew(self, seconds: float) -> None:
-        """All of it again, while it is stopped."""
+        """Begin with `seconds` again, while it is stopped."""
         self._left = seconds
         self._step = seconds / STEPS
 
     def stop(self) -> None:
-        """Pauses; a stopped one can be started again."""
+        """Pause."""
         if self._handle is None:
             return
         self._handle.cancel()
@@ -55,8 +58,8 @@ class Countdown:
 
 
 class Patience:
-    """What is left of a time limit that counts only while something is waited for; `step` may limit what is waited for next
-    besides. `over` names the limit that ran out."""
+    """The time limits of one request. They count only inside `waiting`. `over` is the name of the limit that ran out, empty
+    before."""
 
     def __init__(self, seconds: float) -> None:
         self.over = ""
@@ -66,7 +69,7 @@ class Patience:
         self._scope = asyncio.timeout(None)
 
     def step(self, name: str, seconds: float) -> None:
-        """From now on `seconds` for all that is waited for until the next step."""
+        """Limit what is waited for until the next step to `seconds`; `name` is that of the limit."""
         self._name = name
         if self._step is None:
             self._step = Countdown(seconds, lambda: self.end(self._name))
@@ -74,6 +77,7 @@ class Patience:
             self._step.renew(seconds)
 
     async def waiting(self, work: Awaitable[Any]) -> Any:
+        """Return the result of `work`, which the limits count for. TimeoutError when one runs out."""
         step = self._step
         async with asyncio.timeout(None) as self._scope:
             self._total.start()
@@ -87,6 +91,6 @@ class Patience:
                     step.stop()
 
     def end(self, limit: str = "") -> None:
-        """Whatever is waited for now ends in a TimeoutError."""
+        """End what is waited for now in a TimeoutError; the first limit that is named stays in `over`."""
         self.over = self.over or limit
         self._scope.reschedule(asyncio.get_running_loop().time())

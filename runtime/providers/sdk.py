@@ -1,7 +1,8 @@
-"""What both official SDKs have in common: client, timeout, size limit, and their exceptions as failures.
+"""What the providers through the official SDKs share: client, time limits, size limits, and their exceptions as failures.
 
-A subclass lowers the record, makes its client and reads the JSON of a reply. SDKs are imported with the first request
-(O-1.24); they retry nothing, time nothing and take nothing from the environment (O-1.25). Must not know: retries, memories.
+Hands on `SdkProvider`, of which a wire is a subclass: it lowers the record, makes its client and reads the JSON of a reply.
+SDKs are imported with the first request (O-1.24). They only carry bytes: they retry nothing, limit no time and take nothing
+from the environment (O-1.25).
 """
 
 from __future__ import annotations
@@ -40,12 +41,7 @@ if TYPE_CHECKING:
     from ..records import EmbedRequest, Msg, Reply
 
 
-# ----------------------------------------------------------------
-# Parameters a wire or a model does not take: an error that names them, or left out and noted (O-1.47, O-1.134).
-#
-# Hands on the parameters to send and the notes of those left out.
-
-# Parameter of the record: what the program calls it, then every name a wire gives it.
+# Parameter of the record: what the program calls it, then every name that a wire gives it.
 WIRE_NAMES = {
     "temperature": ("temperature",),
     "top_p": ("top_p",),
@@ -55,39 +51,38 @@ WIRE_NAMES = {
 
 
 def require_carried(request: Request, settings: ConnectionSettings, name: str, wire: str) -> None:
-    """Refuses a parameter the wire has no place for, unless the connection says `unsupported: "drop"`."""
+    """Raise NotSent for a parameter that the wire cannot carry, unless the connection says `unsupported: "drop"` (O-1.47)."""
     if name in request.params and settings.unsupported != "drop":
         raise origin_of(request).not_sent("AgentError", "InvalidRequest", not_carried(name, wire))
 
 
 def not_carried(name: str, wire: str) -> str:
+    """Return the error, or the note, about a parameter that a wire cannot carry."""
     return f"{WIRE_NAMES[name][0]} is not carried by {wire}"
 
 
 def without_param(request: Request, name: str) -> Request:
-    """The same request without one parameter."""
+    """Return a copy of a request without one parameter."""
     values = {slot: getattr(request, slot) for slot in Request.__slots__}
     values["params"] = {key: value for key, value in request.params.items() if key != name}
     return Request(**values)
 
 
-# ----------------------------------------------------------------
-# What a server asks for by Retry-After (G-15.2): milliseconds header, then seconds, then HTTP date.
-#
-# Hands on milliseconds, or None for what is absent, negative, not finite or unreadable.
-
-MOST_MS = 2**53  # what is longer is this long: a program is given it as an Int
+MOST_MS = 2**53  # a longer wait counts as this long: the program gets it as an Int
 
 
 def retry_after_ms(headers: Mapping[str, str], now: float) -> int | None:
-    """`now` is Unix time in seconds, which an HTTP date is measured against."""
-    found = _whole_ms(headers.get("retry-after-ms"), 1)
-    if found is None:
+    """Return the milliseconds that a server asks to wait (G-15.2); None when it does not, or the value cannot be used.
+
+    The header `retry-after-ms` counts first, then `retry-after` as seconds or as an HTTP date (RFC 9110, 10.2.3). `now` is the
+    time in seconds since 1970, for the date."""
+    wait = _whole_ms(headers.get("retry-after-ms"), 1)
+    if wait is None:
         text = headers.get("retry-after")
-        found = _whole_ms(text, 1000)
-        if found is None and text is not None:
-            found = _until(text, now)
-    return found
+        wait = _whole_ms(text, 1000)
+        if wait is None and text is not None:
+            wait = _until(text, now)
+    return wait
 
 
 def _whole_ms(text: str | None, factor: int) -> int | None:
@@ -108,53 +103,49 @@ def _until(date: str, now: float) -> int | None:
     return round(wait * 1000) if wait >= 0 else None
 
 
-# ----------------------------------------------------------------
-# How requests get out when there are many: few at a time, and a busy event loop is no reason to give up connecting.
-#
-# An SDK computes for milliseconds before a request is out. A thousand at once would all be connecting while the loop computes
-# for
-# the others; one after the other, the first replies come while the last requests wait, and connections are used again.
-#
-# Hands on `Gate` and `Start`.
+# How many requests get out at once. An SDK computes for milliseconds before a request is out: a thousand at once would all be
+# connecting while the loop computes for the others. A few at a time, the first replies come while the last requests wait, and
+# connections are used again.
 
 CONNECT_SECONDS = DEFAULTS["connect"]  # G-15.3
-AT_ONCE = 16
-HELD_SECONDS = 0.1  # whoever connects for longer waits for the network, and keeps nobody else from starting
+AT_ONCE = 16  # requests of one client that start at a time
+HELD_SECONDS = 0.1  # a request that connects for longer waits for the network, and lets another one start
 CONNECTING = {"connect_tcp", "start_tls", "setup_socks5_connection"}
 
 _starting: ContextVar[Start | None] = ContextVar("starting", default=None)
 
 
 class Gate:
-    """Of one client: `AT_ONCE` of its requests start at a time, in the order in which they came."""
+    """Lets `AT_ONCE` requests of one client start at a time, in the order in which they came."""
 
     def __init__(self) -> None:
         self.free = asyncio.Semaphore(AT_ONCE)
 
     async def watch(self, request: Any) -> None:
-        """The HTTP client calls this before it sends: what it does for the request is told to the Start of this call."""
+        """Called by the HTTP client before it sends a request: it shall report to the `Start` of this call what it does for
+        it."""
         start = _starting.get()
         if start is not None:
-            request.extensions["trace"] = start.happened
+            request.extensions["trace"] = start.on_event
 
 
 class Start:
-    """One call of the SDK, let through the gate. It gives the place back when its request is sent, and ends `patience` when
-    connecting takes too long."""
+    """One call of the SDK on its way through the gate, as a context manager. It gives its place back when its request is sent,
+    and ends `patience` when connecting takes too long. `has_left` says that the request may have
+    reached the provider."""
 
     def __init__(self, gate: Gate, patience: Patience, connect_seconds: float = CONNECT_SECONDS) -> None:
-        self.unconnected = False
-        self.has_left = False  # the request may have reached the provider
+        self.has_left = False
         self._gate = gate
         self._patience = patience
         self._connecting = Countdown(connect_seconds, self._give_up)
-        self._holding = Countdown(HELD_SECONDS, self._pass_on)
+        self._holding = Countdown(HELD_SECONDS, self._give_place_back)
         self._holds = False
         self._token: Token[Start | None] | None = None
 
     async def __aenter__(self) -> None:
         await self._gate.free.acquire()
-        self._holds = self.has_left = True  # a client of the tests tells nothing of connecting
+        self._holds = self.has_left = True  # a client of the tests reports nothing of connecting
         self._holding.start()
         self._token = _starting.set(self)
 
@@ -162,10 +153,10 @@ class Start:
         assert self._token is not None
         _starting.reset(self._token)
         self._connecting.stop()
-        self._pass_on()
+        self._give_place_back()
 
-    async def happened(self, event: str, facts: object) -> None:
-        """An event of the HTTP client: `layer.step.phase`."""
+    async def on_event(self, event: str, facts: object) -> None:
+        """Take a trace event of the HTTP client; `event` is `layer.step.phase`."""
         _, step, phase = event.split(".")
         if step in CONNECTING:
             if phase == "started":
@@ -176,53 +167,59 @@ class Start:
         elif step == "send_request_headers":
             self.has_left = True
         elif step == "send_request_body" and phase != "started":
-            self._pass_on()
+            self._give_place_back()
 
     def _give_up(self) -> None:
-        self.unconnected = True
         self._patience.end("connect")
 
-    def _pass_on(self) -> None:
+    def _give_place_back(self) -> None:
         self._holding.stop()
         if self._holds:
             self._holds = False
             self._gate.free.release()
 
 
-# ----------------------------------------------------------------
-
 if TYPE_CHECKING:
     Sent: TypeAlias = Request | EmbedRequest
     Create: TypeAlias = Callable[[Any], Any]
 
     class Growing(Protocol):
-        """A reply of which the events come."""
+        """A reply that is put together from the events of a stream."""
 
         @property
-        def is_empty(self) -> bool: ...
+        def is_empty(self) -> bool:
+            """Whether no event has come yet."""
+
         @property
-        def report(self) -> Any: ...  # of its use, as it is by now
+        def report(self) -> Any:
+            """The provider's latest report of usage, None before one has come."""
+
         @property
-        def finished(self) -> bool: ...  # it has said why it ends
-        def take(self, event: Fields) -> str: ...
-        def whole(self) -> Fields: ...
+        def finished(self) -> bool:
+            """Whether the reply has said why it ends."""
+
+        def take(self, event: Fields) -> str:
+            """Take an event and return the text that it brings. Unreadable for an event that does not fit."""
+
+        def whole(self) -> Fields:
+            """Return the reply as `SdkProvider.read` takes it."""
 
 
-MOST_REPLY_BYTES = 1 << 20  # of the texts of a reply (G-6.1)
+MOST_REPLY_BYTES = 1 << 20  # of all texts of a reply (G-6.1)
 LAST_EVENTS = ("message_stop", "response.completed", "response.incomplete")
 DONE = b"[DONE]"
 TOO_LARGE = f"the reply is larger than {MOST_REPLY_BYTES} bytes"
-MOST_PARTS = 1_000  # calls of a reply, or blocks that it is made of
-LAST_MOMENT = 0.1  # seconds
-IDLE_CONNECTIONS = 20  # each of them is looked at with every request and with every reply
+MOST_PARTS = 1_000  # calls or content blocks of a reply
+LAST_MOMENT = 0.1  # seconds that the end of a body is waited for
+IDLE_CONNECTIONS = 20  # kept open; each of them costs time with every request and every reply
 
 
 class Refusal(Exception):
-    """A reply that says the model refuses (O-1.102)."""
+    """A reply in which the model refuses to answer (O-1.102); the text is its reason."""
 
 
 class RefusedParameter(Exception):
-    """A status 400 that names a parameter we sent; `failure` is the error it is otherwise."""
+    """A status 400 that names a parameter of ours; `failure` is raised when the parameter may not be left out (O-1.134)."""
 
     def __init__(self, name: str, failure: CallFailure) -> None:
         super().__init__(name)
@@ -231,7 +228,7 @@ class RefusedParameter(Exception):
 
 
 class RefusedForm(Exception):
-    """A status 400 about a form of ours that has another in its place."""
+    """A status 400 about a form of the request for which there is another one (O-1.138)."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
@@ -239,12 +236,12 @@ class RefusedForm(Exception):
 
 
 class SdkProvider(Provider):
-    """`http_client` replaces the SDK's own HTTP layer; tests answer requests through it."""
+    """A provider through an official SDK. `http_client` replaces the SDK's own HTTP layer; tests answer requests through it."""
 
-    package: str
-    wire: str  # names the form of what goes back (O-1.209)
-    raw_form: type  # what a message is in that form
-    forms: Mapping[str, Sequence[str]] = {}  # what a model may refuse and has another form, and the words of such a refusal
+    package: str  # of the SDK
+    wire: str  # the name of the form in which messages go back to the provider (O-1.209)
+    raw_form: type  # the type of a message in that form
+    forms: Mapping[str, Sequence[str]] = {}  # forms that a model may refuse, and words of such a refusal (O-1.138)
 
     def __init__(
         self,
@@ -261,35 +258,40 @@ class SdkProvider(Provider):
         self._client: Any = None
         self._loop: Any = None
         self._gate = Gate()
-        self.peer = f"{self.wire} {_address(settings.base_url or '')}"  # who wants back what it said (O-1.209)
-        self._refused: set[tuple[str, str]] = set()  # models, and the forms they refused
+        self.peer = f"{self.wire} {_address(settings.base_url or '')}"  # whose state goes back to it alone (O-1.209)
+        self._refused: set[tuple[str, str]] = set()  # pairs of a model and a form that it refused
 
     def make_client(self, sdk: Any, key: str, headers: dict[str, str], http_client: Any) -> Any:
+        """Return a client of the SDK module `sdk` that retries nothing and takes nothing from the environment."""
         raise NotImplementedError
 
     def create(self, client: Any) -> Any:
-        """The function of the SDK that sends a request and leaves the body of the answer unread."""
+        """Return the function of the SDK's client that sends a request and leaves the body of the answer unread."""
         raise NotImplementedError
 
     def read(self, data: Fields) -> Reply:
-        """The neutral reply; Unreadable or Refusal when it is none."""
+        """Return the neutral reply of the provider's JSON. Unreadable or Refusal when it is none."""
         raise NotImplementedError
 
     def counts(self, usage: Usage) -> dict[str, Any]:
-        """What a report says, by the names of a Reply."""
+        """Return the counters of a report, by the names that `Reply` has for them."""
         raise NotImplementedError
 
     def growing(self) -> Growing:
-        """What takes the events of a stream and becomes what `read` takes."""
+        """Return what puts together the reply of one stream."""
         raise NotImplementedError
 
     async def send(self, request: Request) -> Reply:
-        return await self._sent(request, self._exchange)
+        return await self._send_adapted(request, self._exchange)
 
     async def stream(self, request: Request, give: Callable[[str], Awaitable[None]]) -> Reply:
-        return await self._sent(request, lambda r, arguments: self._streamed(r, arguments, give))
+        return await self._send_adapted(request, lambda r, arguments: self._stream_reply(r, arguments, give))
 
-    async def _sent(self, request: Request, exchange: Callable[[Request, dict[str, Any]], Awaitable[Reply]]) -> Reply:
+    async def _send_adapted(self, request: Request, exchange: Callable[[Request, dict[str, Any]], Awaitable[Reply]]) -> Reply:
+        """Send a request, and again without a parameter or a form that the model refuses; `notes` of the reply name what was
+        changed.
+
+        This is no retry: each time the request is another one, and each refusal is remembered or left out at most once."""
         notes: list[str] = []
         while True:
             arguments = self.lower(request)
@@ -316,27 +318,28 @@ class SdkProvider(Provider):
             return reply
 
     def takes(self, form: str, model: str) -> bool:
-        """False once the model has refused that form (O-1.138)."""
+        """Whether a model has not yet refused a form of the request (O-1.138)."""
         return (model, form) not in self._refused
 
     def says_more(self, raw: Any) -> bool:
-        """Whether a message in the provider's own form holds more than the record of it."""
+        """Whether a message in the provider's own form holds more than its neutral record: only then it must go back so."""
         raise NotImplementedError
 
     def returned(self, message: Msg, request: Request) -> Any:
-        """The message in the provider's own form, None where that is not this provider's and model's (O-1.209)."""
+        """Return a message in the provider's own form; None when it came from another provider or model (O-1.209)."""
         state = message.state
         if state is None or not state.is_for(self.name, self.peer, request.model):
             return None
         return state.content if isinstance(state.content, self.raw_form) else None
 
-    async def _streamed(self, request: Request, arguments: dict[str, Any], give: Callable[[str], Awaitable[None]]) -> Reply:
-        """One request whose reply comes as server-sent events. The time limit counts while the provider is waited for."""
+    async def _stream_reply(self, request: Request, arguments: dict[str, Any], give: Callable[[str], Awaitable[None]]) -> Reply:
+        """Send one request whose reply comes as server-sent events. The time limits count only while the provider is waited
+        for."""
         limits = request.limits
         patience = Patience(limits.total)
         patience.step("first", limits.first)
         growing = self.growing()
-        size, given, told = 0, [], growing.report
+        size, texts, report = 0, [], growing.report
         response = await self._answer(request, arguments, patience)
         pieces = pieces_of(response.http_response, MOST_STREAM_BYTES)
         events = self._events(pieces, patience, request)
@@ -344,28 +347,29 @@ class SdkProvider(Provider):
             async for data in events:
                 event = fields_of(data)
                 text = growing.take(event)
-                if growing.report is not told:
-                    told = growing.report
-                    self._tell(request, told, bool(text), growing.finished)
+                if growing.report is not report:
+                    report = growing.report
+                    self._note_usage(request, report, bool(text), growing.finished)
                 if text:
                     size += len(text.encode())
                     if size > MOST_REPLY_BYTES:
                         raise Unreadable(TOO_LARGE)
-                    given.append(text)
+                    texts.append(text)
                     await give(text)
                 if event.data.get("type") in LAST_EVENTS:
                     break
             if growing.is_empty:
                 raise Unreadable("the stream has no events")
             if growing.finished:
-                self._tell(request, growing.report, whole=True)
+                self._note_usage(request, growing.report, is_final=True)
             reply = _bounded(self.read(growing.whole()))
-            rest = reply.text.removeprefix("".join(given))
-            if len(rest) + sum(map(len, given)) != len(reply.text):
+            # the end of a stream may hold text that no event before it brought; it must only go on from what was given
+            rest = reply.text.removeprefix("".join(texts))
+            if len(rest) + sum(map(len, texts)) != len(reply.text):
                 raise Unreadable("the pieces of the stream are not the text of its end")
             if rest:
                 await give(rest)
-            await _ended(pieces)
+            await _await_end(pieces)
             return reply
         finally:
             await events.aclose()
@@ -373,7 +377,7 @@ class SdkProvider(Provider):
             await response.http_response.aclose()
 
     async def _events(self, pieces: AsyncIterator[bytes], patience: Patience, request: Request) -> AsyncGenerator[bytes, None]:
-        """The data of each event, until the stream says that it is done, or ends."""
+        """Yield the data of each event, until the stream says that it is done, or ends."""
         reader = EventReader()
         idle = request.limits.idle
         while (piece := await self._piece(pieces, patience, request)) is not None:
@@ -388,7 +392,7 @@ class SdkProvider(Provider):
                 yield data
 
     async def _piece(self, pieces: AsyncIterator[bytes], patience: Patience, request: Request) -> bytes | None:
-        """The next piece of the body, None at its end."""
+        """Return the next piece of the body, None at its end."""
         try:
             piece: bytes = await patience.waiting(anext(pieces))
             return piece
@@ -401,7 +405,7 @@ class SdkProvider(Provider):
             raise self._failure(self._imported(origin), error, request, patience) from None
 
     def left_out(self, request: Request) -> list[str]:
-        """Notes on parameters `lower` leaves out (O-1.134)."""
+        """Return notes on the parameters that `lower` leaves out (O-1.134)."""
         return []
 
     async def aclose(self) -> None:
@@ -411,24 +415,25 @@ class SdkProvider(Provider):
 
     async def _exchange(self, request: Request, arguments: dict[str, Any]) -> Reply:
         data = fields_of(await self._body(request, arguments))
-        self._tell(request, data.data.get("usage"), whole=True)
+        self._note_usage(request, data.data.get("usage"), is_final=True)
         return _bounded(self.read(data))
 
-    def _tell(self, request: Request, report: Any, text: bool = False, whole: bool = False) -> None:
-        """What the provider has said of its use by now; `text`: of one more piece of text, that comes with it."""
-        if report is None or request.came is None:
+    def _note_usage(self, request: Request, report: Any, with_text: bool = False, is_final: bool = False) -> None:
+        """Note in `request.progress` what the provider has reported by now; `with_text` says that the report counts one more
+        piece of text, which came in the same event."""
+        if report is None or request.progress is None:
             return
         counts = self.counts(Usage(report))
         reports_input, reports_output = counts["reports"]
-        request.came.told = (
+        request.progress.reported = (
             counts["tokens_in"] if reports_input else None, counts["tokens_out"] if reports_output else None,
             counts["cached"], counts["cache_write"], counts["reasoning"],
         )  # fmt: skip
-        request.came.told_at = len(request.came.texts) + text
-        request.came.whole = whole
+        request.progress.texts_at_report = len(request.progress.texts) + with_text
+        request.progress.is_final = is_final
 
-    async def asked(self, request: EmbedRequest, arguments: dict[str, Any], create: Create) -> Fields:
-        """The JSON of the answer to another request than one for a reply."""
+    async def fetch(self, request: EmbedRequest, arguments: dict[str, Any], create: Create) -> Fields:
+        """Send a request that is none for a reply, and return the JSON of its answer. Raises CallFailure."""
         try:
             return fields_of(await self._body(request, arguments, create))
         except RefusedParameter as refused:
@@ -437,27 +442,27 @@ class SdkProvider(Provider):
             raise origin_of(request).invalid_response(self._redactor.clean(str(unreadable))) from None
 
     async def _answer(self, request: Sent, arguments: dict[str, Any], patience: Patience, create: Create | None = None) -> Any:
-        """The SDK's answer to a request, its body not read yet. Whatever it raises is a failure of ours, never passed on."""
+        """Return the SDK's answer to a request, with its body not read yet. No exception of the SDK gets out of here."""
         origin = origin_of(request)
-        client = self._opened(origin)
+        client = self._open_client(origin)
         start = Start(self._gate, patience, request.limits.connect)
         token = asked_by_us.set(True)
         try:
             async with start:
-                return await patience.waiting(self._begun((create or self.create)(client), arguments))
+                return await patience.waiting(self._open_answer((create or self.create)(client), arguments))
         except Exception as error:
             raise self._failure(self._imported(origin), error, request, patience) from None
         finally:
             asked_by_us.reset(token)
-            if request.came is not None and not start.has_left:
-                request.came.begun = False
+            if request.progress is not None and not start.has_left:
+                request.progress.has_left = False
 
-    async def _begun(self, create: Any, arguments: dict[str, Any]) -> Any:
-        """SDKs hand out a body that they have not read in a context of their own; ours closes it."""
+    async def _open_answer(self, create: Any, arguments: dict[str, Any]) -> Any:
+        """Enter the context in which an SDK hands out an unread body; whoever reads the body closes it."""
         return await create(**arguments, timeout=None).__aenter__()
 
     async def _body(self, request: Sent, arguments: dict[str, Any], create: Create | None = None) -> bytes:
-        """The bytes of a good answer."""
+        """Send a request and return the bytes of its answer."""
         patience = Patience(request.limits.call)
         response = await self._answer(request, arguments, patience, create)
         try:
@@ -472,7 +477,8 @@ class SdkProvider(Provider):
             await response.http_response.aclose()
 
     def _failure(self, sdk: Any, error: Exception, request: Sent, patience: Patience) -> Exception:
-        """Field by field from what the exceptions document (G-10.3, O-1.123 to O-1.130)."""
+        """Return an exception of SDK or HTTP client as a failure (O-1.123 to O-1.130), from documented fields only: other text
+        of a library might hold a secret (G-10.3)."""
         import httpx2
 
         origin = origin_of(request)
@@ -496,8 +502,8 @@ class SdkProvider(Provider):
 
     def _refusal(self, refused: Refused, request: Sent, origin: Origin) -> Exception:
         reason = Reason(refused.status, refused.body, self._redactor.clean)
-        asked = retry_after_ms(refused.headers, time.time())
-        failure = origin.of_status(refused.status, reason.message, asked)
+        wait_ms = retry_after_ms(refused.headers, time.time())
+        failure = origin.of_status(refused.status, reason.message, wait_ms)
         if refused.status != 400:
             return failure
         for name, words in self.forms.items() if isinstance(request, Request) else ():
@@ -515,9 +521,10 @@ class SdkProvider(Provider):
             message = f"the package {self.package} is not installed"
             raise origin.not_sent("ConnectionError", "ProviderUnavailable", message) from None
 
-    def _opened(self, origin: Origin) -> Any:
-        """One client a connection; connections belong to the event loop they were opened in. The key comes first: whoever
-        lacks it need not wait for the import."""
+    def _open_client(self, origin: Origin) -> Any:
+        """Return the client of the connection; a new one in another event loop, since open connections belong to theirs.
+
+        The key is looked up first: a user without one need not wait for the import of the SDK."""
         loop = asyncio.get_running_loop()
         if self._client is None or self._loop is not loop:
             key = resolve_key(self.settings, self._env, self._redactor, origin)
@@ -531,7 +538,7 @@ class SdkProvider(Provider):
         return self._client
 
     def _client_of(self, sdk: Any, key: str, headers: dict[str, str], http_client: Any, origin: Origin) -> Any:
-        """An address that passed as one, and that the HTTP library cannot read, is a failure of the call."""
+        """Make the client. An address that the HTTP library cannot read is a failure of the call."""
         import httpx2
 
         try:
@@ -541,8 +548,8 @@ class SdkProvider(Provider):
             raise origin.not_sent("ConnectionError", "ProviderUnavailable", message) from None
 
     def _http(self, sdk: Any) -> Any:
-        """The SDK's own HTTP client (environment proxies, socket options), which tells the gate what it does. As many calls as
-        the program makes are in flight: a call that waits here for a connection would use up its time."""
+        """Return the SDK's own HTTP client (environment proxies, socket options), which reports to the gate. The number of
+        connections has no limit: a call that waited here for one would use up its time."""
         import httpx2
 
         limits = httpx2.Limits(max_connections=None, max_keepalive_connections=IDLE_CONNECTIONS)
@@ -551,13 +558,13 @@ class SdkProvider(Provider):
 
 
 def stream_failure(event: Fields) -> Unreadable:
-    """An event that says that the rest will not come."""
-    said = first_named(event.data.get("error") or event.data)
-    return Unreadable("the stream ended in an error" + (f": {said}" if said else ""))
+    """Return the failure for an event that says that the rest of the stream will not come."""
+    reason = first_named(event.data.get("error") or event.data)
+    return Unreadable("the stream ended in an error" + (f": {reason}" if reason else ""))
 
 
 def _address(url: str) -> str:
-    """Without what may be secret in it."""
+    """Return a URL without the parts that may be secret: user information and query."""
     from urllib.parse import urlsplit
 
     try:
@@ -568,7 +575,7 @@ def _address(url: str) -> str:
 
 
 def _refused_param(reason: Reason, request: Sent) -> str | None:
-    """The parameter a refusal is about, by the field that names it, else by its name in the message."""
+    """Return the parameter that a refusal is about: by the field that names it, else by a name in the message."""
     words = reason.message.replace("`", " ").replace("'", " ").replace('"', " ").replace(":", " ").split()
     for name in request.params:
         if any(wire == reason.param or wire in words for wire in WIRE_NAMES[name]):
@@ -577,13 +584,13 @@ def _refused_param(reason: Reason, request: Sent) -> str | None:
 
 
 def require_countable(parts: Sequence[Any]) -> None:
-    """Of the calls or blocks of a reply."""
+    """Raise Unreadable for a reply with more than MOST_PARTS calls or content blocks."""
     if len(parts) > MOST_PARTS:
         raise Unreadable(f"the reply has more than {MOST_PARTS} parts")
 
 
 def _bounded(reply: Reply) -> Reply:
-    """Unreadable when it is more than a program may be given."""
+    """Return a reply; Unreadable when it is larger than a program may get (G-6.1)."""
     require_countable(reply.calls)
     texts = [reply.text, reply.model, *(part for call in reply.calls for part in (call.id, call.name, call.text))]
     if sum(len(text.encode()) for text in texts) > MOST_REPLY_BYTES:
@@ -591,11 +598,11 @@ def _bounded(reply: Reply) -> Reply:
     return reply
 
 
-async def _ended(pieces: AsyncIterator[bytes]) -> None:
-    """The end of a stream that is done is given a moment to come: a connection is used again only when its body has ended."""
+async def _await_end(pieces: AsyncIterator[bytes]) -> None:
+    """Wait a moment for the end of a stream that is done: its connection is used again only when the body has ended."""
     try:
         async with asyncio.timeout(LAST_MOMENT):
             async for _ in pieces:
                 pass
     except Exception:
-        return  # the reply is there; what is wrong with the connection the next request will see
+        return  # the reply is complete; a fault of the connection is for the next request to find

@@ -1,10 +1,9 @@
-"""Which objects of a reply text may be the answer (O-2.40, O-2.54 to O-2.57), in time linear in the text.
+"""Finds the JSON objects in a reply's text that may be the answer (O-2.40, O-2.54 to O-2.57), in time linear in the text.
 
-The whole text as JSON, else the objects that stand in it, never a part of one that is cut off or damaged. Hands on a `Reading`.
-Must not know: schemas, violations, calls.
-
-What is between bracket pairs is prose. A pair is read where it begins and passed over as a whole, so a bracket, a fence or a tag
-within a string of it means nothing. `re` is loaded with the first reply that is not plain JSON.
+The answer is the whole text as JSON; else an object that stands in it, never a part of one that is cut off or damaged. Hands on
+`read` to `acceptance.py`, which returns a `Reading`. Text between bracket pairs is prose. A pair is read where it begins and
+passed over as a whole, so a bracket, a fence or a tag in one of its strings means nothing. How a pair is read, with the
+liberties that models take, is `lenient_json.py`. `re` is loaded with the first reply that is not plain JSON.
 """
 
 from __future__ import annotations
@@ -16,11 +15,6 @@ if TYPE_CHECKING:
     from re import Match, Pattern
     from typing import Any
 
-
-# ----------------------------------------------------------------
-# The bracket pairs of a text: where each ends and what it holds as JSON (O-2.40, O-2.55), in time linear in the text.
-#
-# Hands on `Pair`. A pair that cannot be read ends where all ways of counting agree that it does, at the latest.
 
 # To the next brace outside of strings. A pair with no other inside is passed over whole, since half of the braces of a long reply
 # are theirs.
@@ -39,8 +33,8 @@ MAX_BRACKETS = 1_000_000  # looked at in what cannot be read; then nothing more 
 
 
 class Pair:
-    """`end` is behind it, None when it is never closed. `value` is None when it cannot be read; a `reason` says which bound it
-    breaks, if it is not the grammar."""
+    """A bracket pair. `end` is the offset in characters behind it, None when it is never closed. `value` is its JSON, None when
+    it cannot be read; then `reason` says which bound it breaks, empty when it is the grammar."""
 
     __slots__ = ("end", "value", "reason")
 
@@ -51,7 +45,9 @@ class Pair:
 
 
 class BracketPairs:
-    """The pairs of one text, asked for from left to right, each behind the one before."""
+    """The bracket pairs of one text: where each ends, and its JSON (O-2.40, O-2.55).
+
+    They must be asked for from left to right, each behind the one before: then all together take time linear in the text."""
 
     __slots__ = ("text", "_patterns", "_reader", "_spent", "_brackets")
 
@@ -59,16 +55,16 @@ class BracketPairs:
         self.text = text
         self._patterns = _compiled_pairs()
         self._reader = LenientReader(text)
-        self._spent = 0  # characters that the quick way looked at in vain
-        self._brackets = 0  # looked at in what cannot be read
+        self._spent = 0  # characters that the quick way has looked at in vain
+        self._brackets = 0  # brackets counted in pairs that cannot be read
 
     def pair(self, start: int) -> Pair:
-        """The pair whose opening bracket stands at `start`."""
+        """Return the pair whose opening bracket stands at the offset `start`."""
         return self._plain_object(start) or self._any_pair(start)
 
     def _plain_object(self, start: int) -> Pair | None:
-        """The quick way, for JSON that has commas before closing brackets at most. It never reads what the other would read in
-        another way, and is left when it has cost as much as the text is long."""
+        """The quick way, for JSON whose only fault may be commas before closing brackets. It never reads a pair differently
+        from the other way, and is given up when it has cost as much as the text is long: so the time stays linear."""
         if self._spent > len(self.text) or not self._patterns.object_begins.match(self.text, start):
             return None
         end = self._closing_brace(start)
@@ -103,13 +99,14 @@ class BracketPairs:
             return Pair(rewritten.end, None, "" if refused.reason.startswith("unexpected") else refused.reason)
 
     def _end_of_unreadable(self, at: int, open_brackets: list[str]) -> int | None:
-        """Where the brackets that are open at `at` are closed, counted without strings, with some and with all kinds of them: the
-        last of the three, since what is unreadable cannot say which it has."""
+        """Return where the brackets that are open at `at` are closed, None if nowhere. It is counted without strings, with some
+        and with all kinds of them, and the last of the three ends counts: an unreadable pair does not tell which kind it
+        has."""
         ends = [self._matching(pattern, at, open_brackets) for pattern in self._patterns.to_bracket]
         return None if None in ends else max(end for end in ends if end is not None)
 
     def _matching(self, pattern: Pattern[str], at: int, open_brackets: list[str]) -> int | None:
-        """None where a bracket is missing or closes another kind."""
+        """Return where the open brackets are closed; None when a bracket is missing or closes one of another kind."""
         still_open = list(open_brackets)
         while still_open:
             mark = pattern.match(self.text, at)
@@ -126,7 +123,7 @@ class BracketPairs:
 
 
 def without_trailing_commas(text: str) -> str:
-    """The text without commas before `}` or `]` that stand outside of strings."""
+    """Return a text without those commas before `}` or `]` that stand outside of strings."""
     return "".join(_compiled_pairs().trailing_comma.findall(text))
 
 
@@ -153,8 +150,6 @@ def _compiled_pairs() -> _PairPatterns:
     return _pair_patterns
 
 
-# ----------------------------------------------------------------
-
 if TYPE_CHECKING:
     Object = dict[str, Any]
 
@@ -177,7 +172,7 @@ _END_OF_THINKING = r"</(?P<tag>think|thinking|thought|reasoning)>"
 
 
 class Extracted:
-    """`value` is the object; `repaired` whether it took more than reading the whole text."""
+    """The likeliest object of a text, and whether more was needed than reading the whole text as JSON (`repaired`)."""
 
     __slots__ = ("value", "repaired")
 
@@ -187,8 +182,11 @@ class Extracted:
 
 
 class Reading:
-    """What may be the answer, likeliest first: each is a run of objects that nothing separates, seldom more than one. `reason`:
-    why there is none. `unclosed`: the text ends within a pair."""
+    """What a text holds.
+
+    `runs` may be the answer, the likeliest first. A run is a list of objects that nothing separates, seldom more than one.
+    `repaired` says that more was needed than reading the whole text as JSON. `reason` says why there is no object; `unclosed`
+    that the text ends inside a pair."""
 
     __slots__ = ("runs", "repaired", "reason", "unclosed")
 
@@ -200,6 +198,7 @@ class Reading:
 
 
 def read(text: str) -> Reading:
+    """Find the objects that may be the answer in the text of a reply."""
     whole = text.strip(SPACE)
     try:
         value = parse_json(whole)
@@ -222,7 +221,7 @@ def read(text: str) -> Reading:
 
 
 def extract(text: str) -> Extracted:
-    """The likeliest object; JsonRefused with the most telling reason when there is none."""
+    """Return the likeliest object of a text; JsonRefused, with the most telling reason, when there is none."""
     reading = read(text)
     if not reading.runs:
         raise JsonRefused(reading.reason)
@@ -230,7 +229,7 @@ def extract(text: str) -> Extracted:
 
 
 def _object_in_string(value: Any) -> Object | None:
-    """An object that was encoded twice."""
+    """Return the object in a JSON string: some models encode their answer twice."""
     if not isinstance(value, str):
         return None
     try:
@@ -246,12 +245,12 @@ class _Candidate:
     def __init__(self, value: Object, end: int, leads: bool, run: tuple[bool, int]) -> None:
         self.value = value
         self.end = end
-        self.leads = leads  # the text, or a fenced block, begins with it
-        self.run = run  # whether not at the beginning of a fenced block, and a number
+        self.leads = leads  # whether the text, or a fenced block, begins with it
+        self.run = run  # False when its run begins a fenced block, and the number of the run: they sort in this order
 
 
 def _resembles_data(pair: str) -> bool:
-    """Rather than a word or a remark in brackets."""
+    """Whether an unreadable pair looks like data, not like a word or a remark in brackets."""
     return "{" in pair and (":" in pair or '"' in pair or "'" in pair)
 
 
@@ -263,7 +262,7 @@ def _holds_members(value: Any) -> bool:
 
 
 class _Prose:
-    """The text around the pairs, from left to right; `candidates` holds what may be the answer as far as the text is read."""
+    """Reads the text around the pairs, from left to right. `candidates` are the objects that may be the answer so far."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -272,24 +271,26 @@ class _Prose:
         self.at = 0
         self.candidates: list[_Candidate] = []
         self.fence = ""
-        self.block_begins = False  # nothing came after the fence yet
-        self.block_from = 0  # the candidates from here on are in this block, or between blocks
+        self.block_begins = False  # nothing stands behind the opening fence yet
+        self.block_from = 0  # number of the first candidate in this block, or since the last block
         self.run = (True, 0)
-        self.run_from = 0  # the candidates from here on are in this run
-        self.spoilt = False  # something that cannot be read belongs to the run
-        self.doubtful = False  # something in this block is unreadable, or lost a bracket
+        self.run_from = 0  # number of the first candidate in this run
+        self.spoilt = False  # a pair of the run cannot be read: its other objects are no answer either
+        self.doubtful = False  # something in this block is unreadable, or has lost a bracket
         self.unclosed = False
-        self.count = 0  # of pairs
+        self.count = 0  # of pairs so far
         self.reason = ""
 
     def runs(self) -> list[list[Object]]:
-        """Those that begin a fenced block first, empty objects last: `{}` in prose is seldom the answer."""
-        found: dict[tuple[bool, int], list[Object]] = {}
+        """Return the runs: those that begin a fenced block first, empty objects last, since `{}` in prose is seldom the
+        answer."""
+        runs: dict[tuple[bool, int], list[Object]] = {}
         for candidate in self.candidates:
-            found.setdefault(candidate.run, []).append(candidate.value)
-        return sorted((found[run] for run in sorted(found)), key=lambda values: not any(values))
+            runs.setdefault(candidate.run, []).append(candidate.value)
+        return sorted((runs[run] for run in sorted(runs)), key=lambda values: not any(values))
 
     def scan(self) -> None:
+        """Read the whole text."""
         while not self.unclosed:
             mark = self.patterns.mark.search(self.text, self.at)
             if mark is None:
@@ -345,7 +346,8 @@ class _Prose:
             self.spoilt = self.doubtful = True
 
     def _is_member(self, start: int, end: int, before: str) -> bool:
-        """Of something that lost a bracket, or in a string: `"sub": {…}`, `…], {…}`, `{…}, "key": …`, `{…}"`."""
+        """Whether an object is a part of something that has lost a bracket, or stands in a string: `"sub": {…}`, `…], {…}`,
+        `{…}, "key": …`, `{…}"`."""
         if before.endswith(":") and len(before) > 1 and before[:-1].rstrip(SPACE)[-1:] in QUOTES:
             return True
         if before.endswith(",") and self.doubtful:
@@ -375,7 +377,7 @@ class _Prose:
     # ------------------------------------------------------------ tags and fences
 
     def _tag(self, mark: Match[str]) -> None:
-        """Thinking is passed over. Where its beginning is not in the text, all before its end is thinking."""
+        """Pass over thinking. Where its opening tag is not in the text, all before its closing tag is thinking."""
         if mark["end"]:
             self.candidates.clear()
             self.fence = ""
@@ -392,7 +394,7 @@ class _Prose:
             self.at = end.end()
 
     def _fence(self, mark: Match[str]) -> None:
-        """The content of a block ends with the fence that began it, the last one with the text."""
+        """Begin or end a fenced block: it ends with the fence that began it, the last one with the text."""
         if self.fence:
             if not mark["fence"].startswith(self.fence):
                 return

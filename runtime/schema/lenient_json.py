@@ -1,9 +1,9 @@
-"""JSON in the spellings that models write, rewritten as JSON (O-2.55), in time linear in the text.
+"""JSON from outside, under the bounds of the language (G-9.2), and JSON in the spellings that models write (O-2.55).
 
-Hands on the JSON text of a bracket pair, which the reader of JSON then reads or refuses: brackets, colons and values are never
-made up, so what is missing stays missing. Must not know: prose, schemas.
-
-`re` is loaded with the first text.
+Hands on `parse_json`, `compact_json` and `digest` to everybody who reads or writes JSON, and `LenientReader` to
+`extraction.py`: it rewrites a bracket pair as JSON, in time linear in the text, which `parse_json` then reads or refuses.
+Brackets, colons and values are never made up, so what is missing stays missing. `re` is loaded with the first text that needs
+it.
 """
 
 from __future__ import annotations
@@ -17,12 +17,6 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn
 
 
-# ----------------------------------------------------------------
-# JSON from outside under the bounds of G-9.2, and compact JSON (O-0.5).
-#
-# Depth 64, 100,000 nodes; duplicate keys, NaN, infinities, trailing text and numbers beyond Float do not parse.
-# Hands on plain Python data with cleaned strings.
-
 MAX_DEPTH = 64
 MAX_NODES = 100_000
 FLOAT_DIGITS = 309  # an integer with more digits is beyond Float
@@ -33,7 +27,7 @@ _decoder: JSONDecoder | None = None
 
 
 class JsonRefused(Exception):
-    """`reason` is the REASON of O-2.23."""
+    """A text that is no JSON, or beyond a bound; `reason` is the REASON of O-2.23."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -41,7 +35,10 @@ class JsonRefused(Exception):
 
 
 def parse_json(text: str) -> Any:
-    """The value of the whole text; JsonRefused otherwise."""
+    """Return the JSON value of a whole text, cleaned like all text from outside. JsonRefused when it is none or beyond a bound.
+
+    Nothing deeper than MAX_DEPTH and nothing of more than MAX_NODES values; no duplicate keys, NaN, infinities or numbers beyond
+    Float (G-9.2)."""
     from json import JSONDecodeError
 
     if len(text) > 2 * MAX_NODES:
@@ -63,14 +60,14 @@ def parse_json(text: str) -> Any:
 
 
 def compact_json(value: Any) -> str:
-    """No white space, keys in order, non-ASCII as it is (O-0.5)."""
+    """Return JSON without white space, keys in their order, characters outside ASCII as they are (O-0.5)."""
     from json import dumps
 
     return dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
 def digest(value: Any) -> str:
-    """SHA-256 of compact JSON with sorted keys (O-0.5)."""
+    """Return the SHA-256 of a value's compact JSON with sorted keys, in hexadecimal (O-0.5)."""
     from hashlib import sha256
     from json import dumps
 
@@ -88,14 +85,14 @@ def _the_decoder() -> JSONDecoder:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) != len(pairs):
-        seen: set[str] = set()
+    members = dict(pairs)
+    if len(members) != len(pairs):  # rare: only then keys are looked at one by one
+        keys: set[str] = set()
         for key, _ in pairs:
-            if key in seen:
+            if key in keys:
                 raise JsonRefused(f"duplicate key {compact_json(key)}")
-            seen.add(key)
-    return made
+            keys.add(key)
+    return members
 
 
 def _constant(name: str) -> NoReturn:
@@ -116,7 +113,7 @@ def _int(digits: str) -> int:
 
 
 def _check_marks(text: str) -> None:
-    """Refuses before it is built what has too many values: lists of nothing take twenty times the room of their text."""
+    """Refuse a text with too many values before they are built: empty lists take twenty times the room of their text."""
     if _marks(text) > MAX_NODES:
         from re import DOTALL, sub
 
@@ -126,12 +123,12 @@ def _check_marks(text: str) -> None:
 
 
 def _marks(text: str) -> int:
-    """At most one more than there are values: each but the first comes after a comma, a bracket or a brace."""
+    """Count the characters that may precede a value: each value but the first comes after a comma, a bracket or a brace."""
     return text.count(",") + text.count("[") + text.count("{")
 
 
 def _check_size(value: Any) -> None:
-    """Depth and nodes, level by level: a level is the list of containers on it."""
+    """Check depth and number of values, level by level: recursion could run out of stack."""
     below: list[Any] = [value]
     nodes = 1
     for _ in range(MAX_DEPTH + 1):
@@ -153,7 +150,7 @@ def _skip_space(text: str, at: int) -> int:
 
 
 def _position_text(text: str, at: int) -> str:
-    """Our own words: those of the standard library differ between Python versions."""
+    """Return where a text is wrong, in our words: those of the standard library differ between Python versions."""
     if at >= len(text.rstrip(WHITE_SPACE)):
         return "unexpected end of text"
     return f"unexpected text at {_line_and_column(text, at)}"
@@ -164,10 +161,8 @@ def _line_and_column(text: str, at: int) -> str:
     return f"line {text.count(chr(10), 0, at) + 1}, column {at - line_start + 1}"
 
 
-# ----------------------------------------------------------------
-
 SPACE = " \t\r\n"
-MAX_PIECES = 6 * MAX_NODES  # a node has fewer
+MAX_PIECES = 6 * MAX_NODES  # of a rewritten pair: a readable one has fewer for each of its values
 CLOSING = {"{": "}", "[": "]"}
 
 # White space of other kinds: what Unicode counts as such, and what takes no room.
@@ -206,8 +201,8 @@ _LITERALS = {"True": "true", "False": "false", "None": "null"}
 
 
 class Rewritten:
-    """`json`: the pair as JSON, of which `end` is behind it; where that is None, the text cannot be read from `end` on, where the
-    brackets `open` are open."""
+    """A pair rewritten as JSON, and the offset `end` behind it. When `json` is None, the text cannot be read from `end` on,
+    where the brackets `open` are open."""
 
     __slots__ = ("end", "json", "open")
 
@@ -218,7 +213,7 @@ class Rewritten:
 
 
 class LenientReader:
-    """Reads the pairs of one text. In all it takes time linear in the text, if no place is asked for twice."""
+    """Rewrites the pairs of one text. All together take time linear in the text, if no place is asked for twice."""
 
     __slots__ = ("text", "_patterns", "_last_block_end")
 
@@ -228,7 +223,7 @@ class LenientReader:
         self._last_block_end = text.rfind("*/")
 
     def rewritten(self, start: int) -> Rewritten:
-        """The pair whose opening bracket stands at `start`."""
+        """Rewrite the pair whose opening bracket stands at the offset `start`."""
         rewriting = _Rewriting(self._patterns.in_string)
         at = start
         while True:
@@ -254,7 +249,7 @@ class LenientReader:
         return Rewritten(at, None, rewriting.open)
 
     def _comment_end(self, at: int, kind: str) -> int | None:
-        """None where it has no end, or stands for values that were left out."""
+        """Return where a comment ends; None when it has no end, or stands for values that were left out (`// ...`)."""
         if self._patterns.elision.match(self.text, at):
             return None
         if kind == "line":
@@ -265,7 +260,7 @@ class LenientReader:
 
 
 class _Rewriting:
-    """The JSON text of a pair as far as it is read. Methods give False where nothing readable can come of it."""
+    """The JSON text of a pair as far as it is read. Methods return False where no readable text can come of it."""
 
     __slots__ = ("pieces", "open", "comma", "empty", "_in_string")
 
@@ -273,10 +268,11 @@ class _Rewriting:
         self._in_string = in_string
         self.pieces: list[str] = []
         self.open: list[str] = []
-        self.comma = False  # one is due before the next value
-        self.empty = False  # the innermost pair has nothing yet
+        self.comma = False  # whether a comma is due before the next value
+        self.empty = False  # whether the innermost pair has nothing in it yet
 
     def plain(self, text: str) -> bool:
+        """Add text that is JSON already."""
         rest = text.lstrip(SPACE)
         if not rest:
             return True
@@ -288,6 +284,7 @@ class _Rewriting:
         return True
 
     def odd(self, kind: str, text: str) -> bool:
+        """Add one bracket, or one token that is spelled in a way JSON does not have."""
         if kind == "open":
             if len(self.open) == MAX_DEPTH:
                 return False
@@ -309,7 +306,7 @@ class _Rewriting:
         return kind != "plain"
 
     def _close(self, text: str) -> bool:
-        """With the comma before it, if any."""
+        """Add a closing bracket, without the comma that may stand before it."""
         if CLOSING[self.open[-1]] != text[-1] or (text[0] == "," and not self.empty and not self._stray_comma()):
             return False
         self.open.pop()
@@ -318,7 +315,8 @@ class _Rewriting:
         return True
 
     def _stray_comma(self) -> bool:
-        """One more comma. Between the values of a list a second one may stand for a value that was lost."""
+        """Take a comma that no value follows at once. In an object it may be one too many; in a list a second one may stand for a
+        value that was lost, so the list is not readable."""
         if self.empty or self.comma:
             return self.open[-1] == "{"
         self.comma = True
@@ -337,7 +335,7 @@ def _number(text: str) -> str:
 
 
 def _as_json(mark: Match[str]) -> str:
-    """A character that JSON writes in another way within a string."""
+    """Return a character of a string as JSON writes it."""
     text = mark.group()
     if text == '"' or text == '\\"':
         return '\\"'

@@ -1,6 +1,7 @@
-"""How a schema reaches the model (O-2.42 to O-2.48): native field, `respond` tool, or block in the prompt.
+"""How a schema reaches the model: native field, tool `respond`, or block in the prompt (O-2.42 to O-2.48).
 
-Hands on `Plan`: what a request carries and where the reply text is found. Must not know: providers' wires, memories.
+Hands on `Plan` to the call algorithm: what a request carries for the schema, and where the text of the answer stands in a reply;
+`why_block`, what a retry says of the reply before; and `minimal_instance`, which the offline provider answers with (O-1.32).
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ RESPOND_DESCRIPTION = "Give the final answer."
 
 
 class Schema:
-    """A schema as the image holds it: its type, both JSON Schemas, which are made here when not given, and what the machine
-    calls its validators by."""
+    """A schema of the program: its type `shape`; the JSON Schema in `plain` form, and in `strict` form if it has one, which are
+    made here unless the image has them; and the code of its validators."""
 
     __slots__ = ("name", "shape", "plain", "strict", "validators")
 
@@ -45,7 +46,8 @@ class Schema:
 
 
 class Plan:
-    """`field` goes into the record, `tool` and `choice` only with the strategy `tool`."""
+    """How one call sends its schema. `strategy` is native, tool or prompt; `field` goes into the request's record; `tool` is
+    the tool `respond`, None with another strategy. `wanted` is the setting `structured` of the model."""
 
     __slots__ = ("schema", "strategy", "field", "tool")
 
@@ -56,15 +58,17 @@ class Plan:
         self.tool = ToolDef(RESPOND, RESPOND_DESCRIPTION, schema.plain) if self.strategy == "tool" else None
 
     def tools(self, others: Sequence[ToolDef]) -> Sequence[ToolDef]:
+        """Return the tools of a request: those of the model, then `respond`."""
         return [*others, self.tool] if self.tool else others
 
     def choice(self, others: Sequence[ToolDef]) -> ToolChoice:
+        """Return the tool choice of a request: with other tools the model must call one of them, else it must call `respond`."""
         if self.tool is None:
             return "auto"
         return "required" if others else {"name": RESPOND}
 
     def answer(self, reply: Reply) -> str | None:
-        """The text of a reply that calls `respond`; None when the reply calls nothing or other tools."""
+        """Return the answer of a reply that calls `respond`, as text; None when it does not."""
         if self.tool is None:
             return None
         for call in reply.calls:
@@ -73,34 +77,30 @@ class Plan:
         return None
 
     def block(self) -> str:
-        """SCHEMA_BLOCK."""
+        """Return what the prompt says of the schema with the strategy `prompt` (SCHEMA_BLOCK of O-2.48)."""
         head = "\n\nReply with one JSON value that matches this JSON Schema, and nothing else:\n"
         return head + compact_json(self.schema.plain)
 
 
 def why_block(violations: Sequence[Violation], retry_message: str | None) -> str:
-    """WHY_BLOCK."""
+    """Return what the prompt of a retry says of the reply before it (WHY_BLOCK of O-2.48)."""
     lines = "".join(f"\n- {violation.text}" for violation in violations)
     advice = "" if retry_message is None else f"\n\n{retry_message}"
     return f"\n\nYour previous reply was not accepted:{lines}{advice}"
 
 
 def _choose(schema: Schema, wanted: str, settings: ConnectionSettings) -> tuple[Strategy, dict[str, Any]]:
-    """`auto` is what suits the provider; where it takes native schemas in strict form only, others go by the tool."""
+    """Return the strategy and the JSON Schema for it. `auto` is what the provider's row says. A provider that takes native
+    schemas in strict form only gets others by the tool."""
     strategy = settings.row.structured if wanted == "auto" else wanted
     if strategy == "prompt":
         return "prompt", schema.plain
     if strategy == "native":
-        refused = settings.row.strict_schemas_only and (schema.strict is None or is_recursive(schema.shape))
-        if not refused:
+        is_refused = settings.row.strict_schemas_only and (schema.strict is None or is_recursive(schema.shape))
+        if not is_refused:
             return "native", schema.plain if schema.strict is None else schema.strict
     return "tool", schema.plain
 
-
-# ----------------------------------------------------------------
-# The minimal instance of a JSON Schema, which the offline provider answers with (O-1.32).
-#
-# Hands on plain data that satisfies the schema.
 
 if TYPE_CHECKING:
     MinimalJson = dict[str, Any]
@@ -109,35 +109,36 @@ _EMPTY: dict[str, Any] = {"string": "", "integer": 0, "number": 0.0, "boolean": 
 
 
 def minimal_instance(document: MinimalJson) -> Any:
+    """Return the smallest value that fits a JSON Schema: empty, zero, the first member, null where it is allowed (O-1.32)."""
     return _instance(document, document.get("$defs", {}))
 
 
-def _instance(form: MinimalJson, known: MinimalJson) -> Any:
+def _instance(form: MinimalJson, definitions: MinimalJson) -> Any:
     if "$ref" in form:
-        return _instance(known[form["$ref"].rpartition("/")[2]], known)
+        return _instance(definitions[form["$ref"].rpartition("/")[2]], definitions)
     if "default" in form:
         return form["default"]
     if "anyOf" in form:
-        return _alternative(form["anyOf"], known)
+        return _alternative(form["anyOf"], definitions)
     if "enum" in form:
         return form["enum"][0]
     kind = form.get("type")
     if kind == "array":
         return []
     if kind == "object":
-        return _object(form, known)
+        return _object(form, definitions)
     return _EMPTY[kind] if kind is not None else None
 
 
-def _alternative(forms: list[MinimalJson], known: MinimalJson) -> Any:
+def _alternative(forms: list[MinimalJson], definitions: MinimalJson) -> Any:
     """Null where it is allowed: that is what absence looks like in strict form."""
     if any(form.get("type") == "null" for form in forms):
         return None
-    return _instance(forms[0], known)
+    return _instance(forms[0], definitions)
 
 
-def _object(form: MinimalJson, known: MinimalJson) -> MinimalJson:
-    """Optional properties stay away; those with a default are given it."""
+def _object(form: MinimalJson, definitions: MinimalJson) -> MinimalJson:
+    """Leave optional properties out; give those with a default their default."""
     required = form.get("required", ())
     properties = form.get("properties", {})
-    return {name: _instance(part, known) for name, part in properties.items() if name in required or "default" in part}
+    return {name: _instance(part, definitions) for name, part in properties.items() if name in required or "default" in part}

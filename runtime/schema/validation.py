@@ -1,6 +1,8 @@
 """Validation of parsed JSON against a schema type (O-2.14 to O-2.29), and of a reply in particular (O-2.58, O-2.59).
 
-Hands on `Accepted(tree)` or the violations, all of them, in field order. A node of the tree is
+Hands on `validate` and `validate_reply`: both return an `Accepted` with the tree of the value, or all violations in field
+order. Hands on `schema_failure` and `retries_exhausted`, which make SchemaErrors of them. `acceptance.py` finds the JSON in a
+reply and runs the program's validators; `records.py: TreeBuilder` makes values of trees. A node of the tree is
 
     a str, int, float, bool, bytes or None   for String, Int, Float, Bool, Bytes, Nil and string sets
     ("enum", TYPE, VARIANT)              for an enum with unit variants
@@ -9,36 +11,27 @@ Hands on `Accepted(tree)` or the violations, all of them, in field order. A node
     ("object", NAME, [(field, node), ...])   fields in declaration order, each present
     ("some", node) and ("none",)         for optional fields
     ("any", value)                       for Any: plain JSON data
-
-Must not know: values of the machine, replies, providers.
 """
 
 from __future__ import annotations
 
-from ...vm.panics import Panic
-from ...vm.schema import definitions, display, enum_type, is_optional, objects
-from ...vm.values import Err, Ok, typeof
+from ...vm.schema import definitions, display, enum_type, is_optional
 from ...vm.values.containers import from_base64
 from ...vm.values.limits import INT_MAX, INT_MIN, float_text
 from ..errors import MESSAGE_LENGTH, CallFailure
-from .extraction import read
 from .lenient_json import compact_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from typing import Any
 
-    from ...vm.interp.effects import Effect
     from ...vm.schema import Field, SchemaType
-    from ..records import Reply
-    from ..running import Running
-    from .strategy import Schema
 
 
 NONE = ("none",)
-LONGEST_LITERAL = 400
-LONG_FORM = frozenset({"variant", "data"})
+LONGEST_LITERAL = 400  # characters of a number in a string that `@coerce` reads
+LONG_FORM = frozenset({"variant", "data"})  # the keys of a unit variant that is written as an object (O-2.60)
 
 # Code of a violation: variant of the SchemaError it makes (O-2.29).
 VARIANTS = {
@@ -71,7 +64,7 @@ class Violation:
 
 
 class Accepted:
-    """`respelt`: a member of a set was written in other letter case."""
+    """An accepted value: its tree, and whether a member of a set was written in other letter case (`respelt`)."""
 
     __slots__ = ("tree", "respelt")
 
@@ -81,23 +74,27 @@ class Accepted:
 
 
 def parse_violation(reason: str) -> Violation:
+    """Return the violation of a reply without JSON; `reason` is that of JsonRefused."""
     return Violation("$", "parse", f"not valid JSON: {reason}", actual=reason)
 
 
 def truncated_violation() -> Violation:
+    """Return the violation of a reply that ends at the token limit."""
     return Violation("$", "truncated", "the reply was cut off at the token limit")
 
 
 def several_violation(count: int) -> Violation:
+    """Return the violation of a reply in which several different objects fit (O-2.54)."""
     return parse_violation(f"{count} objects in a row that fit, not one")
 
 
 def validator_violation(path: str, message: str) -> Violation:
+    """Return the violation of a value that a validator of the program rejects."""
     return Violation(path, "validator", message)
 
 
 def objects_of(tree: Any, path: str = "$") -> Iterator[tuple[str, Any]]:
-    """The objects of an accepted tree with their paths: each before what is in it, fields and elements in order."""
+    """Yield the objects of an accepted tree with their paths: each before what is in it, fields and elements in order."""
     tag = tree[0] if isinstance(tree, tuple) else ""
     if tag == "object":
         yield path, tree
@@ -114,16 +111,20 @@ def objects_of(tree: Any, path: str = "$") -> Iterator[tuple[str, Any]]:
 
 
 def validate(kind: SchemaType, value: Any) -> Accepted | list[Violation]:
-    """The tree of an accepted value, else every violation."""
+    """Compare a JSON value with a schema type: return its tree, or every violation."""
     return _Validation(kind).outcome(kind, value)
 
 
 def validate_reply(kind: SchemaType, value: Any) -> Accepted | list[Violation]:
-    """The same for what a model replied: letter case of set members is forgiven, an object without any declared key is not."""
+    """Do the same for a model's reply. Another letter case of a set's member is accepted (O-2.59); an object without any declared
+    key is not (O-2.58)."""
     return _ReplyValidation(kind).outcome(kind, value)
 
 
 class _Validation:
+    """One validation. Each method returns the node of a value; on a breach it notes a violation and what it returns means
+    nothing, so that all violations are found in one pass."""
+
     __slots__ = ("known", "violations", "respelt")
 
     def __init__(self, root: SchemaType) -> None:
@@ -136,7 +137,7 @@ class _Validation:
         return self.violations or Accepted(tree, self.respelt)
 
     def node(self, kind: SchemaType, value: Any, path: str, *, coerce: bool) -> Any:
-        """The node of `value`; on a breach a violation is noted and what is returned means nothing."""
+        """Return the node of a value of any type. With `coerce` a scalar may be converted (O-2.16)."""
         tag = kind[0]
         if tag in _FITS:
             return self.scalar(kind, value, path, coerce)
@@ -182,26 +183,26 @@ class _Validation:
         return value if name is None else ("enum", name, value)
 
     def object(self, kind: SchemaType, value: Any, path: str) -> Any:
-        """Undeclared keys are dropped (O-2.20)."""
+        """Return the node of an object; undeclared keys are dropped (O-2.20)."""
         if not isinstance(value, dict):
             return self.mismatch(kind, value, path)
         _, name, modes, fields = kind
         return ("object", name, [(f[0], self.field(modes, f, value, f"{path}.{f[0]}")) for f in fields])
 
     def field(self, modes: SchemaType, field: Field, holder: dict[str, Any], path: str) -> Any:
-        """Null is absence where a field may be absent (O-2.2, O-2.4)."""
+        """Return the node of a field. Null counts as absence where a field may be absent (O-2.2, O-2.4)."""
         name, kind, is_option, has_default, default, _ = field
-        given = holder.get(name)
+        value = holder.get(name)
         optional = is_optional(modes, field)
-        if given is None and (optional or (is_option and default is None)):
+        if value is None and (optional or (is_option and default is None)):
             return NONE
-        if given is None and has_default:
+        if value is None and has_default:
             node = self.node(kind, default, path, coerce=False)
             return ("some", node) if is_option else node
         if name not in holder:
             self.violations.append(Violation(path, "missing", "missing required field", expected=display(kind)))
             return None
-        node = self.node(kind, given, path, coerce="coerce" in modes)
+        node = self.node(kind, value, path, coerce="coerce" in modes)
         return ("some", node) if optional or is_option else node
 
     def mismatch(self, kind: SchemaType, value: Any, path: str) -> None:
@@ -215,7 +216,7 @@ class _ReplyValidation(_Validation):
     __slots__ = ()
 
     def member(self, kind: SchemaType, value: Any, path: str) -> Any:
-        """O-2.59"""
+        """Accept a member of a set in another letter case, if only one fits (O-2.59)."""
         value = value if enum_type(kind) is None else variant_name(value)
         if isinstance(value, str) and value not in kind[1]:
             folded = value.casefold()
@@ -226,7 +227,7 @@ class _ReplyValidation(_Validation):
         return super().member(kind, value, path)
 
     def object(self, kind: SchemaType, value: Any, path: str) -> Any:
-        """O-2.58: where a field is required, its absence is a violation already."""
+        """Refuse an object without any declared key (O-2.58): where a field is required that is a violation already."""
         before = len(self.violations)
         node = super().object(kind, value, path)
         if value and isinstance(value, dict) and len(self.violations) == before:
@@ -239,14 +240,15 @@ class _ReplyValidation(_Validation):
 
 
 def variant_name(value: Any) -> Any:
-    """The name that stands for a unit variant, from the form in which values are written (O-2.60); else `value` as it is."""
+    """Return the name of a unit variant that is written as an object with `variant` and `data` (O-2.60); else the value
+    itself."""
     if isinstance(value, dict) and value.keys() <= LONG_FORM and isinstance(value.get("variant"), str):
         return value["variant"] if value.get("data") is None else value
     return value
 
 
 def json_kind(value: Any) -> str:
-    """KIND of O-2.25."""
+    """Return the kind of a JSON value as violations name it (KIND of O-2.25)."""
     if value is None:
         return "null"
     return _KINDS[type(value)]
@@ -282,8 +284,8 @@ def _fits_string(value: Any) -> tuple[bool, Any]:
 
 
 def _fits_bytes(value: Any) -> tuple[bool, Any]:
-    found = from_base64(value) if type(value) is str else None
-    return type(found) is bytes, found
+    data = from_base64(value) if type(value) is str else None
+    return type(data) is bytes, data
 
 
 def _fits_bool(value: Any) -> tuple[bool, Any]:
@@ -300,7 +302,7 @@ _FITS: dict[str, Callable[[Any], tuple[bool, Any]]] = {
 
 
 def _coerced(tag: str, value: Any) -> Any:
-    """What `@coerce` makes of a scalar before it counts as a mismatch (O-2.16)."""
+    """Convert a scalar as `@coerce` does, before it counts as a mismatch (O-2.16); None when it cannot be converted."""
     if tag in ("int", "float") and isinstance(value, str):
         return _number_literal(value)
     if tag == "bool" and isinstance(value, str):
@@ -313,7 +315,7 @@ def _coerced(tag: str, value: Any) -> Any:
 
 
 def _number_literal(text: str) -> int | float | None:
-    """A whole Int or Float literal of the language, with an optional minus (L-1.4.1 to L-1.4.3)."""
+    """Read an Int or Float literal of the language, with an optional minus (L-1.4.1 to L-1.4.3); None for any other text."""
     digits = text.removeprefix("-")
     if len(digits) > LONGEST_LITERAL:
         return None
@@ -339,16 +341,11 @@ def _is_digits(text: str) -> bool:
     return text[:1].isdigit() and text.isascii() and text.replace("_", "").isdigit()
 
 
-# ----------------------------------------------------------------
-# Violations as SchemaError data (O-1.120, O-2.29, O-2.47).
-#
-# Hands on `CallFailure`.
-
 KIND = "SchemaError"
 
 
 def schema_failure(violations: Sequence[Violation], raw_response: str, **origin: Any) -> CallFailure:
-    """One failed validation; the first violation gives variant and fields."""
+    """Return the SchemaError of one failed validation (O-1.120); the first violation gives its variant and fields (O-2.29)."""
     first = violations[0]
     message = "; ".join(violation.text for violation in violations)[:MESSAGE_LENGTH]
     fields: dict[str, Any] = {
@@ -367,7 +364,8 @@ def schema_failure(violations: Sequence[Violation], raw_response: str, **origin:
 
 
 def retries_exhausted(last: CallFailure, attempts: int, model: str, provider: str) -> CallFailure:
-    """`MaxRetriesExceeded`; `last_error` is a CallFailure too. `violations` and `path` stay readable at the top."""
+    """Return the SchemaError after the last attempt, `MaxRetriesExceeded` (O-2.47). The failure of the last attempt is its
+    `last_error`; `violations` and `path` of that one can be read at the top, too."""
     noun = "attempt" if attempts == 1 else "attempts"
     return CallFailure(
         KIND,
@@ -381,102 +379,3 @@ def retries_exhausted(last: CallFailure, attempts: int, model: str, provider: st
         model=model,
         provider=provider,
     )
-
-
-# ----------------------------------------------------------------
-# Whether a reply is accepted: extraction, validation, validators (O-2.18 to O-2.29, O-2.40, O-2.54 to O-2.59).
-#
-# Hands on `judge`: a `Verdict` or the violations, and `admitted`.
-
-if TYPE_CHECKING:
-    # Runs the validators of a schema, and of those in it, on an accepted tree: path and message of each that rejects (O-2.18).
-    Validators = Callable[[Any], Awaitable[Sequence[tuple[str, str]]]]
-
-
-class Verdict:
-    """An accepted reply: the tree of validation.py, and whether the text had to be repaired."""
-
-    __slots__ = ("tree", "repaired")
-
-    def __init__(self, tree: Any, repaired: bool) -> None:
-        self.tree = tree
-        self.repaired = repaired
-
-
-async def judge(schema: Schema, reply: Reply, validators: Validators | None) -> Verdict | list[Violation]:
-    """Extraction, validation, validators: the accepted tree or why not."""
-    reading = read(reply.text)
-    if reply.finish == "length" and reading.unclosed:
-        return [truncated_violation()]
-    outcome = _fitting(schema, reading.runs)
-    if outcome is None:
-        return [truncated_violation() if reply.finish == "length" else parse_violation(reading.reason)]
-    if not isinstance(outcome, Accepted):
-        return outcome
-    rejected = await _rejections(outcome, validators)
-    return rejected or Verdict(outcome.tree, reading.repaired or outcome.respelt)
-
-
-def _fitting(schema: Schema, runs: Sequence[Sequence[Any]]) -> Accepted | list[Violation] | None:
-    """The first object that fits, which must be the only one of its run (O-2.54); else the violations of the one that has
-    fewest (O-2.56); None without any object."""
-    best: list[Violation] | None = None
-    for run in runs:
-        fitting: list[Accepted] = []
-        for value in run:
-            outcome = validate_reply(schema.shape, value)
-            if isinstance(outcome, Accepted):
-                fitting.append(outcome)
-            elif best is None or len(outcome) < len(best):
-                best = outcome
-        if fitting:
-            alike = all(accepted.tree == fitting[0].tree for accepted in fitting)
-            return fitting[0] if alike else [several_violation(len(fitting))]
-    return best
-
-
-async def admitted(schema: Schema, data: Any, validators: Validators | None) -> Accepted | list[Violation]:
-    """Plain data as a value of the schema: its structure, then its validators (O-2.18)."""
-    outcome = validate(schema.shape, data)
-    return await _rejections(outcome, validators) or outcome if isinstance(outcome, Accepted) else outcome
-
-
-async def _rejections(accepted: Accepted, validators: Validators | None) -> list[Violation]:
-    if validators is None:
-        return []
-    return [validator_violation(path, message) for path, message in await validators(accepted.tree)]
-
-
-# ----------------------------------------------------------------
-# The validators a program adds to schemas, run on an accepted value and the values of schemas in it (O-2.18, O-2.19).
-#
-# Hands on `validators`, what `judge` takes.
-
-REJECTED = "rejected by validator"
-
-
-def validators(run: Running, effect: Effect, schema: str) -> Validators | None:
-    """Those of a schema and of the schemas in it, run for the task that waits for `effect`; None if there are none."""
-    codes = {held.shape[1]: held.validators for held in run.schemas.values() if held.validators}
-    if not any(kind[1] in codes for kind in objects(run.schemas[schema].shape)):
-        return None
-
-    async def rejections(tree: Any) -> list[tuple[str, str]]:
-        found = []
-        for path, part in objects_of(tree):
-            for code in codes.get(part[1], ()):
-                message = _rejection(await run.call(effect, code, [run.builder.value(part)]))  # each gets a value of its own
-                if message is not None:
-                    found.append((path, message))
-        return found
-
-    return rejections
-
-
-def _rejection(outcome: Any) -> str | None:
-    value = outcome.value if type(outcome) in (Ok, Err) else None
-    if type(outcome) is Ok and type(value) is bool:
-        return None if value else REJECTED
-    if type(outcome) is Err and type(value) is str:
-        return value
-    raise Panic("P007", f"expected Result<Bool, String> of a validator, found {typeof(outcome)}")

@@ -1,6 +1,7 @@
-"""A session: one program's memories, providers, caches and counters, and the loop that answers its machine's effects.
+"""A session: the machine of one program with its memories, providers and counters, and the loop that performs its effects.
 
-Hands on `Outcome`s. asyncio is imported only when something really waits. Must not know: source text, the command line.
+Hands on `Session` to the command line and the Python API, and the `Outcome` of each call. A new kind of effect is a row in
+`effects/table.py`, not a case here. asyncio is imported only when something really waits (V-8.6).
 """
 
 from __future__ import annotations
@@ -16,21 +17,23 @@ from ...vm.values import Closure, EnumValue, Err, Map, Struct, display, from_jso
 from ...vm.values.limits import LONGEST_STRING
 from ...vm.values.ways import frames
 from ..calls.budgets import Account, Purse
-from ..calls.services import ProviderPool, Services
+from ..calls.services import Services
+from ..calls.usage import Metrics, Spending
 from ..connections import check_connections, check_names, check_stages, resolve_all
-from ..effects.attached import drop_turns
-from ..effects.step_functions import StepFunction, computed
+from ..effects.conversations import drop_turns
+from ..effects.runner import EffectRunner, PendingCommit
+from ..effects.step_machine import StepFunction, default_value
 from ..effects.table import performer
-from ..emits import EmitBus, Metrics
-from ..loop import OfflineLoop, Settled, Work, asyncio_loop, gather, within
+from ..loop import OfflineLoop, asyncio_loop, gather, within
 from ..memory.entries import MemoryFailure
 from ..memory.from_image import declarations, namespace, open_stores
 from ..memory.memories import Memories
 from ..memory.stores.operations import MustWait
+from ..providers.pool import ProviderPool
 from ..records import TreeBuilder
 from ..schema.strategy import Schema
-from ..usage import Spending
-from ..watchdog import Watch
+from .emit_bus import EmitBus
+from .watchdog import Watch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,30 +55,32 @@ if TYPE_CHECKING:
 
 
 class Outcome:
-    """How a run ended: `value` of main, or `panic`; `error` is the error of an Err from main, `given` what the host made of the
-    value. `fuel` used, None where nothing limits it and translated code did not count it (V-6.7)."""
+    """How a call of a program's function ended: with its `value`, or with a `panic`; `error` is that of a value that is an Err.
 
-    __slots__ = ("value", "panic", "error", "fuel", "given", "_message")
+    `host_value` is what the host's `give` made of the value. `fuel` is what the call has used, None where nothing limits it and
+    translated code did not count it (V-6.7)."""
 
-    def __init__(self, value: Any, panic: Panic | None, fuel: int | None, given: Any = None) -> None:
+    __slots__ = ("value", "panic", "error", "fuel", "host_value", "_message")
+
+    def __init__(self, value: Any, panic: Panic | None, fuel: int | None, host_value: Any = None) -> None:
         self.value = value
         self.panic = panic
         self.error = value.value if type(value) is Err else None
         self.fuel = fuel
-        self.given = given
+        self.host_value = host_value
         self._message: str | None = None
 
     @property
     def trace(self) -> tuple[Any, ...]:
-        """Where the error was made and what it passed, as function, file, line and column; a number where places are left out
-        (L-5.11.3). Of a panic its frames."""
+        """The frames of the panic, or the places that the error of an Err has passed, as (function, file, line, column); a number
+        stands where places are left out (L-5.11.3). Empty for a value that is no Err."""
         if self.panic is not None:
             return self.panic.trace
         return tuple(frames(self.value.way)) if type(self.value) is Err else ()
 
     @property
     def message(self) -> str:
-        """What the error says; of a value that is no error, its Display text (L-3.11.14)."""
+        """The message of the error; its Display text when it is of no error type (L-3.11.14)."""
         if self._message is None:
             error = self.error
             own = isinstance(error, Struct | EnumValue) and error.decl.is_error
@@ -84,7 +89,7 @@ class Outcome:
 
     @property
     def exit_code(self) -> int:
-        """L-5.14.3: 77 for a permission denial, 1 for any other failure."""
+        """The exit code of the process: 77 for a permission denial, 1 for any other failure, 0 for success (L-5.14.3)."""
         if self.panic is not None:
             return 77 if self.panic.code == "P407" else 1
         if type(self.value) is Err:
@@ -93,13 +98,15 @@ class Outcome:
 
 
 class Session:
-    """One program's run. `earlier`: a session that this one goes on from, with its memories and stores, where it declares them
-    too."""
+    """The machine of one program and all that its effects need. It is what performers know as `Running`.
+
+    `earlier` is a session that this one goes on from: it takes over memories, stores and tool states that it declares too.
+    Raises ConfigFailure when connections, pipelines or permissions are configured wrongly."""
 
     def __init__(self, program: Program, host: Host, *, earlier: Session | None = None) -> None:
         self.earlier = earlier
         self.generation: int = 0 if earlier is None else earlier.generation + 1
-        self.name = ""  # told only to stores that others use too
+        self.name = ""  # random; made when a store is used that other sessions use too
         self.written = b""  # the hash of the snapshot that its volatile logs go on from (M-14.6)
         image = program.image
         self.program = program
@@ -107,7 +114,7 @@ class Session:
         self.redactor = host.redactor
         self.metrics = Metrics()
         self.emits = EmitBus(host.emit, host.emit_interval, lambda: self.work.loop)
-        self.open_stores, self.operations = open_stores(image, host, lambda: self.work.loop, self._mark, self._settles)
+        self.open_stores, self.operations = open_stores(image, host, lambda: self.work.loop, self._fuel_mark, self._is_committing)
         self.memories = Memories(
             declarations(image, self._step_function, host.token_counter, self.redactor, self._computed_bounds),
             namespace=namespace(image), clock=host.wall, stored_clock=None if host.volatile else host.stored_wall,
@@ -142,9 +149,9 @@ class Session:
         }
         self.builder = TreeBuilder(_classes(program))
         self.machine = Machine(program, self.memories, translated_tier)
-        self.memories.computed = lambda code: computed(self.machine, code)
+        self.memories.computed = lambda code: default_value(self.machine, code)
         self.machine.tiers(host.tier == "both")
-        self.machine.beside.append(lambda: self.emits.waiting)
+        self.machine.beside.append(lambda: self.emits.waiting)  # buffered emits count against the program's memory
         self.watch = Watch(self.machine)
         if host.code_cache is not None and program.kept is None:
             program.kept = host.code_cache.of(program)
@@ -154,7 +161,7 @@ class Session:
         self.state: dict[str, Any] = {}
         self.initialised = False
         self.unread: list[HashMapRef] = []  # of a state that was restored: hashmaps whose files are to be read
-        self.work: Work
+        self.work: EffectRunner
         self.deadline: float | None = None
         self.services = Services(
             provider=host.provider or self.pool.__getitem__,
@@ -170,20 +177,21 @@ class Session:
         self.account = Account()  # what its calls draw on, all together
         self.spending = self.services.spending = Spending(self._living)
         if host.requests is not None:
-            from ..shown_requests import RequestPrefixes
+            from ..calls.request_log import RequestLog
 
-            self.services.prefixes = RequestPrefixes(host.requests, self.redactor.clean)
+            self.services.request_log = RequestLog(host.requests, self.redactor.clean)
 
-    def _mark(self) -> Callable[[], object]:
-        """What gives back the fuel that a try of an operation has used up by then: it is used when the operation is done."""
+    def _fuel_mark(self) -> Callable[[], object]:
+        """Return a function that gives back the fuel used since now. An operation on a store that had to wait is tried again,
+        and only the try that succeeds may cost fuel."""
         machine, fuel = self.machine, self.machine.reserve
         return lambda: setattr(machine, "reserve", fuel)
 
     def _living(self) -> list[str]:
         return [task.path for root in self.machine.roots for task in root.subtree()]
 
-    def _settles(self, effect: Effect) -> None:
-        self.work.settles(effect)
+    def _is_committing(self, effect: Effect) -> None:
+        self.work.is_committing(effect)
 
     def _memory_event(self, channel: str, payload: dict[str, Any]) -> None:
         self.operations.home(lambda: self.runtime_emit(channel, payload))
@@ -192,14 +200,14 @@ class Session:
         return StepFunction(lambda: self.machine, step, place)
 
     def _computed_bounds(self, memory: int) -> dict[str, Any]:
-        """What initialisation gave the memory of that number; before it did, none (M-2.14)."""
-        found = self.machine.configured.get(("memories", memory, "bounds"))
-        return {str(name): value for name, value in found.items.items()} if isinstance(found, Map) else {}
+        """Return the bounds that initialisation computed for the memory of that number; none before it did (M-2.14)."""
+        bounds = self.machine.configured.get(("memories", memory, "bounds"))
+        return {str(name): value for name, value in bounds.items.items()} if isinstance(bounds, Map) else {}
 
-    def _embedding(self, said: dict[str, Any]) -> Embedding:
+    def _embedding(self, step: dict[str, Any]) -> Embedding:
         from ..effects.models import embedding
 
-        return embedding(self, said)
+        return embedding(self, step)
 
     # ------------------------------------------------------------ running
 
@@ -219,7 +227,9 @@ class Session:
         function: int | None = None,
         arguments: Sequence[Any] = (),
     ) -> Outcome:
-        """Initialise the program and run its main, or the function of a number; the session is over then."""
+        """Initialise the program, run its main or the function of that number, and close the session.
+
+        The limits are those of `invoke`, which raises the same."""
         try:
             return await self.invoke(
                 self._entry(function), arguments, steps=steps, depth=depth, seconds=seconds, tokens=tokens, cost=cost,
@@ -245,18 +255,22 @@ class Session:
         accounts: Sequence[Account] = (),
         give: Callable[[Any], Any] | None = None,
     ) -> Outcome:
-        """Run a function of the program, which is initialised before the first one, under the limits of G-6.1 and G-6.4, of which
-        the program's own budgets are the defaults (O-9.7). Tokens, cost and model calls are those of the session, over all of its
-        calls; `accounts` are others that this call draws on. `give` makes of the value what the host gets, under the same limits
-        (G-6.10)."""
+        """Run a function of the program and return how it ended. The first call initialises the program before.
+
+        The limits are those of G-6.1 and G-6.4; where one is None the program's own budget counts (O-9.7). `steps` are units of
+        fuel, `cost` is in dollars; `tokens`, `cost` and `model_calls` are summed over all calls of the session, and `accounts`
+        are further ones that this call draws on. `give` turns the value into what the host gets, under the same limits
+        (G-6.10).
+
+        A panic of the program is in the outcome; raised is only `Stopped`, when the host has called `stop`."""
         started = self.host.now()
         machine = self.machine
         machine.panic = None  # of the call before
-        given = {
+        limits = {
             "steps": steps, "depth": depth, "seconds": seconds, "tokens": tokens, "cost": cost, "model_calls": model_calls,
         }  # fmt: skip
-        chosen = {name: value for name, value in given.items() if value is not None}
-        budgets = {"depth": 10_000, **self.program.image.header.budgets, **chosen}
+        host_limits = {name: value for name, value in limits.items() if value is not None}
+        budgets = {"depth": 10_000, **self.program.image.header.budgets, **host_limits}
         seconds = budgets.get("seconds")
         machine.limit(
             budgets.get("steps"), budgets["depth"], tasks, value_bytes or LONGEST_STRING, memory_bytes or LARGEST_MEMORY
@@ -264,7 +278,7 @@ class Session:
         self.account.limits = budgets.get("tokens"), budgets.get("cost"), budgets.get("model_calls")
         self.services.purse = Purse((self.account, *accounts), self.services.pricing, self.future)
         self.spending.clear()
-        self.work = Work(self.host.loop or asyncio_loop())
+        self.work = EffectRunner(self.host.loop or asyncio_loop())
         self.watch.begin(seconds, lambda: self._overdue(seconds or 0.0))
         timer = None if seconds is None else self._set_deadline(seconds)
         outcome = Outcome(None, None, None)
@@ -272,19 +286,21 @@ class Session:
             if not self.initialised:
                 await self._initialise()
             await self._read_files()
-            passed = await arguments(self._give) if callable(arguments) else list(arguments)
-            value = await self._finish(self.machine.start(code, passed))
+            values = await arguments(self._call_for_host) if callable(arguments) else list(arguments)
+            value = await self._finish(self.machine.start(code, values))
             if give is not None:
                 outcome = self.machine.under_limits(lambda: self._outcome(value, give))
             else:
                 outcome = Outcome(value, None, None)
         except Panic as raised:
-            if not raised.trace and give is not None:  # of what the host makes of the value
+            if not raised.trace and give is not None:  # raised by `give`, outside every frame: it is placed at the function
                 place = None if code.hidden else self.program.start_of(code.number)
                 raised.trace, raised.position = (() if place is None else ((code.label, *place),)), place
             outcome = Outcome(None, raised, None)
             self.emits.send("panic", self.redactor.clean(raised.message), True)
         finally:
+            # Tasks end before the jobs that perform their effects, so that no result begins anything. Locks of turns go back
+            # after both, since a cancelled job may still hold one. Then nothing can emit any more.
             self.watch.end()
             if timer is not None:
                 timer.cancel()
@@ -301,7 +317,7 @@ class Session:
     def _outcome(self, value: Any, give: Callable[[Any], Any]) -> Outcome:
         outcome = Outcome(value, None, None, give(value))
         if type(value) is Err:
-            outcome.message  # noqa: B018 -- made while the limits hold
+            outcome.message  # noqa: B018 -- the text is built now, while the limits hold
         return outcome
 
     async def _give_back_leases(self) -> None:
@@ -318,28 +334,28 @@ class Session:
             self.machine.stores.take_over(self.earlier.machine.stores)
             if "tools" in self.earlier.state:
                 self.earlier.state["tools"].hand_over(self)
-            self.earlier = None  # what is older may go
+            self.earlier = None  # so that a chain of sessions does not keep all of them alive
         self.initialised = True
 
     async def _read_files(self) -> None:
-        """As initialisation reads them (O-5.12)."""
+        """Read the files of persistent hashmaps again, after a snapshot was restored (O-5.12)."""
         while self.unread:
             load = self.program.language_methods["StoreWrites", "load"]
             await self._finish(self.machine.start(load, [self.unread[0]]))
             del self.unread[0]
 
     async def aclose(self) -> None:
-        """Give back connections, and what families of effects hold open of the system."""
+        """Close connections and stores, save translated code, and close what families of effects keep open in `state`."""
         await self.pool.aclose()
         self.open_stores.close()
         if self.host.code_cache is not None:
             self.program.kept.save()
-        for name, kept in list(self.state.items()):
-            if hasattr(kept, "aclose"):
-                await kept.aclose()
+        for name, resource in list(self.state.items()):
+            if hasattr(resource, "aclose"):
+                await resource.aclose()
                 del self.state[name]
-            elif hasattr(kept, "close"):
-                kept.close()
+            elif hasattr(resource, "close"):
+                resource.close()
                 del self.state[name]
 
     def _entry(self, function: int | None) -> Code:
@@ -348,41 +364,42 @@ class Session:
         return self.program.codes[number]
 
     def stop(self, reason: str) -> None:
-        """End the run where the machine next looks; `run` raises Stopped. From any thread."""
+        """End the run at the next point where the machine looks for a stop; `run` then raises Stopped. Any thread may call it."""
         self.machine.stop = Stopped(reason)
 
     def expire(self, seconds: float) -> None:
-        """The deadline has come: P102 where the machine next looks (G-6.1). From any thread."""
+        """End the run with P102 at the next point where the machine looks for a stop (G-6.1). Any thread may call it."""
         self.machine.stop = Panic("P102", f"time limit exceeded: {seconds:g} s (budget `seconds`)")
 
     def remaining(self) -> float | None:
-        """Seconds up to the deadline."""
+        """Return the seconds up to the deadline of the run, by the clock of the loop; None without a deadline."""
         return None if self.deadline is None else self.deadline - self.work.loop.time()
 
     def _overdue(self, seconds: float) -> None:
-        """The deadline by the real time, in the thread that watches: a virtual clock stands while a store is waited for."""
+        """Called by the thread that watches, by the real time: a virtual clock stands still while a store is waited for."""
         self.expire(seconds)
         with suppress(RuntimeError):  # the loop is closed: the run is over
-            self.work.loop.call_soon_threadsafe(self.work.stir)
+            self.work.loop.call_soon_threadsafe(self.work.interrupt)
 
     def _set_deadline(self, seconds: float) -> Any:
-        """The timer of the loop, to cancel at the end: it ends what waits, by the clock of the loop, which may be virtual. A
-        program that computes never comes back to the loop; it is watched at the real time (G-6.1)."""
+        """Set a timer that ends a waiting program, by the clock of the loop, which may be virtual; return it, to be cancelled.
+
+        A program that computes never comes back to the loop: the watchdog ends it, by the real time (G-6.1)."""
 
         def expire() -> None:
             self.expire(seconds)
-            self.work.stir()
+            self.work.interrupt()
 
         self.deadline = self.work.loop.time() + seconds
         return self.work.loop.call_later(seconds, expire)
 
     async def _finish(self, task: Task) -> Any:
-        """Run until this task has ended, and with it all that it started."""
+        """Run until a task and all that it started have ended, and return its result. Raises the panic that ends it."""
         root = self.machine.watched(task, lambda ended: None)
         while True:
             effects = self._step()
             if effects:
-                while effects:  # what is left in the list is not known here when a task is cancelled meanwhile
+                while effects:  # performing one may cancel a task, which takes its effects out of this list
                     await self._perform(effects.pop(0))
                 continue
             if root.task.status == DONE:
@@ -390,10 +407,11 @@ class Session:
             await self._deliver()
 
     def _step(self) -> list[Effect]:
-        """Between two steps the machine is data (G-13.7)."""
+        """Let the ready tasks run and return the effects they want performed. Tests replace it: between two steps the machine is
+        plain data, which can be written to a snapshot (G-13.7)."""
         return self.machine.step()
 
-    async def _give(self, number: int, arguments: list[Any]) -> Any:
+    async def _call_for_host(self, number: int, arguments: list[Any]) -> Any:
         return await self._finish(self.machine.start(self.program.codes[number], list(arguments)))
 
     async def _perform(self, effect: Effect) -> None:
@@ -413,47 +431,47 @@ class Session:
             self.work.begin(effect, performer(effect.kind)(self, effect))
 
     async def _deliver(self) -> None:
-        """Wait for an effect, commit its outcome, and let its task go on."""
+        """Wait until an effect is over, commit its result, and let its task go on."""
         if not self.work:
-            raise self.machine.deadlock()
-        ended = await self.work.next()
+            raise self.machine.deadlock()  # no task can run and nothing is performed: all wait for each other
+        effect_and_job = await self.work.next()
         if self.machine.panic is not None:  # it has ended the run, whatever else was on its way
             raise self.machine.panic
-        if ended is None:
+        if effect_and_job is None:
             return
-        effect, job = ended
+        effect, job = effect_and_job
         try:
             value = job.result()
-            if type(value) is Settled:
-                settled = value
+            if type(value) is PendingCommit:
+                pending = value
                 try:
-                    value = self.operations.attempt(settled.commit)
+                    value = self.operations.attempt(pending.commit)  # most stores answer at once: no job is needed
                 except MustWait:
-                    self.work.begin(effect, self._written(effect, settled))
+                    self.work.begin(effect, self._commit_later(effect, pending))
                     return
                 except BaseException:
-                    settled.over()
+                    pending.over()
                     raise
-                settled.over()
-                if settled.after is not None:
-                    self.work.begin(effect, _then(settled.after(), value))
+                pending.over()
+                if pending.after is not None:
+                    self.work.begin(effect, _then(pending.after(), value))
                     return
         except Panic as panic:
-            if panic.trace or panic is self.machine.panic:  # it has its place, which has no trace where all frames are hidden
+            if panic.trace or panic is self.machine.panic:  # the second: one whose frames are all hidden has no trace
                 raise
             self.machine.panicked(effect.task, panic)
             return
-        except MemoryFailure as failure:  # of what no method of a program asked for
+        except MemoryFailure as failure:  # of a commit that no method of the program asked for
             self.machine.panicked(effect.task, Panic(failure.panic_code, failure.message))
             return
         self.machine.resume(effect, value)
 
-    async def _written(self, effect: Effect, settled: Settled) -> Settled:
-        """While its store is waited for, other tasks go on."""
+    async def _commit_later(self, effect: Effect, pending: PendingCommit) -> PendingCommit:
+        """Commit as a job of its own, so that other tasks go on while the store is waited for."""
         try:
-            return settled.written(await self.operations.use(settled.commit, effect))
+            return pending.committed(await self.operations.use(pending.commit, effect))
         finally:
-            settled.over()
+            pending.over()
 
     # ------------------------------------------------------------ what performers use
 
@@ -461,9 +479,11 @@ class Session:
         self, effect: Effect, function: Any, arguments: Sequence[Any], started: Callable[[str], object] | None = None,
         contains: bool = False,
     ) -> Any:  # fmt: skip
-        """Run a function of the program as a child of the task that waits for `effect`, and give its value; `started` gets the
-        path of the child. A cancellation here cancels the child; a panic in it ends the run, or with `contains` this call alone:
-        it is raised here."""
+        """Run a function of the program (its Code, or a Closure) as a child of the task that waits for `effect`; return its
+        value.
+
+        `started` is called with the path of the child. A cancellation here cancels the child. A panic of the child ends the run;
+        with `contains` it is raised here instead."""
         future = self.future()
 
         def done(task: Task) -> None:
@@ -474,45 +494,48 @@ class Session:
         child = self.machine.call(effect, code, list(arguments), cells, done, contains)
         if started is not None:
             started(child.task.path)
-        self.work.stir()
+        self.work.interrupt()
         try:
             value = await future
         finally:
             if self.machine.cancel(child.task):
-                self.work.stir()
+                self.work.interrupt()
         if child.panic is not None:
             raise child.panic
         return value
 
     def hold(self, effect: Effect, work: Coroutine[Any, Any, Any]) -> None:
-        """Work that outlives the answer to its effect (Work.hold)."""
+        """Run work that goes on after the answer to its effect, until it is over or released (`EffectRunner.hold`)."""
         self.work.hold(effect, work)
 
     async def release(self, effect: Effect) -> None:
-        """Ends what is held for an effect."""
+        """Cancel what `hold` runs for an effect, and return when it is over."""
         await self.work.release(effect)
 
     def future(self) -> Any:
-        """A future of the loop that runs the session."""
+        """Return a new future of the loop that runs the session."""
         return self.work.loop.create_future()
 
     async def gather(self, *coroutines: Coroutine[Any, Any, Any]) -> list[Any]:
-        """Performs them side by side; the first failure stops the others."""
+        """Run coroutines side by side and return their results in order; the first failure cancels the others and is raised."""
         return await gather(self.work.loop, list(coroutines))
 
     async def within(self, seconds: float, coroutine: Coroutine[Any, Any, Any]) -> Any:
-        """The result of the coroutine; TimeoutError when it takes longer, and then it is cancelled."""
+        """Return the result of a coroutine. When it takes longer it is cancelled and TimeoutError raised."""
         return await within(self.work.loop, seconds, coroutine)
 
     def emit(self, channel: str, value: Any) -> None:
+        """Send an emit of the program to the host, without secrets (G-10.3)."""
         self.metrics.emit_count += 1
         self.emits.send(self.redactor.clean(channel), self.clean(value), False)
 
     def runtime_emit(self, channel: str, payload: dict[str, Any]) -> None:
+        """Send an emit of the runtime itself to the host, without secrets; its channel is one of ours (O-5.30)."""
         self.emits.send(channel, self.clean(from_json(payload)), True)
 
     def tag(self, lasting: bool) -> str:
-        """What tells the runs of this session from those of the ones before it, and with `lasting` from all others."""
+        """Return a suffix that makes ids of runs unique: among a session and the ones before it, with `lasting` among all
+        sessions that may use the same store (M-5.10)."""
         if not lasting:
             return f"-{self.generation}" if self.generation else ""
         if not self.name:
@@ -520,7 +543,7 @@ class Session:
         return f"-{self.name}"
 
     def clean(self, value: Any) -> Any:
-        """What leaves the session, without secrets (G-10.3)."""
+        """Return a value of the machine with its secrets replaced, as it may leave the session (G-10.3)."""
         if self.redactor.is_empty:
             return value
         from ..access.secrets import without_secrets
@@ -534,7 +557,7 @@ async def _then(work: Awaitable[None], value: Any) -> Any:
 
 
 def run_offline(session: Session, **limits: Any) -> Outcome:
-    """A run that waits for nothing outside, without asyncio."""
+    """Run a session's main to its end without asyncio: nothing outside the process is waited for (V-8.6)."""
     host = session.host
     if host.loop is None:
         host.loop = OfflineLoop(host.now())
@@ -543,14 +566,15 @@ def run_offline(session: Session, **limits: Any) -> Outcome:
 
 
 def translated_tier(machine: Machine, metered: bool) -> Any:
-    """What runs often is translated: the translator is loaded when there is something."""
+    """Return the tier that translates what runs often. The machine asks for it when something is worth translating, so that a
+    short run does not load the translator."""
     from ...vm.jit.tier import Tier
 
     return Tier(machine, metered)
 
 
 def _prices(image: Image) -> dict[str, dict[str, float]]:
-    """What the manifest says of prices, by model id (O-1.131)."""
+    """Return the prices of the manifest, by model id (O-1.131)."""
     names = ("input_per_million", "output_per_million", "cached", "cache_write")
     return {
         model: {name: price for name, price in zip(names, prices, strict=False) if price is not None}
@@ -559,6 +583,6 @@ def _prices(image: Image) -> dict[str, dict[str, float]]:
 
 
 def _classes(program: Program) -> dict[str, Any]:
-    """Value classes and enum types by name."""
+    """Return value classes and enum types by name."""
     image: Image = program.image
-    return {entry[1]: made for entry, made in zip(image.types, program.classes, strict=True) if made is not None}
+    return {entry[1]: cls for entry, cls in zip(image.types, program.classes, strict=True) if cls is not None}

@@ -1,8 +1,9 @@
-"""The state of a session as bytes, and back (O-9.45): hashmaps, ledgers, volatile memories, states of tools, spawned models.
+"""The state of a session as bytes, and back (O-9.45), and snapshots of a session in the middle of a run (V-5.8, G-13.7).
 
-What lives elsewhere is not in it: logs and hashmaps with a store or file of their own, processes, caches, counters; what was used
-of the budgets of a session is. Hands on
-`dumped` and `restored`; both between calls only. Must not know: who waits for whom.
+Hands on `dumped` and `restored`, between calls: hashmaps, ledgers, volatile memories, states of tools, spawned models, and what
+was used of the session's budgets. Hands on `snapshot`, `Snapshots`, `SnapshotLogs` and `resume`, between two steps of a run.
+What lives elsewhere is in neither: logs and hashmaps with a store or file of their own, processes, caches, counters. The form
+of the bytes is `vm/snapshot/`.
 """
 
 from __future__ import annotations
@@ -35,42 +36,36 @@ if TYPE_CHECKING:
     from .session import Session
 
 
-# ----------------------------------------------------------------
-# Secrets in the values of a snapshot: they stand there by name, and come back to who is granted the variable (G-10.3, G-10.5).
-#
-# Hands on `SnapshotSecrets`.
-
-
 class SnapshotSecrets:
-    """What a session knows of secrets, for who writes or reads its values."""
+    """The secrets of a session, for the writer and the reader of its values. A secret stands in the bytes by its name, and
+    comes back only to a program that is granted the variable (G-10.3, G-10.5)."""
 
     def __init__(self, run: Running) -> None:
         self.run = run
 
     def clean(self, text: str) -> str:
+        """Return a text without secrets."""
         return self.run.redactor.clean(text)
 
     def split(self, text: str, form: Callable[[str], str] = str) -> list[str]:
-        """The text without secrets and, between its parts, their names; `form`: how one stands in it."""
+        """Return a text in parts: text, name of a secret, text, … `form` gives how a secret is written in it."""
         return self.run.redactor.split(text, form)
 
     def value(self, name: str) -> str:
-        """The secret of that name, if the program is granted its variable, else what a sink shows."""
-        given = self.run.host.env.get(name)
-        if given is None or not permissions_of(self.run).allows_variable(name):
+        """Return the secret of a name if the program is granted its variable, else what a sink would show."""
+        variable = self.run.host.env.get(name)
+        if variable is None or not permissions_of(self.run).allows_variable(name):
             return f"<secret {name}>"
-        value = self.run.redactor.value(name) or whole_text(given)
+        value = self.run.redactor.value(name) or whole_text(variable)
         self.run.redactor.add(value, name)
         return value
 
-
-# ----------------------------------------------------------------
 
 WHAT = "session state"
 
 
 def dumped(session: Session) -> bytes:
-    """SnapshotError for what no state can hold: more than 64 MiB."""
+    """Return the state of a session, between two calls. SnapshotError when it is larger than 64 MiB."""
     secrets = SnapshotSecrets(session)
     w = Writer(session.program, secrets, session.memories.head)
     roots = [
@@ -88,7 +83,7 @@ def dumped(session: Session) -> bytes:
 
 
 def lowered_logs(session: Session, secrets: SnapshotSecrets, whole: bool) -> list[Any]:
-    """The volatile logs, or what was not written of them yet."""
+    """Return the volatile logs, with `whole` all of them, else what the snapshot before does not have."""
     if not session.memories.volatile_stores():
         return []
     from ..memory import states  # with the code of a store, which a program without memories does not load (M-14.7)
@@ -107,7 +102,7 @@ def _read_logs(session: Session, secrets: SnapshotSecrets, rows: Any, handles: l
 
 
 def check_handles(session: Session, handles: list[tuple[MemoryRef, int]], changes: Changes) -> None:
-    """A handle and its volatile log were written at one moment (M-14.6)."""
+    """Raise SnapshotError unless each handle fits the version of its volatile log: both were written at one moment (M-14.6)."""
     for ref, version in handles:
         if session.memories.differs(ref, version, changes):
             raise misshapen(f"a handle of the memory {ref.name} with another version than its log")
@@ -122,22 +117,24 @@ def _tool_states(w: Writer, tools: Tools | None) -> list[Any]:
 
 
 def _models(w: Writer, calls: ModelCalls | None) -> list[Any]:
-    """Calls made, models spawned, and what was spawned."""
+    """Return the numbers of calls and of spawned models so far, and the spawned models."""
     if calls is None:
         return [0, 0, []]
-    return [calls.calls, calls.spawned, [_instance(w, *at, made) for at, made in calls.instances.items() if at[1]]]
+    instances = [_instance(w, *key, instance) for key, instance in calls.instances.items() if key[1]]
+    return [calls.calls, calls.spawned, instances]
 
 
-def _instance(w: Writer, name: str, number: int, made: ModelInstance) -> list[Any]:
-    return [name, number, w.put(made.given), made.is_down, _tool_states(w, made.own_tools)]
+def _instance(w: Writer, name: str, number: int, instance: ModelInstance) -> list[Any]:
+    return [name, number, w.put(instance.computed_map), instance.is_down, _tool_states(w, instance.own_tools)]
 
 
 # ---------------------------------------------------------------- reading
 
 
 def restored(session: Session, data: bytes) -> Callable[[], Awaitable[None]]:
-    """SnapshotError, and nothing has changed; or what makes the session go on from that state. Everything is made and checked
-    here: the rest only puts it in its place."""
+    """Read a state and return what makes the session go on from it. SnapshotError when it does not fit; then nothing has changed.
+
+    Everything is built and checked here; the returned function only puts it in its place."""
     secrets = SnapshotSecrets(session)
     r = Reader(session.program, data, WHAT, secrets)
     try:
@@ -146,7 +143,7 @@ def restored(session: Session, data: bytes) -> Callable[[], Awaitable[None]]:
         r.flag(initialised)
         state = stores.read_stores(r, machine, False)
         volatile = _read_logs(session, secrets, logs, r.memories)
-        begun = _beginnings(r, session, beginnings)
+        log_beginnings = _beginnings(r, session, beginnings)
         tool_states = _read_tools(r, session, state.configured, tools)
         model_calls = _read_models(r, session, state.configured, models)
         r.index(agent_calls)
@@ -159,13 +156,13 @@ def restored(session: Session, data: bytes) -> Callable[[], Awaitable[None]]:
     async def replace() -> None:
         agents = session.state.get("agents")
         if agents is not None:
-            await agents.aclose()  # what they were told is no longer so; the next call starts them anew
+            await agents.aclose()  # what they remember does not fit the state; the next call starts new processes
         state.replace(session.machine)
         session.machine.root_count = max(runs, session.machine.root_count)
-        session.account.used = list(map(max, used, session.account.used))  # what was used is used, whatever it goes back to
+        session.account.used = list(map(max, used, session.account.used))  # going back gives no budget back
         if volatile is not None:
             volatile.take()
-        session.memories.begin_with(None if volatile is None else volatile.logs, begun)
+        session.memories.begin_with(None if volatile is None else volatile.logs, log_beginnings)
         session.memories.revive(r.memories)
         session.written = b""
         session.state["tools"] = tool_states
@@ -179,7 +176,7 @@ def restored(session: Session, data: bytes) -> Callable[[], Awaitable[None]]:
 
 
 def _read_used(r: Reader, more: list[Any]) -> list[Any]:
-    """Of tokens, cost and model calls, which states of earlier versions do not say."""
+    """Return what was used of tokens, cost and model calls; states of earlier versions do not have it."""
     if not more:
         return [0, 0.0, 0]
     [[tokens, cost, calls]] = more
@@ -193,26 +190,26 @@ def _replace_agents(session: Session, calls: int) -> None:
     if before is not None or calls:
         from ..effects.agents import AgentCalls
 
-        made = session.state["agents"] = AgentCalls(session)
-        made.calls = max(calls, before.calls if before is not None else 0)
+        agent_calls = session.state["agents"] = AgentCalls(session)
+        agent_calls.calls = max(calls, before.calls if before is not None else 0)
 
 
 def _beginnings(r: Reader, session: Session, rows: Any) -> dict[str, tuple[list[Any], list[Any]]]:
-    found: dict[str, tuple[list[Any], list[Any]]] = {}
+    beginnings: dict[str, tuple[list[Any], list[Any]]] = {}
     for name, messages, facts in rows:
         if any(list(map(type, row)) != [str, str, bool] or row[0] not in ROLES for row in messages):
             raise misshapen("a message that no log begins with")
         session.memories.key_names(name)
-        found[name] = [tuple(row) for row in messages], [_fact(r, session, name, row) for row in facts]
-    return found
+        beginnings[name] = [tuple(row) for row in messages], [_fact(r, session, name, row) for row in facts]
+    return beginnings
 
 
 def _fact(r: Reader, session: Session, memory: str, row: Any) -> list[Any]:
-    """The arguments of `remember`."""
+    """Return the arguments of a `remember` with which a log begins. SnapshotError when they do not fit."""
     name, content, confidence, tier, about, seqs = r.values(row)
-    lists = [held.items for held in (about, seqs) if held is not None and type(held) is Array]
-    whole = len(lists) == (about is not None) + (seqs is not None) and all(type(part) in (str, int) for part in chain(*lists))
-    if type(name) is not str or type(confidence) not in (int, float) or type(tier) not in (str, type(None)) or not whole:
+    lists = [array.items for array in (about, seqs) if array is not None and type(array) is Array]
+    are_sound = len(lists) == (about is not None) + (seqs is not None) and all(type(part) in (str, int) for part in chain(*lists))
+    if type(name) is not str or type(confidence) not in (int, float) or type(tier) not in (str, type(None)) or not are_sound:
         raise misshapen("a fact that no log begins with")
     try:
         return session.memories.checked_fact(memory, [name, content, confidence, tier, about, seqs])
@@ -223,48 +220,43 @@ def _fact(r: Reader, session: Session, memory: str, row: Any) -> list[Any]:
 def _read_tools(r: Reader, session: Session, configured: dict[Any, Any], rows: Any) -> Tools:
     from ..tools.tools import Tools
 
-    made = Tools(session)
+    tools = Tools(session)
     for name, form in rows:
         state = r.value(form)
-        if type(configured.get(("tools", made.numbers[name], "state"))) is not type(state):
+        if type(configured.get(("tools", tools.numbers[name], "state"))) is not type(state):
             raise misshapen(f"a state that the tool {name} has not")
-        made.states[name] = state
-    return made
+        tools.states[name] = state
+    return tools
 
 
 def _read_models(r: Reader, session: Session, configured: dict[Any, Any], part: Any) -> ModelCalls:
     from ..effects.models import ModelCalls, ModelInstance
 
-    made = ModelCalls(session)
+    model_calls = ModelCalls(session)
     calls, spawned, rows = part
-    made.calls, made.spawned = r.index(calls), r.index(spawned)
-    for name, number, given, is_down, tools in rows:
-        computed = r.value(given)
-        if not 0 < r.index(number) <= made.spawned or type(computed) not in (Map, type(None)):
+    model_calls.calls, model_calls.spawned = r.index(calls), r.index(spawned)
+    for name, number, fields, is_down, tools in rows:
+        computed = r.value(fields)
+        if not 0 < r.index(number) <= model_calls.spawned or type(computed) not in (Map, type(None)):
             raise misshapen("a spawned model that none is")
-        instance = ModelInstance(session, made.models[name][1], computed, True)
+        instance = ModelInstance(session, model_calls.models[name][1], computed, True)
         instance.is_down = r.flag(is_down)
         instance.own_tools = _read_tools(r, session, configured, tools)
-        made.instances[name, number] = instance
-    return made
+        model_calls.instances[name, number] = instance
+    return model_calls
 
 
-# ----------------------------------------------------------------
-# A session whose machine is dropped between two steps and made anew from its bytes (V-5.8, V-5.9, G-13.7).
-#
-# What the session performs goes on: requests on their way, conversations, processes; volatile logs of memories are as the bytes
-# tell of them, logs in stores as they are by then (M-14.6). Hands on `snapshot`, `Snapshots`, each of which holds of volatile
-# logs
-# only what is new, and `resume` with `Told`.
+# Snapshots: the machine is dropped between two steps and built again from its bytes (V-5.8, V-5.9, G-13.7). What the session
+# performs goes on: requests on their way, conversations, processes. Volatile logs of memories are as the bytes say, logs in
+# stores as they are by then (M-14.6).
 
 DIGEST = 32  # the last bytes of a snapshot are the hash of the others
-COUNTED = ("models", "agents")
-"""Calls have numbers, of which ids of runs are made: a run that goes on gives them again (M-5.10)."""
+COUNTED = ("models", "agents")  # families whose calls are numbered; ids of runs are made of the numbers (M-5.10)
 
 
 class WentBack:
-    """A memory whose store has an earlier version than its handle had: its key was erased, or expired, or the store was lost. The
-    run goes on with what the store has."""
+    """A memory whose store has an earlier version than the run knew: its key was erased, or has expired, or the store was lost.
+    The run goes on with what the store has."""
 
     __slots__ = ("memory", "store", "expected", "actual")
 
@@ -280,19 +272,22 @@ class WentBack:
 
 
 def snapshot(session: Session) -> bytes:
-    """All of it. SnapshotError for what no snapshot can hold."""
+    """Return a whole snapshot of a session. SnapshotError for what no snapshot can hold."""
     return _written(session, b"", True)
 
 
 class Snapshots:
-    """The snapshots of a run, one after another: what was written of volatile logs is not written again. Each is read after the
-    one before it; the first is whole, and so is one after the logs of the session were replaced, or written for somebody else."""
+    """The snapshots of a run, one after another: parts of volatile logs that one has are not written to the next.
+
+    So each is read after the one before it. The first is whole, and so is one after the logs of the session were replaced, or
+    written for somebody else."""
 
     def __init__(self, session: Session) -> None:
         self.session = session
         self.last = b""
 
     def write(self) -> bytes:
+        """Return the next snapshot. SnapshotError for what no snapshot can hold."""
         session = self.session
         whole = not self.last or session.written != self.last or not _noted(session)
         data = _written(session, b"" if whole else self.last, whole)
@@ -301,15 +296,16 @@ class Snapshots:
         return data
 
 
-class Told:
-    """What snapshots tell of volatile logs, one after another."""
+class SnapshotLogs:
+    """The volatile logs as a series of snapshots has them, read one after another. `last` is the digest of the last one."""
 
     def __init__(self) -> None:
         self.last = b""
         self.logs: Logs | None = None
 
     def add(self, session: Session, data: bytes) -> None:
-        """One that is not the last: the run is not taken up. SnapshotError, and nothing has changed."""
+        """Take the logs of a snapshot that is not the last one of its series. SnapshotError when it does not fit; then nothing
+        has changed."""
         try:
             self._take(_checked(self, session, own_part(session.program, data))[0], data)
         except MemoryFailure as failure:
@@ -324,28 +320,31 @@ class Told:
         self.last = data[-DIGEST:]
 
 
-def resume(session: Session, data: bytes, told: Told | None = None) -> list[WentBack]:
-    """Go on with the machine that the bytes tell of; `told`: what those before tell. SnapshotError, and nothing has changed, for
-    the bytes of another program or of another moment: each effect in them has to be one that the session performs."""
-    before = told or Told()
+def resume(session: Session, data: bytes, earlier: SnapshotLogs | None = None) -> list[WentBack]:
+    """Make a session go on with the machine of a snapshot, and return the memories that went back; `earlier` has the snapshots
+    before it.
+
+    SnapshotError for the bytes of another program or another moment, and then nothing has changed: each effect in them must be
+    one that the session is performing."""
+    before = earlier or SnapshotLogs()
     old = session.machine
     machine = old.successor()
-    found: list[Any] = []
+    checked_parts: list[Any] = []
 
     def check(own: Any, handles: list[tuple[MemoryRef, int]]) -> None:
         try:
-            found.extend((handles, *_checked(before, session, own, handles)))
+            checked_parts.extend((handles, *_checked(before, session, own, handles)))
         except MemoryFailure as failure:
             raise misshapen(failure.message) from None
 
-    held = Held(old, [table[name] for table, name in _kept(session)], check)
-    values, streams = read(machine, data, held, SnapshotSecrets(session))
+    performed = Held(old, [table[name] for table, name in _value_places(session)], check)
+    values, streams = read(machine, data, performed, SnapshotSecrets(session))
     session.machine = machine
-    for (table, name), value in zip(_kept(session), values, strict=True):
+    for (table, name), value in zip(_value_places(session), values, strict=True):
         table[name] = value
     for effect, call in session.state.get(STREAMS, {}).items():
         call.stream = streams.get(effect.key, call.stream)
-    handles, changes, name, numbers = found
+    handles, changes, name, numbers = checked_parts
     before._take(changes, data)
     _replace(session, before, name, numbers)
     session.memories.revive(handles)
@@ -357,22 +356,23 @@ def resume(session: Session, data: bytes, told: Told | None = None) -> list[Went
 
 def _written(session: Session, before: bytes, whole: bool) -> bytes:
     secrets = SnapshotSecrets(session)
-    kept = [table[name] for table, name in _kept(session)]
+    values = [table[name] for table, name in _value_places(session)]
     if session.memories.lasting:
-        session.tag(True)  # before a run id is made of its name: one made later would be another in each process (M-5.10)
+        session.tag(True)  # names the session now: a name made after the snapshot would differ in each process (M-5.10)
     numbers = [getattr(session.state.get(family), "calls", 0) for family in COUNTED]
     own = [before, session.name, numbers, lowered_logs(session, secrets, whole)]
-    return written(session.machine, kept, secrets, session.memories.head, own)
+    return written(session.machine, values, secrets, session.memories.head, own)
 
 
 def _checked(
-    told: Told, session: Session, own: Any, handles: list[tuple[MemoryRef, int]] | None = None
+    earlier: SnapshotLogs, session: Session, own: Any, handles: list[tuple[MemoryRef, int]] | None = None
 ) -> tuple[Changes | None, str, list[int]]:
-    """What becomes of logs, the name of the run, the numbers of its calls."""
+    """Check the host's part of a snapshot; return the changes of the logs, the name of the session, and the numbers of its
+    calls."""
     before, name, numbers, rows = own
     if type(name) is not str or len(numbers) != len(COUNTED) or any(type(n) is not int or n < 0 for n in numbers):
         raise misshapen("a run without a name")
-    if before not in (b"", told.last):
+    if before not in (b"", earlier.last):
         raise misshapen("a snapshot that goes on from another one; read those before it first")
     if not len(session.memories):
         if rows != [] or handles:
@@ -380,26 +380,26 @@ def _checked(
         return None, name, numbers
     from ..memory.states import Logs
 
-    logs = told.logs if before and told.logs is not None else Logs()
+    logs = earlier.logs if before and earlier.logs is not None else Logs()
     changes = logs.checked(session.memories, SnapshotSecrets(session), rows)
     if handles is not None:
         check_handles(session, handles, changes)
     return changes, name, numbers
 
 
-def _replace(session: Session, told: Told, name: str, numbers: list[int]) -> None:
+def _replace(session: Session, earlier: SnapshotLogs, name: str, numbers: list[int]) -> None:
     session.written = b""
-    if told.logs is not None:
-        session.memories.hold(told.logs)
+    if earlier.logs is not None:
+        session.memories.hold(earlier.logs)
     session.name = name or session.name
     performing = any(task.effect is not None for root in session.machine.roots for task in root.subtree())
     for family, number in zip(COUNTED, numbers, strict=True):
         calls = session.state.get(family)
         if calls is None and number:
             calls = session.state[family] = _calls(family)(session)
-        if calls is not None:  # what is performed meanwhile may have begun, and have a number, after the bytes were written
+        if calls is not None:  # a call that is being performed may have got its number after the bytes were written
             calls.calls = max(number, calls.calls) if performing else number
-    _note(session, told.last)
+    _note(session, earlier.last)
 
 
 def _calls(family: str) -> Any:
@@ -414,7 +414,7 @@ def _noted(session: Session) -> bool:
 
 
 def _note(session: Session, digest: bytes) -> None:
-    """The volatile logs stand in the snapshot with that hash as they are now."""
+    """Note that the snapshot with this digest has the volatile logs as they are now."""
     for _, store in session.memories.volatile_stores():
         if session.written == b"":
             store.changed = None
@@ -423,21 +423,22 @@ def _note(session: Session, digest: bytes) -> None:
 
 
 def _went_back(session: Session, handles: list[tuple[MemoryRef, int]]) -> list[WentBack]:
-    found = []
+    memories = []
     for ref, version in handles:
         actual = session.memories.went_back(ref, version)
         if actual is not None:
-            found.append(WentBack(ref, str(session.memories.head(ref)[0]), version, actual))
-    for one in found:
-        session.host.log("warn", str(one))
-    return found
+            memories.append(WentBack(ref, str(session.memories.head(ref)[0]), version, actual))
+    for memory in memories:
+        session.host.log("warn", str(memory))
+    return memories
 
 
-def _kept(session: Session) -> list[tuple[dict[Any, Any], Any]]:
-    """Where the session has values of the machine: states of tools, of spawned models too, and what stands in for tools."""
+def _value_places(session: Session) -> list[tuple[dict[Any, Any], Any]]:
+    """Return the places, each as table and key, where the session has values of the machine: states of tools, those of spawned
+    models too, and mocks of tools."""
     tools = session.state.get("tools")
     models = session.state.get("models")
-    spawned = [] if models is None else [made.own_tools for made in models.instances.values() if made.is_spawned]
+    spawned = [] if models is None else [instance.own_tools for instance in models.instances.values() if instance.is_spawned]
     tables = [each.states for each in (tools, *spawned) if each is not None]
     tables += session.state.get(MOCKS, {}).values()
     return [(table, name) for table in tables for name in table]

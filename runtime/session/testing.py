@@ -1,6 +1,7 @@
-"""The tests of a program, each in a fresh session (O-8.3).
+"""Runs the tests of a program, each in a fresh session (O-8.3), and the clocks that tests run by (V-6.6, G-14.5).
 
-Hands on `TestOutcome`s. Must not know: how outcomes are shown.
+Hands on `chosen`, `run_tests` and `TestOutcome` to the verb `test` and the Python API; `SkippingClock`, by which waits take no
+time unless something outside is waited for; and `VirtualLoop`, whose clock somebody else moves, to the drivers of test suites.
 """
 
 from __future__ import annotations
@@ -26,9 +27,11 @@ if TYPE_CHECKING:
 
 
 class TestOutcome:
-    """`failure`: the text of what went wrong, None when the test passes; `place` the file, line and column where it
-    panicked or its error was made, else where the body of the test begins; `way` of an error where that was, and what it passed
-    (L-5.11.3); `emits` the program emits as (channel, value)."""
+    """How a test ended. `failure` is the text of what went wrong, None when the test passes.
+
+    `place` is the file, line and column where it panicked or its error was made, else where its body begins; `way` are the places
+    that an error has passed (L-5.11.3). `emits` are the emits of the program as (channel, value); `expected` says that the test
+    expects to fail."""
 
     __slots__ = ("description", "failure", "place", "expected", "emits", "way")
 
@@ -48,7 +51,7 @@ class TestOutcome:
 
 
 def chosen(program: Program, part: str) -> Iterator[Test]:
-    """The tests whose description contains the text, in source order."""
+    """Return the tests whose description contains a text, in source order."""
     return (test for test in program.image.tests if part in test.description)
 
 
@@ -58,19 +61,20 @@ def run_tests(
     host: Callable[[Callable[[str, Any, bool], None]], Host],
     run: Callable[[Session, int], Outcome],
 ) -> Iterator[TestOutcome]:
-    """`host` makes the host of one session from the sink of its emits; `run` runs the function of a number in a session.
+    """Run tests, each in a session of its own, and yield their outcomes one after another.
 
-    Raises ConfigFailure for connections that cannot be used."""
+    `host` makes the host of one session from the sink of its emits; `run` runs the function of a number in a session. Raises
+    ConfigFailure for connections that cannot be used."""
     for test in tests:
         emits: list[tuple[str, Any]] = []
 
-        def keep(channel: str, value: Any, by_runtime: bool, emits: list[tuple[str, Any]] = emits) -> None:
+        def record(channel: str, value: Any, by_runtime: bool, emits: list[tuple[str, Any]] = emits) -> None:
             if not by_runtime:
                 emits.append((channel, value))
 
-        made = host(keep)
-        made.volatile = True  # every test has fresh stores (M-8.15)
-        session = Session(program, made)
+        session_host = host(record)
+        session_host.volatile = True  # every test has fresh stores (M-8.15)
+        session = Session(program, session_host)
         session.state[EMITS] = emits
         outcome = run(session, test.function)
         yield judged(test, outcome, emits, session.redactor.clean, program.start_of(test.function))
@@ -79,7 +83,8 @@ def run_tests(
 def judged(
     test: Test, outcome: Outcome, emits: list[tuple[str, Any]], clean: Callable[[str], str], start: Place | None = None
 ) -> TestOutcome:
-    """What the end of its session means for a test (O-8.2, O-8.5); `start` is where its body begins."""
+    """Return what the end of its session means for a test (O-8.2, O-8.5). `clean` takes secrets out of its text; `start` is
+    where its body begins."""
     text, trace = _failure(outcome), outcome.trace
     place = trace[0][1:] if trace else start
     way = trace if outcome.panic is None else ()
@@ -94,24 +99,20 @@ def judged(
 
 
 def _failure(outcome: Outcome) -> str | None:
-    """Message of what ended a test, None for one that ended well."""
+    """Return the message of what ended a test, None for one that ended well."""
     if outcome.panic is not None:
         return outcome.panic.message
     return outcome.message if outcome.exit_code else None
 
 
-# ----------------------------------------------------------------
-# A clock for tests: waits take no time unless something outside is under way (V-6.6).
-#
-# Its asyncio loop goes to the next timer at once while no connection, process or thread is open to wait for; otherwise it waits
-# as
-# usual, so that a test may ask a real provider. Hands on `SkippingClock`.
-
 OWN_DESCRIPTORS = 1  # the pipe by which threads wake the loop
 
 
 class SkippingClock:
-    """`now` and `wall` in seconds; `new_loop` makes the loop that moves them."""
+    """A clock by which waits take no time (V-6.6). `now` and `wall` are in seconds.
+
+    The asyncio loop of `new_loop` moves it: while no connection, process or thread is open to wait for, it skips to the next
+    timer at once; otherwise it waits as usual, so that a test may ask a real provider."""
 
     def __init__(self) -> None:
         self._skipped = 0.0
@@ -123,14 +124,17 @@ class SkippingClock:
         return time.time() + self._skipped
 
     def new_loop(self) -> asyncio.AbstractEventLoop:
+        """Return a new loop that moves this clock."""
         return _Loop(self)
 
     def skip(self, seconds: float) -> None:
+        """Set the clock forward."""
         self._skipped += seconds
 
 
 class _Selector(selectors.DefaultSelector):
-    """`waits_outside` tells whether there is work of threads or processes; descriptors it knows itself."""
+    """Skips the time in which nothing outside is waited for. `waits_outside` says whether threads or processes are at work; open
+    connections the selector knows itself."""
 
     def __init__(self, clock: SkippingClock) -> None:
         super().__init__()
@@ -159,18 +163,19 @@ class _Loop(asyncio.SelectorEventLoop):
         return self._clock.now()
 
     def _waits_outside(self) -> bool:
-        """Also for a process that has closed its pipes and not ended yet."""
+        """Whether a thread, or a process that has not ended, is waited for; a process may have closed its pipes before its
+        end."""
         self._processes = [process for process in self._processes if process.get_returncode() is None]
         return self._threads > 0 or bool(self._processes)
 
     def hold_clock(self, change: int) -> None:
-        """1: another thread is waited for, which takes real time; -1: it is no more."""
+        """Count a thread that is waited for in real time (1), or its end (-1)."""
         self._threads += change
 
     async def subprocess_exec(self, *args: Any, **options: Any) -> Any:
-        made = await super().subprocess_exec(*args, **options)
-        self._processes.append(made[0])
-        return made
+        transport_and_protocol = await super().subprocess_exec(*args, **options)
+        self._processes.append(transport_and_protocol[0])
+        return transport_and_protocol
 
     def run_in_executor(self, executor: Any, func: Any, *args: Any) -> Any:  # type: ignore[override]
         self._threads += 1
@@ -179,7 +184,7 @@ class _Loop(asyncio.SelectorEventLoop):
         return future
 
     async def shutdown_default_executor(self, *timeout: Any) -> None:
-        """It waits for a thread of its own; from Python 3.12 on no longer than 300 s, which must not be skipped."""
+        """asyncio waits here for a thread of its own, from Python 3.12 on at most 300 s: that time must not be skipped."""
         self._threads += 1
         try:
             await super().shutdown_default_executor(*timeout)
@@ -190,17 +195,12 @@ class _Loop(asyncio.SelectorEventLoop):
         self._threads -= 1
 
 
-# ----------------------------------------------------------------
-# An asyncio event loop whose clock stands still while anything can run (V-6.6, G-14.5).
-#
-# When every task waits, `idle(until)` is asked what happens next: it delivers answers or moves the clock. Hands on
-# `VirtualLoop`.
-
 CLOCK_RESOLUTION = 1e-6
 
 
 class _IdleSelector(selectors.SelectSelector):
-    """Waits for no file descriptor: where a real selector would block, the loop is idle."""
+    """Never blocks: where a real selector would wait, it calls `idle`. `outside` counts threads that are waited for in real
+    time."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -216,7 +216,10 @@ class _IdleSelector(selectors.SelectSelector):
 
 
 class VirtualLoop(asyncio.SelectorEventLoop):
-    """`now_ms` is the virtual time; `idle(until_ms or None)` must set it forward or complete a future."""
+    """An asyncio loop whose clock stands still while anything can run (V-6.6, G-14.5). `now_ms` is its time in milliseconds.
+
+    When every task waits, `idle(until_ms)` is called with the time of the next timer, None without one: it must set `now_ms`
+    forward or complete a future."""
 
     def __init__(self, now_ms: int, idle: Callable[[int | None], None]) -> None:
         self.now_ms = now_ms
@@ -230,7 +233,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         selector.idle = self._rest
 
     def hold_clock(self, change: int) -> None:
-        """1: another thread is waited for, which takes real time; -1: it is no more. The clock stands meanwhile."""
+        """Count a thread that is waited for in real time (1), or its end (-1). While there is one, the clock stands still."""
         self._idle_selector.outside += change
 
     def time(self) -> float:

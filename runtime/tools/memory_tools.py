@@ -1,6 +1,8 @@
 """The tools that a model gets from a memory in its list of tools (M-10.17): facts it remembers, recalls and forgets.
 
-What a model remembers has its trust. Hands on `memory_offers`. Must not know: how facts are ranked and stored.
+Hashmaps and ledgers in that list give tools too (O-4.22). Hands on `memory_bindings` and `store_bindings` to `bindings.py`. A
+fact that a model remembers is stored as the model's word (`origin="model"`). How facts are ranked and stored is
+`memory/remembering.py`.
 """
 
 from __future__ import annotations
@@ -29,18 +31,13 @@ if TYPE_CHECKING:
     from ..memory.remembering import Facts
     from ..records import Call
     from ..running import Running
-    from .offered import Offer
+    from .bindings import ToolBinding
 
-
-# ----------------------------------------------------------------
-# The tools that a model gets from a hashmap or ledger as its memory (O-4.22).
-#
-# Hands on `store_offers`.
 
 if TYPE_CHECKING:
     Perform = Callable[[Effect, list[Any]], Awaitable[Any]]
 
-MOST_ENTRIES = 20
+MOST_ENTRIES = 20  # that one `query` gives
 TEXT: list[Any] = ["text", ["string"], False, False, None, "what is looked for"]
 LEDGER_SHAPE: list[Any] = [
     "object", "", [],
@@ -52,7 +49,8 @@ LEDGER_SHAPE: list[Any] = [
 ]  # fmt: skip
 
 
-def store_offers(run: Running, ref: HashMapRef | LedgerRef) -> list[Offer]:
+def store_bindings(run: Running, ref: HashMapRef | LedgerRef) -> list[ToolBinding]:
+    """Return the tools `get`, `set` and `query` of a hashmap or ledger, or of a scope of one."""
     tools: HashMapTools | LedgerTools
     if isinstance(ref, HashMapRef):
         tools, kind = HashMapTools(run, ref), "Hashmap"
@@ -60,16 +58,18 @@ def store_offers(run: Running, ref: HashMapRef | LedgerRef) -> list[Offer]:
         tools, kind = LedgerTools(run, ref), "Ledger"
     one, *_ = fields = tools.shape[3]
     shapes = {"get": [one], "set": fields, "query": [TEXT]}
-    offers: list[Offer] = []
+    bindings: list[ToolBinding] = []
     for method, text in tools.texts.items():
         shape = ["object", "", [], shapes[method]]
         owner = store_name(ref.name, ref.scope)
         definition = ToolDef(tool_name(owner, method), f"{kind} {owner}\n\n{text}", arguments_form(shape))
-        offers.append(StoreOffer(run, owner, method, definition, shape, getattr(tools, method)))
-    return offers
+        bindings.append(StoreBinding(run, owner, method, definition, shape, getattr(tools, method)))
+    return bindings
 
 
-class StoreOffer:
+class StoreBinding:
+    """A method of a store or a memory as a model calls it: a `ToolBinding`. `owner` is the name that the program knows it by."""
+
     __slots__ = ("run", "owner", "method", "definition", "shape", "perform", "changes_state")
 
     def __init__(self, run: Running, owner: str, method: str, definition: ToolDef, shape: list[Any], perform: Perform) -> None:
@@ -95,6 +95,7 @@ class StoreOffer:
 
 
 def failed(owner: str, method: str, variant: str, message: str, **fields: str) -> Err:
+    """Return an Err of ToolError that names the tool's owner and method."""
     return Err(ErrorValue("ToolError", variant, message, {"tool": owner, "method": method, **fields}))
 
 
@@ -114,20 +115,20 @@ class HashMapTools:
         self.shape: list[Any] = next(h.shape for h in run.program.image.hashmaps if h.name == ref.name)
 
     async def get(self, effect: Effect, arguments: list[Any]) -> Any:
-        found = self.view.find(arguments[0])
-        return found.value if type(found) is Some else None
+        value = self.view.find(arguments[0])
+        return value.value if type(value) is Some else None
 
     async def set(self, effect: Effect, arguments: list[Any]) -> Any:
         key, value = arguments
-        rest = finish_call(self.run.machine, self.ref, self.view.store, [self.view.set(key, value)])
-        if rest is not None:  # a file or watchers
-            await self.run.call(effect, *rest)
+        function = finish_call(self.run.machine, self.ref, self.view.store, [self.view.set(key, value)])
+        if function is not None:  # it writes the file of the hashmap, or calls watchers
+            await self.run.call(effect, *function)
         return None
 
     async def query(self, effect: Effect, arguments: list[Any]) -> Any:
         (text,) = arguments
-        found = [(key, value) for key, value in self.view.entries() if text in display(key) or text in display(value)]
-        return Map({key_of(key): value for key, value in found[:MOST_ENTRIES]})
+        entries = [(key, value) for key, value in self.view.entries() if text in display(key) or text in display(value)]
+        return Map({key_of(key): value for key, value in entries[:MOST_ENTRIES]})
 
 
 class LedgerTools:
@@ -157,14 +158,12 @@ class LedgerTools:
 
     async def query(self, effect: Effect, arguments: list[Any]) -> Any:
         (text,) = arguments
-        found = {entry.f0: entry for entry in (*self.ledger.by_identifier(text), *self.ledger.by_any_key([text]))}
-        return Array([found[identifier] for identifier in self.ledger.entries if identifier in found][:MOST_ENTRIES])
+        entries = {entry.f0: entry for entry in (*self.ledger.by_identifier(text), *self.ledger.by_any_key([text]))}
+        return Array([entries[identifier] for identifier in self.ledger.entries if identifier in entries][:MOST_ENTRIES])
 
 
-# ----------------------------------------------------------------
-
-MOST_FOUND = 10
-READING = ("recall",)
+MOST_FACTS = 10  # that one `recall` gives
+READING = ("recall",)  # the methods of a memory that the model may only read
 
 
 def _text(name: str, what: str) -> list[Any]:
@@ -178,35 +177,38 @@ SHAPES = {
 }
 TEXTS = {
     "remember": "Keep a fact for later conversations",
-    "recall": f"Give the facts, at most {MOST_FOUND}, that fit a query best",
+    "recall": f"Give the facts, at most {MOST_FACTS}, that fit a query best",
     "forget": "Remove a fact; true if it was there",
 }
 
 
-def memory_offers(run: Running, ref: MemoryRef, by: str) -> list[Offer]:
-    """`by`: the model. One that may only read the memory is offered `recall` (M-4.16), and so is a derived view."""
+def memory_bindings(run: Running, ref: MemoryRef, by: str) -> list[ToolBinding]:
+    """Return the tools of a memory for the model named `by`. One that may only read it gets `recall` alone (M-4.16), and so does
+    every model of a derived view. CallFailure for a model that may not read it."""
     if not run.memories.allows(ref.name, by, False):
         raise CallFailure("AgentError", "InvalidRequest", f"the memory {ref.name} does not allow {by} to be read", model=by)
     writes = run.memories.allows(ref.name, by, True) and not run.memories.is_view(ref.name)
     tools = MemoryTools(run, ref, by)
-    offers: list[Offer] = []
+    bindings: list[ToolBinding] = []
     for method in TOOL_METHODS if writes else READING:
         shape = ["object", "", [], SHAPES[method]]
         text = f"Memory {ref.name}\n\n{TEXTS[method]}"
         definition = ToolDef(tool_name(ref.name, method), text, arguments_form(shape))
-        offers.append(StoreOffer(run, ref.name, method, definition, shape, getattr(tools, method)))
-    return offers
+        bindings.append(StoreBinding(run, ref.name, method, definition, shape, getattr(tools, method)))
+    return bindings
 
 
 class MemoryTools:
+    """`remember`, `recall` and `forget` on a memory, for the model named `by`."""
+
     def __init__(self, run: Running, ref: MemoryRef, by: str) -> None:
         self.run = run
         self.ref = ref
         self.by = by
 
     def _opened(self) -> Memory:
-        opened = self.run.memories.at(self.ref)
-        memory: Memory = getattr(opened, "memory", opened)  # a derived view has the facts of its memory
+        source = self.run.memories.at(self.ref)
+        memory: Memory = getattr(source, "memory", source)  # a derived view has the facts of its memory
         return memory
 
     def _facts(self, memory: Memory, effect: Effect) -> Facts:
@@ -215,6 +217,7 @@ class MemoryTools:
         return Facts(memory, effect.task, self.by)
 
     async def remember(self, effect: Effect, arguments: list[Any]) -> Any:
+        """Store a fact, and its vector if the memory has an embedder. Return nil, or an Err."""
         name, content = arguments
 
         def drafted() -> tuple[Facts, Fact | None]:
@@ -223,10 +226,10 @@ class MemoryTools:
             return facts, fact if facts.may_write(fact.tier, fact.name) else None
 
         try:
-            facts, made = await self.run.operations.use(drafted)
-            if made is None:
+            facts, permitted = await self.run.operations.use(drafted)
+            if permitted is None:
                 return self._refused("remember", name)
-            fact = made
+            fact = permitted
             if facts.memory.embedding is not None:
                 await facts.memory.embedding.fill([fact.text])
             await self.run.operations.use(lambda: facts.keep(fact))
@@ -235,29 +238,31 @@ class MemoryTools:
         return None
 
     async def recall(self, effect: Effect, arguments: list[Any]) -> Any:
+        """Return the facts that fit a query best, the best first, as maps of name and content; or an Err."""
         (query,) = arguments
         try:
             memory = await self.run.operations.use(self._opened)
             if memory.embedding is not None:
                 await memory.embedding.fill([query])
-            found = await self.run.operations.use(lambda: self._facts(memory, effect).recall(query, MOST_FOUND))
+            hits = await self.run.operations.use(lambda: self._facts(memory, effect).recall(query, MOST_FACTS))
         except MemoryFailure as error:
             return self._failed("recall", error)
         from ..memory.remembering import shown_fact
 
         try:
-            pairs = [shown_fact(memory, hit.fact) for hit in found]
+            pairs = [shown_fact(memory, hit.fact) for hit in hits]
         except MemoryFailure as error:
             return self._failed("recall", error)
         return from_json([{"name": name, "content": content} for name, content in pairs])
 
     async def forget(self, effect: Effect, arguments: list[Any]) -> Any:
+        """Remove a fact by its name. Return whether there was one, or an Err."""
         (name,) = arguments
         try:
-            found = await self.run.operations.use(lambda: self._facts(self._opened(), effect).forget_allowed(name))
+            removed = await self.run.operations.use(lambda: self._facts(self._opened(), effect).forget_allowed(name))
         except MemoryFailure as error:
             return self._failed("forget", error)
-        return self._refused("forget", name) if found is None else found
+        return self._refused("forget", name) if removed is None else removed
 
     def _refused(self, method: str, name: str) -> Any:
         message = f"the memory {self.ref.name} does not allow {self.by} to write {name}"

@@ -1,7 +1,8 @@
-"""The tools of a session: their state, their methods as models and programs call them (O-4.4, O-4.20, O-4.23 to O-4.29).
+"""The declared tools of a session: their states, and their methods as programs and models call them (O-4.4, O-4.20 to O-4.31).
 
-Hands on `Tools`, whose `use` answers a call from source and whose `offers` are what models may call. Must not know: wires, the
-loop around replies, the command line.
+Hands on `Tools`: `use` performs a call in source, `bindings` are its methods as models call them. Hands on `Hooks` to the
+runner of a model's calls (`bindings.py`), and to other owners of tools what they share: `is_enabled`, `denial`,
+`fitting_arguments`.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from ...vm.interp.tasks import is_below
 from ...vm.panics import Panic
 from ...vm.values import UNSET, Closure, EnumValue, Err, ErrorValue, Map, Ok, ToolCall, check, display, from_json, share, typeof
 from ..access.permissions import permissions_of
-from ..host import for_model, handled
+from ..host import call_host_function, for_model
 from ..records import ToolDef
 from ..schema.validation import Accepted, Violation, validate
 
@@ -29,20 +30,15 @@ if TYPE_CHECKING:
     from ..calls.settings import CallSettings
     from ..records import Call
     from ..running import Running
-    from .offered import Offer
-
-
-# ----------------------------------------------------------------
-# Whose turn it is: methods of a tool that change its state run one at a time, in the order they came (O-4.25).
-#
-# Hands on `Turns`. A wait that could never end, of a method for itself or of methods of several tools for each other, is
-# refused
-# when it begins.
+    from .bindings import ToolBinding
 
 
 class Turns:
-    """The queue of one tool; `future` makes a future of the loop that runs the session, `all_of_them` holds those of
-    every tool."""
+    """The queue of one tool: its methods that change the state run one at a time, in the order in which they came (O-4.25).
+
+    A wait that could never end, of a method for itself or of methods of several tools for each other, is refused when it begins.
+    `future` makes a future of the loop, `all_of_them` has the queues of all tools; `runs` is the path of the task whose method
+    has its turn."""
 
     __slots__ = ("name", "future", "all_of_them", "busy", "waiting", "runs")
 
@@ -52,10 +48,11 @@ class Turns:
         self.all_of_them = all_of_them
         self.busy = False
         self.waiting: deque[tuple[Any, str]] = deque()  # a future, and the path of the task that waits for it
-        self.runs: str | None = None  # the path of the method that has its turn
+        self.runs: str | None = None
 
     async def take(self, task: str) -> None:
-        """Returns when it is the turn of a call that the task with that path waits for."""
+        """Wait for the turn of a call that the task with that path waits for. Every `take` that returned is followed by one
+        `end`. Raises P013 for a wait that could never end."""
         if not self.busy:
             self.busy = True
             return
@@ -68,15 +65,16 @@ class Turns:
         except BaseException:
             if entry in self.waiting:
                 self.waiting.remove(entry)
-            else:  # it was given and is not taken
+            else:  # its turn had come when it was cancelled: the next one gets it
                 self.end()
             raise
 
     def begin(self, task: str) -> None:
+        """Say which task runs the method that has its turn."""
         self.runs = task
 
     def end(self) -> None:
-        """The next one, if any."""
+        """Give the turn to the next one that waits."""
         self.runs = None
         while self.waiting:
             turn, _ = self.waiting.popleft()
@@ -86,18 +84,19 @@ class Turns:
         self.busy = False
 
     def _refuse_circle(self, task: str) -> None:
-        """What `task` waits for must not wait for `task`: from each method that has its turn to the tools that tasks below it
-        wait for."""
-        reached: list[Turns] = []
-        ahead = [self]
-        while ahead:
-            turns = ahead.pop()
-            if turns.runs is None or turns in reached:
+        """Raise P013 when what `task` would wait for waits for `task` itself.
+
+        It is a search through the graph of waits: from a method that has its turn to the tools that tasks below it wait for."""
+        visited: list[Turns] = []
+        to_visit = [self]
+        while to_visit:
+            turns = to_visit.pop()
+            if turns.runs is None or turns in visited:
                 continue
             if is_below(task, turns.runs):
                 raise Panic("P013", self._circle(turns))
-            reached.append(turns)
-            ahead += [other for other in self.all_of_them if other._waits_below(turns.runs)]
+            visited.append(turns)
+            to_visit += [other for other in self.all_of_them if other._waits_below(turns.runs)]
 
     def _waits_below(self, running: str) -> bool:
         return any(is_below(task, running) for _, task in self.waiting)
@@ -108,14 +107,17 @@ class Turns:
         return f"tools {last.name} and {self.name}: their `mut self` methods wait for each other"
 
 
-# ----------------------------------------------------------------
-
-TURNS = "tool_turns"  # what the session keeps: the turns of all tools
-MOCKS = "tool_mocks"  # what the session keeps: what stands in for methods, by tool
+# Keys in the state of a session.
+TURNS = "tool_turns"  # the queues of all tools
+MOCKS = "tool_mocks"  # by tool, what stands in for its methods
 
 
 class Method:
-    """One method of a declared tool, as its image entry has it."""
+    """One method of a declared tool, from its entry in the image.
+
+    `shape` is the schema type of its arguments; `guard` the key of the capability that it needs, None for none. `takes_state`
+    says that it has `self`, `changes_state` that it has `mut self` and returns a pair with the new state; `result` is the
+    descriptor of its result without that."""
 
     __slots__ = ("tool", "name", "code", "definition", "shape", "takes_state", "changes_state", "result", "guard")
 
@@ -135,14 +137,16 @@ class Method:
 
     @property
     def fallible(self) -> bool:
+        """Whether its result type is a Result."""
         return bool(self.result[0] == "result")
 
     def failed(self, variant: str, message: str, **fields: Any) -> Err:
+        """Return an Err of ToolError that names the method."""
         return Err(ErrorValue("ToolError", variant, message, {"tool": self.tool, "method": self.name, **fields}))
 
 
 class Tools:
-    """One instance of each declared tool (O-4.4)."""
+    """One instance of each declared tool (O-4.4). A spawned model has a `Tools` of its own."""
 
     def __init__(self, run: Running) -> None:
         self.run = run
@@ -153,14 +157,14 @@ class Tools:
 
     @classmethod
     def of(cls, run: Running) -> Tools:
-        """Those of the session, made by the first call that needs them."""
-        kept: Tools | None = run.state.get("tools")
-        if kept is None:
-            kept = run.state["tools"] = cls(run)
-        return kept
+        """Return the tools of the session; the first call that needs them makes them."""
+        tools: Tools | None = run.state.get("tools")
+        if tools is None:
+            tools = run.state["tools"] = cls(run)
+        return tools
 
     def hand_over(self, later: Running) -> None:
-        """The states to a session that goes on from this one, of tools that it declares in the same way."""
+        """Give the states to a session that goes on from this one, for tools that it declares with the same type of state."""
         tools = Tools.of(later)
         for name, state in self.states.items():
             number = tools.numbers.get(name)
@@ -168,17 +172,17 @@ class Tools:
                 tools.states[name] = state
 
     def is_enabled(self, method: Method) -> bool:
-        """Whether the host lets it be called, and grants anything of what it needs (O-4.20)."""
+        """Whether a method may be called (O-4.20)."""
         return is_enabled(self.run, method.tool, method.name, method.guard)
 
     # ------------------------------------------------------------ from source
 
     async def use(self, effect: Effect, use: ToolUse) -> Any:
-        """What the method gives, its Result as it is (O-4.6)."""
+        """Perform a call in source and return what the method gives (O-4.6). A denial is an Err, or P407 without a Result."""
         method = self.methods[use.tool][use.method]
         arguments = [
-            self._default(method, field) if given is UNSET else given
-            for given, field in zip(use.arguments, method.shape[3], strict=True)
+            self._default(method, field) if argument is UNSET else argument
+            for argument, field in zip(use.arguments, method.shape[3], strict=True)
         ]
         if not self.is_enabled(method):
             return self._refused(effect, method)
@@ -187,7 +191,7 @@ class Tools:
         return await self.call(effect, method, arguments)
 
     def _default(self, method: Method, field: Sequence[Any]) -> Any:
-        """What an argument left out is."""
+        """Return the value of an argument that is left out. P015 when it has none."""
         _, _, optional, has_default, _, _ = field
         if not (optional or has_default):
             raise Panic("P015", f"{method.name} expects {', '.join(f[0] for f in method.shape[3])}")
@@ -196,23 +200,23 @@ class Tools:
         return self.run.builder.value(accepted.tree[2][0][1])
 
     def _refused(self, effect: Effect, method: Method) -> Err:
-        """The Err, or P407 where the method has no Result (O-4.19)."""
-        denied = denial(self.run, method.tool, method.name, method.guard)
+        """Return the Err of a denial, or raise P407 when the method has no Result (O-4.19)."""
+        err = denial(self.run, method.tool, method.name, method.guard)
         if not method.fallible:
-            raise self.run.machine.placed(effect.task, Panic("P407", denied.value.message))
-        return denied
+            raise self.run.machine.placed(effect.task, Panic("P407", err.value.message))
+        return err
 
     def _audit(self, method: Method, arguments: Any) -> None:
         self.run.runtime_emit("audit:tool_call", {"tool": method.tool, "method": method.name, "args": arguments})
 
     # ------------------------------------------------------------ from models
 
-    def offers(self, name: str) -> list[Offer]:
-        """What a tool offers to a model."""
-        return [ToolOffer(self, method) for method in self.methods[name].values()]
+    def bindings(self, name: str) -> list[ToolBinding]:
+        """Return the methods of the declared tool `name`, each as a tool that a model may call."""
+        return [MethodBinding(self, method) for method in self.methods[name].values()]
 
     async def answer(self, effect: Effect, method: Method, call: Call) -> Any:
-        """What a call of a reply gives; an Err of ToolError where it fails (O-4.27, O-4.28)."""
+        """Perform a call in a reply and return its value, an Err of ToolError where it fails (O-4.27, O-4.28)."""
         if not self.is_enabled(method):
             return denial(self.run, method.tool, method.name, method.guard)
         accepted = fitting_arguments(method.shape, call)
@@ -227,13 +231,13 @@ class Tools:
     # ------------------------------------------------------------ running
 
     async def call(self, effect: Effect, method: Method, arguments: list[Any]) -> Any:
-        """Runs a method, or what stands in for it."""
-        mocked = self.run.state.get(MOCKS, {}).get(method.tool, {})
-        if method.name in mocked:
-            return await self._mocked(effect, method, mocked[method.name], arguments)
+        """Run a method, or what stands in for it: a mock, or a function of the host. Return its value."""
+        mocks = self.run.state.get(MOCKS, {}).get(method.tool, {})
+        if method.name in mocks:
+            return await self._mock_answer(effect, method, mocks[method.name], arguments)
         handler = self.run.host.tools.get((method.tool, method.name))
         if handler is not None:
-            return await handled(self.run, effect, method, handler, arguments)
+            return await call_host_function(self.run, effect, method, handler, arguments)
         if not method.takes_state:
             return await self.run.call(effect, method.code, arguments)
         if not method.changes_state:
@@ -242,6 +246,7 @@ class Tools:
         await turns.take(effect.task.path)
         try:
             state = self._state(method.tool)
+            # the new state is stored when the method returns: a panic or a cancellation leaves the old one
             pair = await self.run.call(effect, method.code, [state, *arguments], turns.begin)
             if type(pair) is not tuple or len(pair) != 2:  # only a foreign image has such a method
                 raise Panic("P007", f"{method.tool}.{method.name} gives no new state")
@@ -251,15 +256,15 @@ class Tools:
             turns.end()
 
     def _turns(self, tool: str) -> Turns:
-        """Spawned models have tools of their own, which may wait for each other all the same."""
+        """Return the queue of a tool. The tools of spawned models are in the same list: they may wait for each other, too."""
         if tool not in self.turns:
-            known: list[Turns] = self.run.state.setdefault(TURNS, [])
-            self.turns[tool] = Turns(tool, self.run.future, known)
-            known.append(self.turns[tool])
+            all_turns: list[Turns] = self.run.state.setdefault(TURNS, [])
+            self.turns[tool] = Turns(tool, self.run.future, all_turns)
+            all_turns.append(self.turns[tool])
         return self.turns[tool]
 
     def _state(self, tool: str) -> Any:
-        """The state as a method takes it: what it writes into is its own until it ends."""
+        """Return the state of a tool as a method takes it. What the method writes into it is its own until it returns."""
         if tool not in self.states:
             key = ("tools", self.numbers[tool], "state")
             if key not in self.run.machine.configured:
@@ -267,8 +272,8 @@ class Tools:
             self.states[tool] = self.run.machine.configured[key]
         return share(self.states[tool])
 
-    async def _mocked(self, effect: Effect, method: Method, answer: Any, arguments: list[Any]) -> Any:
-        """A value for every call, or a closure called with the arguments (O-8.13)."""
+    async def _mock_answer(self, effect: Effect, method: Method, answer: Any, arguments: list[Any]) -> Any:
+        """Return the answer of a mock: a value for every call, or what a closure gives for the arguments (O-8.13)."""
         value = await self.run.call(effect, answer, arguments) if type(answer) is Closure else share(answer)
         if method.fallible and type(value) is Err:
             return value
@@ -281,13 +286,13 @@ class Tools:
 
 
 def is_enabled(run: Running, tool: str, method: str, guard: str | None) -> bool:
-    """Whether the host lets it be called, and grants anything of the capability `guard` (O-4.20)."""
-    granted = permissions_of(run)
-    return granted.allows_tool(tool, method) and (guard is None or bool(granted.scopes.get(guard)))
+    """Whether the host has not disabled a method and grants anything of the capability that it needs, `guard` (O-4.20)."""
+    permissions = permissions_of(run)
+    return permissions.allows_tool(tool, method) and (guard is None or bool(permissions.scopes.get(guard)))
 
 
 def denial(run: Running, tool: str, method: str, guard: str | None, target: str | None = None) -> Err:
-    """The Err of a call that is not enabled; `target`: what of the capability it would use, where that is known."""
+    """Return the Err of a call that is not enabled. `target` is what it would use of its capability, if that is known."""
     fields = {"tool": tool, "method": method}
     capability = BY_KEY.get(guard or "")
     if capability is None or permissions_of(run).scopes[capability.key]:
@@ -300,7 +305,7 @@ def denial(run: Running, tool: str, method: str, guard: str | None, target: str 
 
 
 def fitting_arguments(shape: Any, call: Call) -> Accepted | str:
-    """The arguments of a model's call as they fit, or what is wrong with them, in words for the model (O-4.27)."""
+    """Return the arguments of a model's call in accepted form, or what is wrong with them, in words for the model (O-4.27)."""
     if call.arguments is None:
         return invalid_arguments([Violation("$", "type", "expected an object of arguments")])
     accepted = validate(shape, call.arguments)
@@ -308,11 +313,12 @@ def fitting_arguments(shape: Any, call: Call) -> Accepted | str:
 
 
 def invalid_arguments(violations: Sequence[Violation]) -> str:
+    """Return the text that tells a model what is wrong with its arguments."""
     return "\n".join(["invalid arguments:", *(f"- {violation.text}" for violation in violations)])
 
 
-class ToolOffer:
-    """A method as a model calls it."""
+class MethodBinding:
+    """A method of a declared tool as a model calls it: a `ToolBinding`."""
 
     __slots__ = ("tools", "method", "definition", "owner", "changes_state")
 
@@ -334,16 +340,11 @@ def _methods(run: Running, tool: Tool) -> Mapping[str, Method]:
     return {entry[0]: Method(run, tool.name, entry) for entry in tool.methods}
 
 
-# ----------------------------------------------------------------
-# The hooks of a model around the calls of its tools (O-4.30, O-4.31).
-#
-# Hands on `Hooks`.
-
-ALLOW = ("Allow", None)
+ALLOW = ("Allow", None)  # the action when a model has no hook
 
 
 class Hooks:
-    """Those of one model, for one call of it."""
+    """The hooks of a model around the calls of its tools, for one call of the model (O-4.30, O-4.31)."""
 
     def __init__(self, run: Running, effect: Effect, model: ModelRef) -> None:
         self.run = run
@@ -353,14 +354,15 @@ class Hooks:
         self.on_error = run.program.methods.get((f"{model.name}.", "on_tool_error"))
 
     async def before(self, call: Call) -> tuple[str, Any]:
-        """What to do with a call: the name of the action and what it holds."""
+        """Ask `on_tool_call` what to do with a call: return Allow, Deny with a reason, or Replace with a value."""
         if self.on_call is None:
             return ALLOW
-        seen = ToolCall.of((call.id, call.name, from_json(call.arguments or {})))
-        return _action(await self.run.call(self.effect, self.on_call, [self.model, seen]))
+        value = ToolCall.of((call.id, call.name, from_json(call.arguments or {})))
+        return _action(await self.run.call(self.effect, self.on_call, [self.model, value]))
 
     async def again(self, settings: CallSettings, call: Call, error: ErrorValue, runs: int) -> bool:
-        """Whether a failed call runs once more; `runs`: how often it did so. A CallFailure where the hook ends the model call."""
+        """Ask `on_tool_error` whether a failed call runs once more; `runs` is how often it was repeated. CallFailure when the
+        hook ends the model call."""
         if self.on_error is None:
             return False
         name, times = _action(await self.run.call(self.effect, self.on_error, [self.model, call.name, error]))

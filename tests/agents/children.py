@@ -34,7 +34,7 @@ class Deaf:
         self.messages: list[dict[str, Any]] = []
         self._answer = answer
 
-    async def heard(self, message: dict[str, Any]) -> Any:
+    async def on_message(self, message: dict[str, Any]) -> Any:
         self.messages.append(message)
         return self._answer(message)
 

@@ -14,9 +14,9 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import anyio
-from concerto.runtime.access.network import HttpFailure, HttpReply, HttpRequest, Target
+from concerto.runtime.access.http_messages import HttpFailure, HttpReply, HttpRequest, Target
+from concerto.runtime.access.network import SystemNetwork
 from concerto.runtime.access.permissions import Permissions
-from concerto.runtime.access.reaching import SystemNetwork
 from concerto.vm.builtins.capabilities import Malformed
 
 from .campaign import Campaign, Figures

@@ -7,7 +7,7 @@ import random
 from typing import Any
 
 from concerto.runtime.memory.entries import MemoryFailure
-from concerto.runtime.session.state import Snapshots, Told, resume, snapshot
+from concerto.runtime.session.state import SnapshotLogs, Snapshots, resume, snapshot
 from concerto.vm.snapshot.envelope import SnapshotError
 
 from ..snapshot.memories import DEEDS, MEMORIES, idle, memory
@@ -53,7 +53,7 @@ def logs(seed: int, cases: int) -> Figures:
     rng = random.Random(seed)
     tried = taken = 0
     while tried < cases:
-        session, told = idle(), Told()
+        session, told = idle(), SnapshotLogs()
         snapshots = Snapshots(session)
         for _ in range(rng.randrange(3)):
             deeds(session, rng, 12)

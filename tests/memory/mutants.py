@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from concerto.runtime.calls import call
-from concerto.runtime.effects import memory_functions, models
+from concerto.runtime.effects import memory_callbacks, models
 from concerto.runtime.memory import (
     bounds,
     changes,
@@ -438,10 +438,10 @@ MUTANTS = {
             turns, "await ask(element, view)", "await ask(element, view); await ask(element, view)", finding.own_views
         ),
         "asked of the whole log": Mutant(
-            memory_functions, "message_array([*view.before, *view.window])", "message_array(memory.messages())", finding.own_views
+            memory_callbacks, "message_array([*view.before, *view.window])", "message_array(memory.messages())", finding.own_views
         ),
         "failed function is skipped": Mutant(
-            memory_functions, "raise _failure(memory.name, value.value)", "return", finding.own_views
+            memory_callbacks, "raise _failure(memory.name, value.value)", "return", finding.own_views
         ),
         "orphans are sent": Mutant(
             views, 'refused where they are not whole units."""\n        check_units(messages)', 'sent"""', finding.own_views

@@ -11,11 +11,11 @@ import asyncio
 import tempfile
 
 import pytest
-from concerto.runtime.calls.call import answered, answered_with_schema
+from concerto.runtime.calls.call import prepare_execute, prepare_execute_with_schema
 from concerto.runtime.calls.services import Services
 from concerto.runtime.calls.settings import call_settings
+from concerto.runtime.calls.usage import Metrics
 from concerto.runtime.connections import resolve_all
-from concerto.runtime.emits import Metrics
 from concerto.runtime.errors import CallFailure
 from concerto.runtime.memory.entries import MemoryFailure, check_units
 from concerto.runtime.memory.memory import Memory
@@ -137,10 +137,10 @@ class CallMachine(RuleBasedStateMachine):
         ours = call_settings("M", fields, {}, OFFLINE, tools=[FIND])
         conversation = Conversation(self.memory, summarise=lambda memory, view: self.summarise)
         if schema:
-            commit = await answered_with_schema(services, ours, prompt, ANSWER, conversation, run_id=run_id)
+            commit = await prepare_execute_with_schema(services, ours, prompt, ANSWER, conversation, run_id=run_id)
         else:
             messages = [Msg("system", "only here"), Msg("user", prompt)] if chats else ()
-            commit = await answered(services, ours, prompt, conversation, run_id=run_id, messages=messages)
+            commit = await prepare_execute(services, ours, prompt, conversation, run_id=run_id, messages=messages)
         commit()
         await conversation.fold()
 

@@ -16,7 +16,7 @@ import concerto
 import pytest
 from concerto.runtime.memory.entries import MemoryFailure
 from concerto.runtime.memory.states import Logs
-from concerto.runtime.session.state import Snapshots, SnapshotSecrets, Told, resume, snapshot
+from concerto.runtime.session.state import SnapshotLogs, Snapshots, SnapshotSecrets, resume, snapshot
 from concerto.vm.bytecode.fields import Misshapen
 from concerto.vm.bytecode.image import DEFAULT
 from concerto.vm.bytecode.shape import steps
@@ -202,7 +202,7 @@ def test_values_that_ended_between_two_snapshots_do_not_come_back():
     program = program_of("fn main() { let m = Memory::new(); emit(\"n\", m.len()); }")
     session = Run(program, lambda session: None).session
     other = Run(program, lambda session: None).session
-    snapshots, told_of, other_told = Snapshots(session), Told(), Told()
+    snapshots, told_of, other_told = Snapshots(session), SnapshotLogs(), SnapshotLogs()
     kept, gone = (session.memories.made("main#1", {}, None) for _ in range(2))
     gone.life.memory.append("user", "of the past")
     first = snapshots.write()

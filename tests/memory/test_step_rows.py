@@ -10,7 +10,7 @@ import concerto
 import pytest
 from concerto.compiler.hints.manifest import EXAMPLES
 from concerto.compiler.manifest import DEFAULTS, SUMMARY_KEYS
-from concerto.runtime.effects.step_functions import FORMS
+from concerto.runtime.effects.step_machine import FORMS
 from concerto.runtime.memory.entries import Entry
 from concerto.runtime.memory.policy import Policy, StepRecord
 from concerto.runtime.memory.retention import RETAINING, RULES, Index, Retention, end_of_front, leaving

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 from concerto.runtime.access.secrets import Redactor
-from concerto.runtime.calls.services import ProviderPool, Services
+from concerto.runtime.calls.services import Services
+from concerto.runtime.calls.usage import Metrics
 from concerto.runtime.connections import resolve_all
-from concerto.runtime.emits import Metrics
+from concerto.runtime.providers.pool import ProviderPool
 
 from ..oracles import check_request
 

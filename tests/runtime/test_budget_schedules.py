@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 from concerto.runtime.calls.budgets import KINDS, Account, BudgetSpent, Purse
+from concerto.runtime.calls.usage import Use
 from concerto.runtime.records import Msg, Request
-from concerto.runtime.usage import Use
 
 SCHEDULES = 1_000
 PARTS = 20

@@ -4,9 +4,9 @@ import pytest
 from concerto.runtime.calls.budgets import PANICS, Account, BudgetSpent, Purse
 from concerto.runtime.calls.call import execute
 from concerto.runtime.calls.settings import call_settings
+from concerto.runtime.calls.usage import REPLY_TOKENS, ReplyProgress, Use, prompt_tokens, used_by_broken, used_by_reply
 from concerto.runtime.errors import CallFailure
 from concerto.runtime.records import Msg, Reply, Request, SchemaField, ToolDef
-from concerto.runtime.usage import REPLY_TOKENS, Came, Use, prompt_tokens, used_by_broken, used_by_reply
 
 PRICES = {"m": {"input_per_million": 1_000_000.0, "output_per_million": 2_000_000.0}}
 CONNECTION = {"box": {"provider": "custom", "base_url": "http://x", "retry": {"max_attempts": 1}}}
@@ -95,8 +95,9 @@ def test_a_reservation_is_the_dearest_of_what_caches_cost(finish):
 
 def broken(failure=None, *, begun=True, texts=(), told=(None, None, 0, 0, 0), told_at=0, whole=False):
     asked = request(params={"max_tokens": 10})
-    came = asked.came = Came()
-    came.begun, came.texts, came.told, came.told_at, came.whole = begun, list(texts), told, told_at, whole
+    progress = asked.progress = ReplyProgress()
+    progress.has_left, progress.texts, progress.reported = begun, list(texts), told
+    progress.texts_at_report, progress.is_final = told_at, whole
     use = used_by_broken(asked, failure)
     return use.attempts, use.tokens_in, use.tokens_out, use.tokens_estimated
 
@@ -134,7 +135,7 @@ def test_settling_gives_back_what_was_not_used(finish):
     made = account(tokens=100, cost=100.0, model_calls=2)
     held = finish(made.reserve(request(params={"max_tokens": 10}), False))
     assert made.left() == [85, 75.0, 1]
-    made.settle(Use(1, 1, 2).priced(0.5), held)
+    made.settle(Use(1, 1, 2).set_price(0.5), held)
     assert made.left() == [97, 99.5, 1] and made.accounts[0].open == []
     made.settle(None, finish(made.reserve(request(params={"max_tokens": 10}), False)))  # never sent
     assert made.left() == [97, 99.5, 1]

@@ -4,7 +4,7 @@ import json
 
 import pytest
 from concerto.runtime.calls.call import execute, execute_with_schema
-from concerto.runtime.calls.retry import ReplyCache
+from concerto.runtime.calls.reply_cache import ReplyCache
 from concerto.runtime.calls.settings import call_settings
 from concerto.runtime.errors import CallFailure
 from concerto.runtime.memory.memory import Memory

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 from concerto.compiler.pipeline import compile_source
-from concerto.runtime.emits import MOST_BUFFERED, EmitBus
 from concerto.runtime.host import Host
 from concerto.runtime.loop import OfflineLoop
+from concerto.runtime.session.emit_bus import MOST_BUFFERED, EmitBus
 from concerto.runtime.session.session import Outcome, Session
 from concerto.runtime.session.testing import VirtualLoop
 from concerto.vm.interp.link import load_image

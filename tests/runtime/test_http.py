@@ -15,9 +15,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from concerto.runtime.access import reaching
+from concerto.runtime.access import network
+from concerto.runtime.access.network import SystemNetwork
 from concerto.runtime.access.permissions import Permissions
-from concerto.runtime.access.reaching import SystemNetwork
 from concerto.runtime.access.secrets import Redactor
 from concerto.runtime.effects.world import perform_http
 from concerto.vm.values import Err, Ok
@@ -176,7 +176,7 @@ def test_a_name_that_moves_to_a_private_address_between_hops() -> None:
     async def exchange(request: Any, address: str) -> Any:
         hops.append(address)
         run.host.network.addresses["a"] = ["127.0.0.1"]
-        return reaching.HttpReply(302, [("Location", "/next")], b"")
+        return network.HttpReply(302, [("Location", "/next")], b"")
 
     run.host.network.exchange = exchange
     assert run.send("GET", "http://a.example/").value.variant == "PermissionDenied"
@@ -198,10 +198,10 @@ def test_credentials_stay_with_their_origin(server: Any) -> None:
 def test_limits(server: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     port = port_of(server)
     run = Run([f"net=127.0.0.1:{port}"])
-    monkeypatch.setattr(reaching, "MOST_BYTES", 2999)
+    monkeypatch.setattr(network, "MOST_BYTES", 2999)
     reply = run.send("GET", f"http://127.0.0.1:{port}/large")
     assert reply.value.variant == "Network" and "larger" in reply.value.message
-    monkeypatch.setattr(reaching, "MOST_BYTES", 3000)
+    monkeypatch.setattr(network, "MOST_BYTES", 3000)
     assert len(run.send("GET", f"http://127.0.0.1:{port}/large").value.get("body")) == 3000
     assert run.send("GET", f"http://127.0.0.1:{port}/slow", timeout_ms=50).value.variant == "Timeout"
     assert run.send("GET", f"http://127.0.0.1:{port}/broken").value.variant == "Network"
@@ -265,7 +265,7 @@ def test_no_redirect_and_no_url_is_an_exception(target: str) -> None:
     run = Run(["net"], a=["93.184.215.14"], public=["93.184.215.14"])
 
     async def exchange(request: Any, address: str) -> Any:
-        return reaching.HttpReply(302, [("Location", target)], b"")
+        return network.HttpReply(302, [("Location", target)], b"")
 
     run.host.network.exchange = exchange
     for url in (target, "http://public.example/"):

@@ -2,9 +2,9 @@
 
 import pytest
 from concerto.runtime.calls.call import execute, execute_with_schema
-from concerto.runtime.calls.retry import ReplyCache
+from concerto.runtime.calls.reply_cache import ReplyCache
 from concerto.runtime.calls.settings import call_settings
-from concerto.runtime.emits import Metrics, price
+from concerto.runtime.calls.usage import Metrics, price
 from concerto.runtime.errors import CallFailure
 from concerto.runtime.records import ToolDef
 from concerto.runtime.schema.strategy import Schema
@@ -48,7 +48,7 @@ def test_cached_tokens_have_their_own_price(model, counts, cost):
 def test_published_prices_are_those_of_the_endpoint():
     """O-1.136."""
     pytest.importorskip("genai_prices", reason="genai-prices is not installed: pip install 'concerto-lang[prices]'")
-    from concerto.runtime.usage import list_price
+    from concerto.runtime.calls.usage import list_price
 
     at = "https://api.openai.com/v1"
     whole, cached = list_price(at, "gpt-4o-mini", 1000, 0), list_price(at, "gpt-4o-mini", 1000, 0, 900)
@@ -59,9 +59,9 @@ def test_published_prices_are_those_of_the_endpoint():
 
 
 def test_without_the_package_nothing_is_published(monkeypatch):
-    from concerto.runtime import usage
+    from concerto.runtime.calls import usage
 
-    monkeypatch.setattr(usage, "_package", lambda: None)
+    monkeypatch.setattr(usage, "_price_package", lambda: None)
     assert usage.list_price("https://api.openai.com/v1", "gpt-4o-mini", 1000, 0) is None
 
 

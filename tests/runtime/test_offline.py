@@ -180,8 +180,8 @@ from concerto.runtime.calls.services import Services
 from concerto.runtime.calls.call import execute_with_schema
 from concerto.runtime.calls.settings import call_settings
 from concerto.runtime.connections import resolve_all
-from concerto.runtime.emits import Metrics
-from concerto.runtime.calls.services import ProviderPool
+from concerto.runtime.calls.usage import Metrics
+from concerto.runtime.providers.pool import ProviderPool
 from concerto.runtime.schema.strategy import Schema
 from concerto.runtime.access.secrets import Redactor
 loaded_at_start = set(sys.modules) - base

@@ -5,7 +5,7 @@ from __future__ import annotations
 import concerto
 import pytest
 from concerto.runtime.access.addresses import is_public
-from concerto.runtime.access.network import HttpFailure, Target
+from concerto.runtime.access.http_messages import HttpFailure, Target
 from concerto.runtime.access.permissions import Permissions
 from concerto.runtime.access.secrets import is_secret_name
 from concerto.vm.builtins.capabilities import CAPABILITIES, GROUP_KEYS, GROUPS, Malformed

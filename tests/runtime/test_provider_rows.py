@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 from concerto.runtime.access.secrets import Redactor
-from concerto.runtime.calls.services import ProviderPool, wire_class
 from concerto.runtime.connections import resolve
 from concerto.runtime.providers.offline import OfflineProvider
+from concerto.runtime.providers.pool import ProviderPool, wire_class
 from concerto.runtime.providers.sdk import SdkProvider
 from concerto.runtime.records import Call, Msg, Request, SchemaField, ToolDef
 from concerto.vm.builtins.providers import APIS, CARRIED_BY_SOME, PREDECLARED, PROVIDERS

@@ -10,7 +10,7 @@ import random
 from typing import Any
 
 import pytest
-from concerto.runtime.access.reaching import HttpReply
+from concerto.runtime.access.http_messages import HttpReply
 from concerto.vm.values import Err, Ok
 
 from .test_http import Run

@@ -8,13 +8,14 @@ import time
 import pytest
 from concerto.runtime.access.secrets import Redactor
 from concerto.runtime.calls.call import execute, execute_with_schema
-from concerto.runtime.calls.services import ProviderPool, Services
+from concerto.runtime.calls.services import Services
 from concerto.runtime.calls.settings import call_settings
+from concerto.runtime.calls.usage import Metrics
 from concerto.runtime.connections import resolve_all
-from concerto.runtime.emits import Metrics
 from concerto.runtime.errors import CallFailure
 from concerto.runtime.memory.memory import Memory
 from concerto.runtime.memory.turns import Conversation
+from concerto.runtime.providers.pool import ProviderPool
 from concerto.runtime.schema.strategy import Schema
 
 from ..servers.aimock import free_port, needs_aimock, serving

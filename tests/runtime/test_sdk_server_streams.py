@@ -6,9 +6,9 @@ import asyncio
 
 import pytest
 from concerto.runtime.access.secrets import Redactor
-from concerto.runtime.calls.services import ProviderPool
 from concerto.runtime.connections import resolve_all
 from concerto.runtime.errors import CallFailure
+from concerto.runtime.providers.pool import ProviderPool
 from concerto.runtime.records import Msg, Request
 
 from ..servers.aimock import needs_aimock, serving

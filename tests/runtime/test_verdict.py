@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 from concerto.runtime.records import Reply
+from concerto.runtime.schema.acceptance import Verdict, judge
 from concerto.runtime.schema.strategy import Schema
-from concerto.runtime.schema.validation import Verdict, judge
 
 FIELDS = [["key", ["string"], False, False, None, None], ["kind", ["enum", ["bug", "task"]], True, False, None, None]]
 SCHEMA = Schema("T", ["object", "T", [], FIELDS])

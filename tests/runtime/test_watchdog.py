@@ -6,7 +6,7 @@ import threading
 import time
 
 import pytest
-from concerto.runtime import watchdog
+from concerto.runtime.session import watchdog
 
 
 class Computing:

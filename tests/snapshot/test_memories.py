@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from concerto.runtime.session.state import Snapshots, Told, resume, snapshot
+from concerto.runtime.session.state import SnapshotLogs, Snapshots, resume, snapshot
 from concerto.vm.snapshot import envelope
 from concerto.vm.snapshot.envelope import SnapshotError
 from hypothesis import given, settings
@@ -37,7 +37,7 @@ class Kept:
         self.begin()
 
     def begin(self) -> None:
-        self.snapshots, self.told = Snapshots(self.session), Told()
+        self.snapshots, self.told = Snapshots(self.session), SnapshotLogs()
         self.chain: list[bytes] = []
 
     def write(self) -> bytes:
@@ -59,8 +59,8 @@ class Kept:
             self.told.add(self.session, self.write())
 
 
-def read(session: Any, chain: list[bytes]) -> Told:
-    told = Told()
+def read(session: Any, chain: list[bytes]) -> SnapshotLogs:
+    told = SnapshotLogs()
     for data in chain[:-1]:
         told.add(session, data)
     resume(session, chain[-1], told)
@@ -277,7 +277,7 @@ def test_a_secret_in_a_log_stands_there_by_its_name(value: str) -> None:
     run = Run(program_of(SECRET), between)
     run.session.host.env = {"MY_TOKEN": value}
     run.session.host.permissions = Permissions.of_texts(["env=MY_TOKEN"])
-    snapshots, told = Snapshots(run.session), Told()
+    snapshots, told = Snapshots(run.session), SnapshotLogs()
     shown = dict(run.shown()[0])
     assert shown["length"] == str(len("it is <secret MY_TOKEN>")) and shown["facts"] == "Array(['<secret MY_TOKEN>'])"
     assert any(b"MY_TOKEN" in data for data in seen)
@@ -291,7 +291,7 @@ def test_logs_that_were_taken_over_are_written_once() -> None:
         memory two: Memory = Memory::new();
         fn main() { one.append("user", "a"); two.append("user", "b"); }
     """)
-    first, told = Run(program, lambda session: None), Told()
+    first, told = Run(program, lambda session: None), SnapshotLogs()
     first.outcome()
     host = first.session.host
     later = Between(program, host, earlier=first.session)
@@ -306,7 +306,7 @@ def test_logs_that_were_taken_over_are_written_once() -> None:
 
 
 def test_what_is_read_needs_those_before_it() -> None:
-    session, told = idle(), Told()
+    session, told = idle(), SnapshotLogs()
     memory(session, "plain").append("user", "a")
     snapshots = Snapshots(session)
     first, second, third = snapshots.write(), snapshots.write(), snapshots.write()
@@ -382,7 +382,7 @@ def test_a_commit_repeated_after_a_crash_stores_nothing(tmp_path: Any, name: str
 
     def from_there(session: Between) -> None:
         if session.steps == 1:
-            told = Told()
+            told = SnapshotLogs()
             for data in chain[:-1]:
                 told.add(session, data)
             resume(session, chain[-1], told)

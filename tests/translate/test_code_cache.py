@@ -13,8 +13,8 @@ from typing import Any
 
 import concerto
 import pytest
-from concerto.runtime import code_cache, code_files
-from concerto.runtime.code_cache import CodeCache, Kept
+from concerto.runtime.session import code_cache, code_files
+from concerto.runtime.session.code_cache import CodeCache, Kept
 from concerto.runtime.session.session import run_offline
 from concerto.vm.jit import functions, tier
 

@@ -53,7 +53,7 @@ class Acme(OpenAIChat):
 PROVIDER_USED = """
 import sys
 from concerto.runtime.access.secrets import Redactor
-from concerto.runtime.calls.services import ProviderPool
+from concerto.runtime.providers.pool import ProviderPool
 from concerto.runtime.connections import resolve_all
 from concerto.runtime.records import Msg, Request
 from concerto.vm.builtins.providers import PROVIDERS

@@ -1,7 +1,7 @@
 """One thread per process that looks after the runs which compute: at their deadlines and at the memory of the process (G-6.1).
 
-A program that computes never comes back to its event loop, so somebody else must look at the clock. Hands on `Watch`, one per
-machine. The thread sleeps while nothing computes; it only raises flags, which the machine reads.
+A program that computes never comes back to its event loop, so somebody else must look at the clock. The thread only raises flags,
+which the machine reads; it sleeps while nothing computes. Hands on `Watch` to the session, one for each machine.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..vm.interp.machine import Machine
+    from ...vm.interp.machine import Machine
 
 
 PERIOD = 0.02  # seconds between two looks at what computes
-QUIET = 50  # looks without anything to see before the thread sleeps
-FOREVER = -1.0
+QUIET = 50  # looks at which nothing computed, before the thread sleeps
+FOREVER = -1.0  # the timeout of a lock that has none
 LONGEST = 1e6  # seconds that a lock can wait
-CHUNKS = 15  # of fuel that a run uses before it is watched: short ones need no thread
+CHUNKS = 15  # chunks of fuel that a run uses before it is watched: a short run needs no thread
 COUNTED = 1 << 18  # items that built-ins work on between two looks at the memory
 STEPS_TO_LIMIT = 16  # of the budget: the least that memory grows by between two weighings
 
 
 def resident() -> int:
-    """Bytes of memory that the process has now, or as near as the system tells."""
+    """Return the bytes of memory that the process has now, or the nearest that the system tells."""
     try:
         with open("/proc/self/statm", "rb", buffering=0) as file:
             return int(file.read().split()[1]) * os.sysconf("SC_PAGESIZE")
@@ -38,7 +38,7 @@ def resident() -> int:
 
 
 def _without_proc() -> int:
-    """The most it has had, which grows with it; on Windows an estimate from the number of small blocks."""
+    """Return the most that the process has had, which grows with it; on Windows an estimate from the number of small blocks."""
     try:
         from resource import RUSAGE_SELF, getrusage
     except ImportError:
@@ -47,7 +47,11 @@ def _without_proc() -> int:
 
 
 class Watch:
-    """Looks after one machine from `begin` to `end`. Its memory is weighed when that of the process has reached `mark`."""
+    """Looks after one machine from `begin` to `end`.
+
+    `due` is its deadline on the monotonic clock, in seconds, None without one; `expire` is called then. Measuring what a machine
+    holds is slow, so it is done only when the memory of the whole process has reached `mark`; `budget` is the machine's limit.
+    Both are bytes."""
 
     __slots__ = ("machine", "due", "expire", "mark", "budget", "chunks", "items")
 
@@ -62,7 +66,7 @@ class Watch:
         machine.gauge = self
 
     def begin(self, seconds: float | None, expire: Callable[[], None]) -> None:
-        """`expire` is called in another thread when the seconds are over."""
+        """Begin to look; `expire` will be called in another thread when the seconds are over, None for no deadline."""
         self.chunks = 0
         self.expire = expire
         if self.budget != self.machine.memory_bytes:
@@ -74,6 +78,7 @@ class Watch:
             self.machine.unwatched = True
 
     def end(self) -> None:
+        """Stop looking."""
         self.machine.unwatched = False
         self.due = None
         _watchdog.remove(self)
@@ -81,29 +86,33 @@ class Watch:
     # ------------------------------------------------------------ what the machine calls
 
     def computing(self, translated: bool) -> None:
+        """The machine has used a chunk of fuel. Translated code is watched at once: it comes back less often."""
         self.chunks += 1
         if translated or self.chunks > CHUNKS:
             self.machine.unwatched = False
             _watchdog.add(self)
 
     def count(self, items: int) -> None:
+        """A built-in has worked on that many items: look at the memory after every COUNTED of them."""
         self.items += items
         if self.items > COUNTED:
             self.items = 0
             self.look()
 
     def weighed(self, weight: int) -> None:
+        """The machine holds `weight` bytes: set the mark of the next weighing, nearer the less of the budget is left."""
         self.mark = resident() + max((self.budget - weight) * 9 // 10, self.budget // STEPS_TO_LIMIT)
 
     # ------------------------------------------------------------ what the thread calls
 
     def look(self) -> None:
-        """At the memory of the process."""
-        if resident() >= self._marked():
+        """Have the machine weighed soon when the memory of the process has reached the mark."""
+        if resident() >= self._current_mark():
             self.machine.weigh_soon()
 
-    def _marked(self) -> int:
-        """Half of the budget may come unseen, which is what is there already."""
+    def _current_mark(self) -> int:
+        """Return the mark. The first one is half of the budget above what the process has: so much may come without a
+        weighing."""
         if self.mark is None:
             self.mark = resident() + self.budget // 2
         return self.mark
@@ -114,7 +123,8 @@ def _nothing() -> None:
 
 
 class Watchdog:
-    """The thread. It is started by the first watch, and anew in a child process."""
+    """The thread and what it looks at. It is started by the first watch, and again in a child process. `changing` guards
+    `watches`; `wake` is the lock on which the thread sleeps, and releasing it wakes the thread."""
 
     def __init__(self) -> None:
         self.watches: dict[Watch, None] = {}
@@ -124,6 +134,7 @@ class Watchdog:
         self.asleep = True
 
     def add(self, watch: Watch) -> None:
+        """Look after a machine from now on, and wake the thread if it sleeps."""
         with self.changing:
             self.watches[watch] = None
             if not self.started:
@@ -131,18 +142,20 @@ class Watchdog:
                 self.wake.acquire(blocking=False)
                 start_new_thread(self.run, ())
         if self.asleep:  # else it looks within a period
-            self._stir()
+            self._wake_up()
 
     def remove(self, watch: Watch) -> None:
+        """Look after a machine no more."""
         with self.changing:
             self.watches.pop(watch, None)
 
-    def _stir(self) -> None:
+    def _wake_up(self) -> None:
         if self.wake.locked():
             with suppress(RuntimeError):  # the thread has just woken
                 self.wake.release()
 
     def run(self) -> None:
+        """The loop of the thread; it never ends."""
         quiet = 0
         while True:
             with self.changing:
@@ -151,7 +164,7 @@ class Watchdog:
             busy = False
             for watch in watches:
                 if watch.due is not None and now >= watch.due:
-                    watch.due = None
+                    watch.due = None  # once is enough: it raises a flag that stays until the machine has read it
                     watch.expire()
                 if watch.machine.running is not None:
                     busy = True
@@ -162,7 +175,8 @@ class Watchdog:
             self.asleep = False
 
     def _rest(self, watches: list[Watch], quiet: bool) -> float:
-        """Seconds until the next look. A watch added before that is decided keeps the thread awake, a later one wakes it."""
+        """Return the seconds until the next look, and note whether the thread will sleep. A watch that is added before this is
+        decided keeps the thread awake; a later one wakes it."""
         with self.changing:
             self.asleep = quiet and watches == list(self.watches)
             due = min([watch.due for watch in self.watches if watch.due is not None], default=None)
@@ -179,7 +193,7 @@ _watchdog = Watchdog()
 
 
 def _forked() -> None:
-    """A child has no thread of its parent."""
+    """A child process has none of its parent's threads."""
     global _watchdog
     _watchdog = Watchdog()
 

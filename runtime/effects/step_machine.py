@@ -1,7 +1,8 @@
 """The functions in the steps of memories: `redact`, `pin`, `clip`, `shape`, `learn` (M-4.4, M-4.6, M-4.8, M-4.13, M-10.22).
 
-They act in the middle of a commit or a view, which nothing may interrupt: each runs to its end on a machine of its own, on the
-fuel of the session, and may ask nothing of the host (E4509). A summariser is none of them: it waits. Must not know: logs, calls.
+They act in the middle of a commit or a view, which nothing may interrupt. So each runs to its end on a `StepMachine` of its
+own, on the fuel of the session, and may ask nothing of the host (E4509). Hands on `StepFunction`, which a memory's policy
+calls, `default_value` and `step_closure`. Functions that may wait are in `memory_callbacks.py` and `summarisers.py`.
 """
 
 from __future__ import annotations
@@ -20,16 +21,19 @@ if TYPE_CHECKING:
     from ...vm.interp.link import Program
 
 
-DEPTH = 1_000
+DEPTH = 1_000  # calls inside one another
 
 
 class NoMemories:
-    """A function that acts in the middle of a commit sees no memory."""
+    """What a step machine has for memories: every use of one is panic P013. A function that acts in the middle of a commit must
+    not see a memory that is half written."""
 
     failure: tuple[type[Exception], ...] = ()
     must_wait: tuple[type[BaseException], ...] = ()
     attended: frozenset[str] = frozenset()
     computed: Any = None
+
+    # The names are those of `Memories`, which the machine calls; what would read or write a memory goes through `__getitem__`.
 
     def is_shared(self, ref: Any) -> bool:
         return False
@@ -72,7 +76,8 @@ class NoMemories:
 
 
 class StepMachine(Machine):
-    """Runs pure functions with the stores and the fuel of another machine, which waits meanwhile; what stops that stops it."""
+    """Runs pure functions with the stores and the fuel of another machine, `outer`, which waits meanwhile. What stops the outer
+    one stops this one too."""
 
     def __init__(self, program: Program, outer: Machine) -> None:
         super().__init__(program, NoMemories())
@@ -87,6 +92,7 @@ class StepMachine(Machine):
         return super().refill(overdraft)
 
     def value(self, function: Closure, arguments: Sequence[Any]) -> Any:
+        """Run a function to its end and return its value. Raises its panic, and P013 when it asks something of the host."""
         code = function.function
         cells = [*function.cells, *[None] * (code.cell_count - len(function.cells))]
         task = self.new_task(None, code, list(arguments), cells)
@@ -96,7 +102,7 @@ class StepMachine(Machine):
             panic.leave()
             raise
         finally:
-            self.outer.reserve -= self.used
+            self.outer.reserve -= self.used  # its fuel is that of the session
         if task.status is not DONE or effects:
             self.cancel_all()
             raise Panic("P013", "the function of a memory step asked something of the host")
@@ -104,7 +110,8 @@ class StepMachine(Machine):
 
 
 class StepFunction:
-    """What a policy calls. Two are equal when they are the same function of the same declaration, whatever the session."""
+    """A function of the program that a memory's policy calls. `step` is a row of FORMS; `place` is the number of the memory and
+    that of the step in it. Two are equal when they are the same function of the same declaration, in whatever session."""
 
     __slots__ = ("machine", "step", "place")
 
@@ -115,14 +122,15 @@ class StepFunction:
 
     def __call__(self, value: Any) -> Any:
         outer = self.machine()
-        given, taken = FORMS[self.step]
-        return taken(StepMachine(outer.program, outer).value(configured(outer, self.place, 1), [given(value)]))
+        to_argument, from_result = FORMS[self.step]
+        closure = step_closure(outer, self.place, 1)
+        return from_result(StepMachine(outer.program, outer).value(closure, [to_argument(value)]))
 
     @property
     def mark(self) -> str:
-        """What tells it from another function, of this program or another version: all that it does (V-3.3)."""
+        """The content hash of the function in hexadecimal: it changes when anything that the function does changes (V-3.3)."""
         machine = self.machine()
-        number = configured(machine, self.place, 1).function.number
+        number = step_closure(machine, self.place, 1).function.number
         return str(machine.program.image.functions[number].hash.hex())
 
     def __eq__(self, other: object) -> bool:
@@ -132,17 +140,18 @@ class StepFunction:
         return hash((self.step, self.place))
 
 
-def computed(machine: Machine, code: Any) -> Any:
-    """What a function without parameters gives: the default of a field that something stored has not (M-8.23)."""
+def default_value(machine: Machine, code: Any) -> Any:
+    """Run a function without parameters and return its value: the default of a field that stored data lacks (M-8.23)."""
     return StepMachine(machine.program, machine).value(Closure(code), [])
 
 
-def configured(machine: Machine, place: Sequence[int], parameters: int) -> Closure:
-    """The function that initialisation gave a step. A foreign image may give none that can be called so."""
-    found = machine.configured.get(("memories", place[0], f"step{place[1]}"))
-    if type(found) is not Closure or found.function.argc != parameters:
+def step_closure(machine: Machine, place: Sequence[int], parameters: int) -> Closure:
+    """Return the function that initialisation gave a step of a memory; `place` as in `StepFunction`. P013 when there is none with
+    that number of parameters, which happens with foreign images only."""
+    closure = machine.configured.get(("memories", place[0], f"step{place[1]}"))
+    if type(closure) is not Closure or closure.function.argc != parameters:
         raise Panic("P013", "the image gives the step of a memory no function that fits")
-    return found
+    return closure
 
 
 def _same(value: Any) -> Any:
@@ -156,17 +165,17 @@ def _messages(value: Array) -> Any:
 
 
 def _group(group: Any) -> Any:
-    """A group as the functions of a rule see it (M-10.23)."""
+    """Return a group as the functions of a rule see it (M-10.23). It is built once, and shared by all of them."""
     if group.shown is None:
-        items = Array([_observation(one) for one in group.members])
+        items = Array([_observation(observation) for observation in group.members])
         group.shown = share(Observed.of((group.key, len(group.members), items)))
     return group.shown
 
 
-def _observation(one: Any) -> Any:
-    if one.shown is None:
-        one.shown = share(from_json(one.data))
-    return one.shown
+def _observation(observation: Any) -> Any:
+    if observation.shown is None:
+        observation.shown = share(from_json(observation.data))
+    return observation.shown
 
 
 def _text_or_nil(value: Any) -> Any:
@@ -180,6 +189,7 @@ def _learned(value: Any) -> Any:
     return content_of(content), confidence, list(about.items)
 
 
+# Per step: what makes the argument of the function from what the runtime has, and what the runtime takes from its result.
 FORMS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     "redact": (_same, _same),
     "clip_with": (_same, _same),
@@ -190,4 +200,3 @@ FORMS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     "learn_when": (_group, _same),
     "learn_store": (_group, _learned),
 }
-"""Per step how its argument and its result cross."""

@@ -1,29 +1,33 @@
-"""A request as people read it: tools, schema and messages as they are sent, what equals the request before left out (O-9.13).
+"""Model requests as text for people: `--verbose=requests` and the host option `requests` show each one as it is sent (O-9.13).
 
-Hands on `shown_request`. Must not know: wires, who reads it.
+Hands on `RequestLog`, which a call tells of each request, and `request_lines`, the text of one. What a request repeats of the one
+before it, to the same model, is left out, and its share is named: a provider's prompt cache can read that part again.
 """
 
 from __future__ import annotations
 
-from .schema.lenient_json import compact_json
+from ..schema.lenient_json import compact_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from typing import Any
 
-    from .records import Msg, Request
+    from ..records import Msg, Request
 
     Clean = Callable[[str], str]
 
 
-def shown_request(request: Request, before: Request | None, clean: Clean) -> list[str]:
-    """Lines, each indented; `before` went to the same model. `clean` takes secrets out of a text."""
-    return [f"  {line}" for part in _Shown(clean).parts(request, before) for line in part.split("\n")]
+def request_lines(request: Request, before: Request | None, clean: Clean) -> list[str]:
+    """Return a request as indented lines: parameters, tools, schema, messages.
+
+    `before` is the request before it to the same model; what equals it is named only. `clean` takes secrets out of a text."""
+    return [f"  {line}" for part in _RequestText(clean).parts(request, before) for line in part.split("\n")]
 
 
-class _Shown:
-    """Secrets are taken out of texts before these are quoted and laid out (G-10.3)."""
+class _RequestText:
+    """Builds the parts of the text. Secrets are taken out before a text is quoted: quoting could hide them from `clean`
+    (G-10.3)."""
 
     __slots__ = ("clean",)
 
@@ -38,18 +42,18 @@ class _Shown:
         else:
             yield from (self.text(f"tool {tool.name} {self.json(tool.schema)}", tool.description) for tool in request.tools)
         if request.tool_choice != "auto":
-            chosen = request.tool_choice
-            yield f"tool choice: {chosen if isinstance(chosen, str) else self.json(chosen)}"
+            choice = request.tool_choice
+            yield f"tool choice: {choice if isinstance(choice, str) else self.json(choice)}"
         if request.schema is not None:
             form = request.schema.as_json()
             if before is not None and before.schema is not None and before.schema.as_json() == form:
                 yield f"schema {request.schema.name} as before"
             else:
                 yield f"schema {request.schema.name} ({request.schema.strategy}): {self.json(request.schema.json)}"
-        same = 0 if before is None else _common(before.messages, request.messages)
-        if same:
-            yield f"{_count(same, 'message')} as before"
-        for message in request.messages[same:]:
+        repeated = 0 if before is None else _common(before.messages, request.messages)
+        if repeated:
+            yield f"{_count(repeated, 'message')} as before"
+        for message in request.messages[repeated:]:
             yield from self.message(message)
 
     def message(self, message: Msg) -> Iterator[str]:
@@ -61,10 +65,11 @@ class _Shown:
             yield self.text(f"{head} calls {call.name} ({call.id})", arguments)
 
     def text(self, head: str, text: str) -> str:
-        """The lines after the first stand under it."""
+        """Return a text behind its head, without secrets; its further lines are indented under the first one."""
         return f"{head}: {self.clean(text)}".replace("\n", "\n  ")
 
     def json(self, value: Any) -> str:
+        """Return plain data as JSON, without secrets."""
         return compact_json(self.cleaned(value))
 
     def cleaned(self, value: Any) -> Any:
@@ -80,29 +85,22 @@ def _as_json(parts: Sequence[Any]) -> list[Any]:
 
 
 def _common(one: Sequence[Msg], other: Sequence[Msg]) -> int:
-    """How many messages both begin with."""
-    same = 0
+    """Return how many messages both begin with."""
+    count = 0
     for left, right in zip(one, other, strict=False):
         if left is not right and left.as_json() != right.as_json():
             break
-        same += 1
-    return same
+        count += 1
+    return count
 
 
 def _count(count: int, word: str) -> str:
     return f"{count} {word}{'' if count == 1 else 's'}"
 
 
-# ----------------------------------------------------------------
-# Requests as they are sent, and how much of each equals the one before it, which is what a provider's prompt cache can read
-# again (O-9.13).
-#
-# Tools come first, then the messages, as all wires have them. Hands on `RequestPrefixes`, told of every request that is sent.
-
-
-class RequestPrefixes:
-    """`tell` gets the lines of each request, the first of them with its size and share. Compared are requests to one model of one
-    connection; `clean` takes secrets out of a text."""
+class RequestLog:
+    """`tell` is called with each line of a request; the first one has its size in bytes and the share that equals the request
+    before it to the same model of the same connection. `clean` takes secrets out of a text."""
 
     __slots__ = ("tell", "clean", "_before")
 
@@ -111,22 +109,24 @@ class RequestPrefixes:
         self.clean = clean
         self._before: dict[tuple[str, str], tuple[Request, bytes]] = {}
 
-    def sent(self, request: Request) -> None:
+    def log(self, request: Request) -> None:
+        """Tell the lines of a request that is about to be sent."""
+        # tools first, then messages: in this order all wires have them, so this is the prefix that a prompt cache compares
         parts = [*(tool.as_json() for tool in request.tools), *(message.as_json() for message in request.messages)]
         text = "\n".join(map(compact_json, parts)).encode("utf-8", "surrogatepass")
-        to = request.connection, request.model
-        before, sent = self._before.get(to, (None, b""))
-        self._before[to] = request, text
+        target = request.connection, request.model
+        before, text_before = self._before.get(target, (None, b""))
+        self._before[target] = request, text
         share = "the first of its model"
         if before is not None:
-            share = f"{100 * common_prefix(sent, text) // len(text)} % as the one before"
+            share = f"{100 * common_prefix(text_before, text) // len(text)} % as the one before"
         self.tell(f"request {request.id}: {request.model} on {request.connection}, {len(text)} bytes, {share}")
-        for line in shown_request(request, before, self.clean):
+        for line in request_lines(request, before, self.clean):
             self.tell(line)
 
 
 def common_prefix(one: bytes, other: bytes) -> int:
-    """The length of what both begin with."""
+    """Return how many bytes both begin with. The search is binary, over slices: they compare far faster than single bytes."""
     low, high = 0, min(len(one), len(other))
     while low < high:
         middle = (low + high + 1) // 2

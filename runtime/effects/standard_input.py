@@ -1,7 +1,7 @@
 """Where `std::io` reads (L-7.11): a stream of the system, or a text that stands in for one.
 
-Hands on `Scripted` and `SystemInput`, both with `take(run, whole, limit)`: the bytes of a line with its end, or of all that is
-left, `TOO_LONG` for more than the limit, which is passed over. Must not know: values, errors of programs.
+Hands on `Scripted` and `SystemInput`. Both have `take(run, whole, limit)`: it returns the bytes of the next line with its end,
+or with `whole` of all that is left; nothing at the end of the input; `TOO_LONG` for more than `limit` bytes, which are skipped.
 """
 
 from __future__ import annotations
@@ -14,32 +14,34 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, Final
 
-    from .running import Running
+    from ..running import Running
 
 
 BLOCK = 1 << 16
 
 
 class TooLong:
-    """Stands for input that is longer than asked for."""
+    """The type of TOO_LONG: what was read is longer than the limit."""
 
 
 TOO_LONG: Final = TooLong()
 
 
 class Buffer:
-    """Lines, or all that is left, of what `read()` gives piece by piece and at the end nothing."""
+    """Splits input into lines. `read()` gives it piece by piece, and nothing at the end."""
 
     def __init__(self, read: Callable[[], bytes]) -> None:
         self.read = read
         self.block = b""
-        self.at = 0  # what is before it in the block has been taken
+        self.at = 0  # what stands before it in the block has been taken
 
     def put_back(self, content: bytes) -> None:
+        """Make the next `take` begin with this content."""
         self.block = content + self.block[self.at :]
         self.at = 0
 
     def take(self, whole: bool, limit: int) -> bytes | TooLong:
+        """Return the next line or all that is left, as the module says."""
         pieces: list[bytes] = []
         size = 0
         while True:
@@ -55,12 +57,13 @@ class Buffer:
 
 
 class Scripted:
-    """A text in place of a stream: of a test, of a host."""
+    """A text that stands for the input: of a test, or of a host."""
 
     def __init__(self, content: bytes = b"") -> None:
         self.begin(content)
 
     def begin(self, content: bytes) -> None:
+        """Replace what is left of the input."""
         parts = [content]
         self._buffer = Buffer(lambda: parts.pop() if parts else b"")
 
@@ -69,22 +72,24 @@ class Scripted:
 
 
 class _Request:
-    """`wanted` until who asked has gone; `found` once it was read."""
+    """A `take` that the thread performs. `is_wanted` until its task is cancelled; `result` is bytes, TOO_LONG or an OSError once
+    it was read. `answer` is called then."""
 
-    __slots__ = ("whole", "limit", "answer", "wanted", "found")
+    __slots__ = ("whole", "limit", "answer", "is_wanted", "result")
 
     def __init__(self, whole: bool, limit: int, answer: Callable[[], object]) -> None:
         self.whole = whole
         self.limit = limit
         self.answer = answer
-        self.wanted = True
-        self.found: Any = None
+        self.is_wanted = True
+        self.result: Any = None
 
 
 class SystemInput:
-    """A stream with a descriptor. A thread reads, so that the run goes on meanwhile and can be ended; it reads from the
-    descriptor itself: who holds the lock of Python's stream when the process ends would stop that. What was read for somebody
-    who has gone is there for the next."""
+    """A stream of the system, which a thread reads, so that other tasks go on and the run can be ended.
+
+    The thread reads from the descriptor itself: a thread that holds the lock of Python's stream would keep the process from
+    ending. What was read for a task that is cancelled by then is there for the next one."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
@@ -95,25 +100,25 @@ class SystemInput:
         import sys
 
         sys.stdout.flush()  # a question stands before its answer
-        ended = run.future()
+        answered = run.future()
         loop = run.work.loop
-        request = _Request(whole, limit, lambda: loop.call_soon_threadsafe(lambda: ended.done() or ended.set_result(None)))
-        holds = getattr(loop, "hold_clock", lambda change: None)
-        holds(1)
+        request = _Request(whole, limit, lambda: loop.call_soon_threadsafe(lambda: answered.done() or answered.set_result(None)))
+        hold_clock = getattr(loop, "hold_clock", lambda change: None)  # an offline loop must not jump while a person types
+        hold_clock(1)
         try:
             self._ask(request)
-            await ended
+            await answered
         except BaseException:
-            request.wanted = False
-            if type(request.found) is bytes:
-                self._buffer.put_back(request.found)
+            request.is_wanted = False
+            if type(request.result) is bytes:
+                self._buffer.put_back(request.result)
             raise
         finally:
-            holds(-1)
-        if isinstance(request.found, OSError):
-            raise request.found
-        found: bytes | TooLong = request.found
-        return found
+            hold_clock(-1)
+        if isinstance(request.result, OSError):
+            raise request.result
+        content: bytes | TooLong = request.result
+        return content
 
     def _ask(self, request: _Request) -> None:
         if self._inbox is None:
@@ -127,15 +132,15 @@ class SystemInput:
     def _serve(self) -> None:
         while True:
             request: _Request = self._inbox.get()
-            if not request.wanted:
+            if not request.is_wanted:
                 continue
             try:
-                found: Any = self._buffer.take(request.whole, request.limit)
+                result: Any = self._buffer.take(request.whole, request.limit)
             except OSError as error:
-                found = error
-            if not request.wanted and type(found) is bytes:
-                self._buffer.put_back(found)
+                result = error
+            if not request.is_wanted and type(result) is bytes:
+                self._buffer.put_back(result)
                 continue
-            request.found = found
+            request.result = result
             with suppress(RuntimeError):  # the loop has ended meanwhile
                 request.answer()

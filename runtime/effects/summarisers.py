@@ -1,6 +1,7 @@
-"""Who summarises a memory: a model of the program, a function of it, or what the host gives by a name (M-9.1, M-9.9).
+"""The summarisers of memories: a model of the program, a function of it, or one that the host gives by a name (M-9.1, M-9.9).
 
-Hands on `summariser`, which makes it for a view. Must not know: when a fold is due, how it is stored.
+Hands on `summariser` to conversations, which fold with what it returns. When a fold is due, and how the summary is stored, is
+`memory/summaries.py`. `step_machine.py` has the other functions in the steps of a memory: a summariser may wait, those may not.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from ...vm.interp.effects import Effect, ModelCall
 from ...vm.panics import Panic
 from ...vm.values import UNSET, Err, Ok, display
 from ..host import full_text, neutral_text
-from .step_functions import configured
+from .step_machine import step_closure
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,24 +27,27 @@ if TYPE_CHECKING:
 
 
 class SummaryFailed(Exception):
-    """The summariser gave an Err."""
+    """The summariser failed, or gave no text; the message says how."""
 
 
 def summariser(run: Running, effect: Effect) -> Callable[[Memory, str], Summarise]:
-    """`effect`: the call whose turn makes the fold due; the summariser runs for it."""
+    """Return the function that gives the summariser of a view of a memory.
 
-    def of(memory: Memory, view: str) -> Summarise:
+    The summariser takes the summary so far and the entries to fold, and returns the new summary; SummaryFailed where it cannot.
+    It runs for the task that waits for `effect`: the call whose turn makes the fold due."""
+
+    def summariser_of(memory: Memory, view: str) -> Summarise:
         policy = memory.views[view].summary
         assert policy is not None
-        kind, *who = policy.by
+        kind, *name_or_place = policy.by  # a name of a model or of the host's, or the place of a function
 
         async def by_model(previous: str, entries: list[Entry]) -> str:
             lines = "\n".join(f"{entry.message.role}: {entry.message.content}" for entry in entries)
             prompt = "\n\n".join(part for part in (policy.prompt, previous, lines) if part)
-            return await _asked(run, effect, who[0], prompt)
+            return await _ask_model(run, effect, name_or_place[0], prompt)
 
         async def by_function(previous: str, entries: list[Entry]) -> str:
-            function = configured(run.machine, who, 2)
+            function = step_closure(run.machine, name_or_place, 2)
             messages = message_array([entry.message for entry in entries])
             try:
                 return _text(await run.call(effect, function, [previous, messages], contains=True))
@@ -51,31 +55,33 @@ def summariser(run: Running, effect: Effect) -> Callable[[Memory, str], Summaris
                 raise SummaryFailed(f"panic[{panic.code}]: {panic.message}") from None
 
         async def by_host(previous: str, entries: list[Entry]) -> str:
-            given = run.host.summarizers.get(who[0])
-            if given is None:
-                raise SummaryFailed(f"the host gives no summariser of the name {who[0]}")
+            name = name_or_place[0]
+            host_summariser = run.host.summarizers.get(name)
+            if host_summariser is None:
+                raise SummaryFailed(f"the host gives no summariser of the name {name}")
             try:
-                text = given.fold(previous, entries)
+                text = host_summariser.fold(previous, entries)
                 text = await text if isawaitable(text) else text
             except Exception as error:
-                run.host.log("warn", run.redactor.clean(f"the summariser {who[0]} of the host: {full_text(error)}"))
-                raise SummaryFailed(neutral_text(f"the summariser {who[0]} of the host", error)) from None
+                run.host.log("warn", run.redactor.clean(f"the summariser {name} of the host: {full_text(error)}"))
+                raise SummaryFailed(neutral_text(f"the summariser {name} of the host", error)) from None
             return _text(text)
 
         return {"model": by_model, "function": by_function, "host": by_host}[kind]
 
-    return of
+    return summariser_of
 
 
-async def _asked(run: Running, effect: Effect, model: str, prompt: str) -> str:
-    """Without memory and tools; budgets and mocks apply."""
+async def _ask_model(run: Running, effect: Effect, model: str, prompt: str) -> str:
+    """Call a model of the program without memory and tools. Budgets and mocks apply."""
     from .table import performer
 
     call = ModelCall(model, "execute", prompt, {}, None, True, UNSET, None, None, (), False)
+    # A summary is no call of the program: `std::usage` still names the call that the program made last.
     spending, task = run.services.spending, effect.task.path
     last = spending.last.get(task) if spending is not None else None
     answer = await performer("model")(run, Effect(effect.key, "model", call, True, effect.task))
-    if spending is not None and last is not None:  # the last call is the one that the program made
+    if spending is not None and last is not None:
         spending.last[task] = last
     value = answer if type(answer) is Err else answer.commit()
     return _text(Ok(value.value.get("text")) if type(value) is Ok else value)

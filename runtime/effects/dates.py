@@ -1,7 +1,8 @@
-"""What of dates needs the rules of zones, by Python's `datetime` and `zoneinfo` (L-7.15).
+"""The operations of `std::date` that need the rules of time zones, by Python's `datetime` and `zoneinfo` (L-7.15).
 
-Hands on `OPERATIONS`, which give year, month, day, hour, minute, second, millisecond, offset in minutes and the zone, and
-`Fault`. Must not know: values of the machine, effects.
+Hands on `OPERATIONS` and `Fault` to `world.py`. Each operation returns the nine fields of a DateTime: year, month, day, hour,
+minute, second, millisecond, offset from UTC in minutes, and the name of the zone. Arithmetic without zones is
+`vm/builtins/date.py`.
 """
 
 from __future__ import annotations
@@ -9,14 +10,14 @@ from __future__ import annotations
 import datetime as dt
 import re
 
-from ..vm.builtins.date import MONTHS
+from ...vm.builtins.date import MONTHS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    Shown = tuple[Any, ...]
+    DateFields = tuple[Any, ...]
 
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 # What a pattern reads by digits: how many at least and at most, and what they are.
@@ -29,7 +30,8 @@ LONGEST = 64  # characters of a date that is read, of the name of a zone
 
 
 class Fault(Exception):
-    """`variant` of DateError, what is wrong and, where a text is, that and the position in it."""
+    """A failure with a `variant` of DateError. `source` is the text that was read, if one was; `at` the position in it, in
+    characters from 0."""
 
     def __init__(self, variant: str, message: str, source: str | None = None, at: int | None = None) -> None:
         super().__init__(message)
@@ -38,12 +40,12 @@ class Fault(Exception):
         self.at = at
 
 
-def bounded(work: Callable[..., Shown]) -> Callable[..., Shown]:
-    """With a Fault where Python's calendar ends: it has the years 1 to 9999."""
+def bounded(work: Callable[..., DateFields]) -> Callable[..., DateFields]:
+    """Wrap an operation so that it raises Fault (OutOfRange) where Python's calendar ends: it has the years 1 to 9999."""
 
-    def run(*given: Any) -> Shown:
+    def run(*arguments: Any) -> DateFields:
         try:
-            return work(*given)
+            return work(*arguments)
         except (OverflowError, ValueError):
             raise Fault("OutOfRange", "a date before the year 1 or after 9999") from None
 
@@ -51,7 +53,9 @@ def bounded(work: Callable[..., Shown]) -> Callable[..., Shown]:
 
 
 def zone_of(name: str) -> dt.tzinfo:
-    """UTC, an offset such as `+02:00`, or a zone of the tz database such as `Europe/Berlin`."""
+    """Return the zone of a name: UTC, an offset such as `+02:00`, or one of the tz database such as `Europe/Berlin`.
+
+    Raises Fault: UnknownZone, or NoTimeZones when the system has no tz database."""
     if name in ("UTC", "Z"):
         return dt.UTC
     if name[:1] in ("+", "-"):
@@ -75,7 +79,7 @@ def zone_of(name: str) -> dt.tzinfo:
 
 
 def _has_zones() -> bool:
-    """Asked for each name that is unknown, so that one file is looked at and not all."""
+    """Whether there is a tz database. One file is looked for: listing all zones would take long."""
     from zoneinfo import ZoneInfo
 
     try:
@@ -89,15 +93,18 @@ def _number(digits: str, most: int) -> bool:
     return digits.isascii() and digits.isdigit() and int(digits) <= most
 
 
-def _shown(moment: dt.datetime, zone: str) -> Shown:
-    there = moment.astimezone(zone_of(zone))
-    offset = there.utcoffset() or dt.timedelta()
-    parts = (there.year, there.month, there.day, there.hour, there.minute, there.second, there.microsecond // 1000)
+def _fields(moment: dt.datetime, zone: str) -> DateFields:
+    local = moment.astimezone(zone_of(zone))
+    offset = local.utcoffset() or dt.timedelta()
+    parts = (local.year, local.month, local.day, local.hour, local.minute, local.second, local.microsecond // 1000)
     return (*parts, int(offset.total_seconds() // 60), "UTC" if zone == "Z" else zone)
 
 
-def _local(parts: list[int], zone: str) -> dt.datetime:
-    """What a clock in the zone shows; an hour that is left out is as far behind the change, one that comes twice the first."""
+def _moment(parts: list[int], zone: str) -> dt.datetime:
+    """Return the moment at which a clock in the zone shows these seven parts.
+
+    Where clocks are put forward, a time that they skip counts as if they had not been; where they are put back, a time that they
+    show twice is the first one (PEP 495, fold=0). Fault (Invalid) when there is no such date."""
     year, month, day, hour, minute, second, millisecond = parts
     try:
         if not 0 <= millisecond < 1000:
@@ -108,27 +115,33 @@ def _local(parts: list[int], zone: str) -> dt.datetime:
     return naive.replace(tzinfo=zone_of(zone)).astimezone(dt.UTC)
 
 
-def of(parts: list[int], zone: str) -> Shown:
-    return _shown(_local(parts, zone), zone)
+def of(parts: list[int], zone: str) -> DateFields:
+    """Return the date of seven parts, year to millisecond, as a clock in the zone shows them."""
+    return _fields(_moment(parts, zone), zone)
 
 
-def from_ms(ms: int, zone: str) -> Shown:
-    return _shown(EPOCH + dt.timedelta(milliseconds=ms), zone)
+def from_ms(ms: int, zone: str) -> DateFields:
+    """Return the date of a moment, in milliseconds since 1970 in UTC."""
+    return _fields(EPOCH + dt.timedelta(milliseconds=ms), zone)
 
 
-def add(parts: list[int], now: int, months: int, days: int, passed: int, zone: str) -> Shown:
-    """`now`: the moment in milliseconds, which stays what it is where an hour comes twice and no day is added."""
+def add(parts: list[int], now: int, months: int, days: int, milliseconds: int, zone: str) -> DateFields:
+    """Add months and days of the calendar, then milliseconds of time, to a date.
+
+    `parts` are its seven parts and `now` its moment in milliseconds since 1970: where an hour comes twice, the parts alone do not
+    say which one it is, so without months and days the moment counts."""
     moment = EPOCH + dt.timedelta(milliseconds=now)
     if months or days:
         count = parts[0] * 12 + parts[1] - 1 + months
         first = dt.date(count // 12, count % 12 + 1, 1)
         last = 31 if first.month == 12 else (first.replace(month=first.month + 1) - first).days
-        there = first.replace(day=min(parts[2], last)) + dt.timedelta(days=days)
-        moment = _local([there.year, there.month, there.day, *parts[3:]], zone)
-    return _shown(moment + dt.timedelta(milliseconds=passed), zone)
+        day = first.replace(day=min(parts[2], last)) + dt.timedelta(days=days)  # a month too short ends on its last day
+        moment = _moment([day.year, day.month, day.day, *parts[3:]], zone)
+    return _fields(moment + dt.timedelta(milliseconds=milliseconds), zone)
 
 
-def parse(source: str, zone: str, pattern: str) -> Shown:
+def parse(source: str, zone: str, pattern: str) -> DateFields:
+    """Read a date from a text, in ISO 8601 or by a pattern. `zone` counts when the text has no offset. Raises Fault (Invalid)."""
     if len(source) > LONGEST:
         raise Fault("Invalid", f"a date has at most {LONGEST} characters", source[:LONGEST], LONGEST)
     reader = _Reader(source)
@@ -149,20 +162,22 @@ def parse(source: str, zone: str, pattern: str) -> Shown:
 
 
 class _Reader:
-    """A text of ISO 8601 from left to right, so that a fault has its place."""
+    """Reads a text from left to right, so that a fault has its position. Each method reads one part or raises Fault."""
 
     def __init__(self, source: str) -> None:
         self.source = source
         self.at = 0
 
     def fault(self, expected: str) -> Fault:
+        """Return the fault that something else was expected here."""
         other = OTHER_ORDER.fullmatch(self.source) if self.at == 0 else None
         hint = f" (`pattern: \"%d{other[1]}%m{other[1]}%Y\"` reads it)" if other else ""
         return Fault("Invalid", f"not a date: \"{self.source}\"{hint}: expected {expected}", self.source, self.at)
 
     def of_pattern(self, pattern: str) -> tuple[list[int], str]:
-        """The seven parts, the first of a month or hour where the pattern has none, and the offset that is written."""
-        found = {"m": 1, "d": 1, "H": 0, "M": 0, "S": 0, "f": 0}
+        """Read by a pattern; return the seven parts, and the offset or nothing. A part that the pattern lacks is the first
+        one."""
+        values = {"m": 1, "d": 1, "H": 0, "M": 0, "S": 0, "f": 0}
         offset, at = "", 0
         if len(pattern) > LONGEST:
             raise Fault("Invalid", f"a pattern of a date has at most {LONGEST} characters", pattern[:LONGEST])
@@ -171,28 +186,29 @@ class _Reader:
             if word == "z":
                 offset = self.offset()
             elif word in ("B", "b"):
-                found["m"] = 1 + self.word([name[: 3 if word == "b" else None] for name in MONTHS], "a month")
+                values["m"] = 1 + self.word([name[: 3 if word == "b" else None] for name in MONTHS], "a month")
             elif word == "p":
-                found["p"] = self.word(["AM", "PM"], "AM or PM")
+                values["p"] = self.word(["AM", "PM"], "AM or PM")
             elif word == "f":
-                found["f"] = self.fraction()
+                values["f"] = self.fraction()
             elif word in COUNTS:
-                found["H" if word == "I" else word] = self.number(*COUNTS[word])
+                values["H" if word == "I" else word] = self.number(*COUNTS[word])
             elif word not in ("", "%") or (not word and pattern[at] == "%"):
-                known = " ".join(f"%{one}" for one in (*COUNTS, "f", "B", "b", "p", "z", "%"))
-                raise Fault("Invalid", f"`%{word}` of a pattern cannot be read; there are {known}", pattern, at)
+                letters = " ".join(f"%{letter}" for letter in (*COUNTS, "f", "B", "b", "p", "z", "%"))
+                raise Fault("Invalid", f"`%{word}` of a pattern cannot be read; there are {letters}", pattern, at)
             elif not self.accept(pattern[at]):
                 raise self.fault(f"`{pattern[at]}`")
             at += 2 if word else 1
-        if "Y" not in found:
+        if "Y" not in values:
             raise Fault("Invalid", f"the pattern \"{pattern}\" has no year: write %Y", pattern)
-        if "p" in found:
-            if not 1 <= found["H"] <= 12:
+        if "p" in values:
+            if not 1 <= values["H"] <= 12:
                 raise self.fault("an hour of 1 to 12")
-            found["H"] = found["H"] % 12 + 12 * found["p"]
-        return [found[part] for part in "YmdHMSf"], offset
+            values["H"] = values["H"] % 12 + 12 * values["p"]
+        return [values[part] for part in "YmdHMSf"], offset
 
     def word(self, words: list[str], what: str) -> int:
+        """Read one of several words, in any case; return its number in the list."""
         rest = self.source[self.at :].lower()
         for number, word in enumerate(words):
             if rest.startswith(word.lower()):
@@ -201,6 +217,7 @@ class _Reader:
         raise self.fault(what)
 
     def number(self, least: int, most: int, what: str) -> int:
+        """Read as many digits as there are, from `least` to `most`."""
         count = most
         while count > least and not self.source[self.at : self.at + count].isdigit():
             count -= 1
@@ -208,13 +225,15 @@ class _Reader:
         return self.digits(count, what)
 
     def digits(self, count: int, what: str) -> int:
-        found = self.source[self.at : self.at + count]
-        if len(found) != count or not (found.isascii() and found.isdigit()):
+        """Read exactly that many digits."""
+        text = self.source[self.at : self.at + count]
+        if len(text) != count or not (text.isascii() and text.isdigit()):
             raise self.fault(f"{count} digit{'s' * (count != 1)} of the {what}")
         self.at += count
-        return int(found)
+        return int(text)
 
     def accept(self, signs: str) -> str:
+        """Read one of these characters and return it; nothing when another one stands here."""
         sign = self.source[self.at : self.at + 1]
         if not sign or sign not in signs:
             return ""
@@ -222,6 +241,7 @@ class _Reader:
         return sign
 
     def date(self) -> list[int]:
+        """Read year, month and day, with dashes or without."""
         year = self.digits(4, "year")
         dash = self.accept("-")
         month = self.digits(2, "month")
@@ -230,7 +250,7 @@ class _Reader:
         return [year, month, self.digits(2, "day")]
 
     def time(self) -> list[int]:
-        """Hour, minute, second, millisecond; further digits of a fraction are cut."""
+        """Read hour, minute, second and millisecond, zeros where the text has no time."""
         if not self.accept("Tt "):
             return [0, 0, 0, 0]
         hour = self.digits(2, "hour")
@@ -244,6 +264,7 @@ class _Reader:
         return [hour, minute, second, millisecond]
 
     def fraction(self) -> int:
+        """Read the digits of a fraction of a second and return milliseconds; further digits are cut."""
         start = self.at
         while self.source[self.at : self.at + 1] in tuple("0123456789"):
             self.at += 1
@@ -252,7 +273,7 @@ class _Reader:
         return int(self.source[start : self.at][:3].ljust(3, "0"))
 
     def offset(self) -> str:
-        """The zone that is written, or nothing."""
+        """Read an offset and return it as the name of a zone; nothing when there is none."""
         sign = self.accept("Zz+-")
         if sign in ("", "Z", "z"):
             return sign and "UTC"
@@ -262,6 +283,6 @@ class _Reader:
         return f"{sign}{hours:02}:{minutes:02}"
 
 
-OPERATIONS: dict[str, Callable[..., Shown]] = {
+OPERATIONS: dict[str, Callable[..., DateFields]] = {
     "of": bounded(of), "from_ms": bounded(from_ms), "add": bounded(add), "parse": bounded(parse),
 }  # fmt: skip

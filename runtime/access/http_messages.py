@@ -1,0 +1,162 @@
+"""The messages of HTTP as `std::http` has them: the target of a URL, a request, a reply (G-8.3, G-8.10).
+
+Hands on `Target`, `HttpRequest`, `HttpReply` and `HttpFailure` to the performer of `std::http`, to MCP servers, and to
+`network.py`, which carries them. Nothing here connects. What a program could smuggle into a URL or a header is refused when
+these are made; a header that a redirect must not take along is a name in BOUND_TO_HOST.
+"""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import quote, urljoin, urlsplit
+
+from ...vm.builtins.capabilities import Malformed, canonical_host
+from .secrets import is_secret_name
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+
+MOST_BYTES = 8 * 1024 * 1024  # bytes of a body (G-6.1)
+MOST_REDIRECTS = 5
+PORTS = {"http": 80, "https": 443}
+REDIRECTS = (301, 302, 303, 307, 308)
+# Headers that a redirect to another origin does not take along.
+BOUND_TO_HOST = ("authorization", "cookie")
+BODY_HEADERS = ("content-type", "content-length", "content-encoding", "transfer-encoding")
+MOST_URL = 64 * 1024  # characters
+MOST_HEADERS = 64 * 1024  # characters of all names and values
+# Headers that frame a message or are for the next hop: only the transport sets them, else messages could be smuggled (G-8.10).
+FRAMING = frozenset((
+    "host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer", "keep-alive", "expect",
+    "http2-settings",
+))  # fmt: skip
+AUTHORITY = re.compile(r"(?:\[[0-9A-Fa-f:.]+(?:%25[\w.~-]+)?\]|[^\[\]:@]+)(?::[0-9]*)?")
+SAFE = "%/:=&?~#+!$,;'@()*[]-._"  # characters of a URL that stay as they are
+
+
+class HttpFailure(Exception):
+    """A request that cannot be made or has failed: the `variant` of HttpError, None where it has none, and the message."""
+
+    def __init__(self, variant: str | None, message: str) -> None:
+        super().__init__(message)
+        self.variant = variant
+        self.message = message
+
+
+class Target:
+    """A URL taken apart: `host` in lower case, in ASCII and without brackets; `path` with the query; `url` is the whole,
+    written in one canonical form, so that nobody reads it in another way than we did."""
+
+    __slots__ = ("scheme", "host", "port", "path", "url")
+
+    def __init__(self, url: str) -> None:
+        """Raises HttpFailure (InvalidUrl)."""
+        if len(url) > MOST_URL:
+            raise invalid(url, f"it is longer than {MOST_URL} characters")
+        if not url.isprintable() or " " in url:
+            raise invalid(url, "it holds a blank or control character")
+        try:
+            parts = urlsplit(url)
+            port = parts.port
+        except ValueError:
+            raise invalid(url, "host or port is malformed") from None
+        self.scheme = parts.scheme.lower()
+        if self.scheme not in PORTS:
+            raise invalid(url, "it does not begin with http:// or https://")
+        if "@" in parts.netloc or "\\" in url:  # programs disagree on which host such a URL names
+            raise invalid(url, "it holds user information or a backslash")
+        if port == 0 or not AUTHORITY.fullmatch(parts.netloc):
+            raise invalid(url, "host or port is malformed")
+        try:
+            self.host = canonical_host(parts.hostname or "")
+        except Malformed as refused:
+            raise invalid(url, f"its host: {refused}") from None
+        self.port = port or PORTS[self.scheme]
+        self.path = quote(parts.path or "/", safe=SAFE) + (f"?{quote(parts.query, safe=SAFE)}" if parts.query else "")
+        self.url = f"{self.scheme}://{self.authority}{self.path}"
+
+    @property
+    def authority(self) -> str:
+        """Host and port as the header `Host` has them: without the port that the scheme implies."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return host if self.port == PORTS[self.scheme] else f"{host}:{self.port}"
+
+
+def invalid(url: str, why: str) -> HttpFailure:
+    """Return the failure for a URL that is none; of a long one its beginning is named."""
+    return HttpFailure("InvalidUrl", f"invalid URL {ascii_text(url[:200])}: {why}")
+
+
+def ascii_text(text: str) -> str:
+    """Return a text for a message: escaped where it holds control characters."""
+    return text.encode("unicode_escape").decode() if not text.isprintable() else text
+
+
+class HttpRequest:
+    """A request. Raises HttpFailure for headers that cannot be sent."""
+
+    __slots__ = ("method", "target", "headers", "body")
+
+    def __init__(self, method: str, target: Target, headers: Mapping[str, str], body: str | None) -> None:
+        self.method = method
+        self.target = target
+        self.headers = headers
+        self.body = body
+        for name, value in headers.items():
+            fault = header_fault(name, value)
+            if fault is not None:
+                raise HttpFailure(None, fault)
+        if sum(len(name) + len(value) for name, value in headers.items()) > MOST_HEADERS:
+            raise HttpFailure(None, f"the headers have more than {MOST_HEADERS} characters")
+
+    def redirected(self, status: int, location: str) -> HttpRequest:
+        """Return the request that follows a redirect (RFC 9110, 15.4): 303, and 301 or 302 of a POST, become GET without a body.
+        Another origin gets no credentials. HttpFailure when `location` is no URL."""
+        try:
+            target = Target(urljoin(self.target.url, location))
+        except ValueError:
+            raise invalid(location, "host or port is malformed") from None
+        method, body, headers = self.method, self.body, dict(self.headers)
+        if (status == 303 and method != "HEAD") or (status in (301, 302) and method == "POST"):
+            method, body = "GET", None
+            headers = {name: value for name, value in headers.items() if name.lower() not in BODY_HEADERS}
+        is_same_origin = (target.scheme, target.host, target.port) == (self.target.scheme, self.target.host, self.target.port)
+        if not is_same_origin:
+            headers = {name: value for name, value in headers.items() if not is_bound_to_host(name)}
+        return HttpRequest(method, target, headers, body)
+
+
+def header_fault(name: str, value: str) -> str | None:
+    """Return why a header cannot be set, naming it; None when it can."""
+    if not is_token(name) or not (value.isascii() and (value.isprintable() or not value)):
+        return f"header {ascii_text(name[:80])!r} holds characters that a header cannot carry"
+    if name.lower() in FRAMING or name.lower().startswith("proxy-"):
+        return f"header {name!r} is set by the transport and by nobody else: leave it out"
+    return None
+
+
+def is_bound_to_host(name: str) -> bool:
+    """Whether a header holds credentials, by its usual name or a word in it, and so is for the first host alone."""
+    return name.lower() in BOUND_TO_HOST or is_secret_name(name.replace("-", "_"))
+
+
+def is_token(name: str) -> bool:
+    """Whether a name is a token (RFC 9110, 5.6.2), as names of headers and methods must be."""
+    return bool(name) and name.isascii() and all(c.isalnum() or c in "!#$%&'*+-.^_`|~" for c in name)
+
+
+class HttpReply:
+    """A reply. `headers` are by name in lower case; several of one name are joined by commas (RFC 9110, 5.3). `body` is
+    decoded."""
+
+    __slots__ = ("status", "headers", "body")
+
+    def __init__(self, status: int, headers: Iterable[tuple[str, str]], body: bytes) -> None:
+        self.status = status
+        self.headers: dict[str, str] = {}
+        for name, value in headers:
+            name = name.lower()
+            self.headers[name] = f"{self.headers[name]}, {value}" if name in self.headers else value
+        self.body = body

@@ -1,0 +1,121 @@
+"""Makes the conversation that a call of a model or agent records its turn in: its memories, with the turn locks, summarisers and
+callbacks of the session (M-5.17, M-9).
+
+Hands on `call_conversation` to the performers of models and agents, `turn_locks` to the one of memories, and `drop_turns` to the
+session. What a conversation does, from its snapshot to its commit, is `memory/turns.py`.
+"""
+
+from __future__ import annotations
+
+from ..errors import CallFailure
+from ..memory.entries import nested, reading_itself
+from ..records import to_plain
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from ...vm.interp.effects import Effect
+    from ...vm.values import MemoryRef
+    from ..memory.locks import TurnLocks
+    from ..memory.memory import Memory
+    from ..memory.turns import Conversation
+    from ..running import Running
+    from .memory_callbacks import MemoryEvents
+
+
+async def call_conversation(
+    run: Running,
+    effect: Effect,
+    memories: MemoryRef | tuple[MemoryRef, ...],
+    auto: bool,
+    by: str,
+    turn: tuple[int | None, Any] | None,
+) -> Conversation:
+    """Return the conversation of a call with these memories, of which the last one gets the turn.
+
+    `auto` says whether the turn is appended (O-3.5); `by` is the name of the model or agent; `turn` has `tokens` and `meta` of
+    `with_memory`. Raises CallFailure when a memory does not allow `by` (M-4.16), when the run is inside another run that writes
+    the same memory (M-5.20), or when a store cannot be opened."""
+    from ..memory.turns import Conversation
+
+    refs = memories if isinstance(memories, tuple) else (memories,)
+    for ref in refs:
+        writes = auto and ref is refs[-1]
+        if not run.memories.allows(ref.name, by, writes):
+            way = "" if writes else " to be read"
+            raise CallFailure("AgentError", "InvalidRequest", f"the memory {ref.name} does not allow {by}{way}", model=by)
+    events: MemoryEvents | None = None
+    if any(run.memories.is_heard(ref.name) for ref in refs):
+        from .memory_callbacks import MemoryEvents
+
+        events = MemoryEvents(run, effect)
+    sources = await run.operations.use(lambda: [run.memories.at(ref) for ref in refs])
+    if events is not None:
+        sources = [events.listening(memory) for memory in sources]
+    tokens, meta = turn or (None, None)
+    conversation = Conversation(
+        sources if len(sources) > 1 else sources[0], auto, tokens=tokens, meta=None if meta is None else to_plain(meta),
+        operations=run.operations,
+    )  # fmt: skip
+    if any(element.policy.recall is not None for element in conversation.attached):
+        from ..memory.remembering import Recalling
+
+        conversation.recall = Recalling(effect.task.path, by, conversation.attached)
+    conversation.handles = refs
+    conversation.heard = events
+    # A function that gives the messages of a view must not change the memory that the view is made of.
+    if auto and run.memories.reading and run.memories.reads_around(effect.task, conversation.memory):
+        raise reading_itself(conversation.memory.name)
+    if any(element.policy.view_with is not None for element in conversation.attached):
+        from .memory_callbacks import view_function_caller
+
+        conversation.ask = view_function_caller(run, effect)
+    conversation.locks = turn_locks(run, conversation.memory)
+    if auto and conversation.memory.policy.on_conflict != "Append":
+        _register_turn(run, effect, conversation)
+    if auto and any(policy.summary is not None for policy in conversation.memory.views.values()):
+        from .summarisers import summariser
+
+        conversation.summarise = summariser(run, effect)
+        conversation.report = lambda text: run.host.log("warn", text)
+    return conversation
+
+
+def _register_turn(run: Running, effect: Effect, conversation: Conversation) -> None:
+    """Raises CallFailure (Nested) for a run inside another one that writes the same log: it would wait for itself (M-5.20)."""
+    turns: dict[Effect, Conversation] = run.memories.turns
+    if run.memories.turn_around(effect.task, conversation.memory) is not None:
+        raise nested()
+    turns[effect] = conversation
+    conversation.ended = lambda: turns.pop(effect, None)
+
+
+def drop_turns(run: Running, effects: Sequence[Effect]) -> None:
+    """Give back the turn locks of effects that no task waits for any more: their replies are never committed (O-6.12)."""
+    turns = run.memories.turns
+    for effect in effects:
+        if effect in turns:
+            turns[effect].close()
+
+
+def run_id(run: Running, name: str, number: int, conversation: Conversation | None) -> str:
+    """Return the id of a run, which is unique in the log that its turn goes to: a store may hold the turns of other sessions too
+    (M-5.10). `number` counts the calls of the session."""
+    if conversation is None:
+        return f"{name}-{number}"
+    return f"{name}-{number}{run.tag(conversation.shared)}"
+
+
+def turn_locks(run: Running, memory: Memory) -> TurnLocks | None:
+    """Return the turn locks of the session, None for a memory that needs none. They are made for the first one that does."""
+    if memory.policy.on_conflict != "Serial":
+        return None
+    locks: TurnLocks | None = run.state.get("turn_locks")
+    if locks is None:
+        from ..memory.locks import TurnLocks
+        from ..memory.stores.sqlite import owner_name
+
+        locks = run.state["turn_locks"] = TurnLocks(owner_name(), lambda: run.work.loop, run.operations)
+    return locks

@@ -1,0 +1,89 @@
+"""The providers of a session, one for each connection, made when first asked for (O-1.24, O-1.29).
+
+Hands on `ProviderPool` to the session and `wire_class` to whoever checks the rows of connections.
+"""
+
+from __future__ import annotations
+
+from ..errors import ConfigFailure
+from .offline import OfflineProvider, Script
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from typing import Any
+
+    from ..access.secrets import Redactor
+    from ..connections import ConnectionSettings
+    from .base import Provider
+    from .sdk import SdkProvider
+
+
+class ProviderPool:
+    """With `offline` every connection has the offline provider. `script` is the one order of replies for all of them; without
+    it an offline connection takes its own `replies`. `http_client` is handed to the SDKs' clients.
+
+    Raises ConfigFailure when the replies of a connection are no script, whether the connection is used or not."""
+
+    def __init__(
+        self,
+        connections: Mapping[str, ConnectionSettings],
+        *,
+        env: Mapping[str, str],
+        redactor: Redactor,
+        sleep: Callable[[float], Awaitable[None]],
+        offline: bool = False,
+        script: Sequence[Any] | None = None,
+        http_client: Any = None,
+    ) -> None:
+        self._connections = connections
+        self._env = env
+        self._redactor = redactor
+        self._sleep = sleep
+        self._offline = offline
+        self._script = None if script is None else Script(script)
+        self._http_client = http_client
+        self._providers: dict[str, Provider] = {}
+        for name, settings in connections.items():
+            if settings.replies:
+                _check_replies(name, settings.replies)
+
+    def __getitem__(self, name: str) -> Provider:
+        """Return the provider of a connection. KeyError for an unknown name, CallFailure when its library is missing."""
+        provider = self._providers.get(name)
+        if provider is None:
+            provider = self._providers[name] = self._make(self._connections[name])
+        return provider
+
+    @property
+    def unscripted(self) -> int:
+        """The number of requests that the host's script had no reply for."""
+        return 0 if self._script is None else self._script.missed
+
+    async def aclose(self) -> None:
+        """Close the providers that were made, and with them their connections."""
+        for provider in self._providers.values():
+            await provider.aclose()
+
+    def _make(self, settings: ConnectionSettings) -> Provider:
+        if self._offline or not settings.row.wires:  # a row without wires is the offline provider, in every run
+            script = Script(settings.replies or ()) if self._script is None else self._script
+            return OfflineProvider(settings, script, self._sleep)
+        return wire_class(settings)(settings, self._env, self._redactor, self._http_client)
+
+
+def wire_class(settings: ConnectionSettings) -> type[SdkProvider]:
+    """Return the class that sends the requests of a connection. Its module is imported only now (O-1.24): importing an SDK takes
+    long."""
+    from importlib import import_module
+
+    module, _, name = settings.row.wires[settings.api].rpartition(".")
+    cls: type[SdkProvider] = getattr(import_module(f".{module}", __package__), name)
+    return cls
+
+
+def _check_replies(connection: str, replies: Sequence[Any]) -> None:
+    try:
+        Script(replies)
+    except ConfigFailure as failure:
+        raise ConfigFailure(failure.code, f"connection {connection}: {failure.message}") from None

@@ -1,0 +1,139 @@
+"""The tools that one model call offers, whoever has them: declared tools, MCP servers, stores, memories (O-4.11, O-4.23).
+
+A `ToolBinding` is one tool as a model sees it, bound to what runs it; each owner of tools has a class of its own for that. Hands
+on `bind_tools`, which makes them of the handles of a program, and `BoundTools`, which runs the tool calls of a reply: it is the
+`ToolRunner` of `calls/services.py` for one model call. That the model is asked again with the results is `calls/call.py`.
+"""
+
+from __future__ import annotations
+
+from ...vm.values import Err, ErrorValue, HashMapRef, LedgerRef, McpRef, MemoryRef, Ok, display, to_json
+from ..calls.services import failure_message, unknown_tool_text
+from ..host import model_text
+from ..records import Msg
+from .tools import Hooks
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from typing import Any, Protocol
+
+    from ...vm.interp.effects import Effect
+    from ...vm.values import ModelRef
+    from ..calls.settings import CallSettings
+    from ..records import Call, ToolDef
+    from ..running import Running
+    from .tools import Tools
+
+    class ToolBinding(Protocol):
+        """One tool as a model sees it. `owner` names the tool, server or store that it belongs to."""
+
+        definition: ToolDef
+        owner: str
+        changes_state: bool
+
+        def is_enabled(self) -> bool:
+            """Whether a model may call it now. Only then it stands in a request (O-4.20)."""
+
+        async def answer(self, effect: Effect, call: Call) -> Any:
+            """Return the value that the call gives, an Err of ToolError where it fails (O-4.27)."""
+
+
+async def bind_tools(run: Running, handles: Iterable[Any], tools: Callable[[], Tools], by: str) -> list[ToolBinding]:
+    """Return the tools behind `handles` (of tools, MCP servers, stores and memories), in their order, for the model named `by`.
+
+    `tools` gives the declared tools as this model has them: a spawned model has a state of its own for each. Raises CallFailure
+    for a memory that the model may not read, and what connecting to an MCP server raises."""
+    bindings: list[ToolBinding] = []
+    for handle in handles:
+        if type(handle) is McpRef:
+            from ..mcp.servers import Servers
+
+            bindings += await Servers.of(run).bindings(handle.name)
+        elif type(handle) in (HashMapRef, LedgerRef):
+            from .memory_tools import store_bindings
+
+            bindings += store_bindings(run, handle)
+        elif type(handle) is MemoryRef:
+            from .memory_tools import memory_bindings
+
+            bindings += memory_bindings(run, handle, by)
+        else:
+            bindings += tools().bindings(handle.name)
+    return bindings
+
+
+class BoundTools:
+    """The tools that one model call offers, and the runner of their calls (O-1.81)."""
+
+    def __init__(self, run: Running, effect: Effect, bindings: Iterable[ToolBinding], model: ModelRef) -> None:
+        self.running = run
+        self.hooks = Hooks(run, effect, model)
+        self.effect = effect
+        # By the name that a model calls. It is never split into owner and method, since both may hold the separator (O-4.11).
+        self.bindings: dict[str, ToolBinding] = {}
+        for binding in bindings:
+            self.bindings.setdefault(binding.definition.name, binding)
+
+    def serve(self, effect: Effect) -> None:
+        """Run tools from now on for the task that waits for `effect`: the next chunk of a stream is another effect."""
+        self.effect = self.hooks.effect = effect
+
+    def definitions(self) -> list[ToolDef]:
+        """Return what a request says of the tools that are enabled."""
+        return [binding.definition for binding in self.bindings.values() if binding.is_enabled()]
+
+    async def run(self, settings: CallSettings, calls: Sequence[Call]) -> list[Msg]:
+        """Run the tool calls of one reply and return one message for each, in the order of the calls.
+
+        Calls of one tool run one after another when any of them may change its state, all others side by side (O-4.25). A call
+        that fails gives a message that says so (O-4.27); CallFailure when a hook ends the model call (O-4.31)."""
+        chains: dict[Any, list[int]] = {}
+        changed_owners = {b.owner for call in calls if (b := self.bindings.get(call.name)) is not None and b.changes_state}
+        for number, call in enumerate(calls):
+            binding = self.bindings.get(call.name)
+            is_ordered = binding is not None and binding.owner in changed_owners
+            # one chain for each owner whose state may change, one for each other call; a number is the name of no owner
+            chains.setdefault(binding.owner if is_ordered and binding is not None else number, []).append(number)
+        answers: dict[int, Msg] = {}
+
+        async def chain(numbers: list[int]) -> None:
+            for number in numbers:
+                answers[number] = await self._answer(settings, calls[number])
+
+        await self.running.gather(*(chain(numbers) for numbers in chains.values()))
+        return [answers[number] for number in range(len(calls))]
+
+    async def _answer(self, settings: CallSettings, call: Call) -> Msg:
+        action, content = await self.hooks.before(call)
+        if action == "Deny":
+            return failure_message(call, content)
+        if action == "Replace":
+            return Msg("tool", result_text(content), call_id=call.id)
+        runs = 0
+        while True:
+            value = await self._attempt(settings, call)
+            if type(value) is not Err:
+                return Msg("tool", result_text(value.value if type(value) is Ok else value), call_id=call.id)
+            if not await self.hooks.again(settings, call, value.value, runs):
+                return self._failed(call, value.value)
+            runs += 1
+
+    def _failed(self, call: Call, error: Any) -> Msg:
+        """The model gets only what an error says for models; the rest of it goes to the log."""
+        text = model_text(error)
+        if text != display(error):
+            run = self.running
+            run.host.log("warn", run.redactor.clean(f"tool {call.name}: {display(error)} (the model was told: {text})"))
+        return failure_message(call, text)
+
+    async def _attempt(self, settings: CallSettings, call: Call) -> Any:
+        binding = self.bindings.get(call.name)
+        if binding is None:
+            return Err(ErrorValue("ToolError", "ToolNotFound", unknown_tool_text(settings, call), {"tool": call.name}))
+        return await binding.answer(self.effect, call)
+
+
+def result_text(value: Any) -> str:
+    """Return a result as its tool message has it: a String as it is, any other value as JSON (O-4.26)."""
+    return value if type(value) is str else to_json(value)
