@@ -66,7 +66,7 @@ coverage-clauses: $(VENV)/.dev  ## clauses of docs/spec that programs show
 
 lint: $(VENV)/.dev  ## ruff, and the layout of our own programs
 	$(PY) -m ruff check .
-	$(CONCERTO) fmt --check examples/*.conc examples/*/*.conc examples/*/*/*.conc benches/programs/*.conc
+	$(CONCERTO) fmt --check examples/*.conc examples/*/*.conc examples/*/*/*.conc benches/programs/*.conc benches/programs/*/*.conc
 
 types: $(VENV)/.dev
 	$(PY) -m mypy

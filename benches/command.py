@@ -11,9 +11,10 @@ import json
 import platform
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
-from . import baseline, interpreters, pairs, plot, report
+from . import baseline, interpreters, pairs, plot, report, unseen
 from .execution import Failed
 from .figures import MISSED, WRONG, Figure
 from .operations import OPERATIONS
@@ -45,7 +46,7 @@ def main(arguments: Sequence[str]) -> int:
     for figure in missed:
         print(f"MISSED  {report.target_text(figure.target)}: {figure.name}, {report.number(figure.judged or 0.0)}")
     if options.baseline and not wrong:
-        baseline.write(figures)
+        baseline.write([figure for figure in figures if not unseen.is_row(figure)])
     return 1 if wrong or missed else 0
 
 
@@ -62,7 +63,7 @@ def on_all(options: argparse.Namespace) -> int:
 
 def parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(prog="benches/run.py", description="Programs with Python twins, and operations (V-8).")
-    made.add_argument("names", nargs="*", metavar="NAME", help="rows to run; default all")
+    made.add_argument("names", nargs="*", metavar="NAME", help="rows to run; default all but `unseen`, a group of its own")
     made.add_argument("--quick", action="store_true", help="small sizes and three samples: a look, not a measurement")
     made.add_argument("--json", metavar="FILE", help="write the figures as JSON")
     made.add_argument("--baseline", action="store_true", help="keep the figures in benches/baseline.json")
@@ -76,10 +77,15 @@ def parser() -> argparse.ArgumentParser:
 def selected(names: Sequence[str]) -> dict[str, Bench]:
     every: dict[str, Bench] = {name: program_bench(name) for name in pairs.names()}
     every |= OPERATIONS
-    unknown = [name for name in names if name not in every]
+    if not names:
+        return every
+    group = {name: partial(unseen.measure, name) for name in unseen.names()}
+    wanted = {*names, *(group if unseen.GROUP in names else ())} - {unseen.GROUP}
+    every |= group
+    unknown = sorted(wanted - every.keys())
     if unknown:
         raise SystemExit(f"benches: no bench named {', '.join(unknown)}; --list shows all")
-    return {name: bench for name, bench in every.items() if not names or name in names}
+    return {name: bench for name, bench in every.items() if name in wanted}
 
 
 def program_bench(name: str) -> Bench:
@@ -96,7 +102,7 @@ def measured(benches: dict[str, Bench], plan: Plan) -> list[Figure]:
         except Failed as error:
             found.append(Figure(name, 0.0, "", note=str(error), wrong=True))
     progress.clear()
-    return with_mean(found)
+    return [*with_mean(found), *unseen.summary(found)]
 
 
 def with_mean(figures: list[Figure]) -> list[Figure]:

@@ -67,7 +67,8 @@ class Concerto:
 
     def host(self, emits: Emits) -> Host:
         def emit(channel: str, value: Any, by_runtime: bool) -> None:
-            emits.append((channel, value))
+            if not by_runtime:  # what a tool call tells of itself is no output of the program
+                emits.append((channel, value))
 
         return Host(
             emit=emit,
