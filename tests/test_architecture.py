@@ -152,8 +152,8 @@ LAYERS = {
     ),
     "runtime": (
         "errors", "access", "loop", "effects/runner", "records", "connections", "running", "host", "schema", "memory/terms",
-        "memory/entries", "memory/facts", "memory/fact_index", "memory/retention", "memory/stores", "memory", "providers", "calls",
-        "agents", "tools/tools", "mcp", "tools", "effects", "session",
+        "memory/entries", "memory/facts", "memory/fact_index", "memory/retention", "memory/stores", "memory", "providers",
+        "calls", "agents", "tools/tools", "mcp", "tools", "effects", "session",
     ),
 }  # fmt: skip
 

@@ -141,7 +141,7 @@ MUTANTS = {
         ),
         "notice stored on cancel": Mutant(
             turns, 'if memory.policy.on_failure == "Record" and', 'if (memory.policy.on_failure, cause) != ("Discard", "x") and',
-            CALL,
+            finding.failures,
         ),
         "stored run forgotten": Mutant(volatile, "self.runs[turn.run] = turn.turn", "pass", LOG),
         "turn of half its messages": Mutant(volatile, "in batch.entries:\n", "in batch.entries[:1]:\n", LOG),

@@ -62,7 +62,7 @@ def test_cancel_ends_the_run_at(place: str, tier: Any) -> None:
 
 
 RAISING = {"PyThreadState_SetAsyncExc", "pthread_kill", "raise_signal", "interrupt_main", "setitimer", "alarm"}
-HANDLERS = {"api/session.py", "cli/run.py"}  # Ctrl-C: they set the flag of the run, and put the default back behind it
+HANDLERS = {"api/waiting.py", "cli/run.py"}  # Ctrl-C: they set the flag of the run, and put the default back behind it
 
 
 def test_nothing_raises_from_outside() -> None:
