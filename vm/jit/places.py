@@ -406,8 +406,9 @@ def make_element_unique(e: Emitter, part: Value, index: Value, kind: Kind) -> st
     else:
         name = e.temporary()
         e.out.append(f"{name} = ({element(e, part, index)})")
-    known = e.facts.elements.items()
-    aliases = [(other, *place) for place, (other, _) in known if place != key and may_alias(place[0], part.text)]
+    # A field that a variable holds is the same in the copy of its struct, so facts of fields need no new value.
+    known = [(place, other) for place, (other, _) in e.facts.elements.items() if place[1][0] != "."]
+    aliases = [(other, *place) for place, other in known if place != key and may_alias(place[0], part.text)]
     branch = Branch(f"{name}.shared")
     for variable in [name, *[other for other, _, _ in aliases]]:
         e.preserve(variable)
