@@ -50,8 +50,8 @@ def page(seed: int, verdicts: list[Verdict], seconds: float) -> str:
     share = (counted - len(alive)) / counted
     lines = [
         "# Mutants\n",
-        "One-line changes of compiler, machine and runtime, drawn by a seed. Each is planted in a copy of the tree, and the programs and",
-        f"tests that reach its line run there: `python -m tests.mutants --seed {seed} --count {len(verdicts)}`.\n",
+        "One-line changes of compiler, machine and runtime, drawn by a seed; each is planted in a copy of the tree, where the",
+        f"programs and tests that reach its line run: `python -m tests.mutants --seed {seed} --count {len(verdicts)}`.\n",
         f"{len(verdicts)} changes, seed {seed}, {run}. Found: **{counted - len(alive)} of {counted}, {share:.1%}**; "
         f"nobody can see {len(same)} more.\n",
         "| room | drawn | found by a program | by a test | survived | cannot be seen |",
