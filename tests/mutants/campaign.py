@@ -22,7 +22,7 @@ from conformance.records import Program
 from conformance.runner import GOOD, Outcome, Plan, run_all
 
 from .changes import ROOT, Change
-from .reach import PLACES, REACHED, places_of
+from .reach import REACHED, probe
 
 FIRST = 24  # programs in the first batch, drawn from all that reach a change
 SILENCE = 20.0  # seconds without an answer after which a changed program hangs
@@ -55,20 +55,19 @@ def python_in(tree: Path) -> dict[str, str]:
 
 
 def reached(changes: list[Change], folder: Path, tell: Callable[[str], None]) -> Reached:
-    """Runs the suite and all tests once under a tracer; kept in `folder` for the same changes."""
+    """Runs the suite and all tests once in a copy with probes; kept in `folder` for the same changes."""
     kept = folder / "reached.json"
     key = [list(change) for change in changes]
     if kept.exists() and (held := json.loads(kept.read_text()))["changes"] == key:
         tests = [[(name, seconds) for name, seconds in row] for row in held["tests"]]
         return Reached(held["programs"], tests)
-    places = folder / "places.json"
-    places.write_text(json.dumps(places_of(changes)))
-    os.environ[PLACES] = str(places)
     found = Reached([[] for _ in changes], [[] for _ in changes])
-    tell("the suite under a tracer")
-    _programs(found, folder)
-    tell("the tests under a tracer")
-    _tests(found, folder)
+    probed = Planting(folder / "probed")
+    probe(changes, probed.tree)
+    tell("the suite with probes")
+    _programs(found, folder, probed)
+    tell("the tests with probes")
+    _tests(found, folder, probed)
     kept.write_text(json.dumps({"changes": key, "programs": found.programs, "tests": found.tests}))
     return found
 
@@ -77,7 +76,7 @@ def _rows(file: Path) -> list[tuple[str, list[int], float]]:
     return [tuple(json.loads(line)) for line in file.read_text().splitlines()] if file.exists() else []
 
 
-def _programs(found: Reached, folder: Path) -> None:
+def _programs(found: Reached, folder: Path, probed: Planting) -> None:
     out = folder / "programs.jsonl"
     out.unlink(missing_ok=True)
     os.environ[REACHED] = str(out)
@@ -97,19 +96,19 @@ def _programs(found: Reached, folder: Path) -> None:
         for number in {number for name, numbers, _ in rows if name for number in numbers}:
             found.programs[number].append(outcome.program.ident)
 
-    plan = Plan([sys.executable, str(Path(__file__).with_name("reach_driver.py"))], silence=6 * SILENCE)
+    plan = Plan(probed.command("tests/mutants/reach_driver.py"), silence=SILENCE)
     run_all(programs, plan, 1, done)
     for number in everywhere:
         found.programs[number] = [program.ident for program in programs]
 
 
-def _tests(found: Reached, folder: Path) -> None:
+def _tests(found: Reached, folder: Path, probed: Planting) -> None:
     out = folder / "tests.jsonl"
     out.unlink(missing_ok=True)
-    environment = {**os.environ, REACHED: str(out)}
+    environment = {**python_in(probed.tree), REACHED: str(out)}
     command = [sys.executable, "-m", "pytest", "-q", "-n", "2", "-p", "tests.mutants.reach_plugin", "-p", "no:cacheprovider"]
     with (folder / "tests.log").open("w") as log:
-        subprocess.run(command, cwd=ROOT, env=environment, stdout=log, stderr=log, check=False)
+        subprocess.run(command, cwd=probed.tree, env=environment, stdout=log, stderr=log, check=False)
     rows = _rows(out)
     everywhere = {number for name, numbers, _ in rows if not name for number in numbers}
     for name, numbers, seconds in rows:
@@ -140,6 +139,11 @@ class Planting:
         return subprocess.run(
             command, cwd=self.tree, env=environment, capture_output=True, text=True, timeout=timeout, check=False
         )
+
+    def command(self, script: str) -> list[str]:
+        """What starts a script of the copy, in the environment of the copy."""
+        environment = [f"{name}={value}" for name, value in python_in(self.tree).items() if value != os.environ.get(name)]
+        return ["env", *environment, sys.executable, str(self.tree / script)]
 
     @contextmanager
     def planted(self, change: Change) -> Iterator[str]:
@@ -182,8 +186,7 @@ def verdict(change: Change, number: int, found: Reached, planting: Planting, pro
 
 
 def _by_programs(programs: list[Program], planting: Planting) -> str:
-    environment = [f"{name}={value}" for name, value in python_in(planting.tree).items() if value != os.environ.get(name)]
-    command = ["env", *environment, sys.executable, str(planting.tree / "conformance" / "drivers" / "concerto.py")]
+    command = planting.command("conformance/drivers/concerto.py")
     failed: list[str] = []
 
     def done(outcome: Outcome) -> None:

@@ -7,19 +7,17 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from tests.mutants.reach import from_environment, note
+from tests.mutants.reach import Reach, note
 
-REACH = from_environment()
-REACH.start()
+REACH = Reach()
 
-from concerto.conformance.drivers import concerto as driver  # noqa: E402 - what imports reach is watched too
+from concerto.conformance.drivers import concerto as driver  # noqa: E402 - what imports reach is noted too
 
 if __name__ == "__main__":
     note("", REACH.taken())
     for name, operation in list(driver.OPERATIONS.items()):
 
         def watched(op, operation=operation):
-            REACH.start()
             try:
                 return operation(op)
             finally:

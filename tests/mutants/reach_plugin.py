@@ -6,17 +6,15 @@ import time
 
 import pytest
 
-from .reach import from_environment, note
+from .reach import Reach, note
 
-REACH = from_environment()
-REACH.start()
+REACH = Reach()
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item):
     note("", REACH.taken())
     start = time.perf_counter()
-    REACH.start()
     try:
         return (yield)
     finally:
