@@ -1,8 +1,8 @@
 """Which programs of the suite and which tests reach the places of changes.
 
 `probe` puts a call before the statement of each change, in a copy of the tree. `reach_driver` and `reach_plugin` run there, in
-processes of their own, and note what was reached after each operation or test: a line of JSON each, in a file that the environment
-names.
+processes of their own, and note what was reached after each operation or test: one line of JSON each, in a file that the
+environment names.
 """
 
 from __future__ import annotations

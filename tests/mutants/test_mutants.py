@@ -38,9 +38,8 @@ def test_places_are_bytes_of_the_file(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_probes_tell_the_statements_that_were_executed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(drawing, "ROOT", tmp_path)
     file = tmp_path / "a.py"
-    file.write_text(
-        "def f(a):\n    if a > 1:\n        return (\n            a + 1\n        )\n    elif a < -3:\n        a *= 2\n    return a - 1\n"
-    )
+    branches = "    if a > 1:\n        return (\n            a + 1\n        )\n    elif a < -3:\n        a *= 2\n"
+    file.write_text(f"def f(a):\n{branches}    return a - 1\n")
     changes = [change for change in changes_of(file) if change.old in (">", "<", "+", "-")]
     probe(changes, tmp_path)
     space: dict[str, object] = {}
