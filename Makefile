@@ -37,8 +37,9 @@ test: $(VENV)/.dev servers  ## all tests and the conformance suite
 	$(PY) conformance/run.py --driver "$(DRIVER)"
 
 .PHONY: mutants
-mutants: $(VENV)/.dev  ## break the laws of memories one by one: the table of what found each
+mutants: $(VENV)/.dev servers  ## break the product line by line and the laws of memories one by one: what finds each (two hours)
 	$(PY) -m tests.memory.mutants
+	$(PY) -m tests.mutants
 
 .PHONY: soak
 soak: $(VENV)/.dev servers  ## every fuzzer at length (an hour or more): docs/generated/soak.md
