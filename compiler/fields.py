@@ -92,16 +92,24 @@ def _like(value: object, members: Sequence[str]) -> str:
     return elsewhere or nearest(value, members) or members[0]
 
 
+def _provider_example(value: object) -> str:
+    """Return the provider that was meant. A service that is none of them speaks the protocol of OpenAI at an address."""
+    meant = _like(value, ("", *PROVIDERS))
+    return f'"{meant}"' if meant else '"custom", base_url: "https://api.example.com/v1"'
+
+
 def _items(value: object) -> list[object]:
     return value if isinstance(value, list) else []
 
 
 TEXT = rule(rows.text())
 
+_PROVIDER = rows.one_of(*PROVIDERS)
+
 # Fields that are plain constants; those that are objects, or either one value or an object (O-1.212); all, for helps.
 CONNECTION: dict[str, Rule] = {
     **rules(rows.CONNECTION, "api_key"),  # which is `env("NAME")` in a source
-    "provider": rule(rows.one_of(*PROVIDERS)),
+    "provider": Rule(STRING, _PROVIDER.says, _PROVIDER.takes, _provider_example),
 }
 _PARTS = {name: (field.kind, rules(field.parts)) for name, field in rows.CONNECTION.items() if field.parts}
 CONNECTION_OBJECTS = {name: parts for name, (kind, parts) in _PARTS.items() if kind == rows.OBJECT}

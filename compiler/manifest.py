@@ -58,6 +58,7 @@ class MemoryTables:
     defaults: dict[str, dict[str, Any]] = field(default_factory=dict)
     namespace: str | None = None
     embedders: dict[str, dict[str, Any]] = field(default_factory=lambda: dict(EMBEDDERS))
+    readable: bool = True  # False: the manifest could not be read, and may hold any table
 
 
 def milliseconds(value: object) -> int | None:
@@ -143,12 +144,16 @@ def read_stores(tables: MemoryTables, table: Mapping[str, Any], report: Report) 
                 report("E4004", ("stores", name, key), f"`{key}` of [stores.{name}] is a string", None)
         kind = fields.get("kind")
         if kind not in STORE_KINDS:
-            report("E4004", place, f"`kind` of [stores.{name}] is one of {', '.join(STORE_KINDS)}", None)
+            at = (*place, "kind") if isinstance(kind, str) else place
+            help = suggestion("kinds", kind, STORE_KINDS) if isinstance(kind, str) else example((*place, "kind"))
+            report("E4004", at, f"`kind` of [stores.{name}] is one of {', '.join(STORE_KINDS)}", help)
         elif kind in ("redis", "postgres") and "url_env" not in fields:
             message = f"[stores.{name}] lacks `url_env`, the variable that holds the address"
             report("E4002", place, message, example(("stores", name, "url_env")))
         else:
             tables.stores[name] = {key: fields[key] for key in STORE_KEYS if key in fields}
+        # A memory that names a store with a mistake is right itself.
+        tables.stores.setdefault(name, BUILT_IN[DURABLE])
 
 
 def read_embedders(tables: MemoryTables, table: Mapping[str, Any], report: Report) -> None:
@@ -398,6 +403,7 @@ class Manifest:
             at = self.source.line_starts[int(words[1]) - 1] + int(words[3]) - 1
         # The end of the document has no character to point at.
         at = min(at, max(len(self.source.text) - 1, 0))
+        self.memory_tables.readable = False
         help = 'a line is `key = value`, a string stands in quotes: `entry = "main.conc"`'
         self.diagnostics.report("E4004", Span(NAME, at, at + 1), f"{NAME} is no TOML: {reason or text}", help=help)
 

@@ -356,6 +356,8 @@ def _store(c: Checker, symbol: MemorySymbol) -> None:
             c.report("E4507", place.span, "`decay` needs `store`: it is of persistent facts", help='.store("durable").decay(…)')
     elif isinstance(name, str):
         tables = c.memory_tables
+        if name not in tables.stores and not tables.readable:
+            return
         if name not in tables.stores:
             help = did_you_mean(name, tables.stores) or 'use "durable", or declare it: [stores.NAME] in Concerto.toml'
             c.report("E4508", place.span, f'unknown store "{name}"', help=help)

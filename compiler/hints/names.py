@@ -298,7 +298,10 @@ VALUES: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("network", "network_error", "connection_error"), ("connection",)),
     **dict.fromkeys(("timeout_error", "timed_out"), ("timeout",)),
     **dict.fromkeys(("sse", "streamable_http", "streamable-http", "https"), ("http",)),
-    **dict.fromkeys(("exp", "exponential_backoff"), ("exponential",)),
+    **dict.fromkeys(("exp", "expo", "exponential_backoff"), ("exponential",)),
+    **dict.fromkeys(("claude",), ("anthropic",)),
+    **dict.fromkeys(("gemini", "vertex", "vertexai"), ("google",)),
+    **dict.fromkeys(("gpt", "chatgpt"), ("openai",)),
 }
 
 # Types.

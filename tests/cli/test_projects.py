@@ -187,3 +187,33 @@ def test_the_nearest_manifest_counts_and_its_directory_is_the_root(cli, write, t
     assert cli("run", "inner/src/main.conc").out == "false"
     write("inner/src/main.conc", reads % "inner/own.txt")
     assert cli("run", "inner/src/main.conc").out == "true"
+
+
+@pytest.mark.parametrize(
+    ("table", "place", "help"),
+    [
+        ('[stores.notes]\nkind = "sqlit"', "Concerto.toml:6:1: error[E4004]: `kind` of [stores.notes]", "did you mean `sqlite`?"),
+        ("[stores.notes]", "Concerto.toml:5:9: error[E4004]: `kind` of [stores.notes]", 'with `kind = "sqlite"`'),
+        ('[stores.notes]\nkind = "postgres"', "Concerto.toml:5:9: error[E4002]: [stores.notes] lacks `url_env`", "url_env"),
+        ('[stores.notes\nkind = "redis"', "Concerto.toml:5:14: error[E4004]: Concerto.toml is no TOML", "a line is `key = value`"),
+    ],
+)
+def test_a_memory_whose_store_has_a_mistake_is_right_itself(cli, write, table, place, help):
+    write("Concerto.toml", f"{MANIFEST}{table}\n")
+    write("main.conc", 'memory m: Memory = Memory::new(20).store("notes");\nfn main() { println(m.len()); }\n')
+    ended = cli("check", "main.conc")
+    assert (ended.code, ended.err.count("error[")) == (65, 1), ended.err
+    assert ended.err.startswith(place) and help in ended.err, ended.err
+
+
+@pytest.mark.parametrize(
+    ("provider", "help"),
+    [
+        ("mistral", 'write `provider: "custom", base_url: "https://api.example.com/v1"`'),
+        ("anthropc", 'write `provider: "anthropic"`'),
+        ("claude", 'write `provider: "anthropic"`'),
+    ],
+)
+def test_a_provider_that_is_none_of_ours_speaks_the_protocol_of_openai(cli, write, provider, help):
+    write("main.conc", f'connect c {{ provider: "{provider}", api_key: env("K") }}\nfn main() {{ }}\n')
+    assert help in cli("check", "main.conc").err
