@@ -109,8 +109,9 @@ PRINTERS: dict[type[ast.Node], Show] = {}
 def prints(*kinds: type[ast.Node]) -> Callable[[Show], Show]:
     """Register what writes nodes of these kinds: a function of printer and node.
 
-    It returns the row behind the bracket in which a list of arguments may leave the node open at its end (`f(a, |x| {`), or
-    0.
+    The function writes every token of its node, in order, with the methods of the printer. It returns a place in
+    `Printer.operations`: the one behind the bracket of the node's last list, if the node may stand open at the end of an
+    argument list (`f(a, |x| {`), or else 0.
     """
 
     def register(show: Show) -> Show:
@@ -136,19 +137,19 @@ class Printer:
         self.ends = tokens.ends
         self.trivia = TriviaReader(source.text, tokens.comments)
         self.operations: list[Operation] = []
-        self.row = 0
-        self.used = 0  # columns of the token at `row` already written: `>=` and `??` may be two tokens
+        self.row = 0  # the token of the source that is written next
+        self.used = 0  # columns of the token at `self.row` that are written already: `>=` and `??` may be two tokens
         self.previous_end = 0
         self.pending: Break | str | None = None  # what goes into the next gap
         self.closing = False  # the next gap ends an indentation
-        self.in_last_call = 0  # the row behind the `(` of the call written last
+        self.in_last_call = 0  # the place in `operations` behind the `(` of the call written last
         self.carried: list[Trivia] = []  # comments moved behind a separator
         self.nesting = Nesting()
 
     # ------------------------------------------------------------ nodes
 
     def node(self, node: ast.Node) -> int:
-        """Write a node. Return the row that `prints` describes."""
+        """Write a node. Return the place in `operations` that `prints` describes."""
         return self.nesting.call(PRINTERS[type(node)], self, node)
 
     # ------------------------------------------------------------ tokens
@@ -241,8 +242,8 @@ class Printer:
     # ------------------------------------------------------------ separators
 
     def separator(self, text: str, written: str | IfBroken | None) -> None:
-        """Pass an optional `,` or a `;` of the source and write `written`. Comments that end a line go behind it, so that
-        it stays with what it ends."""
+        """Read the `,` or `;` that may stand next in the source, and write `written` in its place (nothing for None). A comment
+        behind it on the same line is written behind it too."""
         operations = self.operations
         if not self.next_is(text):
             if written is not None:
@@ -313,7 +314,7 @@ class Printer:
         last: str | IfBroken = COMMA_IF_BROKEN,
     ) -> int:  # fmt: skip
         """Write a list on one line, or with one line for each item; `show` writes an item, `last` stands behind the last
-        one. Return the row behind the opening bracket, 0 for an empty list."""
+        one. Return the place in `operations` behind the opening bracket, 0 for an empty list."""
         self.token(opening)
         inside = len(self.operations)
         # Empty brackets stay together, unless a comment stands in them.
@@ -365,7 +366,8 @@ class Printer:
         return _LINE_END.match(self.text, brace + 1) is not None
 
     def braced(self, members: Sequence[T], show: Callable[[T], int | None], *, expanded: bool = False) -> int:
-        """Write a body whose members have commas behind them. Return the row behind `{`, 0 for an empty body."""
+        """Write a body whose members have commas behind them. Return the place in
+        `operations` behind `{`, 0 for an empty body."""
         expanded = expanded or self.opens_line(self.next_start())
         self.token("{")
         inside = len(self.operations)

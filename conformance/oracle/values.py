@@ -329,7 +329,7 @@ def _integers(op: str, a: int, b: int) -> int:
     if op == "**" or b == 0:
         raise Panic("P013", f"negative exponent {b}") if b else Panic("P003", "division by zero")
     quotient = abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
-    return quotient if op == "/" else a - quotient * b
+    return {"/": quotient, "%": a - quotient * b}[op]
 
 
 def _floats(op: str, a: float, b: float) -> float:

@@ -1,6 +1,10 @@
-"""Ends of blocks: conditions, `?` and throws to a handler, and the step of an iterator outside of a `for` (V-7.2).
+"""Translate the last instruction of a block: conditions, `?` and throws to a handler, the step of an iterator outside of a `for`
+(V-7.2).
 
-Conditions that follow each other become one with `and` and `or`; what a condition says of locals holds on its paths.
+Hands `end_block` on to `control`, which calls it for each block, and `condition_at` and `pure_condition` to `loops`. Conditions
+that follow each other become one Python expression with `and` and `or`, and what a condition says of locals (`l2 < 10`) is a fact
+on its paths. Code with fuel (`metered`) joins none: each block charges for itself. Nothing here may change what the interpreter
+would do; a case it cannot translate stays a branch.
 """
 
 from __future__ import annotations
@@ -22,7 +26,7 @@ if TYPE_CHECKING:
     Condition = tuple[Value, Successor, Successor]  # and where control goes when it holds, and when not
 
 CONDITIONAL = frozenset({BY_NAME["JUMP_IF"].number, BY_NAME["JUMP_UNLESS"].number})
-SITE = MARK + END + "0123456789"  # what stands before a text that may fail
+SITE = MARK + END + "0123456789"  # the characters of the mark that tells which instruction a statement belongs to, if it fails
 
 
 def end_block(s: Structure, start: int, last: int) -> None:
@@ -49,9 +53,10 @@ def end_block(s: Structure, start: int, last: int) -> None:
 
 
 def branch_on_condition(s: Structure, start: int, last: int) -> None:
+    """Write the `if` for the conditional jump `last` at the end of block `start`, with the code of both paths in it."""
     e = s.emitter
     condition, yes, no = condition_at(s, last, s.flow.blocks[start].succs)
-    condition, yes, no, merged, facts = widened(s, start, condition, yes, no)
+    condition, yes, no, merged, facts = joined_conditions(s, start, condition, yes, no)
     s.ends.update(dict.fromkeys(merged, s.ends[start]))
     e.spill(unboxed=False)
     branch = Branch(condition.text)
@@ -81,11 +86,14 @@ def condition_at(s: Structure, last: int, succs: list[Successor]) -> Condition:
     return part, succs[1], succs[0]
 
 
-def widened(
+def joined_conditions(
     s: Structure, start: int, condition: Value, yes: Successor, no: Successor
 ) -> tuple[Value, Successor, Successor, list[int], tuple[Facts, Facts]]:
-    """The condition at the end of `start`, joined with those of the blocks that it leads to as long as these do nothing but
-    compare; these blocks, and the facts when it holds and when not."""
+    """Join the condition at the end of block `start` with those of the blocks that it leads to, as long as these do nothing but
+    compare.
+
+    Return five things: the joined condition, where control goes when it holds, where when it does not, the numbers of the blocks
+    that it took in, and the facts on the two paths (first those when it holds)."""
     e = s.emitter
     merged: list[int] = []
     facts = (
@@ -159,7 +167,7 @@ def merged_conditions(s: Structure, start: int) -> list[int]:
     e.out, e.stored, e.facts = [], {}, e.facts.copy()
     merged: list[int] = []
     if s.steps(start, last) == last:
-        merged = widened(s, start, *condition_at(s, last, block.succs))[3]
+        merged = joined_conditions(s, start, *condition_at(s, last, block.succs))[3]
     before.restore(s, names=True)
     return merged
 
@@ -184,7 +192,11 @@ class Checkpoint:
 
 
 def fold_default(s: Structure, branch: Branch) -> bool:
-    """`option ?? other` right behind the text that gives END for None: let that give the other value instead of a branch."""
+    """Write `option ?? other` without a branch: where the statement before gives END for an absent value, and the branch only
+    puts `other` in place of END, let that statement give `other` itself. Return whether it was done.
+
+    This looks at texts that `places` and `intrinsics` wrote: `NAME = … END` or `NAME = (… END)`, with one END, in front of the
+    branch on `NAME is END`. Any other text is left alone."""
     e = s.emitter
     last = e.out[-1] if e.out else None
     name = branch.condition.removeprefix("(").removesuffix(" is END)")

@@ -60,6 +60,9 @@ def decode(b: bytes) -> Case:
 
 
 def from_array(xs: Arr) -> Case:
+    odd = next((x for x in xs if type(x) is not int), 0)
+    if type(odd) is not int:
+        raise mismatch("Array<Int>", odd)
     return next((at_fault("no byte", i) for i, x in enumerate(xs) if not 0 <= x <= 255), None) or ok(bytes(xs))
 
 
