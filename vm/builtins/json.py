@@ -13,7 +13,7 @@ from ..values.arithmetic import read_int
 from ..values.containers import Array, Map, Queue, RangeValue, Stack, from_base64, key_of
 from ..values.errors import make_error
 from ..values.limits import INT_MAX, INT_MIN, limits, repeat, string_too_long
-from ..values.metering import LARGE, STRIDE, look, paced, spend
+from ..values.metering import BLOCK, LARGE, STRIDE, look, paced, spend
 from ..values.objects import NONE, RECORDS, EnumValue, Err, Ok, Some
 from ..values.structural import make_set
 from ..values.text import brief, to_json
@@ -187,8 +187,13 @@ class Scanner:
     def digits(self) -> None:
         if self.sign() not in DIGITS:
             self.fail("expected a digit")
-        while self.sign() in DIGITS:
-            self.at += 1
+        more = True
+        while more:  # a number may be as long as a text
+            look()
+            block = self.text[self.at : self.at + BLOCK]
+            digits = len(block) - len(block.lstrip("0123456789"))
+            self.at += digits
+            more = digits == BLOCK
 
     def number(self) -> None:
         start = self.at
