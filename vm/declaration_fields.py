@@ -1,8 +1,8 @@
 """The fields of declarations and the arguments of decorators: one row each, with kind, range, words and default (O-0.4, O-1.4 to
 O-1.59, O-4.37 to O-4.41, O-7.2 to O-7.8, L-1.8).
 
-The checker adds types and helps to these rows; manifest, image and host are checked against them as they are. Must not know: who
-declares what, what a field does.
+The checker adds types and helps to these rows; manifest, image and host are checked against them as they are. A new field of a
+declaration is one row here; what it does is the matter of whoever reads the declaration.
 """
 
 from __future__ import annotations
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 # ----------------------------------------------------------------
 # Kinds of fields.
-#
-# Hands on `Field` and what makes one of each kind.
 
 TEXT, ADDRESS, WORD, NUMBER, WHOLE = "text", "address", "word", "number", "whole"
 TEXTS, WORDS, LIST = "texts", "words", "list"

@@ -540,8 +540,8 @@ LOWS = {row.image: row.below for row in rows() if row.below is not None}
 
 def _are_bounds(value: Any) -> bool:
     """Of a declared memory: which ones initialisation computes, or a function of the key (M-2.24)."""
-    held = type(value) is dict and bool(value) and all(name in BOUNDS for name in value)
-    return held and all(at is True or is_function(at) for at in value.values())
+    is_map = type(value) is dict and bool(value) and all(name in BOUNDS for name in value)
+    return is_map and all(at is True or is_function(at) for at in value.values())
 
 
 ACCEPTED: dict[str, Takes] = {

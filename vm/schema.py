@@ -14,7 +14,8 @@ A *schema type* is nested lists or tuples of strings, booleans and JSON values, 
 
 Names of objects are unique in a tree: a generic schema carries its arguments (`Ticket<Int>`).
 
-Hands on: the plain and the strict form as ordered dicts, ready to send. Must not know: values, providers, images.
+Hands on the plain and the strict form as ordered dicts, ready to send to a provider, and `DeclaredTypes`, the declared types of a
+program as the reader of JSON asks for them.
 """
 
 from __future__ import annotations
@@ -95,17 +96,17 @@ def objects(kind: SchemaType) -> Iterator[SchemaType]:
 
 def definitions(kind: SchemaType) -> dict[str, SchemaType]:
     """Objects by name, for following `ref`."""
-    found: dict[str, SchemaType] = {}
+    by_name: dict[str, SchemaType] = {}
     for node in objects(kind):
-        found.setdefault(node[1], node)
-    return found
+        by_name.setdefault(node[1], node)
+    return by_name
 
 
 def recursive_names(kind: SchemaType) -> list[str]:
     """Names of the objects some `ref` leads back to, in order of first mention."""
-    found: dict[str, None] = {}
-    _collect_references(kind, found)
-    return list(found)
+    names: dict[str, None] = {}
+    _collect_references(kind, names)
+    return list(names)
 
 
 def is_recursive(kind: SchemaType) -> bool:
@@ -132,15 +133,15 @@ def is_strict_form(document: Json) -> bool:
     return document.get("additionalProperties") is False
 
 
-def _collect_references(kind: SchemaType, found: dict[str, None]) -> None:
+def _collect_references(kind: SchemaType, names: dict[str, None]) -> None:
     tag = kind[0]
     if tag == "ref":
-        found.setdefault(kind[1])
+        names.setdefault(kind[1])
     elif tag in ("array", "map"):
-        _collect_references(kind[1], found)
+        _collect_references(kind[1], names)
     elif tag == "object":
         for field in kind[3]:
-            _collect_references(field[1], found)
+            _collect_references(field[1], names)
 
 
 def _has_open_part(kind: SchemaType) -> bool:
@@ -163,11 +164,11 @@ class _Lowering:
     def document(self) -> Json:
         """The root stays an object even when it is recursive: providers refuse a `$ref` there."""
         root = self.root
-        made = self.object_form(root) if root[0] == "object" else self.form(root)
+        schema = self.object_form(root) if root[0] == "object" else self.form(root)
         if self.recursive:
-            known = definitions(root)
-            made["$defs"] = {wire_name(name): self.object_form(known[name]) for name in self.recursive}
-        return made
+            objects = definitions(root)
+            schema["$defs"] = {wire_name(name): self.object_form(objects[name]) for name in self.recursive}
+        return schema
 
     def form(self, kind: SchemaType) -> Json:
         tag = kind[0]
@@ -190,25 +191,25 @@ class _Lowering:
     def object_form(self, kind: SchemaType) -> Json:
         _, _, modes, fields = kind
         required = [f[0] for f in fields if self.strict or not (f[3] or is_optional(modes, f))]
-        made: Json = {
+        schema: Json = {
             "type": "object",
             "properties": {f[0]: self.field_form(modes, f) for f in fields},
             "required": required,
         }
         if self.strict:
-            made["additionalProperties"] = False
-        return made
+            schema["additionalProperties"] = False
+        return schema
 
     def field_form(self, modes: SchemaType, field: Field) -> Json:
         _, kind, _, has_default, default, description = field
-        made = self.form(kind)
+        schema = self.form(kind)
         if self.strict and (has_default or is_optional(modes, field)):
-            made = {"anyOf": [made, {"type": "null"}]}
+            schema = {"anyOf": [schema, {"type": "null"}]}
         if description is not None:
-            made = _described(made, description)
+            schema = _described(schema, description)
         if has_default and not self.strict:
-            made["default"] = default
-        return made
+            schema["default"] = default
+        return schema
 
 
 def _described(form: Json, description: str) -> Json:
@@ -220,7 +221,6 @@ def _described(form: Json, description: str) -> Json:
 # ----------------------------------------------------------------
 # The declared types of a program with the types of their parts, for what builds values from text (L-7.1.2).
 #
-# Hands on `DeclaredTypes`.
 
 
 class DeclaredTypes:

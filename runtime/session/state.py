@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ...vm.values import MemoryRef
     from ..effects.models import ModelCalls, ModelInstance
     from ..memory.states import Changes, Logs
-    from ..running import Running
+    from ..running import EffectContext
     from ..tools.tools import Tools
     from .session import Session
 
@@ -40,7 +40,7 @@ class SnapshotSecrets:
     """The secrets of a session, for the writer and the reader of its values. A secret stands in the bytes by its name, and
     comes back only to a program that is granted the variable (G-10.3, G-10.5)."""
 
-    def __init__(self, run: Running) -> None:
+    def __init__(self, run: EffectContext) -> None:
         self.run = run
 
     def clean(self, text: str) -> str:

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 # ----------------------------------------------------------------
 # Sorting long lists in steps, with a look at the run between two (G-6.3).
-#
-# Hands on `sort_in_place`.
 
 RUN = 1 << 14  # elements that are sorted in one breath
 LONG = 1 << 12  # characters of a String whose comparison is worth a look

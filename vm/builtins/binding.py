@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from ..interp.effects import Running
+    from ..interp.effects import MachineContext
     from ..interp.linked import Site
     from ..interp.tasks import Task
     from ..values.types import Descriptor
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     Guard = Callable[[Any], Any]
     Guarded = tuple[int, type, Guard]
-    Entry = Callable[[Running, Task, Any, Site, list[Any]], Any]
+    Entry = Callable[[MachineContext, Task, Any, Site, list[Any]], Any]
 
 
 @cache
@@ -52,7 +52,7 @@ def bound(row: Row, argc: int) -> Entry:
     ]
     if not 0 <= len(order) - argc <= len(defaults):
 
-        def by_name(machine: Running, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
+        def by_name(machine: MachineContext, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
             return body(machine, task, receiver, *guarded(arguments_of(site, arguments, order, defaults), guards))
 
         return by_name
@@ -85,7 +85,7 @@ def _all_passed(body: Any) -> Entry:
 def _one_checked(body: Any, guards: list[Guarded]) -> Entry:
     ((_, usual, guard),) = guards
 
-    def checked(machine: Running, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
+    def checked(machine: MachineContext, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
         (value,) = arguments
         return body(machine, task, receiver, value if type(value) is usual else guard(value))
 
@@ -95,7 +95,7 @@ def _one_checked(body: Any, guards: list[Guarded]) -> Entry:
 def _two_checked(body: Any, guards: list[Guarded]) -> Entry:
     (_, usual, guard), (_, usual_second, guard_second) = guards
 
-    def checked(machine: Running, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
+    def checked(machine: MachineContext, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
         value, second = arguments
         if type(value) is not usual:
             value = guard(value)

@@ -1,7 +1,7 @@
 """The capabilities a program may be granted: one row each (O-4.13 to O-4.18).
 
 Flags of the command line, keys of the manifest, messages and the host's settings are read from `CAPABILITIES`, and nothing else
-lists them. Must not know: who asks, what is granted.
+lists them. Whether a program has been granted one is decided in `runtime/access/permissions.py`.
 """
 
 from __future__ import annotations

@@ -188,21 +188,21 @@ def format_function(d: Any, pattern: Any) -> Ok | Err:
     parts = parts_of(d)
     if len(text(pattern)) > MOST_PATTERN:
         return _fault(f"a pattern has at most {MOST_PATTERN} characters", pattern[:60], None)
-    given = pattern or ("%Y-%m-%dT%H:%M:%S.%f%z" if parts[6] else "%Y-%m-%dT%H:%M:%S%z")
-    made = []
+    form = pattern or ("%Y-%m-%dT%H:%M:%S.%f%z" if parts[6] else "%Y-%m-%dT%H:%M:%S%z")
+    pieces = []
     at = 0
-    while at < len(given):
-        word = given[at + 1 : at + 2]
-        if given[at] != "%":
-            made.append(given[at])
+    while at < len(form):
+        word = form[at + 1 : at + 2]
+        if form[at] != "%":
+            pieces.append(form[at])
             at += 1
         elif word not in WORDS:
-            known = " ".join(f"%{one}" for one in WORDS)
-            return _fault(f"no part of a pattern: `%{word}`; there are {known}", given, at)
+            letters = " ".join(f"%{one}" for one in WORDS)
+            return _fault(f"no part of a pattern: `%{word}`; there are {letters}", form, at)
         else:
-            made.append(WORDS[word](d, parts))
+            pieces.append(WORDS[word](d, parts))
             at += 2
-    return Ok("".join(made))
+    return Ok("".join(pieces))
 
 
 def _fault(message: str, source: str, at: int | None) -> Err:

@@ -1,8 +1,8 @@
 """`std::json` (L-7.1): reading text into values, writing values as text.
 
-Hands on, besides its rows, `parse_as`, the body of the special form of that name: it takes the type as a descriptor and
-a `TypeTable`. The reader of the standard library is loaded with the first text; a text it refuses is looked at again by
-`json_faults`, which says where the fault is.
+Hands on, besides its rows, `parse_as`, the body of the special form of that name, and `fill`: both take the type as a descriptor
+and a `TypeTable`. The decoder of Python's library is loaded with the first text; a text it refuses is read again by
+`find_fault`, which returns the position of the fault.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 # ----------------------------------------------------------------
 # Where and why a text is no JSON that `std::json` reads (L-7.1.1, G-9.2).
 #
-# Hands on `find_fault`. It looks at a text only after the fast reader refused it, so it builds no values and its one
-# concern is the position.
+# `find_fault` looks at a text only after the fast reader refused it, so it builds no values and its one concern is the
+# position.
 
 BLANK = " \t\r\n"
 DIGITS = frozenset("0123456789")
@@ -263,10 +263,10 @@ def stringify(v: Any) -> str:
     return _charged(to_json(v))
 
 
-def _charged(made: str) -> str:
-    if len(made) >= LARGE:
-        spend(len(made))
-    return made
+def _charged(text: str) -> str:
+    if len(text) >= LARGE:
+        spend(len(text))
+    return text
 
 
 @std("json", "stringify_pretty(v: Any, indent: Int = 2) -> String", clause="L-7.1.3", linear=True)
@@ -444,9 +444,8 @@ def string_end(source: str, at: int) -> int:
 # ----------------------------------------------------------------
 # `json::parse_as<T>`: a JSON text as a value of a type (L-7.1.2), driven by the type's descriptor.
 #
-# Hands on `parse_as` and `fill`. Defaults of fields are functions of the program, which only the machine can call: a struct
-# that lacks such a field is built with a hole, and the holes come back beside the result, in the order in which the defaults
-# are evaluated.
+# Defaults of fields are functions of the program, which only the machine can call: a struct that lacks such a field is built
+# with a hole, and the holes come back beside the result, in the order in which the defaults are evaluated.
 
 if TYPE_CHECKING:
     class TypeTable(Protocol):
@@ -485,8 +484,8 @@ def fill(hole: Any, value: Any) -> None:
 
 
 def refuse(data: Any, descriptor: Descriptor) -> NoReturn:
-    found = "null" if data is None else brief(data, 40) if type(data) is str else typeof(data)
-    raise Misfit(f"expected {type_text(descriptor)}, found {found}")
+    value = "null" if data is None else brief(data, 40) if type(data) is str else typeof(data)
+    raise Misfit(f"expected {type_text(descriptor)}, found {value}")
 
 
 def some_of(value: Any, wrappers: int) -> Any:
@@ -537,10 +536,10 @@ class Builder:
         return refuse(data, descriptor)
 
     def bytes_of(self, data: str) -> bytes:
-        found = from_base64(data)
-        if type(found) is not bytes:
+        decoded = from_base64(data)
+        if type(decoded) is not bytes:
             raise Misfit(f"expected Bytes as base64, found {brief(data, 40)}")
-        return found
+        return decoded
 
     def within(self, step: Any, data: Any, descriptor: Descriptor) -> Any:
         """A part, reached by a name or a position."""
@@ -572,10 +571,10 @@ class Builder:
         return tuple(self.parts(data.items, descriptor[1]))
 
     def parts(self, data: list[Any], descriptors: tuple[Descriptor, ...]) -> list[Any]:
-        found = []
+        values = []
         for position, descriptor in enumerate(descriptors):
-            found.append(self.within(position, data[position], descriptor))
-        return found
+            values.append(self.within(position, data[position], descriptor))
+        return values
 
     def union_member(self, data: Any, descriptor: Descriptor) -> Any:
         return data if type(data) is str and data in descriptor[1] else refuse(data, descriptor)
@@ -623,14 +622,14 @@ class Builder:
         if type(data) is str:
             number = decl.index.get(data)
             if number is None or decl.variants[number].arity:
-                known = ", ".join(f'"{variant.name}"' for variant in decl.variants if not variant.arity)
-                raise Misfit(f"expected {type_text(descriptor)}{known and f' as one of {known}'}, found {brief(data, 40)}")
+                names = ", ".join(f'"{variant.name}"' for variant in decl.variants if not variant.arity)
+                raise Misfit(f"expected {type_text(descriptor)}{names and f' as one of {names}'}, found {brief(data, 40)}")
             return EnumValue(decl, number, None)
         entries = self.entries_of(data, descriptor)
         name = entries.get("variant")
         if type(name) is not str or name not in decl.index:
-            known = ", ".join(f'"{variant.name}"' for variant in decl.variants)
-            raise Misfit(f'expected {type_text(descriptor)} with "variant" one of {known}')
+            names = ", ".join(f'"{variant.name}"' for variant in decl.variants)
+            raise Misfit(f'expected {type_text(descriptor)} with "variant" one of {names}')
         payload = self.payload(entries.get("data"), decl.variants[decl.index[name]])
         return EnumValue(decl, decl.index[name], payload)
 
@@ -650,22 +649,22 @@ class Builder:
         cls = RECORDS.get(key) or self.types.struct_class(key)
         entries = self.entries_of(data, descriptor)
         decl = cls.decl
-        found: list[Any] = []
+        values: list[Any] = []
         missing = []
         for position, (name, kind) in enumerate(zip(decl.fields, decl.types, strict=True)):
             default = self.defaults.get(f"{key}.{position}") if name not in entries else None
             if default is not None:
                 missing.append((position, default))
-                found.append(None)
+                values.append(None)
             elif name not in entries and name in decl.hidden:
-                found.append(HIDDEN[kind[0]]())
+                values.append(HIDDEN[kind[0]]())
             elif name not in entries and kind[0] not in ABSENT:
                 raise Misfit(f"missing field `{name}` of {type_text(descriptor)}")
             else:
                 self.path.append(name)
-                found.append(self.build(entries.get(name), kind))
+                values.append(self.build(entries.get(name), kind))
                 self.path.pop()
-        struct = cls.of(found)
+        struct = cls.of(values)
         self.holes.extend((struct, position, default) for position, default in missing)
         return struct
 

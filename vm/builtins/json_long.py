@@ -1,7 +1,7 @@
-"""Long JSON texts, read piece by piece, so that a run can look up between two (G-6.3).
+"""Long JSON texts, read piece by piece, so that a run can look whether it is to stop between two pieces (G-6.3).
 
-Hands on `LongText`. Python's reader takes each element within a window; a longer one is opened here. Must not know:
-values, faults.
+Hands on `LongText` to `std::json`. Python's own decoder takes each element within a window of the text; an element that is
+longer than the window is opened here and its parts are read one by one.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ class LongText:
     __slots__ = ("source", "scan", "made", "array", "table", "start", "window", "count")
 
     def __init__(
-        self, source: str, decoder: JSONDecoder, made: Callable[[Any, int], Any],
+        self, source: str, decoder: JSONDecoder, convert: Callable[[Any, int], Any],
         array: Callable[[list[Any]], Any], table: Callable[[dict[str, Any]], Any],
     ) -> None:  # fmt: skip
         self.source = source
         self.scan: Callable[[str, int], tuple[Any, int]] = decoder.scan_once  # type: ignore[attr-defined]
-        self.made = made
+        self.made = convert
         self.array = array
         self.table = table
         self.start = 0
@@ -50,8 +50,8 @@ class LongText:
 
     def blank(self, at: int) -> int:
         """Behind the white space."""
-        found = WHITESPACE.match(self.source, at)
-        return at if found is None else found.end()
+        blanks = WHITESPACE.match(self.source, at)
+        return at if blanks is None else blanks.end()
 
     def sign(self, at: int) -> str:
         return self.source[at : at + 1]
@@ -63,15 +63,15 @@ class LongText:
             look()
         offset = at - self.start
         if 0 <= offset < len(self.window):
-            found = self.scanned(offset)
-            if found is not None:
-                return self.made(found[0], depth), found[1] + self.start
+            element_and_end = self.scanned(offset)
+            if element_and_end is not None:
+                return self.made(element_and_end[0], depth), element_and_end[1] + self.start
         if offset:
             self.start, self.window = at, self.source[at : at + WINDOW]
             look()
-            found = self.scanned(0)
-            if found is not None:
-                return self.made(found[0], depth), found[1] + at
+            element_and_end = self.scanned(0)
+            if element_and_end is not None:
+                return self.made(element_and_end[0], depth), element_and_end[1] + at
         if depth < limits.nesting:
             if self.sign(at) == "[":
                 return self.elements(at, depth + 1)
@@ -83,11 +83,11 @@ class LongText:
     def scanned(self, offset: int) -> tuple[Any, int] | None:
         """What the window has whole at an offset; a number at its end may go on behind it."""
         try:
-            found = self.scan(self.window, offset)
+            element_and_end = self.scan(self.window, offset)
         except (ValueError, StopIteration):
             return None
         last = self.start + len(self.window) >= len(self.source)
-        return found if last or found[1] + CUT < len(self.window) else None
+        return element_and_end if last or element_and_end[1] + CUT < len(self.window) else None
 
     def stretch(self, at: int) -> tuple[list[Any], int] | None:
         """Elements of an array up to the last comma of the window, if these are whole ones, and where they end."""
@@ -111,14 +111,14 @@ class LongText:
             return self.array(items), at + 1
         flat = True
         while True:
-            found = self.stretch(at) if flat else None
-            if found is None:
+            elements_and_end = self.stretch(at) if flat else None
+            if elements_and_end is None:
                 flat = False
                 value, at = self.element(at, depth)
                 items.append(value)
             else:
-                items += [self.made(data, depth) for data in found[0]]
-                at = found[1]
+                items += [self.made(data, depth) for data in elements_and_end[0]]
+                at = elements_and_end[1]
             at = self.behind(at, "]", len(items))
             if at < 0:
                 return self.array(items), -at

@@ -1,7 +1,7 @@
 """The standard library `std::` as rows of the built-in table, by modules of the library (L-7).
 
-Hands on `STD_MODULES`, `STD_TYPES`, `std_module` and `std_row`. A module is loaded when the first program names it: its
-rows then stand in `registry.STD`. Must not know: who performs the effects its rows name.
+Hands on `STD_MODULES`, `STD_TYPES`, `std_module` and `std_row` to the checker, and `row_of`, `performed_row`, `ARITY` and
+`PERFORMED` to linker and verifier. A module is loaded when the first program names it: its rows then stand in `registry.STD`.
 """
 
 from __future__ import annotations
@@ -52,11 +52,10 @@ def std_row(module: str, name: str) -> Row | None:
 
 
 # ----------------------------------------------------------------
-# Built-ins as the image names them: (receiver kind, method), ("", function), (type, associated function) and
-# ("std::module", function).
+# Built-ins as the image names them: (receiver kind, method), ("", function), (type, associated function) and ("std::module",
+# function).
 #
-# Hands on `row_of` and `performed_row`, with `ARITY` and `PERFORMED`, the verifier's tables of their argument counts. Rows are
-# parsed only when asked for.
+# `ARITY` and `PERFORMED` are the verifier's tables of argument counts. Rows are parsed only when asked for.
 
 
 def row_of(receiver: str, name: str) -> Row | None:

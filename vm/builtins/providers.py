@@ -2,7 +2,7 @@
 
 What the checker says of connections, the defaults of connections, the class that sends their requests, the templates of `concerto
 init` and the notes on prompt caches are read from `PROVIDERS`, and no other file of the product lists providers. The table stands
-here because compiler and runtime both read it; the machine does not (V-1.8). Must not know: SDKs, requests, connections' values.
+here because compiler and runtime both read it; the machine does not (V-1.8).
 """
 
 from __future__ import annotations

@@ -291,8 +291,8 @@ def method_names(kind: str) -> list[str]:
 # Each guard gives the argument back or panics with P007.
 
 
-def mismatch(expected: str, found: Any) -> NoReturn:
-    raise Panic("P007", f"expected {expected}, found {typeof(found)}")
+def mismatch(expected: str, value: Any) -> NoReturn:
+    raise Panic("P007", f"expected {expected}, found {typeof(value)}")
 
 
 def text(value: Any) -> str:

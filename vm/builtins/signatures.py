@@ -1,7 +1,7 @@
 """Signatures of built-ins as data: the text a row carries, parsed into descriptors.
 
-Hands on `parse_signature` and `parse_type`. The trees are the descriptors of `values.descriptors`, so checker and
-machine speak of one thing; a name of one capital letter is a type parameter, `("var", "T")`.
+Hands on `parse_signature` and `parse_type`. The trees are the descriptors of `values/types.py`, so checker and machine read the
+same types; a name of one capital letter is a type parameter, `("var", "T")`.
 
     name<U>(first: Int, rest: fn(T) -> U, last: String = "") -> Array<U>        a parameter `values: Any...` repeats
 """
@@ -77,7 +77,7 @@ class Signature:
 
 def tokens(text: str) -> list[str]:
     """Words, string literals, `->`, `...` and single signs."""
-    found = []
+    words = []
     at = 0
     while at < len(text):
         end = at + 1
@@ -92,9 +92,9 @@ def tokens(text: str) -> list[str]:
             end = at + 3
         if not text[at].isspace():
             word = text[at:end]
-            found.extend([word[:-3], "..."] if word.endswith("...") and len(word) > 3 else [word])
+            words.extend([word[:-3], "..."] if word.endswith("...") and len(word) > 3 else [word])
         at = end
-    return found
+    return words
 
 
 class Reader:
@@ -122,11 +122,11 @@ class Reader:
             raise ValueError(f"expected {token!r} at {self.tokens[self.at :]}")
 
     def types_until(self, closing: str) -> tuple[Descriptor, ...]:
-        found: list[Descriptor] = []
+        types: list[Descriptor] = []
         while not self.accept(closing):
-            found.append(self.type())
+            types.append(self.type())
             self.accept(",")
-        return tuple(found)
+        return tuple(types)
 
     def type(self) -> Descriptor:
         base = self.base()

@@ -1,7 +1,7 @@
 """An image as text: readable, complete, and read back by the assembler to the same bytes (V-3.6).
 
-Hands on `disassemble`, `disassemble_function` and `as_data` (for JSON). Takes any decodable image, verified or not:
-what does not fit the readable form is written as raw bytes. Must not know: execution.
+Hands on `disassemble`, `disassemble_function` and `as_data` (for JSON), and `CONSTANT_WORDS` with the other forms that the
+assembler reads. Takes any decodable image, verified or not: what does not fit the readable form is written as raw bytes.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 # ----------------------------------------------------------------
 # The words that disassembler and assembler share: how sections, fields, constants and flags are written (V-3.6).
 #
-# Values are JSON on one line; a semicolon outside of a string begins a comment. Hands on both directions of each form.
+# Values are JSON on one line; a semicolon outside of a string begins a comment.
 
 CONSTANT_WORDS: dict[int, str] = {
     i.K_INT: "int",
@@ -151,10 +151,10 @@ class Sources:
 
     def position(self, file: int, line: int, column: int) -> str:
         """Numbers for the assembler, then what stands there for the reader."""
-        shown = self.names[file] if file < len(self.names) else ""
+        text = self.names[file] if file < len(self.names) else ""
         if file < len(self.texts) and 0 < line <= len(self.texts[file]):
-            shown = printable(self.texts[file][line - 1][max(0, column - 1) :][:_MOST_SHOWN].strip())
-        return f"{file}:{line}:{column}" + (f"  ; {shown}" if shown else "")
+            text = printable(self.texts[file][line - 1][max(0, column - 1) :][:_MOST_SHOWN].strip())
+        return f"{file}:{line}:{column}" + (f"  ; {text}" if text else "")
 
 
 class Listing:
@@ -205,9 +205,9 @@ def _instruction(image: i.Image, function: i.Function, number: int, operand: int
     op = OPCODES[number]
     if op.kind is k.NONE:
         return f"    {op.name}"
-    shown = label(operand) if op.kind is k.LABEL else str(operand)
+    text = label(operand) if op.kind is k.LABEL else str(operand)
     meaning = operand_text(image, function, op.kind, operand)
-    return f"    {op.name} {shown}" + (f"  ; {meaning}" if meaning else "")
+    return f"    {op.name} {text}" + (f"  ; {meaning}" if meaning else "")
 
 
 def operand_text(image: i.Image, function: i.Function, kind: k.OperandKind, operand: int) -> str:

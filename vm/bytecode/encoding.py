@@ -1,8 +1,8 @@
 """An image as bytes: magic and version, one msgpack value, SHA-256 of both (V-3.1).
 
-`encode` gives equal bytes for equal images; `decode` refuses, in the order of G-3.1, everything that `encode` would
-not have written, and allocates nothing before it knows how much. Hands on also `content_hash`. Must not know: what
-code means.
+`encode` returns equal bytes for equal images; `decode` refuses, in the order of G-3.1, everything that `encode` would not have
+written, and allocates nothing before it knows how much. Hands on also `content_hash`, `sha256`, `precheck_msgpack` (to
+snapshots), instructions to and from code bytes, and the line tables (`encode_lines`, `decode_lines`, `position_at`).
 """
 
 from __future__ import annotations
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
 # ----------------------------------------------------------------
 # SHA-256 without OpenSSL, which hashlib sets up as a whole: that costs a start more than the hash of an image (V-8.6).
-#
-# Hands on `sha256` as hashlib has it.
 
 try:
     if sys.version_info >= (3, 12):
@@ -40,8 +38,8 @@ except ImportError:  # of another Python
 # ----------------------------------------------------------------
 # A walk over the headers of a msgpack value before any of it is built (G-2.5, G-3.3).
 #
-# A few bytes can claim gigabytes, and a byte can become a hundred; this walk refuses both, so that what msgpack then
-# allocates is bounded by the file. Hands on `survey`.
+# A few bytes can claim gigabytes, and a byte can become a hundred; this walk refuses both, so that what msgpack then allocates
+# is bounded by the file.
 
 # What a header byte begins: fixed size, length-prefixed bytes, an array, a map, or nothing legal here.
 _FIXED, _BYTES, _ARRAY, _MAP, _ILLEGAL = range(5)
@@ -70,19 +68,19 @@ _VALUE, _ARRAY_COST, _MAP_COST = 64, 72, 240
 FREE = 32 << 20
 
 
-def survey(data: bytes, nesting: int, free: int = FREE) -> None:
+def precheck_msgpack(data: bytes, nesting: int, free: int = FREE) -> None:
     """ImageError V006 unless `data` is one whole value of plain kinds, at most `nesting` deep, cheap to build: of no more bytes
     than twice its own and `free`."""
     at, end, cost, most = 0, len(data), 0, free + 2 * len(data)
     open_counts: list[int] = []  # values still to come in each open array or map
-    left, heads = 1, _HEADS
+    expected, heads = 1, _HEADS
     while True:
-        while left == 0:
+        while expected == 0:
             if not open_counts:
                 if at != end:
                     raise ImageError("V006", f"{end - at} bytes follow the value")
                 return
-            left = open_counts.pop()
+            expected = open_counts.pop()
         if at >= end:
             raise ImageError("V006", "the value is cut off")
         form, prefix, size = heads[data[at]]
@@ -90,18 +88,18 @@ def survey(data: bytes, nesting: int, free: int = FREE) -> None:
         if prefix:
             size = int.from_bytes(data[at : at + prefix], "big")
             at += prefix
-        left -= 1
+        expected -= 1
         cost += _VALUE
         if form <= _BYTES:
             at += size
         elif form == _ILLEGAL:
             raise ImageError("V006", f"byte {at - 1}: a kind of value that no image holds")
         else:
-            open_counts.append(left)
-            left = size if form == _ARRAY else 2 * size
+            open_counts.append(expected)
+            expected = size if form == _ARRAY else 2 * size
             cost += _ARRAY_COST if form == _ARRAY else _MAP_COST
-            if left > end - at:
-                raise ImageError("V006", f"byte {at}: {left} values claimed, {end - at} bytes left")
+            if expected > end - at:
+                raise ImageError("V006", f"byte {at}: {expected} values claimed, {end - at} bytes left")
             if len(open_counts) > nesting:
                 raise ImageError("V006", f"byte {at}: values nest deeper than {nesting}")
         if cost > most or at > end:
@@ -164,7 +162,7 @@ def _skew(what: str, needed: object, present: object) -> ImageError:
 
 def _read(payload: bytes, limits: Limits) -> list[Any]:
     """The checked data in a payload: V006 to V008."""
-    survey(payload, limits.nesting + _FRAME_NESTING)
+    precheck_msgpack(payload, limits.nesting + _FRAME_NESTING)
     value = _unpack(payload)
     if _pack(value) != payload:
         raise ImageError("V007", "the image is not in canonical form")
@@ -173,7 +171,7 @@ def _read(payload: bytes, limits: Limits) -> list[Any]:
 
 
 def _unpack(payload: bytes) -> Any:
-    """Every bound is explicit (G-3.3); `survey` has set tighter ones already."""
+    """Every bound is explicit (G-3.3); `precheck_msgpack` has set tighter ones already."""
     size = len(payload)
     try:
         return msgpack.unpackb(
@@ -210,8 +208,8 @@ def _check_versions(image: Image, data: bytes) -> None:
 # ----------------------------------------------------------------
 # Code bytes to instructions and back: one byte opcode, its operand as unsigned LEB128 (V-3.3).
 #
-# Hands on `instructions` and `encode_instructions`. Refuses unknown opcodes (V101) and malformed operands (V102);
-# whether an operand means anything is the verifier's question.
+# `scan` refuses unknown opcodes (V101) and malformed operands (V102); whether an operand means anything is the verifier's
+# question.
 
 if TYPE_CHECKING:
     Instruction = tuple[int, int, int, int]  # offset, opcode number, operand (0 without one), offset of the next
@@ -222,26 +220,26 @@ IS_LABEL = tuple(op.kind is k.LABEL for op in OPCODES)
 
 def instructions(code: bytes) -> list[Instruction]:
     """All instructions in order; ImageError V101 or V102 with the offset."""
-    found, fault = scan(code, len(code))
+    scanned, fault = scan(code, len(code))
     if fault is not None:
         raise fault
-    ends = [offset for offset, _, _ in found[1:]] + [len(code)]
-    return [(*instruction, end) for instruction, end in zip(found, ends, strict=False)]
+    ends = [offset for offset, _, _ in scanned[1:]] + [len(code)]
+    return [(*instruction, end) for instruction, end in zip(scanned, ends, strict=False)]
 
 
 def scan(code: bytes, most: int) -> tuple[list[tuple[int, int, int]], ImageError | None]:
     """(offset, opcode number, operand) up to the first fault, and that fault: V101, V102, or V126 for more than `most`
     instructions."""
-    found: list[tuple[int, int, int]] = []
-    add = found.append
-    at, end, known, has_operand = 0, len(code), len(OPCODES), HAS_OPERAND
+    decoded: list[tuple[int, int, int]] = []
+    add = decoded.append
+    at, end, opcode_count, has_operand = 0, len(code), len(OPCODES), HAS_OPERAND
     crowded = end > most  # else there cannot be too many
     while at < end:
         number = code[at]
-        if number >= known:
-            return found, ImageError("V101", f"offset {at}: no opcode has the number {number}")
-        if crowded and len(found) >= most:
-            return found, ImageError("V126", f"offset {at}: there are too many instructions")
+        if number >= opcode_count:
+            return decoded, ImageError("V101", f"offset {at}: no opcode has the number {number}")
+        if crowded and len(decoded) >= most:
+            return decoded, ImageError("V126", f"offset {at}: there are too many instructions")
         if not has_operand[number]:
             add((at, number, 0))
             at += 1
@@ -252,10 +250,10 @@ def scan(code: bytes, most: int) -> tuple[list[tuple[int, int, int]], ImageError
             try:
                 operand, following = fields.read(code, at + 1)
             except ValueError as error:
-                return found, ImageError("V102", f"offset {at}: {OPCODES[number].name}: {error}")
+                return decoded, ImageError("V102", f"offset {at}: {OPCODES[number].name}: {error}")
             add((at, number, operand))
             at = following
-    return found, None
+    return decoded, None
 
 
 def encode_instructions(
@@ -304,9 +302,8 @@ def _settle(program: Sequence[tuple[int, int]], guess: dict[int, int]) -> list[i
 # ----------------------------------------------------------------
 # The line table of a function: from a code offset to file, line and column (V-3.3, V122).
 #
-# A run is `offset delta, line word, [file,] column`, each one LEB128 number; the line word is the zigzag line delta,
-# doubled, and odd if a file follows, as it does in the first run and wherever the file changes. A run holds up to the
-# next run's offset. Hands on `encode_lines`, `decode_lines`, `position_at`.
+# A run is `offset delta, line word, [file,] column`, each one LEB128 number; the line word is the zigzag line delta, doubled,
+# and odd if a file follows, as it does in the first run and wherever the file changes. A run holds up to the next run's offset.
 
 if TYPE_CHECKING:
     Position = tuple[int, int, int]  # file, line, column
@@ -354,9 +351,9 @@ def decode_lines(lines: bytes) -> list[Run]:
 
 def position_at(lines: bytes, offset: int) -> Position:
     """(file, line, column) of the instruction at or around `offset`; (0, 0, 0) before the first run."""
-    found = (0, 0, 0)
+    position = (0, 0, 0)
     for at, file, line, column in walk_lines(lines):
         if at > offset:
             break
-        found = (file, line, column)
-    return found
+        position = (file, line, column)
+    return position

@@ -1,6 +1,7 @@
-"""Checkers of single fields of decoded data: each takes (value, limits) and raises `Misshapen` with what was expected.
+"""Checkers of single fields of decoded data, and the LEB128 numbers of code and line tables (V-3.3, V-3.5).
 
-Hands on the checkers of plain kinds and combinators of them. Must not know: sections, bytes.
+A checker takes (value, limits) and raises `Misshapen` with what was expected; `shape.py` combines them to the shape of each
+section. Of a number below 2**32 only the shortest form is legal (V102).
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 # ----------------------------------------------------------------
 # Unsigned LEB128 numbers and the zigzag form of signed ones, as code and line tables hold them (V-3.3).
 #
-# Hands on reading and writing of one number or many. Only the shortest form of a number below 2**32 is legal (V102).
+# Only the shortest form of a number below 2**32 is legal (V102).
 
 LARGEST = 0xFFFF_FFFF
 _WIDEST = 5  # bytes of LARGEST
@@ -62,15 +63,15 @@ def read_all(data: bytes) -> list[int]:
     """All numbers in `data`; ValueError as above."""
     if not data or max(data) < 0x80:
         return list(data)
-    found: list[int] = []
+    numbers: list[int] = []
     goes_on = data.translate(_GOES_ON)
     at = 0
     while (long := goes_on.find(1, at)) >= 0:
-        found += data[at:long]
+        numbers += data[at:long]
         number, at = read(data, long)
-        found.append(number)
-    found += data[at:]
-    return found
+        numbers.append(number)
+    numbers += data[at:]
+    return numbers
 
 
 def write_all(numbers: list[int]) -> bytes:

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 # ----------------------------------------------------------------
 # Digests of the nodes of a graph such that a node's digest covers everything it reaches, and nothing else.
 #
-# Hands on `digest_nodes`. Nodes that reach each other are digested together, by rounds: after n rounds a digest tells
-# apart whatever differs within n steps.
+# Nodes that reach each other are digested together, by rounds: after n rounds a digest tells apart whatever differs within n
+# steps.
 
 if TYPE_CHECKING:
     Node = tuple[bytes, list[int]]  # own content; the nodes it names, in order
@@ -43,13 +43,13 @@ def digest_nodes(nodes: list[Node]) -> list[bytes]:
     return [digests[number] for number in range(len(nodes))]
 
 
-def _group(nodes: list[Node], group: list[int], known: dict[int, bytes]) -> dict[int, bytes]:
+def _group(nodes: list[Node], group: list[int], digests: dict[int, bytes]) -> dict[int, bytes]:
     """Digests of nodes that reach each other, given those of all they reach besides."""
     current = {number: _digest(nodes[number][0], []) for number in group}
     everyone = _digest(b"", sorted(current.values()))
     for _ in range(min(len(group), _MOST_ROUNDS)):
         current = {
-            number: _digest(nodes[number][0], [everyone, *(current.get(n) or known[n] for n in nodes[number][1])])
+            number: _digest(nodes[number][0], [everyone, *(current.get(n) or digests[n] for n in nodes[number][1])])
             for number in group
         }
     return current
@@ -143,9 +143,9 @@ class _Graph:
 
     def _node(self, content: list[Any], named: list[tuple[str, int]]) -> Node:
         """`named`: (section, index) of what the node names; an index outside its section becomes content."""
-        found = [self.first[section] + index for section, index in named if index < self.sizes[section]]
+        edges = [self.first[section] + index for section, index in named if index < self.sizes[section]]
         lost = [[section, index] for section, index in named if index >= self.sizes[section]]
-        return self.pack([content, lost]), found
+        return self.pack([content, lost]), edges
 
     def _function(self, function: i.Function) -> Node:
         named = [("types", function.result), *(("types", entry[1]) for entry in function.params)]
@@ -230,8 +230,8 @@ class _Graph:
 
     def _pipeline(self, pipeline: i.Pipeline) -> Node:
         named = [("types", pipeline.input), ("types", pipeline.output)]
-        for _, given, gives, _, function in pipeline.stages:
-            named += [("types", index) for index in (given, gives) if index is not None]
+        for _, takes, gives, _, function in pipeline.stages:
+            named += [("types", index) for index in (takes, gives) if index is not None]
             named.append(("functions", function))
         return self._node([pipeline.name, [[s[0], s[1] is None, s[3]] for s in pipeline.stages]], named)
 
@@ -249,19 +249,19 @@ _NAMING: dict[str, Callable[[_Graph, Any], Node]] = {
 
 def _methods(image: i.Image) -> dict[str, list[tuple[str, int]]]:
     """What a call by this method name may run: methods of the program, and what the impls of a trait hold."""
-    found: dict[str, list[tuple[str, int]]] = {}
+    targets: dict[str, list[tuple[str, int]]] = {}
     for number, function in enumerate(image.functions):
         if function.flags & i.F_METHOD:
             name = function.name.rpartition("::")[2].rpartition(".")[2]
-            found.setdefault(name, []).append(("functions", number))
+            targets.setdefault(name, []).append(("functions", number))
     for index, entry in enumerate(image.types):
         for number in inner_functions(entry):
             if number < len(image.functions):
                 name = image.functions[number].name.rpartition("::")[2]
                 for key in (name, f"{entry[1]}::{name}"):
-                    if ("types", index) not in found.setdefault(key, []):
-                        found[key].append(("types", index))
-    return found
+                    if ("types", index) not in targets.setdefault(key, []):
+                        targets[key].append(("types", index))
+    return targets
 
 
 def _without_indexes(value: Any) -> Any:

@@ -1,7 +1,7 @@
 """The image as data (V-3.2, O-10): what a compiled program is, before encoding and after decoding.
 
-One record per section entry; encoding is the fields in the order of `__slots__`. Hands on `Image`. Must not know:
-bytes, verification, execution.
+Hands on `Image`, with one record per section entry, to code generation, verifier and linker. The encoding of a record is its
+fields in the order of `__slots__`, so a new field goes to the end and `STD_VERSION` or `FORMAT` tells older readers.
 """
 
 from __future__ import annotations
@@ -194,8 +194,8 @@ class Memory(Record):
 
 def memories_of(model: Model) -> list[int]:
     """The memories of its field, the turn goes to the last."""
-    held = model.memory
-    return held if isinstance(held, list) else [] if held is None else [held]
+    memory = model.memory
+    return memory if isinstance(memory, list) else [] if memory is None else [memory]
 
 
 def log_of(memories: list[Memory], memory: Memory) -> Memory:

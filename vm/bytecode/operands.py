@@ -1,6 +1,6 @@
-"""Operand kinds: each says once how it encodes, which table bounds it, and what a starred name in a picture counts.
+"""Operand kinds: each says once how it encodes, which table bounds it, and what a starred name in a stack effect counts.
 
-Every operand is one unsigned LEB128 number after the opcode byte (V-3.3). Must not know: any opcode.
+Every operand is one unsigned LEB128 number after the opcode byte (V-3.3). Which opcode takes which kind is in `opcodes.py`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""The rules of the verifier (G-4.3): code and text of each, and the one place that refuses.
+"""The rules of the verifier (G-4.3): code and text of each, and the one function that refuses an image.
 
-Hands on `RULES`, `LOADING`, `NOT_APPLICABLE` and `refuse`. A rule that stands in no table is enforced by nobody: the tests take
-one out at a time and see what is then accepted. Must not know: how a rule is checked.
+Hands on `RULES`, `LOADING`, `NOT_APPLICABLE` and `refuse`, and to the checks `Scope` (the tables of one image) and `Code` (the
+decoded instructions of a function). A rule that stands in no table is enforced by nobody: the tests take one out at a time and
+see what is then accepted.
 """
 
 from __future__ import annotations
@@ -74,11 +75,9 @@ def refuse(code: str, place: str, what: str) -> None:
 
 # ----------------------------------------------------------------
 # What the rules look things up in: the tables of one image in the form the verifier asks them (G-4.2).
-#
-# Hands on `Scope`, and `Code`, the decoded instructions of a function.
 
 if TYPE_CHECKING:
-    Effect = tuple[int, int, int, int]  # values popped, values pushed, role of pictures.py, whether it ends a block
+    Effect = tuple[int, int, int, int]  # values popped, values pushed, role in the block (opcodes.py), whether it ends a block
 
 _RECORD_FIELDS = 16  # no built-in record has more fields (L-6.9)
 
@@ -136,8 +135,8 @@ def place(function: i.Function, what: str = "") -> str:
 
 def decoded(scope: Scope, function: i.Function) -> Code:
     """The instructions of a function: V101, V102, V126."""
-    found, fault = scan(function.code, scope.left)
+    instructions, fault = scan(function.code, scope.left)
     if fault is not None:
         refuse(fault.code, place(function), fault.message)
-    scope.left -= len(found)
-    return Code(found)
+    scope.left -= len(instructions)
+    return Code(instructions)

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 # ----------------------------------------------------------------
 # Type descriptors: the rows of the types section (O-10.6).
 #
-# A descriptor is a list of a head and its arguments; inner types are indexes into the same section. Hands on
-# `check_descriptor` (shape), `inner_types`, `inner_functions` and `default_functions` (the indexes a descriptor names).
+# A descriptor is a list of a head and its arguments; inner types are indexes into the same section.
 
 # Arguments of a head: T a type index, L a list of type indexes, N a name, O a name that may be missing, W a list of
 # texts, F fields [name, type, public] and, where there is one, the function of the default, V variants [name, payload types,

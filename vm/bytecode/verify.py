@@ -1,8 +1,7 @@
-"""The verifier: nothing runs before it has passed (V-4.1).
+"""The verifier: no image runs before it has passed (V-4.1).
 
-`verify(image, builtins)` checks the tables, then each function in one linear pass, and hands on a `Verified`, which
-also holds what the pass found out: decoded instructions, the stack before each, block leaders. Must not know: bytes
-of images, execution.
+`verify(image, builtins)` checks the tables, then each function in one linear pass. It returns a `Verified`, which the linker and
+the translated tier read: decoded instructions, the depth of the stack before each, block leaders.
 """
 
 from __future__ import annotations
@@ -23,8 +22,7 @@ if TYPE_CHECKING:
 # ----------------------------------------------------------------
 # Rules about the names of locals, which an image may leave out (V105, V122, V125; V-3.9).
 #
-# After them every row names a slot or cell its function has, between two instructions of it. Hands on `check_name_table` and
-# `check_names`.
+# After them every row names a slot or cell its function has, between two instructions of it.
 
 
 def check_name_table(image: Image) -> None:

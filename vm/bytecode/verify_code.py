@@ -1,4 +1,8 @@
-"""Rules of the verifier about code: each instruction by itself, and what flows through a function (V102 to V120, L-5.11.3)."""
+"""Rules of the verifier about code: each instruction by itself, and what flows through a function (V102 to V120, L-5.11.3).
+
+Hands on to `verify.py`: `check_operands`, which also returns the stack effect of each instruction, `StackMap`, the depths of the
+stack, and `unplaced_returns`. The first breach raises ImageError with the code of its rule.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +26,6 @@ if TYPE_CHECKING:
 
 # ----------------------------------------------------------------
 # Rules about one instruction by itself: its operand is inside its table and of its kind (V102 to V109, V119, V120).
-#
-# Hands on `check_operands`, which also tells what each instruction pops and pushes.
 
 if TYPE_CHECKING:
     Breach = tuple[str, str]  # rule, reason
@@ -45,20 +47,20 @@ _PARALLEL = BY_NAME["PARALLEL"].number
 
 def check_operands(scope: Scope, function: i.Function, code: Code) -> list[Effect]:
     """The effect of each instruction on the stack, counted groups counted."""
-    found = []
-    known, slots, offsets = scope.effects, function.slots, code.index_of
+    stack_effects = []
+    effects, slots, offsets = scope.effects, function.slots, code.index_of
     for _, number, operand in code.instructions:
         effect = _WITHOUT_OPERAND[number]
         if effect is None:
             form = _FORM[number]
             if form == _ANYWHERE:
-                effect = known.get((number, operand))
+                effect = effects.get((number, operand))
             elif operand < slots if form == _SLOT else form == _LABEL and operand in offsets:
                 effect = _UNCOUNTED[number]
             if effect is None:
                 effect = _checked(scope, function, code, number, operand)
-        found.append(effect)
-    return found
+        stack_effects.append(effect)
+    return stack_effects
 
 
 def _checked(scope: Scope, function: i.Function, code: Code, number: int, operand: int) -> Effect:
@@ -268,8 +270,8 @@ _COUNTS: dict[str, Callable[[Scope, int], int]] = {
 # ----------------------------------------------------------------
 # Rules about paths: what the stack, the locals and the cells hold before each instruction (V109 to V117, V126).
 #
-# Hands on `StackMap`: one pass over the reachable blocks of a function, forward through a worklist. Handlers and
-# snapshots rely on the depths found here and on nothing else (G-4.2).
+# `StackMap` makes one pass over the reachable blocks of a function, forward through a worklist. Handlers and snapshots rely on
+# the depths found here and on nothing else (G-4.2).
 
 if TYPE_CHECKING:
     # Stack depth; then bit masks: stack positions with iterators, assigned locals, assigned cells.
@@ -320,7 +322,7 @@ class StackMap:
     def _innermost_handlers(self) -> dict[int, tuple[int, int]]:
         """(target index, depth) by instruction index, for the instructions that may throw inside a range: one sweep
         over both."""
-        found: dict[int, tuple[int, int]] = {}
+        handlers: dict[int, tuple[int, int]] = {}
         coming = sorted(enumerate(self.function.handlers), key=lambda item: (-item[1][0], item[1][1], item[0]))
         around: list[list[int]] = []  # ranges that hold the instruction, innermost last
         for index, (offset, number, _) in enumerate(self.program if coming else ()):
@@ -329,8 +331,8 @@ class StackMap:
             while around and around[-1][1] <= offset:
                 around.pop()
             if around and p.THROWS[number] and around[-1][2] in self.index_of:
-                found[index] = (self.index_of[around[-1][2]], around[-1][3])
-        return found
+                handlers[index] = (self.index_of[around[-1][2]], around[-1][3])
+        return handlers
 
     def run(self) -> None:
         function = self.function
@@ -356,29 +358,29 @@ class StackMap:
 
     def _arrive(self, index: int, state: State, source: int) -> None:
         """Control comes to a block in this state; what both ways in assign stays assigned."""
-        known = self.states.get(index)
-        if known is None:
+        earlier = self.states.get(index)
+        if earlier is None:
             merged = state
-        elif known == state:
+        elif earlier == state:
             return
         else:
-            if known[0] != state[0]:
-                self._refuse("V113", source, f"depth {state[0]} meets depth {known[0]}")
-            if known[1] != state[1]:
+            if earlier[0] != state[0]:
+                self._refuse("V113", source, f"depth {state[0]} meets depth {earlier[0]}")
+            if earlier[1] != state[1]:
                 self._refuse("V114", source, "a value meets an iterator")
-            merged = (known[0], known[1], known[2] & state[2], known[3] & state[3])
-            if merged == known:
+            merged = (earlier[0], earlier[1], earlier[2] & state[2], earlier[3] & state[3])
+            if merged == earlier:
                 return
         self.states[index] = merged
         if index not in self.queued:
             self.queued.add(index)
             heappush(self.pending, index)
 
-    def _throw(self, index: int, state: State, left: int) -> None:
+    def _throw(self, index: int, state: State, below: int) -> None:
         """Control goes to the handler in range with the stack cut to its depth and the error pushed."""
         target, depth = self.handlers[index]
-        if left < depth:
-            self._refuse("V117", index, f"the handler expects depth {depth}, {left} is left")
+        if below < depth:
+            self._refuse("V117", index, f"the handler expects depth {depth}, {below} is left")
         self._arrive(target, (depth + 1, state[1] & ((1 << depth) - 1), state[2], state[3]), index)
 
     # ---------------------------------------------------------------- along a block
@@ -393,28 +395,28 @@ class StackMap:
             depths[index] = depth
             if kinds:
                 iterators[index] = kinds
-            left = depth - popped
-            if left < 0:
+            below = depth - popped
+            if below < 0:
                 self._refuse("V111", index, f"it pops {popped} of {depth} values")
-                left = 0
+                below = 0
             if handlers and index in handlers:
-                self._throw(index, (depth, kinds, slots, cells), left)
-            depth = left + pushed
+                self._throw(index, (depth, kinds, slots, cells), below)
+            depth = below + pushed
             if depth > declared:
                 self._refuse("V112", index, f"depth {depth}, declared {declared}")
             if role > WRITE_SLOT:
-                kinds, cells = self._effect(index, role, left, kinds, cells)
+                kinds, cells = self._effect(index, role, below, kinds, cells)
             else:
                 if role == READ_SLOT:
                     if not slots >> program[index][2] & 1:
                         self._refuse("V115", index, f"local {program[index][2]} may be unassigned")
                 elif role == WRITE_SLOT:
                     slots |= 1 << program[index][2]
-                if kinds and kinds >> left:
+                if kinds and kinds >> below:
                     self._refuse("V116", index, "it pops an iterator")
-                    kinds &= (1 << left) - 1
+                    kinds &= (1 << below) - 1
             if ends:
-                self._leave(index, (depth, kinds, slots, cells), left)
+                self._leave(index, (depth, kinds, slots, cells), below)
                 return
             index += 1
             if leads[index]:
@@ -422,22 +424,22 @@ class StackMap:
                     self._arrive(index, (depth, kinds, slots, cells), index - 1)
                 return
 
-    def _effect(self, index: int, role: int, left: int, kinds: int, cells: int) -> tuple[int, int]:
-        """Kinds of the stack and existing cells behind an instruction that leaves `left` values of the stack alone."""
+    def _effect(self, index: int, role: int, below: int, kinds: int, cells: int) -> tuple[int, int]:
+        """Kinds of the stack and existing cells behind an instruction that leaves `below` values of the stack alone."""
         _, number, operand = self.program[index]
-        above, kinds = kinds >> left, kinds & ((1 << left) - 1)
+        above, kinds = kinds >> below, kinds & ((1 << below) - 1)
         if role == p.WALK:
             if above != 1:
                 self._refuse("V116", index, "the top of the stack is no iterator")
-            return kinds | 1 << left, cells
+            return kinds | 1 << below, cells
         if role == p.MIXED:
-            if p.PUSHES[number] and above >> max(0, self.depths[index] - left - 1):
+            if p.PUSHES[number] and above >> max(0, self.depths[index] - below - 1):
                 self._refuse("V116", index, "the value to keep is an iterator")
             return kinds, cells
         if above:
             self._refuse("V116", index, "it pops an iterator")
         if role == p.BEGIN_WALK:
-            return kinds | 1 << left, cells
+            return kinds | 1 << below, cells
         if role == p.MAKE_CELL:
             return kinds, cells | 1 << operand
         if role == p.CAPTURE:
@@ -452,24 +454,22 @@ class StackMap:
             if not cells >> cell & 1:
                 self._refuse("V115", index, f"captured cell {cell} may not exist yet")
 
-    def _leave(self, index: int, state: State, left: int) -> None:
+    def _leave(self, index: int, state: State, below: int) -> None:
         """The end of a block: its jump, the instruction behind it, or the end of the function."""
         _, number, operand = self.program[index]
         if p.JUMPS[number] and operand in self.index_of:
             jumped = state
             if p.ROLE[number] == p.WALK:  # the jump of NEXT drops the iterator
-                jumped = (left, state[1] & ((1 << left) - 1), state[2], state[3])
+                jumped = (below, state[1] & ((1 << below) - 1), state[2], state[3])
             self._arrive(self.index_of[operand], jumped, index)
         if p.FALLS_THROUGH[number] and index + 1 < len(self.program):
             self._arrive(index + 1, state, index)
-        if p.RETURNS[number] and left:
-            self._refuse("V113", index, f"{left + 1} values are on the stack")
+        if p.RETURNS[number] and below:
+            self._refuse("V113", index, f"{below + 1} values are on the stack")
 
 
 # ----------------------------------------------------------------
 # Which returns of a function may give an Err that no instruction of the program made (L-5.11.3).
-#
-# Hands on `unplaced_returns`.
 
 RETURN, CALL, JUMP, SETTLE, SLIDE, OK, ERR = (
     BY_NAME[name].number for name in ("RETURN", "CALL", "JUMP", "SETTLE", "SLIDE", "OK", "ERR")
@@ -492,12 +492,12 @@ def unplaced_returns(verified: Verified, number: int) -> set[int]:
 
     def placed(index: int) -> bool:
         """Whether what is on the stack before an instruction is known to need no place."""
-        pending, seen = [index], set()
+        pending, visited = [index], set()
         while pending:
             at = pending.pop()
-            if at in seen:
+            if at in visited:
                 continue
-            seen.add(at)
+            visited.add(at)
             if at in handled or at == 0:
                 return False
             falls = OPCODES[facts.instructions[at - 1][1]].flow not in ("jump", "stop")

@@ -73,15 +73,15 @@ def _parts(at: str, variant: list[Any]) -> None:
 
 def _acyclic(types: list[Any]) -> None:
     """A type without a name that holds itself has no end: walks from each, stopping at declared types."""
-    done = [descriptor[0] in DECLARED for descriptor in types]
+    is_checked = [descriptor[0] in DECLARED for descriptor in types]
     for start in range(len(types)):
-        walk = [(start, iter(() if done[start] else inner_types(types[start])))]
+        walk = [(start, iter(() if is_checked[start] else inner_types(types[start])))]
         path = {start}
         while walk:
             index, rest = walk[-1]
-            inner = next((t for t in rest if t < len(types) and not done[t]), None)
+            inner = next((t for t in rest if t < len(types) and not is_checked[t]), None)
             if inner is None:
-                done[index] = True
+                is_checked[index] = True
                 path.discard(index)
                 walk.pop()
             elif inner in path:
@@ -197,12 +197,12 @@ def keyed(image: i.Image, number: int) -> bool:
 
 def _check_of(image: i.Image, index: int, memory: i.Memory) -> None:
     """A view leads to a log, through views that show units of it (M-9.15); one that shows only its summary has one (M-9.17)."""
-    seen = {index}
+    visited = {index}
     at = memory
     while at.of is not None:
-        if at.of >= len(image.memories) or at.of in seen:
+        if at.of >= len(image.memories) or at.of in visited:
             refuse("V108", f"memory {index}", f"there is no memory {at.of} with a log to show")
-        seen.add(at.of)
+        visited.add(at.of)
         at = image.memories[at.of]
         if at.of is not None and ("shape" in at.steps or "only" in at.steps):
             refuse("V119", f"memory {index}", "the view it is of shows no units of a log")
@@ -266,14 +266,14 @@ def _pipeline(scope: Scope, at: str, pipeline: i.Pipeline) -> None:
     """Its types are there, and each stage has a function of one value or, an expression, of all values before it."""
     functions = scope.image.functions
     types = [pipeline.input, pipeline.output]
-    for number, (name, given, gives, decorators, function) in enumerate(pipeline.stages, 1):
+    for number, (name, takes, gives, decorators, function) in enumerate(pipeline.stages, 1):
         _identifiers(at, [name, *(decorator for decorator, _ in decorators)])
-        types += [gives] if given is None else [given, gives]
+        types += [gives] if takes is None else [takes, gives]
         if function >= len(functions):
             refuse("V106", at, f"stage `{name}` is function {function} of {len(functions)}")
         elif functions[function].captures:
             refuse("V105", at, f"stage `{name}` captures cells")
-        elif scope.parameters[function] != (number if given is None else 1):
+        elif scope.parameters[function] != (number if takes is None else 1):
             refuse("V119", at, f"stage `{name}` has a function of {scope.parameters[function]} parameters")
     if max(types) >= len(scope.image.types):
         refuse("V107", at, f"there is no type {max(types)}")

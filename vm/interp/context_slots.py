@@ -1,7 +1,7 @@
 """Slots of contexts as the code of a program reads and writes them (M-8.21, M-8.23, M-10.2 to M-10.4).
 
-Values of slots are of their declared types here and JSON for the memory that keeps them. No row offers these methods to a
-program: the compiler calls them.
+Values of slots have their declared types here and are JSON for the memory that stores them. No signature offers these hidden
+methods to a program: the compiler calls them. Hands on `linked_slots` to the linker and `slot_method` to the host.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from ..bytecode.image import Image
     from ..values import MemoryRef
-    from .effects import Running
+    from .effects import MachineContext
     from .linked import Site
     from .tasks import Task
 
@@ -100,7 +100,7 @@ def linked_slots(image: Image, descriptors: list[Any], codes: list[Any]) -> dict
     return {memory.name: contexts[memory.context] for memory in image.memories if memory.context is not None}
 
 
-def _find(machine: Running, memory: MemoryRef, name: Any) -> LinkedSlot:
+def _find(machine: MachineContext, memory: MemoryRef, name: Any) -> LinkedSlot:
     """What came from behind Any as a `Memory<C>` may be another memory."""
     slots: dict[str, LinkedSlot] = machine.program.slots.get(memory.name, {})
     slot = slots.get(name) if type(name) is str else None
@@ -109,19 +109,19 @@ def _find(machine: Running, memory: MemoryRef, name: Any) -> LinkedSlot:
     return slot
 
 
-def _load_slot(machine: Running, task: Task, memory: MemoryRef, slots: list[LinkedSlot]) -> list[Any]:
+def _load_slot(machine: MachineContext, task: Task, memory: MemoryRef, slots: list[LinkedSlot]) -> list[Any]:
     """An Option for each, as one snapshot."""
     contents = machine.memories.at_once(memory, "slots", [[(slot.tier, slot.name) for slot in slots]], task)
-    return [_decoded(machine, memory, slot, held) for slot, held in zip(slots, contents, strict=True)]
+    return [_decoded(machine, memory, slot, content) for slot, content in zip(slots, contents, strict=True)]
 
 
-def _decoded(machine: Running, memory: MemoryRef, slot: LinkedSlot, held: list[Any]) -> Any:
-    """`held`: the content, or nothing."""
-    if not held:
+def _decoded(machine: MachineContext, memory: MemoryRef, slot: LinkedSlot, content: list[Any]) -> Any:
+    """`content`: the content, or nothing."""
+    if not content:
         return NONE
     builder = StoredBuilder(machine.program, machine.memories.computed)
     try:
-        return Some(builder.stored(from_json(held[0]), slot.descriptor))
+        return Some(builder.stored(from_json(content[0]), slot.descriptor))
     except Misfit as misfit:
         key = f" (key {', '.join(map(str, memory.key))})" if memory.key else ""
         what = f"the slot {slot.name} of {memory.name}{key} does not fit its type: {misfit} at {builder.place()}"
@@ -130,7 +130,7 @@ def _decoded(machine: Running, memory: MemoryRef, slot: LinkedSlot, held: list[A
     raise Panic("P452", f"{what}; {WAY_OUT.format(slot=slot.name)}") from None
 
 
-def _fitting(machine: Running, memory: MemoryRef, slot: LinkedSlot) -> Any:
+def _fitting(machine: MachineContext, memory: MemoryRef, slot: LinkedSlot) -> Any:
     """What gives the value of a stored content, None where it does not fit."""
 
     def value(content: Any) -> Any:
@@ -153,7 +153,7 @@ def is_slot_method(name: str) -> bool:
     return name in BODIES
 
 
-def slot_method(machine: Running, task: Task, memory: MemoryRef, name: str, arguments: list[Any]) -> Any:
+def slot_method(machine: MachineContext, task: Task, memory: MemoryRef, name: str, arguments: list[Any]) -> Any:
     """Return what such a method gives, or the `Invoke` that computes it."""
     return BODIES[name](machine, task, memory, *arguments)
 
@@ -169,7 +169,7 @@ def _slot_row(text: str) -> Callable[[Body], Body]:
     return register
 
 
-def _called(machine: Running, task: Task, memory: MemoryRef, site: Site, arguments: list[Any]) -> Any:
+def _called(machine: MachineContext, task: Task, memory: MemoryRef, site: Site, arguments: list[Any]) -> Any:
     values = in_order(HIDDEN["Memory", site.name], site, arguments)
     if site.name not in CHANGING or not machine.memories.is_queued(memory, values[0]):
         try:
@@ -185,7 +185,7 @@ def _called(machine: Running, task: Task, memory: MemoryRef, site: Site, argumen
 
 
 @_slot_row("_slot(name: Any, held: Any = nil) -> Any")
-def _slot(machine: Running, task: Task, memory: MemoryRef, name: Any, option: Any) -> Any:
+def _slot(machine: MachineContext, task: Task, memory: MemoryRef, name: Any, option: Any) -> Any:
     """The value of a slot with a default, else an Option; `option` is what the function loaded before."""
     slot = _find(machine, memory, name)
     if option is None:
@@ -196,14 +196,14 @@ def _slot(machine: Running, task: Task, memory: MemoryRef, name: Any, option: An
 
 
 @_slot_row("_needed(name: Any, held: Any) -> Any")
-def _needed(machine: Running, task: Task, memory: MemoryRef, name: Any, option: Any) -> Any:
+def _needed(machine: MachineContext, task: Task, memory: MemoryRef, name: Any, option: Any) -> Any:
     if type(option) is not Some:
         raise Panic("P454", f"the slot {name} of {memory.name} was forgotten, which this function needs")
     return share(option.value)
 
 
 @_slot_row("_enter(names: Array<String>, needed: Array<String>, function: Any) -> Any")
-def _enter(machine: Running, task: Task, memory: MemoryRef, names: Any, needed: Any, function: Any) -> Any:
+def _enter(machine: MachineContext, task: Task, memory: MemoryRef, names: Any, needed: Any, function: Any) -> Any:
     """The Options of all listed slots, or the error that names those needed without a value (M-10.3)."""
     slots = [_find(machine, memory, name) for name in expect(names, Array, "Array").items]
     options = _load_slot(machine, task, memory, slots)
@@ -218,26 +218,26 @@ def _enter(machine: Running, task: Task, memory: MemoryRef, names: Any, needed: 
 
 
 @_slot_row("_seen(name: Any) -> Any")
-def _seen(machine: Running, task: Task, memory: MemoryRef, name: Any) -> Any:
+def _seen(machine: MachineContext, task: Task, memory: MemoryRef, name: Any) -> Any:
     """What a change in place begins with (M-8.21): the Option of what is stored, whatever the function saw before, and the text
     that says what it was, "" for nothing. No access: what follows is one."""
     slot = _find(machine, memory, name)
-    content, said = machine.memories.at_once(memory, "seen_slot", [slot.tier, slot.name], task)
-    return (_decoded(machine, memory, slot, content), said)
+    content, fingerprint = machine.memories.at_once(memory, "seen_slot", [slot.tier, slot.name], task)
+    return (_decoded(machine, memory, slot, content), fingerprint)
 
 
 @_slot_row("_swap(name: Any, value: Any, said: String, held: Any) -> Any")
-def _swap(machine: Running, task: Task, memory: MemoryRef, name: Any, value: Any, said: Any, held: Any) -> Any:
+def _swap(machine: MachineContext, task: Task, memory: MemoryRef, name: Any, value: Any, fingerprint: Any, is_bound: Any) -> Any:
     """Whether the slot held what `_seen` said until it was written, and, for a function that holds it, the Option of what is
     stored then."""
     slot = _find(machine, memory, name)
-    arguments = [slot.tier, slot.name, value, expect(said, str, "String"), _fitting(machine, memory, slot)]
+    arguments = [slot.tier, slot.name, value, expect(fingerprint, str, "String"), _fitting(machine, memory, slot)]
     stored = machine.memories.at_once(memory, "swap_slot", arguments, task)
-    return (bool(stored), _decoded(machine, memory, slot, stored) if held is True else NONE)
+    return (bool(stored), _decoded(machine, memory, slot, stored) if is_bound is True else NONE)
 
 
 @_slot_row("_put(name: Any, value: Any) -> Any")
-def _put(machine: Running, task: Task, memory: MemoryRef, name: Any, value: Any) -> Any:
+def _put(machine: MachineContext, task: Task, memory: MemoryRef, name: Any, value: Any) -> Any:
     """The Option of what is stored now: a redactor may have rewritten it."""
     slot = _find(machine, memory, name)
     arguments = [slot.tier, name, value, _fitting(machine, memory, slot)]
@@ -246,6 +246,6 @@ def _put(machine: Running, task: Task, memory: MemoryRef, name: Any, value: Any)
 
 
 @_slot_row("_after(name: Any, written: Any, held: Any) -> Any")
-def _after(machine: Running, task: Task, memory: MemoryRef, name: Any, written: Any, held: Any) -> Any:
+def _after(machine: MachineContext, task: Task, memory: MemoryRef, name: Any, written: Any, current: Any) -> Any:
     """What the function holds of a slot after it wrote the fact `written` by its name."""
-    return _load_slot(machine, task, memory, [_find(machine, memory, name)])[0] if name == written else held
+    return _load_slot(machine, task, memory, [_find(machine, memory, name)])[0] if name == written else current

@@ -1,7 +1,8 @@
-"""`exec_call_method`: the one door for receiver.method(args) (V-6.2), and the panics of control opcodes.
+"""The call of a method whose receiver is known only at run time, and the panics of control opcodes (V-6.2).
 
-By the receiver's class to a method of the program or a row of the built-in registry, then to its body or to a function written
-in the language. A call gives its result, `Invoke` for a function the loop enters, or `SUSPENDED` when an effect ends the slice.
+`exec_call_method` goes by the receiver's class to a method of the program or a row of the built-in registry, then to its body
+or to a function written in the language. A call returns its result, `Invoke` for a function that the loop enters, or `SUSPENDED`
+when an effect ends the slice.
 """
 
 from __future__ import annotations
@@ -38,12 +39,12 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..builtins import Row
-    from .effects import Running
+    from .effects import MachineContext
     from .linked import Code, Site
     from .tasks import Task
 
 
-def exec_call_method(machine: Running, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
+def exec_call_method(machine: MachineContext, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
     """Run one method; arguments beyond `site.names` are positional. Raises Panic P014 when the receiver has no such method.
 
     The generated loop holds the text of this function: a call of Python's own costs as much as the look-up."""
@@ -51,13 +52,13 @@ def exec_call_method(machine: Running, task: Task, receiver: Any, site: Site, ar
     return entry(machine, task, receiver, site, arguments)
 
 
-def method_entry(machine: Running, receiver: Any, site: Site) -> Any:
+def method_entry(machine: MachineContext, receiver: Any, site: Site) -> Any:
     """What a site calls for receivers of this class, from now on. Panic P014 when they have no such method."""
     entry = site.cache[type(receiver)] = find_method(machine, receiver, site)
     return entry
 
 
-def safe_method(machine: Running, receiver: Any, site: Site) -> Any:
+def safe_method(machine: MachineContext, receiver: Any, site: Site) -> Any:
     """What the site would call if that neither ends the slice nor needs the task; None if it may."""
     entry = site.cache.get(type(receiver)) or method_entry(machine, receiver, site)
     if entry is _varied_call:
@@ -66,7 +67,7 @@ def safe_method(machine: Running, receiver: Any, site: Site) -> Any:
     return entry if access == "read" or (access == "write" and is_quiet(machine, receiver)) else None
 
 
-def find_method(machine: Running, receiver: Any, site: Site) -> Any:
+def find_method(machine: MachineContext, receiver: Any, site: Site) -> Any:
     """The calling function for this receiver class at this site."""
     if site.trait:
         return _program_call
@@ -77,11 +78,11 @@ def find_method(machine: Running, receiver: Any, site: Site) -> Any:
     return _found(machine, receiver, site)
 
 
-def _varied_call(machine: Running, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
+def _varied_call(machine: MachineContext, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
     return _found(machine, receiver, site)(machine, task, receiver, site, arguments)
 
 
-def _found(machine: Running, receiver: Any, site: Site) -> Any:
+def _found(machine: MachineContext, receiver: Any, site: Site) -> Any:
     """What a method name means on this receiver: a method of the program, a built-in one, a field (L-3.10.3)."""
     if program_method(machine, receiver, site) is not None:
         return _program_call
@@ -99,7 +100,7 @@ def _found(machine: Running, receiver: Any, site: Site) -> Any:
     return _pure_call
 
 
-def program_method(machine: Running, receiver: Any, site: Site, arguments: list[Any] | None = None) -> Any:
+def program_method(machine: MachineContext, receiver: Any, site: Site, arguments: list[Any] | None = None) -> Any:
     """The method that an impl of the program gives this receiver, or None: its own one, then, unless there is a built-in one,
     that of a trait (L-3.10.3). A site of a trait means that trait's."""
     program, name = machine.program, site.name
@@ -116,7 +117,7 @@ def program_method(machine: Running, receiver: Any, site: Site, arguments: list[
     return _of_trait(machine, receiver, site, arguments)
 
 
-def _of_trait(machine: Running, receiver: Any, site: Site, arguments: list[Any] | None) -> Any:
+def _of_trait(machine: MachineContext, receiver: Any, site: Site, arguments: list[Any] | None) -> Any:
     for kind in kinds_of(receiver):
         offers = machine.program.trait_methods.get((site.trait, kind, site.name), ())
         if len(offers) > 1:
@@ -126,7 +127,7 @@ def _of_trait(machine: Running, receiver: Any, site: Site, arguments: list[Any] 
     return None
 
 
-def _one_of(machine: Running, receiver: Any, site: Site, offers: list[Any], arguments: list[Any] | None) -> Any:
+def _one_of(machine: MachineContext, receiver: Any, site: Site, offers: list[Any], arguments: list[Any] | None) -> Any:
     """Among impls of one trait the arguments choose (L-3.10.3); without them, any of those that are alike."""
     if len({code.label.rpartition("::")[0] for code in offers}) == 1 or site.trait:
         if arguments is None and len({code.inout for code in offers}) == 1:
@@ -137,12 +138,12 @@ def _one_of(machine: Running, receiver: Any, site: Site, offers: list[Any], argu
     raise Panic("P014", f"{typeof(receiver)} has several methods {site.name}, of different traits or impls")
 
 
-def _takes(machine: Running, code: Any, site: Site, arguments: list[Any]) -> bool:
+def _takes(machine: MachineContext, code: Any, site: Site, arguments: list[Any]) -> bool:
     """Whether positional arguments are of the types of its parameters as they are."""
     params = machine.program.image.functions[code.number].params[1:]
-    given = arguments[: len(arguments) - len(site.names)]
+    values = arguments[: len(arguments) - len(site.names)]
     kinds = [machine.program.descriptors[type_] for _, type_, _ in params]
-    return len(given) <= len(kinds) and all(map(matches, given, kinds))
+    return len(values) <= len(kinds) and all(map(matches, values, kinds))
 
 
 def kinds_of(value: Any) -> Iterable[str]:
@@ -158,7 +159,7 @@ def kinds_of(value: Any) -> Iterable[str]:
     return ancestors(value.family) if type(value) is ErrorValue else (typeof(value),)
 
 
-def _tool_call(machine: Running, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
+def _tool_call(machine: MachineContext, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
     if (receiver.name, site.name) in machine.program.tool_methods:
         return tool_use(machine, task, receiver, site, arguments)
     if (receiver.name, site.name) in machine.program.server_methods:
@@ -166,7 +167,7 @@ def _tool_call(machine: Running, task: Task, receiver: Any, site: Site, argument
     return _found(machine, receiver, site)(machine, task, receiver, site, arguments)
 
 
-def _program_call(machine: Running, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
+def _program_call(machine: MachineContext, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
     code = program_method(machine, receiver, site, arguments)
     if code is None:
         raise Panic("P014", f"{typeof(receiver)} does not implement {plain_name(site.trait)}")
@@ -176,13 +177,13 @@ def _program_call(machine: Running, task: Task, receiver: Any, site: Site, argum
     return Invoke(code, [share(receiver), *placed], ())
 
 
-def changes_self(machine: Running, receiver: Any, site: Site) -> bool:
+def changes_self(machine: MachineContext, receiver: Any, site: Site) -> bool:
     """Whether the call must store the receiver back."""
     code = program_method(machine, receiver, site)
     return code is not None and code.inout
 
 
-def exec_call_inout(machine: Running, receiver: Any, site: Site, arguments: list[Any]) -> Invoke:
+def exec_call_inout(machine: MachineContext, receiver: Any, site: Site, arguments: list[Any]) -> Invoke:
     """Run a method with `mut self`; it gives its result and the new receiver."""
     code = program_method(machine, receiver, site, arguments)
     if code is None or not code.inout:
@@ -191,7 +192,7 @@ def exec_call_inout(machine: Running, receiver: Any, site: Site, arguments: list
     return Invoke(code, [receiver, *placed], ())
 
 
-def in_places(machine: Running, code: Any, site: Site, arguments: list[Any]) -> tuple[Any, list[Any]]:
+def in_places(machine: MachineContext, code: Any, site: Site, arguments: list[Any]) -> tuple[Any, list[Any]]:
     """The method, or its form that supplies missing defaults, and its arguments in parameter order; P015 when they do not fit.
     Behind `Any` each stands where the parameter's type is expected (L-3.3.3); those for a trait's method have been checked."""
     names = [name for name, _, _ in machine.program.image.functions[code.number].params][1:]
@@ -214,7 +215,7 @@ def kind_of(value: Any) -> str:
     return KIND_OF.get(type(value), "Any")
 
 
-def _pure_call(machine: Running, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
+def _pure_call(machine: MachineContext, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
     row = lookup(kind_of(receiver), site.name)
     assert row is not None
     if row.mut and getattr(receiver, "shared", False):
@@ -222,7 +223,7 @@ def _pure_call(machine: Running, task: Task, receiver: Any, site: Site, argument
     return row.body(receiver, *fill(row, site, arguments))
 
 
-def _language_call(machine: Running, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
+def _language_call(machine: MachineContext, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
     kind = kind_of(receiver)
     row = lookup(kind, site.name)
     code = machine.program.language_methods.get((kind, site.name))
@@ -231,7 +232,7 @@ def _language_call(machine: Running, task: Task, receiver: Any, site: Site, argu
     return Invoke(code, [share(receiver), *fill(row, site, arguments)], ())
 
 
-def _field_call(machine: Running, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
+def _field_call(machine: MachineContext, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
     """A field or Map entry of function type (L-3.10.3)."""
     member = get_member(receiver, site.name) if isinstance(receiver, (Map, Struct)) else None
     if type(member) is not Closure:
@@ -249,14 +250,14 @@ ACCESS: dict[Any, str] = dict.fromkeys((_program_call, _language_call, _pure_cal
 def fill(row: Row, site: Site, arguments: list[Any]) -> list[Any]:
     """Positional arguments for `row`: named ones put in their places, defaults supplied (P015 when they do not fit)."""
     positional = len(arguments) - len(site.names)
-    given = dict(zip(site.names, arguments[positional:], strict=True))
+    named = dict(zip(site.names, arguments[positional:], strict=True))
     filled = arguments[:positional]
     for parameter in row.parameters[positional:]:
-        if parameter.name in given:
-            filled.append(given.pop(parameter.name))
+        if parameter.name in named:
+            filled.append(named.pop(parameter.name))
         elif parameter.default is not REQUIRED:
             filled.append(parameter.default)
-    if given or len(filled) != len(row.parameters):
+    if named or len(filled) != len(row.parameters):
         raise Panic("P015", f"{site.name} expects {len(row.parameters)} arguments, given {len(arguments)}")
     return filled
 

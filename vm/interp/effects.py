@@ -1,6 +1,8 @@
-"""What the machine asks of its host (V-6.3): effects as data, and the protocols of what the host hands in.
+"""What the machine asks of its host (V-6.3): effects as data, and protocols of what the host hands in.
 
-The machine makes `Effect`s and the host answers them; nothing here performs anything. Must not know: providers, clocks, files.
+The machine makes an `Effect` whose payload is one of the records below, and a performer of the host (`runtime/effects/`) answers
+it with `Machine.resume`. `MachineContext` is what handles' methods use of the machine, `Memories` what the machine uses of the
+session's memories. A change of what an effect carries is a change of its record here and of its performer.
 """
 
 from __future__ import annotations
@@ -52,7 +54,7 @@ if TYPE_CHECKING:
         def at_once(self, ref: Any, method: str, arguments: list[Any], task: Any) -> Any: ...
         def keyed_at_once(self, ref: Any, method: str, values: dict[str, Any], task: Any) -> Any: ...
 
-    class Running(Protocol):
+    class MachineContext(Protocol):
         """The part of the machine that methods of handles use."""
 
         memories: Memories

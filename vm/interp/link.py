@@ -1,7 +1,7 @@
 """From a verified image to a program that runs: operands resolved to objects, jumps to nodes (V-2.4, speed.md 2).
 
-Functions are linked when they are first called. A node is the list [opcode number of the loop, operand, next node, its marks in
-the loop's search tree].
+Hands on `Program`, and `load_bytes` and `load_image`, which verify before they link. A function is linked at its first call into
+nodes; a node is the list [opcode number of the loop, operand, next node, its marks in the loop's search tree].
 """
 
 from __future__ import annotations
@@ -78,11 +78,11 @@ def fuse(nodes: list[list[Any]], opcodes: list[int], targets: set[int]) -> None:
 
 def lengths_of(runs: Iterable[tuple[str, ...]]) -> dict[tuple[str, ...], tuple[int, ...]]:
     """The lengths of runs of several opcodes, longest first, by their first two."""
-    found: dict[tuple[str, ...], set[int]] = {GROWING: {2}}
+    lengths_by_pair: dict[tuple[str, ...], set[int]] = {GROWING: {2}}
     for run in runs:
         if len(run) > 1:
-            found.setdefault(run[:2], set()).add(len(run))
-    return {pair: tuple(sorted(lengths, reverse=True)) for pair, lengths in found.items()}
+            lengths_by_pair.setdefault(run[:2], set()).add(len(run))
+    return {pair: tuple(sorted(lengths, reverse=True)) for pair, lengths in lengths_by_pair.items()}
 
 
 _LENGTHS = lengths_of(FUSED)
@@ -95,16 +95,16 @@ def tiling(
     over an instruction in `targets`. `lengths` are those of `runs`."""
     end = len(names)
     chosen = [1] * end
-    left = [0] * (end + 1)
+    fewest = [0] * (end + 1)
     barrier = end  # the next target, or the end
     for at in range(end - 1, -1, -1):
-        left[at] = left[at + 1] + 1
+        fewest[at] = fewest[at + 1] + 1
         pair = tuple(names[at : at + 2])
         for length in lengths.get(pair, ()):
             if at + length > barrier:
                 continue
-            if pair == GROWING or (left[at + length] + 1 < left[at] and tuple(names[at : at + length]) in runs):
-                left[at], chosen[at] = left[at + length] + 1, length
+            if pair == GROWING or (fewest[at + length] + 1 < fewest[at] and tuple(names[at : at + length]) in runs):
+                fewest[at], chosen[at] = fewest[at + length] + 1, length
         if at in targets:
             barrier = at
     tiles = []
@@ -192,15 +192,15 @@ class Program:
             return EnumType(plain_name(entry[1]), variants, key=entry[1], is_error=is_error)
         return None
 
-    def _descriptor(self, number: int, seen: frozenset[int]) -> Any:
+    def _descriptor(self, number: int, enclosing: frozenset[int]) -> Any:
         """The nested descriptor the value functions take; a type inside itself is left as `any` at the second meeting."""
         entry = self.image.types[number]
         kind = entry[0]
         if kind in ("struct", "schema", "enum"):
             return (kind, entry[1])
-        if number in seen:
+        if number in enclosing:
             return ("any",)
-        inner = seen | {number}
+        inner = enclosing | {number}
         if kind == "trait":
             return (kind, entry[1], tuple(self._descriptor(row[0], inner) for row in entry[2]))
         if kind in ("array", "option", "nilable", "map", "result", "set", "queue", "stack"):
@@ -230,46 +230,46 @@ class Program:
 
     def _language_methods(self) -> dict[tuple[str, str], Code]:
         """Methods written in the language are hidden functions named `Kind::method`."""
-        found = {}
+        codes = {}
         for code in self.codes:
             kind, _, name = code.label.partition("::")
             if code.hidden and name:
-                found[kind, name] = code
-        return found
+                codes[kind, name] = code
+        return codes
 
     def _methods(self) -> dict[tuple[str, str], Code]:
         """Methods of the program by type and name."""
-        found = {}
+        codes = {}
         for code in self.codes:
             if self.image.functions[code.number].flags & im.F_METHOD and not code.hidden:
                 kind, dot, name = code.label.rpartition(".")  # of a model
                 if not dot:
                     kind, _, name = code.label.rpartition("::")
-                found[kind + dot, name] = code
-        return found
+                codes[kind + dot, name] = code
+        return codes
 
     def _trait_methods(self) -> dict[tuple[str, str, str], dict[Code, None]]:
         """Methods of impls of traits by trait, kind of receiver and name; under the trait "" those of all traits, for receivers
         whose type is not known when compiling. More than one: what the program says does not choose among them."""
-        found: dict[tuple[str, str, str], dict[Code, None]] = {}
+        codes: dict[tuple[str, str, str], dict[Code, None]] = {}
         for entry in self.image.types:
             for index, numbers in entry[2] if entry[0] == "trait" else ():
                 kind = kind_of_type(self.image.types[index])
                 for code in [self.codes[number] for number in numbers]:
                     name = code.label.rpartition("::")[2]
                     for trait in (entry[1], ""):
-                        found.setdefault((trait, kind, name), {})[code] = None
-        return found
+                        codes.setdefault((trait, kind, name), {})[code] = None
+        return codes
 
     def _partial(self) -> dict[tuple[str, frozenset[str]], Code]:
         """Hidden methods `T::name::givenN`, which supply what they do not take, by `T::name` and the arguments they take."""
-        found = {}
+        codes = {}
         for code in self.codes:
             function = self.image.functions[code.number]
             if function.flags & im.F_METHOD and code.hidden:
-                taken = frozenset([name for name, _, _ in function.params[1:]])
-                found[code.label.rpartition("::")[0], taken] = code
-        return found
+                parameters = frozenset([name for name, _, _ in function.params[1:]])
+                codes[code.label.rpartition("::")[0], parameters] = code
+        return codes
 
     # ------------------------------------------------------------ linking
 
@@ -372,10 +372,10 @@ class Program:
         self, code: Code, offset: int, depth: int, at: dict[int, int], nodes: Any, costs: list[int]
     ) -> tuple[Any, int, int, bool]:
         """(handler node or None, its cost, values to drop beneath the error, None leaves as None)."""
-        for start, end, target, kept in self.image.functions[code.number].handlers:
+        for start, end, target, depth_below in self.image.functions[code.number].handlers:
             if start <= offset < end:
                 index = at[target]
-                return nodes[index], costs[index], depth - 1 - kept, False
+                return nodes[index], costs[index], depth - 1 - depth_below, False
         return None, 0, depth - 1, code.returns_option
 
     # ------------------------------------------------------------ positions
@@ -395,15 +395,15 @@ class Program:
         if not self.image.names:
             return {}
         offset = self._offset(code, following)
-        found = {}
+        variables = {}
         for name, place, start, end in self.image.names[code.number]:
             if not start <= offset < end:
                 continue
             if place < len(slots):
-                found[name] = slots[place]
+                variables[name] = slots[place]
             elif cells[place - len(slots)] is not None:
-                found[name] = cells[place - len(slots)].value
-        return found
+                variables[name] = cells[place - len(slots)].value
+        return variables
 
     def _offset(self, code: Code, following: Any) -> int:
         """Of the instruction before a node."""
@@ -430,8 +430,8 @@ def _memory(image: im.Image, memory: im.Memory) -> MemoryRef | KeyedRef:
     """The handle of a declaration; a view of a keyed memory is keyed alike (M-7.3). What memory values are made from is keyed by
     their numbers and bounds (M-2.19)."""
     base = im.log_of(image.memories, memory)
-    made = base.steps.get("made")
-    names = tuple(base.steps.get("keys", ())) if made is None else (MADE, *made)
+    parts = base.steps.get("made")
+    names = tuple(base.steps.get("keys", ())) if parts is None else (MADE, *parts)
     return KeyedRef(memory.name, names) if names else MemoryRef(memory.name)
 
 

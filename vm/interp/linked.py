@@ -1,6 +1,6 @@
-"""What linked code consists of: functions, call sites, error forms.
+"""The records that linked code consists of: functions, call sites, loops, error forms.
 
-Plain records, so that dispatch, tasks and the linker share them without knowing one another.
+The linker makes them; dispatch, tasks, the loop and the translated tier read them without importing one another.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..values.objects import Way
 
 
-# How many values the starred name of a picture stands for, by the kind of the operand.
+# How many values the starred name of a stack effect stands for, by the kind of the operand.
 GROUP_SIZES: dict[k.OperandKind, Callable[[Any], int]] = {
     k.COUNT: lambda operand: operand,
     k.FUNCTION: lambda operand: operand.argc,
@@ -139,9 +139,9 @@ class ErrorForm:
         return make_error(self.family, self.variant, fields) if fields else make_error(self.family, self.variant)
 
     def matches(self, value: Any) -> bool:
-        found = getattr(value, "family", None)
-        if found is None:  # a type with `impl Error` (L-3.11.15)
+        family = getattr(value, "family", None)
+        if family is None:  # a type with `impl Error` (L-3.11.15)
             return self.family == "Error" and self.variant is None and is_error(value)
-        if not is_family(found, self.family):
+        if not is_family(family, self.family):
             return False
         return self.variant is None or value.variant == self.variant

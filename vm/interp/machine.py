@@ -1,7 +1,7 @@
-"""The machine: runs tasks of one program cooperatively and hands effects to its host (V-6).
+"""The machine: runs the tasks of one program cooperatively and hands effects to its host (V-6).
 
-Sans-I/O: `step()` runs whatever can run and returns the effects it ended in; `resume(effect, value)` continues a task. Limits are
-fuel, call depth, tasks at work and the size of Strings (G-6.1). Must not know: providers, files, clocks, asyncio.
+It performs no input or output itself: `step()` runs whatever can run and returns the effects it ended in; `resume(effect, value)`
+continues a task. `limit` sets fuel, call depth, tasks at work, bytes of Strings and bytes of all values (G-6.1).
 """
 
 from __future__ import annotations
@@ -103,16 +103,16 @@ class Machine(Scheduler):
 
     def successor(self) -> Machine:
         """A new machine under the same limits, for the same host, in which nothing runs."""
-        made = Machine(self.program, self.memories, self.make_tier)
+        successor = Machine(self.program, self.memories, self.make_tier)
         copied = ("steps", "depth_limit", "task_limit", "value_bytes", "memory_bytes")
         for name in (*copied, "keeps_locals", "calls_before", "loops_before"):
-            setattr(made, name, getattr(self, name))
-        made.reserve = made.steps
-        made.both, made.counted, made.stop, made.beside = self.both, self.counted, self.stop, self.beside
+            setattr(successor, name, getattr(self, name))
+        successor.reserve = successor.steps
+        successor.both, successor.counted, successor.stop, successor.beside = self.both, self.counted, self.stop, self.beside
         if self.gauge is not None:
-            made.gauge, made.unwatched = self.gauge, self.unwatched
-            self.gauge.machine = made
-        return made
+            successor.gauge, successor.unwatched = self.gauge, self.unwatched
+            self.gauge.machine = successor
+        return successor
 
     # ------------------------------------------------------------ the two tiers (V-7)
 
@@ -403,12 +403,12 @@ class Machine(Scheduler):
     def _frames(self, task: Task) -> list[tuple[Code, Any, list[Any], list[Any]]]:
         """(code, next node, locals, cells) per frame, innermost first, hidden functions left out (V-7.5). A task whose parent
         waits for it continues with the frames of its parent."""
-        found: list[tuple[Code, Any, list[Any], list[Any]]] = []
+        visible: list[tuple[Code, Any, list[Any], list[Any]]] = []
         at: Task | None = task
         while at is not None:
             ins, locs, cells, code, _ = at.state
             frames = [(code, ins, locs, cells), *((c, i, ls, cs) for i, ls, cs, c in reversed(at.frames) if c is not None)]
-            found += [frame for frame in frames if not frame[0].hidden]
+            visible += [frame for frame in frames if not frame[0].hidden]
             parent = at.parent
             at = parent if parent is not None and (parent.wait in at.watchers or parent.calls) else None
-        return found
+        return visible

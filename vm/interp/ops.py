@@ -1,9 +1,9 @@
 """What each opcode does, written once (V-2.5).
 
-A function per opcode that needs no control over the machine: its parameters are the left side of the opcode's picture, then, by
-name, what else it needs: `operand` (the linked operand), `locals_`, `cells`, `machine`. Its return value is the right side. The
-interpreter loop is generated from these bodies (tools/gen_loop.py), the translator calls them. Opcodes that move between
-instructions, frames or tasks have a function in `vm/interp/template.py`.
+Each opcode that needs no control over the machine is one function. Its parameters are the left side of the opcode's stack
+effect, then, by name, what else it needs: `operand` (the linked operand), `locals_`, `cells`, `machine`. Its return value is
+the right side. The interpreter loop is generated from these bodies (tools/gen_loop.py), and the translator calls them. Opcodes
+that move between instructions, frames or tasks have a function in `vm/interp/template.py`.
 """
 
 from __future__ import annotations

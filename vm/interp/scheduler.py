@@ -1,7 +1,7 @@
 """The tree of tasks: which can run, who waits for whom, what a cancellation takes with it (V-6.4, O-6.12 to O-6.16, G-7.2).
 
-Ready tasks run in order of creation. At most `task_limit` are at work; the rest are held back until one ends or waits for
-others. Hands on `Scheduler`, the part of the machine that instructions on tasks call. Must not know: instructions, the host.
+Hands on `Scheduler`, the base class of the machine, and the classes of what a task waits for. Ready tasks run in order of
+creation. At most `task_limit` are at work; the rest are held back until one ends or waits for others.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The shared stores of a run: hashmaps and ledgers (O-5.1 to O-5.22).
 
-`Stores` finds the store behind a handle; `View` is a hashmap or a scope of it. Plain data: the methods of a program, with what
-watchers, files and wrong arguments need, stand in `builtins/hashmaps.py` and `builtins/ledgers.py`.
+`Stores` finds the store behind a handle; `View` is a hashmap or a scope of it. This is plain data: the methods of a program, with
+what watchers, files and wrong arguments need, are in `builtins/hashmaps.py` and `builtins/ledgers.py`.
 """
 
 from __future__ import annotations
@@ -61,17 +61,17 @@ class HashStore:
 
     def calls(self, changes: Iterable[Change]) -> list[Any]:
         """What watchers are to be told, in order: (watcher of every key, closure, key, old, new) (O-5.11)."""
-        told: list[Any] = []
+        calls: list[Any] = []
         for key, old, new in changes:
             for prefix, watched, closure in self.watchers:
                 if watched is not None:
                     if watched == key:
-                        told.append((False, closure, unkey(key), old, new))
+                        calls.append((False, closure, unkey(key), old, new))
                 elif not prefix:
-                    told.append((True, closure, unkey(key), old, new))
+                    calls.append((True, closure, unkey(key), old, new))
                 elif type(key) is str and key.startswith(prefix):
-                    told.append((True, closure, key[len(prefix) :], old, new))
-        return told
+                    calls.append((True, closure, key[len(prefix) :], old, new))
+        return calls
 
 
 class View:

@@ -1,7 +1,7 @@
 """A task: one chain of frames with its operand stack, and its place in the tree of tasks (V-6.1, V-6.4).
 
-`frames` holds the suspended callers as (next node, locals, cells, code), `state` the running frame in the same form with the top
-of the stack. Must not know: effects' meaning, waiting, the host.
+`Task.frames` holds the suspended callers as (next node, locals, cells, code), `Task.state` the running frame in the same form
+with the top of the stack. The scheduler decides when a task runs and what ends its wait; the loop runs its instructions.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """What the values weigh that a run can reach: the memory that counts against its budget (G-6.8).
 
-Hands on `weight_of_run` and `weight_of`. Each value is weighed once, however often it is reached, by what CPython says that it
-takes. The stack of Python is searched too, so that values in the hands of translated code and of built-ins count. Must not know:
-how much memory the process has.
+Hands on `weight_of_run` to the machine, and `MemoryGauge`, the protocol by which the host says when to weigh. Each value is
+weighed once, however often it is reached, by the bytes that CPython reports for it. The stack of Python is searched too, so that
+values in the hands of translated code and of built-ins count.
 """
 
 from __future__ import annotations
@@ -88,8 +88,8 @@ class Seen(dict[int, bytearray]):
     numbers does; this takes a sixteenth at most."""
 
     def __missing__(self, region: int) -> bytearray:
-        made = self[region] = bytearray(PLACES + 1)
-        return made
+        marks = self[region] = bytearray(PLACES + 1)
+        return marks
 
 
 def weight_of(roots: Iterable[Any], most: int, passed: frozenset[int] = frozenset()) -> int:

@@ -1,7 +1,7 @@
 """A pattern as a finite automaton whose states are made while a text is read: time linear in the text (G-9.5).
 
-Hands on `Automaton` with `end_of_first`, where the match a backtracking matcher would find first ends, and `start_of`,
-where the longest match that ends at a position begins. A state is the list of instructions a walk may stand at, best
+Hands on `Automaton`: `end_of_first` is where the match ends that a backtracking matcher would find first, `start_of` where the
+longest match begins that ends at a position. A state is the list of instructions a walk may stand at, best
 first; instructions behind a match are cut off, so that order decides as it does in backtracking.
 
 A state is a dict from character to next state, for the loop over a text costs one look-up per character. Steps that find
@@ -85,7 +85,7 @@ class Automaton:
                 return self.finish(subject, state, at, at if matched else -1)
         return self.finish(subject, state, max(position, len(body)) - 1, -1)
 
-    def finish(self, subject: Subject, state: Any, at: int, found: int) -> int:
+    def finish(self, subject: Subject, state: Any, at: int, best: int) -> int:
         """Reads on behind position `at`, where a match was found or the characters ended, until no walk is left."""
         body = subject.body
         at += 1
@@ -96,20 +96,20 @@ class Automaton:
             step = state[None].steps.get(sign)
             state, matched = step if step is not None else self.step(state, sign)
             if matched:
-                found = at
+                best = at
             at += 1
         while state is not DEAD and at <= len(subject.text):
             state, matched = self.step(state, END if at == len(subject.text) else FINAL_LINE_END)
             if matched:
-                found = at
+                best = at
             at += 1
         self.read_to = at
-        return found
+        return best
 
     def start_of(self, subject: Subject, end: int, lowest: int) -> int:
         """The smallest start, not below `lowest`, of a match that ends at `end`."""
         state: Any = self.state((0,), False, class_of(subject.symbol(end)))
-        found = end
+        smallest = end
         for at in range(end - 1, lowest - 2, -1):
             if at % STRIDE == 0:
                 look()
@@ -117,10 +117,10 @@ class Automaton:
             step = state[None].steps.get(symbol)
             state, matched = step if step is not None else self.step(state, symbol)
             if matched:
-                found = at + 1
+                smallest = at + 1
             if state is DEAD:
                 break
-        return found
+        return smallest
 
     # ------------------------------------------------------------ states
 
@@ -136,20 +136,20 @@ class Automaton:
     def step(self, state: State, symbol: Any) -> tuple[Any, bool]:
         """The state behind `symbol` and whether a match ends before it."""
         facts = state[None]
-        known = facts.steps.get(symbol)
-        if known is not None:
-            return known  # type: ignore[no-any-return]
+        cached = facts.steps.get(symbol)
+        if cached is not None:
+            return cached  # type: ignore[no-any-return]
         if self.remembered >= MOST_STEPS:
             self.states.clear()
             self.remembered = 0
             state = self.state(facts.walks, facts.searching, facts.before)
             facts = state[None]
         self.remembered += 1
-        made = self.make_step(facts, symbol)
-        facts.steps[symbol] = made
-        if made[0] is not DEAD and not made[1] and type(symbol) is str:
-            state[symbol] = made[0]
-        return made
+        step = self.make_step(facts, symbol)
+        facts.steps[symbol] = step
+        if step[0] is not DEAD and not step[1] and type(symbol) is str:
+            state[symbol] = step[0]
+        return step
 
     def make_step(self, facts: Facts, symbol: Any) -> tuple[Any, bool]:
         after = class_of(symbol)
@@ -161,26 +161,26 @@ class Automaton:
             walks.setdefault(0)
         return (self.state(tuple(walks), searching, after) if walks else DEAD), matched
 
-    def advance(self, walks: tuple[int, ...], symbol: Any, left: int, right: int, found: dict[int, None]) -> bool:
-        """Enters into `found` where each walk stands behind `symbol`, best first; whether one is at the end."""
+    def advance(self, walks: tuple[int, ...], symbol: Any, left: int, right: int, reached: dict[int, None]) -> bool:
+        """Enters into `reached` where each walk stands behind `symbol`, best first; whether one is at the end."""
         code, size = self.code, self.size
         sign = "\n" if symbol == FINAL_LINE_END else symbol
         pending = list(reversed(walks))
-        seen: set[int] = set()
+        visited: set[int] = set()
         matched = False
         while pending:
             walk = pending.pop()
-            if walk in seen:
+            if walk in visited:
                 continue
-            seen.add(walk)
+            visited.add(walk)
             at = walk % size
             operation, first, second = code[at]
             if operation == CHAR:
                 if first == sign:
-                    found.setdefault(at + 1 + size * self.bits)
+                    reached.setdefault(at + 1 + size * self.bits)
             elif operation == SET:
                 if type(sign) is str and first.has(sign):
-                    found.setdefault(at + 1 + size * self.bits)
+                    reached.setdefault(at + 1 + size * self.bits)
             elif operation == MATCH:
                 matched = True
                 if not self.backward:

@@ -1,7 +1,7 @@
 """Patterns ready for use: search, in time linear in the text where the pattern allows it (G-9.5).
 
-Hands on `compile_pattern` and `Regex`. The automaton finds where a match stands; the backtracker then finds its groups
-between the two ends. Patterns with lookaround or back references go to the backtracker alone, under its budget.
+Hands on `compile_pattern` and `Regex`. The automaton finds where a match stands; `Backtracker` then finds its groups between the
+two ends. Patterns with lookaround or back references go to the backtracker alone, under its budget of steps.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 # ----------------------------------------------------------------
 # Matching by trying alternatives in order: what finds groups, and what lookaround and back references need.
 #
-# Hands on `Backtracker`. With `memory` it remembers where a choice failed and never tries it again there, which makes it
-# linear in the text; a pattern with lookaround or back references cannot, and runs under a step budget (G-9.5).
+# With `memory` the `Backtracker` remembers where a choice failed and never tries it again there, which makes it linear in the
+# text; a pattern with lookaround or back references cannot, and runs under a step budget (G-9.5).
 
 CHUNK_BITS = 16
 CHUNK = 1 << CHUNK_BITS
@@ -174,17 +174,17 @@ class Backtracker:
         start = at - width
         before = self.slots.copy()
         inner = Backtracker(program, self.subject, self.slots, False, self.steps)
-        found = start >= 0 and inner.run(start) >= 0
+        matched = start >= 0 and inner.run(start) >= 0
         self.steps = inner.steps - 1
         if self.steps < 0:
             raise BudgetSpent
-        if found and not negative:
+        if matched and not negative:
             for slot, old in enumerate(before):
                 if self.slots[slot] != old:
                     self.stack += (old, -2 - slot)
         else:
             self.slots[:] = before
-        return found != negative
+        return matched != negative
 
     def backref(self, number: int, folds: bool, pc: int, at: int, bits: int) -> tuple[int, int, int] | None:
         start, end = self.slots[2 * number : 2 * number + 2]
@@ -194,9 +194,9 @@ class Backtracker:
         if start < 0 or end < 0:
             return None
         wanted = self.subject.text[start:end]
-        found = self.subject.text[at : at + end - start]
+        candidate = self.subject.text[at : at + end - start]
         self.steps -= len(wanted) // 64
-        if wanted != found and not (folds and list(map(fold, wanted)) == list(map(fold, found))):
+        if wanted != candidate and not (folds and list(map(fold, wanted)) == list(map(fold, candidate))):
             return None
         return pc + 1, at + len(wanted), self.bits if wanted else bits
 
@@ -252,11 +252,11 @@ class Regex:
         search = Linear(self, text) if self.program.linear else Budgeted(self, text)
         at = 0
         while at <= len(text):
-            found = search.next(at)
-            if found is None:
+            spans = search.next(at)
+            if spans is None:
                 return
-            yield found
-            at = found[1] + (found[0] == found[1])
+            yield spans
+            at = spans[1] + (spans[0] == spans[1])
 
     def subject(self, text: str) -> Subject:
         return Subject(text, self.program.final)
@@ -324,6 +324,6 @@ class Linear:
         """The groups of the match from `start` to `end`: no better walk leads beyond its end, so none need look there."""
         inner = Backtracker(self.regex.program, self.subject, self.regex.slots(), memory=True)
         inner.limit = end
-        found = inner.match_at(start)
-        assert found == end
+        matched_end = inner.match_at(start)
+        assert matched_end == end
         return inner.slots

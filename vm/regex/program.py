@@ -1,6 +1,7 @@
 """From the tree of a pattern to a program of small instructions.
 
-Hands on `compile_forward`, `compile_backward` and `Program`. An instruction is (operation, first, second):
+Hands on `compile_forward`, `compile_backward` and `Program`, and to the matchers `Subject` (a text as they see it) and `holds`.
+ An instruction is (operation, first, second):
 
     CHAR c | SET set         take one character          SPLIT a b    continue at a, later at b
     JUMP a                   continue at a               SAVE n       the position into slot n
@@ -11,7 +12,6 @@ Hands on `compile_forward`, `compile_backward` and `Program`. An instruction is 
 
 Loops whose body may be empty carry a number; a matcher holds one bit per such loop, set when a character is taken. So an
 empty iteration ends its loop, as in the pattern languages programmers know, and no walk goes in circles.
-Must not know: texts.
 """
 
 from __future__ import annotations
@@ -48,24 +48,24 @@ class Program:
 
     def first_tests(self) -> list[Any] | None:
         """The tests of which a match must pass one with its first character; None when it may be empty."""
-        found = []
-        seen = set()
+        tests = []
+        visited = set()
         pending = [0]
         while pending:
             at = pending.pop()
-            if at in seen:
+            if at in visited:
                 continue
-            seen.add(at)
+            visited.add(at)
             operation, first, second = self.code[at]
             if operation in (MATCH, BACKREF):
                 return None
             if operation in (CHAR, SET):
-                found.append(first)
+                tests.append(first)
             elif operation == AGAIN:
                 pending.extend(second[:2])
             else:
                 pending.extend({SPLIT: (first, second), JUMP: (first,)}.get(operation, (at + 1,)))
-        return found
+        return tests
 
 
 def compile_forward(tree: Node) -> Program:
@@ -244,13 +244,13 @@ class Writer:
         number = self.new_loop() if empty and times > 1 else -1
         splits = []
         ends = []
-        for left in range(times, 0, -1):
-            if number < 0 or left == times:
+        for remaining in range(times, 0, -1):
+            if number < 0 or remaining == times:
                 splits.append(self.emit(SPLIT))
             if number >= 0:
                 self.emit(ENTER, number)
             self.write(node)
-            if number >= 0 and left > 1:
+            if number >= 0 and remaining > 1:
                 ends.append(self.emit(AGAIN))
         for split in splits:
             self.split(split, split + 1, self.here(), greedy)
@@ -261,8 +261,8 @@ class Writer:
 # ----------------------------------------------------------------
 # A text as matchers see it: characters by position and what assertions ask about them.
 #
-# Hands on `Subject`, the symbols beyond characters and `holds`. A matcher whose pattern has a `$` for the end of the text
-# sees a line end in last place as a symbol of its own, so what follows a character never has to be looked up.
+# A matcher whose pattern has a `$` for the end of the text sees a line end in last place as a symbol of its own, so what
+# follows a character never has to be looked up.
 
 # Symbols that are no characters, and classes of symbols.
 START, END, FINAL_LINE_END = -1, -2, -3

@@ -5,7 +5,7 @@ Hands on `parse_pattern`, `Pattern`, `PatternError`, `CharSet` and `fold`. Nodes
     ("empty",)  ("char", test)  ("cat", [node, …])  ("alt", [node, …])  ("repeat", node, least, most or None, greedy)
     ("group", number, node)  ("assert", kind)  ("look", ahead, negative, node)  ("backref", number, fold)
 
-A test is a one-character String or a `CharSet`. Must not know: how patterns are matched.
+A test is a one-character String or a `CharSet`.
 """
 
 from __future__ import annotations
@@ -161,9 +161,9 @@ class Parser:
         end = self.source.find(closing, self.at)
         if end < 0:
             self.fail(f"missing `{closing}` after {what}")
-        found = self.source[self.at : end]
+        name = self.source[self.at : end]
         self.at = end + 1
-        return found
+        return name
 
     # ------------------------------------------------------------ structure
 
@@ -180,18 +180,18 @@ class Parser:
             self.at = end + 1
 
     def alternatives(self) -> Node:
-        found = [self.sequence()]
+        branches = [self.sequence()]
         while self.accept("|"):
             self.count()
-            found.append(self.sequence())
-        return found[0] if len(found) == 1 else ("alt", found)
+            branches.append(self.sequence())
+        return branches[0] if len(branches) == 1 else ("alt", branches)
 
     def sequence(self) -> Node:
-        found: list[Node] = []
+        items: list[Node] = []
         while self.peek() not in ("", "|", ")"):
             self.count()
-            found.append(self.repeated())
-        return found[0] if len(found) == 1 else ("cat", found) if found else ("empty",)
+            items.append(self.repeated())
+        return items[0] if len(items) == 1 else ("cat", items) if items else ("empty",)
 
     def repeated(self) -> Node:
         start = self.at
@@ -209,9 +209,9 @@ class Parser:
 
     def bounds(self) -> tuple[int, int | None] | None:
         """Least and most of a quantifier, None when none stands here; a brace that is none is a character."""
-        for sign, found in (("*", (0, None)), ("+", (1, None)), ("?", (0, 1))):
+        for sign, limits in (("*", (0, None)), ("+", (1, None)), ("?", (0, 1))):
             if self.accept(sign):
-                return found
+                return limits
         start = self.at
         if not self.accept("{"):
             return None
@@ -256,9 +256,9 @@ class Parser:
 
     def is_quantifier(self) -> bool:
         start = self.at
-        found = self.bounds() is not None
+        is_one = self.bounds() is not None
         self.at = start
-        return found
+        return is_one
 
     def literal(self, sign: str) -> Node:
         if "i" not in self.flags or (sign.lower() == sign.upper() == fold(sign)):

@@ -1,6 +1,8 @@
 """The bytes around a snapshot (G-13.7, G-13.9): magic and format, what it is of, SHA-256; read in the order of G-3.1.
 
-`seal` and `unseal` turn plain data to bytes and back. What is read is bounded before it is built (V-3.5), and canonical.
+`seal` and `unseal` turn plain data to bytes and back; what is read is bounded before it is built (V-3.5), and canonical.
+`layout_of` numbers the types of a program, and `SnapshotError` has the codes of images: V001 size, V002 magic, V003 format,
+V004 hash, V005 of another program, V006 decoding, V007 canonical form, V008 shape.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ import hashlib
 import msgpack
 
 from ..bytecode.declarations import DECLARATIONS
-from ..bytecode.encoding import content_hash, encode, survey
+from ..bytecode.encoding import content_hash, encode, precheck_msgpack
 from ..bytecode.image import STD_VERSION, ImageError, log_of
 from ..schema import DeclaredTypes
 from ..values.casts import matches
@@ -27,10 +29,6 @@ if TYPE_CHECKING:
 
 # ----------------------------------------------------------------
 # What is wrong with a snapshot, or with a value that none can hold (G-13.8, G-13.9).
-#
-# Hands on `SnapshotError` with the codes of images (G-3.1): V001 size, V002 magic, V003 format, V004 hash, V005 of another
-# image,
-# V006 decoding, V007 canonical form, V008 shape.
 
 
 class SnapshotError(Exception):
@@ -74,19 +72,19 @@ def unseal(data: bytes, what: str, program: Program) -> Any:
     """The body of a snapshot of that kind and program; SnapshotError V001 to V007 for anything else."""
     _check_frame(data, what)
     payload = bytes(memoryview(data)[_HEAD:-_HASH])
-    found = _read(payload, what)
-    if type(found) is not list or len(found) != 4 or type(found[2]) is not str:
+    parts = _read(payload, what)
+    if type(parts) is not list or len(parts) != 4 or type(parts[2]) is not str:
         raise misshapen(f"the {what} has no head")
-    if found[0] != what:
+    if parts[0] != what:
         raise misshapen(f"these are no bytes of a {what}")
     identity = identity_of(program)
-    if found[2] != identity:
+    if parts[2] != identity:
         name = program.image.header.name
-        reason = f"the {what} is of the program {found[2]}, this is {name}, {identity}"
+        reason = f"the {what} is of the program {parts[2]}, this is {name}, {identity}"
         raise SnapshotError("V005", f"{reason}; load the image it was made with")
-    if found[1] != STD_VERSION:  # the hash covers it too: only a forged one gets here
+    if parts[1] != STD_VERSION:  # the hash covers it too: only a forged one gets here
         raise misshapen(f"the {what} names another standard library than its image")
-    return found[3]
+    return parts[3]
 
 
 def identity_of(program: Program) -> str:
@@ -116,7 +114,7 @@ def _check_frame(data: bytes, what: str) -> None:
 def _read(payload: bytes, what: str) -> Any:
     size = len(payload)
     try:
-        survey(payload, _NESTING, _FREE)
+        precheck_msgpack(payload, _NESTING, _FREE)
         value = msgpack.unpackb(
             payload, raw=False, use_list=True, strict_map_key=True, max_str_len=size, max_bin_len=size, max_array_len=size,
             max_map_len=size, max_ext_len=0, unicode_errors="surrogatepass",
@@ -136,7 +134,7 @@ def _packed(value: Any) -> bytes:
 # ----------------------------------------------------------------
 # What a program declares, as snapshots name it: types and functions by number, handles by name (G-13.7).
 #
-# Made once per program, when something of it is first written or read. Hands on `layout_of`.
+# Made once per program, when something of it is first written or read.
 
 
 class Layout:
@@ -148,7 +146,7 @@ class Layout:
     def __init__(self, program: Program) -> None:
         self.program = program
         self.identity = ""
-        self.numbers = {id(made): number for number, made in enumerate(program.classes) if made is not None}
+        self.numbers = {id(cls): number for number, cls in enumerate(program.classes) if cls is not None}
         image = program.image
         self.names = {
             handle.__name__: frozenset([entry.name for entry in getattr(image, kind.section)])
@@ -162,8 +160,8 @@ class Layout:
     def fields(self, number: int) -> tuple[Any, Any]:
         """The class of a declared struct and the types of its fields."""
         entry = self.program.types[number]
-        found = self.types.struct_class(entry[1])
-        return found, found.decl.types
+        cls = self.types.struct_class(entry[1])
+        return cls, cls.decl.types
 
     def variant(self, number: int, variant: int) -> tuple[Any, Any]:
         """An enum type, and one of its variants with the types of its payload."""
@@ -180,8 +178,8 @@ def _store(memory: Any, memories: Any) -> str | None:
 def layout_of(program: Program) -> Layout:
     if program.layout is None:
         program.layout = Layout(program)
-    found: Layout = program.layout
-    return found
+    layout: Layout = program.layout
+    return layout
 
 
 def fits(value: Any, descriptor: Any) -> bool:
@@ -219,7 +217,7 @@ if TYPE_CHECKING:
         def clean(self, text: str) -> str: ...
         def head(self, ref: MemoryRef) -> tuple[str | None, int]: ...
         def function(self, code: Code) -> int: ...
-        def type_number(self, made: Any, value: Any) -> int: ...
+        def type_number(self, cls: Any, value: Any) -> int: ...
         def cell(self, cell: Cell) -> int: ...
         def stream_key(self, stream: Stream) -> str: ...
         def task(self, task: Task) -> int: ...
@@ -235,11 +233,11 @@ if TYPE_CHECKING:
         def stream_effect(self, key: Any) -> Any: ...
         def value(self, form: Any) -> Any: ...
         def values(self, forms: Any) -> list[Any]: ...
-        def list(self, given: Any) -> list[Any]: ...
-        def text(self, given: Any) -> str: ...
+        def list(self, form: Any) -> list[Any]: ...
+        def text(self, form: Any) -> str: ...
         def joined(self, parts: Any) -> str: ...
-        def flag(self, given: Any) -> bool: ...
-        def index(self, given: Any) -> int: ...
+        def flag(self, form: Any) -> bool: ...
+        def index(self, form: Any) -> int: ...
         def function(self, number: Any) -> Code: ...
         def cell(self, number: Any) -> Cell: ...
         def task(self, number: Any) -> Task: ...

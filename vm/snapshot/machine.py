@@ -1,5 +1,8 @@
 """A machine between two steps as bytes, and another machine from them (G-13.7, V-5.8): tasks with their frames, who waits for
 whom, the heap, stores.
+
+Hands on `written` and `read`, with `Held`, what the host itself has to say at a read, for runs that are resumed; and `lowered`,
+`read_stores` and `replace` for the state of a session. Any bytes that no machine wrote raise SnapshotError.
 """
 
 from __future__ import annotations
@@ -38,9 +41,7 @@ if TYPE_CHECKING:
 # The frames and the operand stack of one task (G-13.7, G-13.9): each frame stands at a suspension point of its function, and
 # the stack holds what the verifier's stack map says for it.
 #
-# Hands on `lowered_frames` and `read_frames`. A frame names its function by number and hash, and the instruction it goes on
-# with by
-# its place.
+# A frame names its function by number and hash, and the instruction it goes on with by its place.
 
 CALLS = frozenset({"CALL", "CALL_VALUE", "CALL_METHOD", "CALL_INOUT"})  # what a frame waits in for another one
 _BEGIN = NUMBERS["LINK"]
@@ -93,8 +94,8 @@ def read_frames(r: Reader, task: Task, rows: Any, stack: Any) -> None:
         ins = code.nodes[at]
     if len(r.list(stack)) != len(iterators):
         raise misshapen("a stack of another depth than its frames have")
-    held = [read_iterator(r, form) if walk else r.value(form) for form, walk in zip(stack, iterators, strict=True)]
-    whole = [None, *held]
+    values = [read_iterator(r, form) if walk else r.value(form) for form, walk in zip(stack, iterators, strict=True)]
+    whole = [None, *values]
     task.stack, top = whole[:-1], whole[-1]
     task.frames = [(program.halt, None, None, None), *((code.nodes[at], ls, cs, code) for code, at, ls, cs in frames[:-1])]
     task.state = (ins, locs, cells, code, top)
@@ -129,9 +130,8 @@ def _kinds(r: Reader, code: Code, at: int, calls: frozenset[str] | None, awaits:
 # ----------------------------------------------------------------
 # Hashmaps, ledgers and configured fields of a machine as parts of a snapshot (G-13.7: state).
 #
-# In the state of a session a hashmap with a file keeps its entries there: only its watchers are written. Hands on `lowered`,
-# and
-# `read`, whose outcome `replace` puts in place of a machine's own without fail.
+# In the state of a session a hashmap with a file keeps its entries there: only its watchers are written. `read_stores` checks
+# everything first, so that `replace` cannot fail half-way.
 
 
 def lowered(w: Writer, machine: Machine, with_files: bool) -> list[Any]:
@@ -139,7 +139,7 @@ def lowered(w: Writer, machine: Machine, with_files: bool) -> list[Any]:
     configured = [[list(target), w.put(value)] for target, value in machine.configured.items()]
     stores = machine.stores
     hashmaps = [[name, _entries(w, store, with_files), _watchers(w, store)] for name, store in stores.hashmaps.items()]
-    ledgers = [[name, list(map(w.clean, scope)), _records(w, held)] for (name, scope), held in stores.ledgers.items()]
+    ledgers = [[name, list(map(w.clean, scope)), _records(w, ledger)] for (name, scope), ledger in stores.ledgers.items()]
     return [configured, hashmaps, ledgers]
 
 
@@ -189,12 +189,12 @@ def read_stores(r: Reader, part: Any, with_files: bool) -> Read:
 
 def _configured(r: Reader, rows: Any) -> dict[tuple[str, int, str], Any]:
     fields = {tuple(value) for kind, value in r.program.image.constants if kind == K_CONFIG}
-    found: dict[Any, Any] = {}
+    fields_by_target: dict[Any, Any] = {}
     for target, value in rows:
-        if tuple(target) not in fields or tuple(target) in found:
+        if tuple(target) not in fields or tuple(target) in fields_by_target:
             raise misshapen("a field that the program does not configure")
-        found[tuple(target)] = r.value(value)
-    return found
+        fields_by_target[tuple(target)] = r.value(value)
+    return fields_by_target
 
 
 def _fill_hashmaps(r: Reader, stores: Stores, rows: Any, with_files: bool) -> None:
@@ -236,9 +236,7 @@ def _fill_ledger(r: Reader, stores: Stores, name: Any, scope: Any, records: Any)
 # ----------------------------------------------------------------
 # What a task waits for inside the machine, and who waits for its end, as parts of a snapshot.
 #
-# Hands on `lowered_wait`, `lowered_watchers` and their inverses. Waits that were answered meanwhile are left out: the end of
-# what
-# they watch tells them nothing.
+# Waits that were answered meanwhile are left out: the end of what they watch tells them nothing.
 
 KINDS: tuple[type[Wait], ...] = (Await, JoinAll, First, Each, AllEnded)
 BY_HOST = None  # a watcher that is no wait of a task
@@ -262,8 +260,8 @@ def lowered_wait(w: Writer, wait: Any) -> list[Any] | None:
 
 
 def lowered_watchers(w: Writer, task: Task) -> list[Any]:
-    told = [one for one in task.watchers if type(one) is HostCall or one.task.wait is one]
-    return [BY_HOST if type(one) is HostCall else w.task(one.task) for one in told]
+    watchers = [one for one in task.watchers if type(one) is HostCall or one.task.wait is one]
+    return [BY_HOST if type(one) is HostCall else w.task(one.task) for one in watchers]
 
 
 def read_wait(r: Reader, task: Task, form: Any) -> Wait | None:
@@ -275,16 +273,16 @@ def read_wait(r: Reader, task: Task, form: Any) -> Wait | None:
         () = parts
         return Await(task)
     if cls is AllEnded:
-        value, left = parts
-        return AllEnded(task, r.value(value), r.index(left))
+        value, pending = parts
+        return AllEnded(task, r.value(value), r.index(pending))
     if cls is Each:
         return _read_each(r, task, *parts)
     operands = list(map(r.task, parts[0]))
     if cls is First:
         (_,) = parts
         return First(task, operands)
-    _, left = parts
-    return JoinAll(task, operands, r.index(left))
+    _, pending = parts
+    return JoinAll(task, operands, r.index(pending))
 
 
 def _read_each(r: Reader, task: Task, function: Any, cells: Any, elements: Any, limit: Any, results: Any, places: Any) -> Each:
@@ -329,19 +327,18 @@ def read_watchers(
     for task in alive:
         if task.wait is not None:
             _check_wait(task.wait, watched.get(id(task.wait), []))
-        asked = sum(1 for child in task.children if any(type(one) is HostCall for one in child.watchers))
-        if task.calls != asked or (asked and task.effect is None):
+        host_calls = sum(1 for child in task.children if any(type(one) is HostCall for one in child.watchers))
+        if task.calls != host_calls or (host_calls and task.effect is None):
             raise misshapen("a task that the host runs for nothing")
     return called
 
 
 # ----------------------------------------------------------------
 # A machine between two steps as bytes, and another machine from them (G-13.7, V-5.8): tasks with their frames, the heap,
-# stores,
-# configured fields, budgets.
+# stores, configured fields, budgets.
 #
 # What the host performs goes on with the new machine: it keeps its records of effects and of what it runs, and their tasks are
-# those of the new one. Hands on `written`, `read` and `Held`.
+# those of the new one.
 
 if TYPE_CHECKING:
     Check = Callable[[Any, list[tuple[MemoryRef, int]]], object]
@@ -433,10 +430,10 @@ class RunReader(Reader):
         return self.effect(key)
 
     def effect(self, key: Any) -> Effect:
-        found = self.held.effects.get(self.text(key))
-        if found is None:
+        effect = self.held.effects.get(self.text(key))
+        if effect is None:
             raise misshapen(f"an effect {key} that the host does not perform")
-        return found
+        return effect
 
     def end_task(self, task: Task, *row: Any) -> None:
         if len(row) == 3:
@@ -473,11 +470,11 @@ class RunReader(Reader):
         parent.children[task] = None
 
     def _adopt(self, task: Task, key: Any, kind: Any, payload: Any) -> None:
-        effect, asked = self.effect(key), read_payload(self, payload)
-        if kind != effect.kind or not key.startswith(f"{task.path}:") or not same_form(asked, effect.payload):
+        effect, stored_payload = self.effect(key), read_payload(self, payload)
+        if kind != effect.kind or not key.startswith(f"{task.path}:") or not same_form(stored_payload, effect.payload):
             raise misshapen(f"the effect {key} is another one than the host performs")
         task.effect = effect
-        self.adopted.append((effect, task, asked))
+        self.adopted.append((effect, task, stored_payload))
 
 
 def read(machine: Machine, data: bytes, held: Held, secrets: Secrets) -> tuple[list[Any], dict[str, Stream]]:

@@ -1,7 +1,7 @@
 """Rows to values, with every check that what a writer made would pass (G-13.9).
 
-Hands on `Reader`, which has built all values when it is made; `value` gives the one of a form. Any bytes give values of the
-closed set or a SnapshotError. Must not know: what the places are for.
+Hands on `Reader`, which has built all values when its constructor returns; `value` returns the one of a form. Any bytes give
+values of the closed set or a SnapshotError. What a value is for is known to `snapshot/machine.py`.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ class Reader:
                 self._built.append(KINDS[self.index(row[0])].build(self, *row[1:]))
             except WRONG:
                 raise misshapen(f"row {number} of the {what} is malformed") from None
-        for cell, held in zip(self._cells, cells, strict=True):
-            cell.value = self.value(held)
+        for cell, form in zip(self._cells, cells, strict=True):
+            cell.value = self.value(form)
         for task, row in zip(self._tasks, tasks, strict=True):
             try:
                 self.end_task(task, *row)
@@ -87,15 +87,15 @@ class Reader:
 
     # ------------------------------------------------------------ parts of rows
 
-    def list(self, given: Any) -> list[Any]:
-        if type(given) is not list:
+    def list(self, form: Any) -> list[Any]:
+        if type(form) is not list:
             raise misshapen("a part that is no list")
-        return given
+        return form
 
-    def text(self, given: Any) -> str:
-        if type(given) is not str:
+    def text(self, form: Any) -> str:
+        if type(form) is not str:
             raise misshapen("a part that is no text")
-        return given
+        return form
 
     def joined(self, parts: Any) -> str:
         """A String of texts and, between them, names of secrets."""
@@ -104,15 +104,15 @@ class Reader:
             raise misshapen("a text that ends in a secret's name")
         return "".join(self.secrets.value(text) if at % 2 else text for at, text in enumerate(texts))
 
-    def flag(self, given: Any) -> bool:
-        if type(given) is not bool:
+    def flag(self, form: Any) -> bool:
+        if type(form) is not bool:
             raise misshapen("a part that is neither true nor false")
-        return given
+        return form
 
-    def index(self, given: Any) -> int:
-        if type(given) is not int or given < 0:
+    def index(self, form: Any) -> int:
+        if type(form) is not int or form < 0:
             raise misshapen("a part that is no number of anything")
-        return given
+        return form
 
     def function(self, number: Any) -> Code:
         return self.program.codes[self.index(number)]

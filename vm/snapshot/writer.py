@@ -1,7 +1,7 @@
 """Values to rows (G-13.7): one flat table addressed by number, so that what is shared stays shared.
 
-Hands on `Writer`: `place` gives the form of a value in a field, `sealed` the bytes. The order of rows follows from the values
-alone. Must not know: what the places are for.
+Hands on `Writer`: `place` returns the form of a value in a field, `sealed` the bytes. The order of rows follows from the values
+alone, so equal states have equal bytes.
 """
 
 from __future__ import annotations
@@ -94,9 +94,9 @@ class Writer:
             raise SnapshotError("V008", f"the function {code.label} belongs to an earlier program; call one of this program")
         return code.number
 
-    def type_number(self, made: Any, value: Any) -> int:
+    def type_number(self, cls: Any, value: Any) -> int:
         """Of the class of a struct or the type of an enum."""
-        number = self.layout.numbers.get(id(made))
+        number = self.layout.numbers.get(id(cls))
         if number is None:
             raise SnapshotError("V008", f"the type {value.type_name} belongs to an earlier program; make the value anew")
         return number
@@ -131,8 +131,8 @@ class Writer:
 
 
 def _number(numbers: dict[int, int], order: list[Any], one: Any) -> int:
-    found = numbers.get(id(one))
-    if found is None:
-        found = numbers[id(one)] = len(order)
+    number = numbers.get(id(one))
+    if number is None:
+        number = numbers[id(one)] = len(order)
         order.append(one)
-    return found
+    return number

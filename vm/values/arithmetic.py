@@ -1,7 +1,7 @@
-"""Arithmetic and comparison with the language's exact results (L-5.2, L-5.3.2, L-3.6).
+"""Arithmetic and comparison with the language's exact results, and numbers from text (L-5.2, L-5.3.2, L-3.6).
 
-Hands on the Int and Float primitives that typed instructions use, and generic operators for operands whose kinds are
-known only at run time (L-3.6.12). Every failure is a panic: P002, P003, P007, P013.
+Hands on the Int and Float primitives that typed instructions use, generic operators for operands whose kinds are known only at
+run time (L-3.6.12), and `read_int` and `read_float`. Every failure of an operation is a panic: P002, P003, P007, P013.
 """
 
 from __future__ import annotations
@@ -175,7 +175,7 @@ def greater_equal(a: Any, b: Any) -> bool:
 # ----------------------------------------------------------------
 # Numbers read from text: `parse_int`, `parse_float` and the casts from String (L-6.3.6, L-3.5).
 #
-# Hands on `read_int` and `read_float`, which give None for text that is no number.
+# `read_int` and `read_float` return None for text that is no number.
 
 # The characters with the Unicode property White_Space; Python's own notion has four control characters more.
 WHITE_SPACE = "\t\n\v\f\r \x85\xa0\u1680" + "".join(map(chr, range(0x2000, 0x200B))) + "\u2028\u2029\u202f\u205f\u3000"

@@ -1,7 +1,7 @@
 """The containers with value semantics: a `shared` mark and copy on write (V-5.7, L-5.5.2, L-6.7).
 
-Hands on Array, Map, Set, Queue and Stack and the Map's key encoding; `sharing` says when the mark is set and what a write does.
-Knows nothing of types, display or the methods of the language.
+Hands on Array, Map, Set, Queue and Stack and the Map's key encoding, `share` and `own`, which set the mark and obey it, ranges,
+and the digits of Bytes (base64, base64url, hexadecimal).
 """
 
 from __future__ import annotations
@@ -143,8 +143,6 @@ def elements(container: Any) -> Any:
 
 # ----------------------------------------------------------------
 # Bytes, which Python's own `bytes` are (L-3.1.23): their text forms and what makes longer ones, under the limit of Strings.
-#
-# Hands on the way to and from base64, base64url and hexadecimal digits, where a fault in such a text is, and `concat_bytes`.
 
 DIGITS: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
 URL_DIGITS: Final = frozenset((*(DIGITS - {"+", "/"}), "-", "_"))
@@ -228,9 +226,9 @@ def _decoded(text: str, digits: frozenset[str], padding: int) -> bytes | int:
     fault = _first_outside(text, digits, len(text) - padding)
     if fault is not None:
         return fault
-    found = a2b_base64(text)
+    data = a2b_base64(text)
     # Bits of the last digit that belong to no byte are 0 in the text of a value.
-    return found if not padding or to_base64(found[-3 + padding :])[-4:] == text[-4:] else len(text) - padding - 1
+    return data if not padding or to_base64(data[-3 + padding :])[-4:] == text[-4:] else len(text) - padding - 1
 
 
 def _first_outside(text: str, digits: frozenset[str], end: int) -> int | None:
@@ -245,8 +243,6 @@ def _first_outside(text: str, digits: frozenset[str], end: int) -> int | None:
 
 # ----------------------------------------------------------------
 # Ranges of Int (L-3.1.10, L-5.7.6).
-#
-# Hands on `RangeValue` with the length, membership and order of its elements; `slice_bounds` reads one as a slice.
 
 
 class RangeValue:
@@ -296,9 +292,9 @@ class RangeValue:
 # ----------------------------------------------------------------
 # When storage is shared and what a write does about it (V-5.7, L-5.5.2, L-5.5.3).
 #
-# Hands on `share` and `own`. A container with its mark clear is seen through exactly one place, so a write may change it;
-# a marked one is first replaced by a copy of one level whose children are marked. Marks are never cleared: a mark that is
-# no longer needed costs one copy, never a wrong result.
+# A container with its mark clear is seen through exactly one place, so a write may change it; a marked one is first replaced by
+# a copy of one level whose children are marked. Marks are never cleared: a mark that is no longer needed costs one copy, never
+# a wrong result.
 
 # Kinds without anything inside that a write could reach.
 PLAIN = frozenset({int, float, str, bytes, bool, type(None), NoneOption, RangeValue, Closure})
@@ -332,13 +328,13 @@ def share(value: Any) -> Any:
 
 def _share_inside(value: Any) -> None:
     """Marks the containers a wrapper holds, each wrapper once: a tuple may hold one tuple many times over."""
-    seen: set[int] = set()
+    visited: set[int] = set()
     pending = [value]
     while pending:
         wrapper = pending.pop()
-        if id(wrapper) in seen or getattr(wrapper, "shared", False):
+        if id(wrapper) in visited or getattr(wrapper, "shared", False):
             continue
-        seen.add(id(wrapper))
+        visited.add(id(wrapper))
         for part in wrapped(wrapper):
             if type(part) in WRAPPERS:
                 pending.append(part)

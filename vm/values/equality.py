@@ -156,8 +156,8 @@ _SPLITTERS: dict[type, Callable[[Any, Any], Any]] = {
 def comparable(a: Any, b: Any, operator: str) -> None:
     """Refuses operands that have no order: only two numbers or two Strings have one (L-3.6.6), else P007."""
     if not ((type(a) in NUMBERS and type(b) in NUMBERS) or (type(a) is str and type(b) is str)):
-        found = f"{typeof(a)} and {typeof(b)}"
-        raise Panic("P007", f"expected two numbers or two Strings for `{operator}`, found {found}")
+        kinds = f"{typeof(a)} and {typeof(b)}"
+        raise Panic("P007", f"expected two numbers or two Strings for `{operator}`, found {kinds}")
 
 
 def compare(a: Any, b: Any) -> int:

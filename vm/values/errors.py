@@ -1,6 +1,6 @@
 """Error families and error values (L-3.11, O-1.117 to O-1.122, M-6.23).
 
-Hands on the table `FAMILIES`, `ErrorValue`, `make_error` and the family tree's question `is_family`.
+Hands on the table `FAMILIES`, `ErrorValue`, `make_error`, and `is_family`, which asks the tree of families.
 One row per family; checker, patterns, catch clauses and the reference page read it.
 """
 
@@ -143,10 +143,10 @@ def is_family(name: str, ancestor: str) -> bool:
 
 def ancestors(name: str) -> list[str]:
     """A family and those it descends from, nearest first."""
-    found = [name]
-    while (parent := FAMILIES[found[-1]].parent) is not None:
-        found.append(parent)
-    return found
+    names = [name]
+    while (parent := FAMILIES[names[-1]].parent) is not None:
+        names.append(parent)
+    return names
 
 
 def nearest_family(a: str, b: str) -> str:

@@ -1,4 +1,8 @@
-"""The bounds of values: of Int and Float, and the size limits of G-6.1 that values and built-ins hold to."""
+"""The bounds of values: of Int and Float, and the size limits of G-6.1 that values and built-ins hold to.
+
+Hands on `limits`, one settings object whose String size the machine sets for each slice, checks that raise P103, the Int bounds,
+the text of a Float, and the saturating conversion from Float to Int.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +20,9 @@ if TYPE_CHECKING:
 # ----------------------------------------------------------------
 # The size limits of G-6.1 that values and built-ins hold to.
 #
-# Hands on `limits`, one settings object; the machine sets the String size of its run for each slice and
-# puts back the one before; `with_strings_of` does so for work outside of a slice.
-# A producer asks here before it allocates, so a refusal costs nothing (G-6.3).
+# The machine sets `limits.string`, the String size of its run in bytes, for each slice and puts back the one before;
+# `with_strings_of` does so for work outside of a slice. A producer asks here before it allocates, so a refusal costs nothing
+# (G-6.3).
 
 if TYPE_CHECKING:
     T = TypeVar("T")
@@ -134,8 +138,6 @@ def join(separator: str, parts: list[str]) -> str:
 
 # ----------------------------------------------------------------
 # Bounds and number forms shared by everything that handles Int and Float (L-3.1.1, L-5.1.2).
-#
-# Hands on the Int bounds, the text of a Float and the saturating way from Float to Int.
 
 INT_MIN = -(2**63)
 INT_MAX = 2**63 - 1

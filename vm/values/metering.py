@@ -1,7 +1,7 @@
 """What work of built-ins and values costs the run that does it, and when it looks whether the run is to stop (G-6.3, G-6.6).
 
-Hands on `look` and `spend`. The machine puts itself here for each slice; outside of one nothing is counted. Must not know: the
-machine, fuel, clocks.
+Hands on `look` and `spend`, and loops with a look in them (`paced`, `in_blocks`). The machine installs itself as the meter of its
+thread for each slice with `exchange`; outside of a slice nothing is counted.
 """
 
 from __future__ import annotations
@@ -109,8 +109,8 @@ def paced(values: Iterable[T], stride: int = STRIDE) -> Iterator[T]:
 
 def in_blocks(values: list[Any], work: Callable[[list[Any]], Any], size: int = BLOCK) -> list[Any]:
     """What `work` gives for each block of a list, with a look between two."""
-    found = []
+    results = []
     for at in range(0, len(values), size):
         look()
-        found.append(work(values[at : at + size]))
-    return found
+        results.append(work(values[at : at + size]))
+    return results

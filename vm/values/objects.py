@@ -1,7 +1,8 @@
-"""Structs, schema values and built-in records: one slotted Python class per declared type (V-5.4, L-6.9).
+"""Structs, enums, Results and Options, cells and closures: the values with a declaration or a wrapped value (V-5.4, L-6.9).
 
-Hands on `StructType`, `make_struct_class` and the built-in record types. Fields are slots `f0`, `f1`, … in declaration
-order, so code that knows the type reads them by position; whoever knows only the name asks `StructType.index`.
+Hands on `StructType` and `make_struct_class` (one slotted Python class per declared type), the built-in record types, `EnumType`
+and `EnumValue`, `Cell` and `Closure`, `Some`, `Ok` and `Err`. Fields of a struct are slots `f0`, `f1`, … in declaration order, so
+code that knows the type reads them by position; code that knows only the name asks `StructType.index`.
 """
 
 from __future__ import annotations
@@ -255,7 +256,7 @@ RECORDS: dict[str, type[Any]] = {
 # ----------------------------------------------------------------
 # Enum values (L-5.1.9).
 #
-# Hands on `EnumType`, the declaration, and `EnumValue`. Enum values are immutable; nothing inside one is a place.
+# Enum values are immutable; nothing inside one is a place.
 
 
 class Variant:
@@ -310,8 +311,8 @@ class EnumValue:
 # ----------------------------------------------------------------
 # Function values: closures and the cells they share with their makers (L-5.9.3, L-5.1.15).
 #
-# Hands on `Cell` and `Closure`. The function inside belongs to the linked program; all that is asked of it here is the
-# attribute `name`, empty for an anonymous one.
+# The function inside a closure belongs to the linked program; all that is asked of it here is the attribute `name`, empty for
+# an anonymous one.
 
 
 class Cell:
@@ -337,8 +338,8 @@ class Closure:
 # ----------------------------------------------------------------
 # Option and Result: Some, NONE, Ok, Err (L-3.1.7, V-5.5).
 #
-# Hands on four immutable kinds matched by class. A payload may be a container of a place: whoever takes it out of a
-# value that stays alive marks it with `share`, which notes in `shared`, unset till then, that it has been here.
+# The four kinds are immutable and matched by class. A payload may be a container of a place: whoever takes it out of a value
+# that stays alive marks it with `share`, which notes in `shared`, unset till then, that it has been here.
 
 if TYPE_CHECKING:
     # Where an error was made and what it passed, of vm/values/ways.py: places, and a number for those left out

@@ -72,16 +72,16 @@ def make_set(values: Iterable[Any]) -> Set:
 
 def structural_hash(value: Any) -> int:
     """Equal for equal values: a walk in an order that equality fixes, cut off after a number of parts."""
-    found = 0
+    digest = 0
     pending = [value]
     budget = HASHED_PARTS
     while pending and budget:
         budget -= 1
         part = pending.pop()
         mark, inner = _parts(part)
-        found = hash((found, mark))
+        digest = hash((digest, mark))
         pending.extend(reversed(inner))
-    return found
+    return digest
 
 
 def _parts(value: Any) -> tuple[Any, tuple[Any, ...]]:

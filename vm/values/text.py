@@ -1,6 +1,7 @@
-"""Display and debug form of every value (L-5.1, columns Display; L-5.1.19).
+"""The text of every value: Display and debug form (L-5.1, columns Display; L-5.1.19), and JSON of plain values.
 
-Hands on `display`, `debug` and `brief`. The two forms share their composite rows and differ in Strings, Floats, errors.
+Hands on `display`, `debug` and `brief`, `to_json` and `from_json`, and `render`, the walk that they share. Display and debug form
+have the same rows for composite kinds and differ in Strings, Floats and errors.
 """
 
 from __future__ import annotations
@@ -30,8 +31,8 @@ if TYPE_CHECKING:
 # ----------------------------------------------------------------
 # The engine that writes a value as text: one walk with an explicit stack for Display, debug form and JSON (G-6.1).
 #
-# Hands on `render`. A form is a table from class to a function that gives text for a leaf, or the pieces of a whole:
-# text as it stands and inner wholes still to be walked. The walk needs no Python recursion and stops at the limits.
+# A form is a table from class to a function that gives text for a leaf, or the pieces of a whole: text as it stands and inner
+# wholes still to be walked. The walk needs no Python recursion and stops at the limits.
 
 if TYPE_CHECKING:
     Form = dict[type, Callable[[Any], Any]]
@@ -313,7 +314,7 @@ def brief(value: Any, cut: int = 200) -> str:
 # ----------------------------------------------------------------
 # Values as compact JSON text and JSON data as values (L-5.1, column JSON; L-5.1.20, O-0.5).
 #
-# Hands on `to_json` and `from_json`. Reading text is the business of whoever received it, under its own bounds (G-9.2).
+# Reading text is the business of whoever received it, under its own bounds (G-9.2).
 
 _JSON_ESCAPES = {code: f"\\u{code:04x}" for code in range(32)}
 _JSON_ESCAPES.update({ord(c): f"\\{name}" for c, name in zip('"\\\n\r\t\f\b', '"\\nrtfb', strict=True)})

@@ -6,7 +6,7 @@
 `("schema", key)`, `("enum", key)`, `("trait", name, (t, …))` with the types that implement it, `("error", family)`,
 `("error", family, variant)`, `("handle", type name)`, and in signatures of built-ins `("var", name)`.
 
-Hands on their text; `casts` gives them their meaning.
+`type_text` writes one as source does, `typeof` is the type name of a value. What a value of a type is, `casts.py` decides.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def kind_of_type(entry: Any) -> str:
 # ----------------------------------------------------------------
 # The run-time type name of every value: what `typeof` gives (L-5.1, third column).
 #
-# Hands on `typeof`. It knows the scalars and asks every other class for its `type_name`, so this module imports none.
+# `typeof` knows the scalars and asks every other class for its `type_name`, so this module imports none.
 
 SCALAR_NAMES: dict[type, str] = {
     int: "Int", float: "Float", str: "String", bool: "Bool", type(None): "Nil", tuple: "Tuple", bytes: "Bytes",

@@ -46,8 +46,8 @@ def frames(way: Way) -> Iterator[tuple[str, str, int, int] | int]:
             frame = None
             yield place
             continue
-        shown, frame = frame, (place[0].label, *place[0].home.place_of(*place))
-        if shown != frame or last == place:
+        previous, frame = frame, (place[0].label, *place[0].home.place_of(*place))
+        if previous != frame or last == place:
             yield frame
 
 
