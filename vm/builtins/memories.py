@@ -229,7 +229,7 @@ def memory_value(machine: MachineContext, task: Task, memory: KeyedRef, site: Si
         raise Panic("P015", "a memory value is made from messages, or nil, and its bounds")
     first = arguments[0]
     begun = None if first is None else [expect(one, Message, "Message") for one in expect(first, Array, "Array").items]
-    return machine.memories.made(memory.name, _bounds_of(site, arguments), begun)
+    return machine.memories.memory_value(memory.name, _bounds_of(site, arguments), begun)
 
 
 def _bounds_of(site: Site, arguments: list[Any]) -> dict[str, Any]:

@@ -45,7 +45,8 @@ if TYPE_CHECKING:
 
 
 def exec_call_method(machine: MachineContext, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
-    """Run one method; arguments beyond `site.names` are positional. Raises Panic P014 when the receiver has no such method.
+    """Run one method; the last `len(site.names)` arguments are named, those before are positional. Returns its result, `Invoke`
+    or SUSPENDED. Raises Panic P014 when the receiver has no such method.
 
     The generated loop holds the text of this function: a call of Python's own costs as much as the look-up."""
     entry = site.cache.get(type(receiver)) or method_entry(machine, receiver, site)
@@ -53,13 +54,13 @@ def exec_call_method(machine: MachineContext, task: Task, receiver: Any, site: S
 
 
 def method_entry(machine: MachineContext, receiver: Any, site: Site) -> Any:
-    """What a site calls for receivers of this class, from now on. Panic P014 when they have no such method."""
+    """Return the function that a site calls for receivers of this class, and keep it in the site's cache."""
     entry = site.cache[type(receiver)] = find_method(machine, receiver, site)
     return entry
 
 
 def safe_method(machine: MachineContext, receiver: Any, site: Site) -> Any:
-    """What the site would call if that neither ends the slice nor needs the task; None if it may."""
+    """Return the function that the site would call if that neither ends the slice nor needs the task, else None."""
     entry = site.cache.get(type(receiver)) or method_entry(machine, receiver, site)
     if entry is _varied_call:
         entry = _found(machine, receiver, site)
@@ -68,7 +69,8 @@ def safe_method(machine: MachineContext, receiver: Any, site: Site) -> Any:
 
 
 def find_method(machine: MachineContext, receiver: Any, site: Site) -> Any:
-    """The calling function for this receiver class at this site."""
+    """Return the function that calls this method for receivers of this class: it depends on the class alone, so that it can be
+    kept; where receivers of one class differ, that function looks again at each call."""
     if site.trait:
         return _program_call
     if type(receiver) in (EnumValue, tuple, ErrorValue, ModelRef) and site.name in machine.program.implemented:
@@ -83,7 +85,7 @@ def _varied_call(machine: MachineContext, task: Task, receiver: Any, site: Site,
 
 
 def _found(machine: MachineContext, receiver: Any, site: Site) -> Any:
-    """What a method name means on this receiver: a method of the program, a built-in one, a field (L-3.10.3)."""
+    """Return the function for a method of the program, else a built-in one, else a field of function type (L-3.10.3)."""
     if program_method(machine, receiver, site) is not None:
         return _program_call
     kind = kind_of(receiver)
@@ -101,8 +103,8 @@ def _found(machine: MachineContext, receiver: Any, site: Site) -> Any:
 
 
 def program_method(machine: MachineContext, receiver: Any, site: Site, arguments: list[Any] | None = None) -> Any:
-    """The method that an impl of the program gives this receiver, or None: its own one, then, unless there is a built-in one,
-    that of a trait (L-3.10.3). A site of a trait means that trait's."""
+    """Return the method that an impl of the program has for this receiver, or None: its own one, then, unless there is a built-in
+    one, that of a trait (L-3.10.3). A site with a trait means that trait's method. P014 when several fit."""
     program, name = machine.program, site.name
     if site.trait:
         return _of_trait(machine, receiver, site, arguments)
@@ -128,7 +130,8 @@ def _of_trait(machine: MachineContext, receiver: Any, site: Site, arguments: lis
 
 
 def _one_of(machine: MachineContext, receiver: Any, site: Site, offers: list[Any], arguments: list[Any] | None) -> Any:
-    """Among impls of one trait the arguments choose (L-3.10.3); without them, any of those that are alike."""
+    """Return the one of several impls of a trait that the arguments fit (L-3.10.3); without arguments, any if all are alike in
+    `mut self`. P014 when none or several fit."""
     if len({code.label.rpartition("::")[0] for code in offers}) == 1 or site.trait:
         if arguments is None and len({code.inout for code in offers}) == 1:
             return offers[0]
@@ -139,7 +142,7 @@ def _one_of(machine: MachineContext, receiver: Any, site: Site, offers: list[Any
 
 
 def _takes(machine: MachineContext, code: Any, site: Site, arguments: list[Any]) -> bool:
-    """Whether positional arguments are of the types of its parameters as they are."""
+    """Whether the positional arguments are of the types of the parameters of `code`, without conversion."""
     params = machine.program.image.functions[code.number].params[1:]
     values = arguments[: len(arguments) - len(site.names)]
     kinds = [machine.program.descriptors[type_] for _, type_, _ in params]
@@ -147,7 +150,8 @@ def _takes(machine: MachineContext, code: Any, site: Site, arguments: list[Any])
 
 
 def kinds_of(value: Any) -> Iterable[str]:
-    """The words under which the impls for a value are found, nearest first; an error has those of its family's parents too."""
+    """Return the words under which the impls for a value are found, nearest first; those of an error include the parents of its
+    family. `kind_of_type` in `values/types.py` writes the same words for types."""
     if isinstance(value, (Struct, EnumValue)):
         return (value.decl.key, "Error") if value.decl.is_error else (value.decl.key,)
     if type(value) is ModelRef:
@@ -178,13 +182,14 @@ def _program_call(machine: MachineContext, task: Task, receiver: Any, site: Site
 
 
 def changes_self(machine: MachineContext, receiver: Any, site: Site) -> bool:
-    """Whether the call must store the receiver back."""
+    """Return whether the method has `mut self`, so that the call must store the receiver back."""
     code = program_method(machine, receiver, site)
     return code is not None and code.inout
 
 
 def exec_call_inout(machine: MachineContext, receiver: Any, site: Site, arguments: list[Any]) -> Invoke:
-    """Run a method with `mut self`; it gives its result and the new receiver."""
+    """Return the `Invoke` of a method with `mut self`, which returns its result and the new receiver. P014 for any other
+    method."""
     code = program_method(machine, receiver, site, arguments)
     if code is None or not code.inout:
         raise no_such_member(receiver, site.name)
@@ -193,8 +198,9 @@ def exec_call_inout(machine: MachineContext, receiver: Any, site: Site, argument
 
 
 def in_places(machine: MachineContext, code: Any, site: Site, arguments: list[Any]) -> tuple[Any, list[Any]]:
-    """The method, or its form that supplies missing defaults, and its arguments in parameter order; P015 when they do not fit.
-    Behind `Any` each stands where the parameter's type is expected (L-3.3.3); those for a trait's method have been checked."""
+    """Return the method, or its form that supplies missing defaults, and its arguments in the order of parameters; P015 when they
+    do not fit. Arguments for a receiver behind `Any` are checked against the parameters' types (P007, L-3.3.3); those for a
+    trait's method have been checked by the compiler."""
     names = [name for name, _, _ in machine.program.image.functions[code.number].params][1:]
     positional = len(arguments) - len(site.names)
     placed = dict(zip(names, arguments[:positional], strict=False))
@@ -211,7 +217,7 @@ def in_places(machine: MachineContext, code: Any, site: Site, arguments: list[An
 
 
 def kind_of(value: Any) -> str:
-    """The receiver kind of the registry; declared types have none of their own."""
+    """Return the receiver kind under which the registry has built-in methods; "Any" for values of declared types."""
     return KIND_OF.get(type(value), "Any")
 
 
@@ -233,7 +239,7 @@ def _language_call(machine: MachineContext, task: Task, receiver: Any, site: Sit
 
 
 def _field_call(machine: MachineContext, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
-    """A field or Map entry of function type (L-3.10.3)."""
+    """Call a field or Map entry of function type (L-3.10.3)."""
     member = get_member(receiver, site.name) if isinstance(receiver, (Map, Struct)) else None
     if type(member) is not Closure:
         raise no_such_member(receiver, site.name)
@@ -242,13 +248,14 @@ def _field_call(machine: MachineContext, task: Task, receiver: Any, site: Site, 
     return Invoke(member.function, arguments, member.cells)
 
 
-# What runs to its end by itself, or gives the frame that goes on: "read" always, "write" on a hashmap of which nobody is told.
-# Entries of hashmaps' methods are added when a site first calls them.
+# Calling functions that run to their end by themselves, or return the frame that goes on: "read" always, "write" on a hashmap
+# without watchers. Methods of hashmaps are added when a site first calls them.
 ACCESS: dict[Any, str] = dict.fromkeys((_program_call, _language_call, _pure_call, _field_call), "read")
 
 
 def fill(row: Row, site: Site, arguments: list[Any]) -> list[Any]:
-    """Positional arguments for `row`: named ones put in their places, defaults supplied (P015 when they do not fit)."""
+    """Return the arguments for the body of `row` in the order of its parameters, with defaults supplied; P015 when they do not
+    fit."""
     positional = len(arguments) - len(site.names)
     named = dict(zip(site.names, arguments[positional:], strict=True))
     filled = arguments[:positional]
@@ -267,18 +274,21 @@ def no_such_member(receiver: Any, name: str) -> Panic:
 
 
 def bad_call(callee: Any, count: int) -> Panic:
+    """Return the panic for a call of `callee` with a wrong number of arguments, or of what is no function."""
     if type(callee) is not Closure:
         return Panic("P015", f"{typeof(callee)} is not a function")
     return Panic("P015", f"the function expects {callee.function.argc} arguments, given {count}")
 
 
 def node_before(code: Code, following: Any, count: int) -> Any:
-    """The node `count` before `following`: of an opcode within a run that one node stands for."""
+    """Return the node that is `count` before `following`. Where one node stands for a run of opcodes, this finds the node of an
+    opcode inside."""
     at = next((i for i, node in enumerate(code.nodes) if node is following), len(code.nodes))
     return code.nodes[at - count]
 
 
 def missing_value() -> Any:
+    """Return the error of a `?` on None."""
     return make_error("RuntimeError", None, ("missing value",))
 
 
@@ -295,8 +305,9 @@ OF_VALUES = (TypeError, AttributeError, LookupError, ValueError, ArithmeticError
 
 
 def as_panic(error: BaseException) -> BaseException:
-    """What leaves the loop: panics and interrupts as they are; a Python error of a value of another kind, which only a typed
-    opcode in a foreign image can meet, as P007 (G-4.4)."""
+    """Return the exception that leaves the loop for one that was raised inside. Panics and interrupts stay as they are; too deep
+    recursion and lack of memory are P103; a Python error about a value of another kind, which only a typed opcode in a foreign
+    image can meet, is P007 (G-4.4)."""
     if isinstance(error, RecursionError):
         return Panic("P103", "value nested too deeply")
     if isinstance(error, MemoryError):

@@ -29,11 +29,11 @@ if TYPE_CHECKING:
         def clear(self) -> None: ...
 
     class Memories(Protocol):
-        """The memories of a session by name, handed to its machine. `failure`: what a store that fails raises; `must_wait`: what
-        is raised, before anything was done, by a method that has to wait for a store, a lock or a vector; `attended`: the names
-        of memories of which a method may have to; `computed`: gives what a function without parameters does, run to its end;
-        `is_shared`: whether others write the store of a memory meanwhile; `is_queued`: whether sessions change a slot of it in
-        turns."""
+        """The memories of a session by name, handed to its machine. `failure`: the exception of a store that fails; `must_wait`:
+        the exception, raised before anything was done, of a method that has to wait for a store, a lock or a vector; `attended`:
+        the names of memories of which a method may have to; `computed` runs a function without parameters to its end and
+        returns its value; `is_shared`: whether others write the store of a memory meanwhile; `is_queued`: whether sessions
+        change a slot of it in turns."""
 
         failure: Any
         must_wait: Any
@@ -45,8 +45,8 @@ if TYPE_CHECKING:
         def __getitem__(self, name: str) -> Memory: ...
         def at(self, ref: Any) -> Memory: ...
         def keyed(self, ref: Any, method: str, values: dict[str, Any], task: Any) -> Any: ...
-        def bounds(self, name: str, given: dict[str, Any]) -> dict[str, Any]: ...
-        def made(self, name: str, given: dict[str, Any], messages: Any) -> Any: ...
+        def bounds(self, name: str, computed: dict[str, Any]) -> dict[str, Any]: ...
+        def memory_value(self, name: str, bounds: dict[str, Any], messages: Any) -> Any: ...
         def initial_fact(self, name: str, arguments: list[Any]) -> None: ...
         def initial(self, name: str, role: str, content: str, pinned: bool) -> None: ...
         def written(self, ref: Any, task: Any) -> Memory: ...
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
         def keyed_at_once(self, ref: Any, method: str, values: dict[str, Any], task: Any) -> Any: ...
 
     class MachineContext(Protocol):
-        """The part of the machine that methods of handles use."""
+        """The part of the machine that methods of handles use; a body gets it as its first argument."""
 
         memories: Memories
         stores: Any
@@ -69,8 +69,8 @@ if TYPE_CHECKING:
 class Effect:
     """One request to the host. `key` is the task path and a counter of the task, independent of scheduling (V-6.5).
 
-    `awaited`: the task continues only with `Machine.resume`. Kind `cancel` has a list of effects as its payload, which the host
-    stops performing, and ends, before it runs the machine again.
+    `kind` chooses the performer (`runtime/effects/table.py`). `awaited`: the task continues only with `Machine.resume`. Kind
+    `cancel` has a list of effects as its payload, which the host stops performing, and ends, before it runs the machine again.
     """
 
     __slots__ = ("key", "kind", "payload", "awaited", "task")
@@ -88,8 +88,8 @@ class Effect:
 
 class EmitPayload:
     """Effect `emit`: `value` is a value of the machine. If the effect is awaited, the answer is a Result, and `timeout_ms` bounds
-    the wait for it; None leaves that to the host (O-5.26). `answer`: the descriptor of what it has to be, None for anything
-    (O-5.35)."""
+    the wait for it in milliseconds; None leaves that to the host (O-5.26). `answer`: the descriptor of the type that the answer
+    has to be of, None for any (O-5.35)."""
 
     __slots__ = ("channel", "value", "timeout_ms", "answer")
 
@@ -116,12 +116,12 @@ class StoreFile:
 class ModelCall:
     """Effect `model`: execute, execute_with_schema, chat, stream or view on a model or builder.
 
-    `model`: the name, of the declared one or of an instance that `spawn` made, which has a number;
-    `memory`: the attached memory, or a tuple of memories; None for none, UNSET for the model's own (O-3.24); `turn`: `tokens` and
-    `meta` of with_memory, None for neither;
-    `context`: a value or UNSET; `overrides`: what a Prompt replaces (O-1.67); `schema`: schema name or None. `tools`: handles of
-    added tools; `own_tools`: whether the model's static ones are offered too (O-3.20, O-3.21); `messages`: those of chat, as
-    the program gave them.
+    `model`: the name of a declared model; `instance`: the number of an instance that `spawn` made of it, 0 for the model itself.
+    `memory`: the attached memory, or a tuple of memories; None for none, UNSET for the model's own (O-3.24). `auto`: whether the
+    turn is appended to it. `turn`: `tokens` (a count) and `meta` of with_memory, None for neither. `context`: a value or UNSET.
+    `overrides`: the fields that a Prompt replaces (O-1.67). `schema`: the name of a schema or None. `tools`: handles of added
+    tools; `own_tools`: whether the model's static ones are offered too (O-3.20, O-3.21). `messages`: those of chat, as the
+    program passed them.
     """
 
     __slots__ = (
@@ -175,7 +175,7 @@ class ModelLife:
 
 class ServerUse:
     """Effect `mcp`: a tool of an MCP server, called by the program itself (O-4.45). `arguments` in the order of the declared
-    parameters, UNSET for one left out; or the Map that `call` was given."""
+    parameters, UNSET for one left out; or the Map that the program passed to `call`."""
 
     __slots__ = ("server", "method", "arguments")
 
@@ -199,7 +199,7 @@ class ToolUse:
 
 class MemoryUse:
     """Effect `memory`: a method of the direct API that waits: for vectors of facts (M-10.16), for the turn lock (M-5.17), for
-    the store (G-12.7); of a keyed memory `keys` or `erase`, whose argument are the values of key parts by name (M-7.3)."""
+    the store (G-12.7); of a keyed memory `keys` or `erase`, whose argument is a dict of key parts by name (M-7.3)."""
 
     __slots__ = ("memory", "method", "arguments")
 

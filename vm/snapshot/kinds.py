@@ -67,7 +67,7 @@ if TYPE_CHECKING:
 # instruction, and a number by itself where places are left out.
 
 
-def lowered_way(w: Writer, way: Way) -> list[Any]:
+def lower_way(w: Writer, way: Way) -> list[Any]:
     """The fields of a row that the way takes. Places of an earlier program of the session are left out."""
     places: list[Any] = []
     for place in way:
@@ -257,7 +257,7 @@ def _build_enum(r: Reader, number: Any, variant: Any, shared: Any, payload: Any)
 
 def _lower_error(w: Writer, value: ErrorValue) -> list[Any]:
     fields = [part for name, field in value.fields.items() for part in (name, w.place(field))]
-    return [value.family, value.variant, w.place(value.message), fields, *lowered_way(w, value.way)]
+    return [value.family, value.variant, w.place(value.message), fields, *lower_way(w, value.way)]
 
 
 def _build_error(r: Reader, family: Any, variant: Any, message: Any, fields: Any, *way: Any) -> ErrorValue:
@@ -313,7 +313,7 @@ def _of_base64(text: str) -> bytes:
 
 
 def _lower_err(w: Writer, value: Err) -> list[Any]:
-    return [getattr(value, "shared", False), w.place(value.value), *lowered_way(w, value.way)]
+    return [getattr(value, "shared", False), w.place(value.value), *lower_way(w, value.way)]
 
 
 def _build_err(r: Reader, shared: Any, inner: Any, *way: Any) -> Any:
@@ -512,7 +512,7 @@ def is_iterator(value: Any) -> bool:
     return type(value) in ITERATOR_KINDS
 
 
-def lowered_iterator(w: IteratorWriter, walk: Iterator[Any]) -> list[Any]:
+def lower_iterator(w: IteratorWriter, walk: Iterator[Any]) -> list[Any]:
     """A range by its bounds, anything else by the values that are left."""
     description: Any = walk.__reduce__()
     if type(description) is not tuple:
@@ -567,18 +567,18 @@ PAYLOAD_RECORDS: tuple[Any, ...] = (
 VALUE, LIST, TUPLE, DICT, LEFT_OUT, PIPELINE, RECORD = range(7)
 
 
-def lowered_payload(w: PayloadWriter, payload: Any) -> list[Any]:
+def lower_payload(w: PayloadWriter, payload: Any) -> list[Any]:
     kind = type(payload)
     if kind is list or kind is tuple:
-        return [LIST if kind is list else TUPLE, [lowered_payload(w, part) for part in payload]]
+        return [LIST if kind is list else TUPLE, [lower_payload(w, part) for part in payload]]
     if kind is dict:
-        return [DICT, [part for key, value in payload.items() for part in (w.put(key), lowered_payload(w, value))]]
+        return [DICT, [part for key, value in payload.items() for part in (w.put(key), lower_payload(w, value))]]
     if payload is UNSET:
         return [LEFT_OUT]
     if kind is Pipeline:
         return [PIPELINE, w.program.image.pipelines.index(payload)]
     if kind in PAYLOAD_RECORDS:
-        slots = [lowered_payload(w, getattr(payload, name)) for name in kind.__slots__]
+        slots = [lower_payload(w, getattr(payload, name)) for name in kind.__slots__]
         return [RECORD, PAYLOAD_RECORDS.index(kind), slots]
     return [VALUE, w.put(payload)]
 

@@ -10,7 +10,7 @@ from collections import deque
 
 from ..panics import Panic
 from .limits import INT_MAX, check_string_size, limits
-from .metering import BLOCK, LARGE, STRIDE, look, made, paced
+from .metering import BLOCK, LARGE, STRIDE, announce, look, paced
 from .objects import Closure, EnumValue, Err, NoneOption, Ok, Response, Some, Struct
 from .types import typeof
 
@@ -359,7 +359,7 @@ def share_all(values: Iterable[Any]) -> list[Any]:
     if len(elements) < LARGE:
         _mark(elements)
     else:
-        made(len(elements))
+        announce(len(elements))
         for at in range(0, len(elements), STRIDE):
             look()
             _mark(elements[at : at + STRIDE])

@@ -9,7 +9,7 @@ from __future__ import annotations
 from _thread import _local, allocate_lock
 
 from ..panics import Panic
-from .metering import LARGE, look, made
+from .metering import LARGE, announce, look
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ def repeat(text: str, times: int) -> str:
 def join(separator: str, parts: list[str]) -> str:
     """`parts` with `separator` between them; the size is known before the text is made."""
     if len(parts) >= LARGE:
-        made(len(parts))
+        announce(len(parts))
     size = sum(map(len, parts)) + len(separator) * max(0, len(parts) - 1)
     if size * 4 > limits.surely:
         check_string_size(sum(map(utf8_size, parts)) + utf8_size(separator) * max(0, len(parts) - 1))

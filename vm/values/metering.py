@@ -26,7 +26,7 @@ if TYPE_CHECKING:
         def spend(self, items: int) -> None:
             """Charges a built-in that works on so many items."""
 
-        def made(self, items: int) -> None:
+        def announce(self, items: int) -> None:
             """So many items are being made by what charges nothing."""
 
 
@@ -47,7 +47,7 @@ class Idle:
     def spend(self, items: int) -> None:
         pass
 
-    def made(self, items: int) -> None:
+    def announce(self, items: int) -> None:
         pass
 
 
@@ -91,9 +91,9 @@ def works_on(items: int) -> None:
         meter.attend()
 
 
-def made(items: int) -> None:
+def announce(items: int) -> None:
     """Looks before so many items, `LARGE` or more, are made by what charges nothing: opcodes."""
-    _thread.meter.made(items)
+    _thread.meter.announce(items)
 
 
 def paced(values: Iterable[T], stride: int = STRIDE) -> Iterator[T]:
