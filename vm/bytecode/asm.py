@@ -29,7 +29,7 @@ _DECODER = json.JSONDecoder()
 
 
 class AsmError(Exception):
-    """A text that is no image; `line` counts from 1, 0 for the text as a whole."""
+    """A text that is no image; `line` counts from 1, and is 0 for the text as a whole."""
 
     def __init__(self, line: int, message: str) -> None:
         super().__init__(f"line {line}: {message}" if line else message)
@@ -38,7 +38,7 @@ class AsmError(Exception):
 
 
 def assemble(text: str) -> i.Image:
-    """The image that `text` describes, or AsmError."""
+    """Return the image that a text describes, not verified. Raises AsmError with the line."""
     reader = Reader(text)
     sections = []
     for name, kind in i.SECTIONS:
@@ -74,7 +74,7 @@ def _section(reader: Reader, name: str, kind: type[i.Record] | None) -> Any:
 
 
 def _fields(reader: Reader, kind: type[i.Record]) -> list[Any]:
-    """One line per field, in the order of the record."""
+    """Read a record: one line per field, in the order of the record."""
     values = []
     for name in kind.__slots__:
         reader.word(name)
@@ -115,7 +115,7 @@ def _functions(reader: Reader) -> list[i.Function]:
 
 
 def _function(reader: Reader, name: Any) -> i.Function:
-    """Fields by name in any order, then the code or what stands for it."""
+    """Read a function: fields by name in any order, then `code` with its lines, or `raw` bytes."""
     fields: dict[str, Any] = {"hash": _NO_HASH}
     handlers: list[tuple[str, str, str, int]] = []
     while "code" not in fields or reader.next_word() == "raw":
@@ -217,12 +217,13 @@ class Body:
 
 
 def whole_number(word: str) -> int | None:
-    """Of at most ten digits, which every operand has."""
+    """Return the number of a word of at most ten digits, which every operand has; AsmError for another word."""
     return int(word) if word.isascii() and word.isdecimal() and len(word) <= 10 else None
 
 
 class Reader:
-    """The text word by word; every method that finds something else than it wants ends in AsmError with the line."""
+    """The text word by word. Every method raises AsmError with the line when something else stands there than it is asked to
+    read."""
 
     def __init__(self, text: str) -> None:
         self.lines = text.split("\n")
@@ -235,7 +236,7 @@ class Reader:
         raise AsmError(self.row + 1 if self.row < len(self.lines) else 0, message)
 
     def _advance(self) -> None:
-        """To the first word of the next line that holds one."""
+        """Go to the first word of the next line that holds one."""
         self.row += 1
         while self.row < len(self.lines):
             self.line, self.at = self.lines[self.row], 0
@@ -252,14 +253,14 @@ class Reader:
             self.at = len(self.line)
 
     def next_word(self) -> str:
-        """The word ahead; "" at the end of the line."""
+        """Return the word ahead without reading it; "" at the end of the line."""
         end = self.at
         while end < len(self.line) and self.line[end] not in " \t\r;":
             end += 1
         return self.line[self.at : end]
 
     def more(self) -> bool:
-        """Whether the section goes on."""
+        """Return whether the section has another line."""
         return self.at < len(self.line) and self.line[self.at] != "["
 
     def finished(self) -> bool:

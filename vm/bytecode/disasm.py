@@ -47,26 +47,26 @@ FLAG_WORDS: dict[int, str] = {
 
 
 def write(value: Any) -> str:
-    """A value on one line, with everything that is not printable escaped (G-10.4). Bytes are hexadecimal texts."""
+    """Return a value as JSON on one line, with everything that is not printable escaped (G-10.4). Bytes are hexadecimal texts."""
     if isinstance(value, bytes):
         return f'"{value.hex()}"'
     return printable(json.dumps(value, ensure_ascii=False))
 
 
 def printable(text: str) -> str:
-    """The text with everything escaped that could move a cursor or hide something."""
+    """Return a text with everything escaped that could move a cursor or hide something on a terminal."""
     return text if text.isprintable() else "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text)
 
 
 def flag_words(flags: int) -> list[Any]:
-    """Known flags by word; what remains, if anything, as a number."""
+    """Return the words of known flags, and what remains, if anything, as a number."""
     words: list[Any] = [word for bit, word in FLAG_WORDS.items() if flags & bit]
     rest = flags & ~sum(FLAG_WORDS)
     return [*words, rest] if rest else words
 
 
 def flags_of(words: list[Any]) -> int:
-    """ValueError for an unknown word."""
+    """Return the flags of words. Raises ValueError for an unknown word."""
     bits = {word: bit for bit, word in FLAG_WORDS.items()}
     flags = 0
     for word in words:
@@ -86,7 +86,7 @@ _MOST_SHOWN = 40  # characters of a text in a comment
 
 
 def disassemble(image: i.Image) -> str:
-    """The whole image, section after section."""
+    """Return the text of a whole image, section after section."""
     hashes = hash_functions(image)
     sources = Sources(image)
     lines = ["; Concerto image"]
@@ -106,7 +106,7 @@ def disassemble(image: i.Image) -> str:
 
 
 def disassemble_function(image: i.Image, number: int) -> str:
-    """One function, as it stands in the whole text."""
+    """Return the text of one function, as it stands in the whole text."""
     return "\n".join(_function(image, number, image.functions[number].hash, Sources(image))) + "\n"
 
 
@@ -150,7 +150,7 @@ class Sources:
         self.texts = [text.split("\n") for text in image.source]
 
     def position(self, file: int, line: int, column: int) -> str:
-        """Numbers for the assembler, then what stands there for the reader."""
+        """Return a position as numbers for the assembler, then as a comment the source text there."""
         text = self.names[file] if file < len(self.names) else ""
         if file < len(self.texts) and 0 < line <= len(self.texts[file]):
             text = printable(self.texts[file][line - 1][max(0, column - 1) :][:_MOST_SHOWN].strip())
@@ -211,7 +211,7 @@ def _instruction(image: i.Image, function: i.Function, number: int, operand: int
 
 
 def operand_text(image: i.Image, function: i.Function, kind: k.OperandKind, operand: int) -> str:
-    """What an operand names, for readers; "" where the number says it all or names nothing."""
+    """Return what an operand names, for readers; "" where the number says it all or names nothing."""
     if kind is k.LOCAL:
         return printable(function.params[operand][0]) if operand < len(function.params) else ""
     table = getattr(image, kind.table, None) if kind.table else None
@@ -225,7 +225,7 @@ def operand_text(image: i.Image, function: i.Function, kind: k.OperandKind, oper
 
 
 def type_text(image: i.Image, index: int, depth: int = 3) -> str:
-    """A type in a few words: head, name, and the types inside to a small depth."""
+    """Return a type in a few words: head, name, and the types inside to a small depth."""
     descriptor = image.types[index] if index < len(image.types) else ["?"]
     head, *rest = descriptor
     if rest and type(rest[0]) is str:
@@ -238,7 +238,7 @@ def type_text(image: i.Image, index: int, depth: int = 3) -> str:
 
 
 def as_data(image: i.Image) -> dict[str, Any]:
-    """The image for JSON: sections by name, records as maps, code as instructions with their positions."""
+    """Return an image as data for JSON: sections by name, records as maps, code as instructions with their positions."""
     data: dict[str, Any] = {}
     for (name, kind), section in zip(i.SECTIONS, image.values(), strict=True):
         if kind is i.Function:
@@ -257,7 +257,7 @@ def as_data(image: i.Image) -> dict[str, Any]:
 
 
 def _finite(value: Any) -> Any:
-    """JSON has no infinities and no NaN: their words."""
+    """Return a Float for JSON, which has no infinities and no NaN: a word stands for them."""
     if isinstance(value, float):
         return value if isfinite(value) else repr(value)
     if isinstance(value, list):

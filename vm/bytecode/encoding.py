@@ -65,12 +65,12 @@ _HEADS = _heads()
 
 # What a value costs in memory beside its bytes, at most: an object and its place; an empty array; an entry of a map.
 _VALUE, _ARRAY_COST, _MAP_COST = 64, 72, 240
-FREE = 32 << 20
+FREE = 32 << 20  # bytes that any value may cost
 
 
 def precheck_msgpack(data: bytes, nesting: int, free: int = FREE) -> None:
-    """ImageError V006 unless `data` is one whole value of plain kinds, at most `nesting` deep, cheap to build: of no more bytes
-    than twice its own and `free`."""
+    """Raise ImageError V006 unless `data` is one whole value of plain kinds, at most `nesting` deep, whose decoded form takes at
+    most twice the bytes of `data` and `free` bytes more."""
     at, end, cost, most = 0, len(data), 0, free + 2 * len(data)
     open_counts: list[int] = []  # values still to come in each open array or map
     expected, heads = 1, _HEADS
@@ -115,7 +115,7 @@ _FRAME_NESTING = 6  # sections, section, entry, decorators, decorator, arguments
 
 
 def encode(image: Image) -> bytes:
-    """The bytes of an image; ImageError V008 for one that `decode` would not take back."""
+    """Return the bytes of an image. Raises ImageError V008 for one that `decode` would refuse."""
     try:
         payload = _pack(shape.lower(image))
     except (ValueError, TypeError, OverflowError, RecursionError) as error:
@@ -127,7 +127,8 @@ def encode(image: Image) -> bytes:
 
 
 def decode(data: bytes, limits: Limits = DEFAULT, pinned: Collection[str] | None = None) -> Image:
-    """The image in `data`, or ImageError V001 to V008. `pinned`: hashes that alone the host trusts (G-1.2)."""
+    """Return the image in `data`, not yet verified. Raises ImageError V001 to V008. `pinned`: content hashes of the only images
+    that the host trusts, None for any (G-1.2)."""
     _check_frame(data, limits)
     if pinned is not None and content_hash(data) not in pinned:
         raise ImageError("V005", f"the image {content_hash(data)} is not one that the host has pinned")
@@ -138,7 +139,7 @@ def decode(data: bytes, limits: Limits = DEFAULT, pinned: Collection[str] | None
 
 
 def content_hash(data: bytes) -> str:
-    """The identity of an encoded image: its SHA-256 in hexadecimal digits."""
+    """Return the identity of an encoded image: its SHA-256 in hexadecimal digits."""
     return data[-_HASH:].hex()
 
 
@@ -161,7 +162,7 @@ def _skew(what: str, needed: object, present: object) -> ImageError:
 
 
 def _read(payload: bytes, limits: Limits) -> list[Any]:
-    """The checked data in a payload: V006 to V008."""
+    """Return the checked data of a payload. Raises ImageError V006 to V008."""
     precheck_msgpack(payload, limits.nesting + _FRAME_NESTING)
     value = _unpack(payload)
     if _pack(value) != payload:
@@ -171,7 +172,7 @@ def _read(payload: bytes, limits: Limits) -> list[Any]:
 
 
 def _unpack(payload: bytes) -> Any:
-    """Every bound is explicit (G-3.3); `precheck_msgpack` has set tighter ones already."""
+    """Return the plain data of a payload. msgpack gets every bound explicitly (G-3.3), though `precheck_msgpack` was stricter."""
     size = len(payload)
     try:
         return msgpack.unpackb(
@@ -219,7 +220,7 @@ IS_LABEL = tuple(op.kind is k.LABEL for op in OPCODES)
 
 
 def instructions(code: bytes) -> list[Instruction]:
-    """All instructions in order; ImageError V101 or V102 with the offset."""
+    """Return all instructions in order. Raises ImageError V101 or V102 with the offset."""
     scanned, fault = scan(code, len(code))
     if fault is not None:
         raise fault
@@ -228,8 +229,8 @@ def instructions(code: bytes) -> list[Instruction]:
 
 
 def scan(code: bytes, most: int) -> tuple[list[tuple[int, int, int]], ImageError | None]:
-    """(offset, opcode number, operand) up to the first fault, and that fault: V101, V102, or V126 for more than `most`
-    instructions."""
+    """Return the instructions up to the first fault as (offset, opcode number, operand), and that fault or None: V101, V102, or
+    V126 for more than `most` instructions."""
     decoded: list[tuple[int, int, int]] = []
     add = decoded.append
     at, end, opcode_count, has_operand = 0, len(code), len(OPCODES), HAS_OPERAND
@@ -259,9 +260,8 @@ def scan(code: bytes, most: int) -> tuple[list[tuple[int, int, int]], ImageError
 def encode_instructions(
     program: Sequence[tuple[int, int]], guess: dict[int, int] | None = None
 ) -> tuple[bytes, list[int]]:
-    """(code, offset of each instruction and of the end). A label operand is the index of its target instruction;
-    `guess` gives offsets to assume first for some of those indexes. Labels begin as short as possible and grow until
-    they fit."""
+    """Return the code of (opcode number, operand) pairs, and the byte offset of each instruction and of the end. A label operand
+    is the index of its target instruction; `guess` has offsets to assume first for some of those indexes."""
     offsets = _settle(program, dict(guess or ()))
     out = bytearray()
     add, has_operand, is_label = out.append, HAS_OPERAND, IS_LABEL
@@ -277,7 +277,8 @@ def encode_instructions(
 
 
 def _settle(program: Sequence[tuple[int, int]], guess: dict[int, int]) -> list[int]:
-    """Offsets under which every label has the width of its target's offset; widths only grow, so this ends."""
+    """Return the offsets under which every label has the width of its target's offset. Labels begin as short as possible and grow
+    until they fit; widths only grow, so this ends."""
     has_operand, is_label, width = HAS_OPERAND, IS_LABEL, fields.width
     widths = [
         1 if not has_operand[number] else 2 if operand < 0x80 else 1 + width(operand) for number, operand in program
@@ -311,7 +312,8 @@ if TYPE_CHECKING:
 
 
 def encode_lines(runs: Iterable[Run]) -> bytes:
-    """Runs in ascending order of offset; one that repeats its predecessor's position is left out."""
+    """Return the line table of runs in ascending order of offset; a run that repeats its predecessor's position is left out.
+    Raises ValueError for another order."""
     numbers: list[int] = []
     at, last_file, last_line, last_column = 0, -1, 0, 0
     for offset, file, line, column in runs:
@@ -326,7 +328,7 @@ def encode_lines(runs: Iterable[Run]) -> bytes:
 
 
 def walk_lines(lines: bytes) -> Iterator[Run]:
-    """The runs one by one; ValueError for a malformed table, at the run concerned."""
+    """Yield the runs one by one. Raises ValueError for a malformed table, at the run concerned."""
     numbers = fields.read_all(lines)
     next_, end = 0, len(numbers)
     at = line = 0
@@ -350,7 +352,7 @@ def decode_lines(lines: bytes) -> list[Run]:
 
 
 def position_at(lines: bytes, offset: int) -> Position:
-    """(file, line, column) of the instruction at or around `offset`; (0, 0, 0) before the first run."""
+    """Return (number of the file, line, column) of the instruction at or around a code offset; (0, 0, 0) before the first run."""
     position = (0, 0, 0)
     for at, file, line, column in walk_lines(lines):
         if at > offset:

@@ -36,7 +36,7 @@ _MOST_ROUNDS = 64
 
 
 def digest_nodes(nodes: list[Node]) -> list[bytes]:
-    """A SHA-256 per node; its number and the order of other nodes do not count."""
+    """Return a SHA-256 per node, which depends neither on the node's number nor on the order of other nodes."""
     digests: dict[int, bytes] = {}
     for group in components(nodes):
         digests.update(_group(nodes, group, digests))
@@ -44,7 +44,7 @@ def digest_nodes(nodes: list[Node]) -> list[bytes]:
 
 
 def _group(nodes: list[Node], group: list[int], digests: dict[int, bytes]) -> dict[int, bytes]:
-    """Digests of nodes that reach each other, given those of all they reach besides."""
+    """Return the digests of a group of nodes that reach each other; `digests` has those of all other nodes that they reach."""
     current = {number: _digest(nodes[number][0], []) for number in group}
     everyone = _digest(b"", sorted(current.values()))
     for _ in range(min(len(group), _MOST_ROUNDS)):
@@ -63,8 +63,8 @@ def _digest(content: bytes, parts: list[bytes]) -> bytes:
 
 
 def components(nodes: list[Node]) -> Iterator[list[int]]:
-    """Groups of nodes that reach each other, each after all groups it reaches (Tarjan's algorithm with a stack of
-    its own)."""
+    """Return the groups of nodes that reach each other (strongly connected components), each after all groups that it reaches:
+    Tarjan's algorithm with an explicit stack."""
     order: dict[int, int] = {}
     low: dict[int, int] = {}
     open_nodes: list[int] = []
@@ -107,7 +107,7 @@ _FORMS = tuple(
 
 
 def hash_functions(image: i.Image) -> list[bytes]:
-    """A hash per function, in order. Total: a number outside its table stands for itself."""
+    """Return the hash of each function, in order. Never fails: a number outside its table stands for itself."""
     graph = _Graph(image)
     return digest_nodes(graph.nodes())[: len(image.functions)]
 
@@ -138,11 +138,12 @@ class _Graph:
         return nodes
 
     def _plain(self, entry: i.Record) -> Node:
-        """A declaration that names nothing by a number."""
+        """Return the node of a declaration that names nothing by a number."""
         return self._node(entry.values(), [])
 
     def _node(self, content: list[Any], named: list[tuple[str, int]]) -> Node:
-        """`named`: (section, index) of what the node names; an index outside its section becomes content."""
+        """Return a node with this content and edges to what it names, as (section, index); an index outside its section becomes
+        content."""
         edges = [self.first[section] + index for section, index in named if index < self.sizes[section]]
         lost = [[section, index] for section, index in named if index >= self.sizes[section]]
         return self.pack([content, lost]), edges
@@ -165,7 +166,7 @@ class _Graph:
     def _code(
         self, code: list[tuple[int, int, int]], named: list[tuple[str, int]], index_of: dict[int, int]
     ) -> list[Any]:
-        """Instructions as content; what they name in another section goes to `named`."""
+        """Return instructions as content, and append to `named` what they name in another section."""
         content: list[Any] = []
         add, forms, constants = content.append, _FORMS, len(self.image.constants)
         for _, number, operand in code:
@@ -215,7 +216,7 @@ class _Graph:
         return self._node(content, named)
 
     def _context(self, context: i.Context) -> Node:
-        """Its slots, not who uses them."""
+        """Return the node of a context: its slots, not the functions that use them."""
         named = [("types", slot[2]) for slot in context.slots]
         named += [("functions", slot[4]) for slot in context.slots if slot[4] is not None]
         return self._node([context.name, [[*slot[:2], slot[3], slot[4] is None, *slot[5:]] for slot in context.slots]], named)
@@ -248,7 +249,7 @@ _NAMING: dict[str, Callable[[_Graph, Any], Node]] = {
 
 
 def _methods(image: i.Image) -> dict[str, list[tuple[str, int]]]:
-    """What a call by this method name may run: methods of the program, and what the impls of a trait hold."""
+    """Return what a call by each method name may run: methods of the program, and traits whose impls have one."""
     targets: dict[str, list[tuple[str, int]]] = {}
     for number, function in enumerate(image.functions):
         if function.flags & i.F_METHOD:
@@ -265,7 +266,7 @@ def _methods(image: i.Image) -> dict[str, list[tuple[str, int]]]:
 
 
 def _without_indexes(value: Any) -> Any:
-    """A descriptor with every number replaced by nil: what stands there is counted by `inner_types`."""
+    """Return a descriptor with every type number replaced by nil: edges to `inner_types` stand for them."""
     if type(value) is list:
         return [_without_indexes(inner) for inner in value]
     return None if type(value) is int else value

@@ -31,7 +31,8 @@ F_PROPAGATES = 16  # `?` and throw may leave it: its result is Result, or it is 
 
 
 class Record:
-    """A positional record; equality by fields, so that images can be compared."""
+    """A positional record: its fields are encoded in the order of `__slots__`. Equality is by fields, so that images can be
+    compared."""
 
     __slots__: tuple[str, ...] = ()
 
@@ -193,13 +194,13 @@ class Memory(Record):
 
 
 def memories_of(model: Model) -> list[int]:
-    """The memories of its field, the turn goes to the last."""
+    """Return the indexes of a model's attached memories; a turn is appended to the last one."""
     memory = model.memory
     return memory if isinstance(memory, list) else [] if memory is None else [memory]
 
 
 def log_of(memories: list[Memory], memory: Memory) -> Memory:
-    """The memory whose log a view shows, through the views between; any other one itself."""
+    """Return the memory whose log a view shows, through the views between; a memory that is no view itself."""
     while memory.of is not None:
         memory = memories[memory.of]
     return memory
@@ -303,7 +304,7 @@ class Image(Record):
     source: list[str]
 
     def strip(self) -> None:
-        """Leave out what only readers of traces and listings need (O-10.20)."""
+        """Leave out source texts and names of locals, which only readers of traces and listings need (O-10.20)."""
         self.names, self.source = [], []
 
 
@@ -370,12 +371,12 @@ def is_identifier(text: str) -> bool:
 
 
 def is_path(text: str) -> bool:
-    """Identifiers, numbers and joints."""
+    """Return whether a text consists of identifiers, numbers and the signs that join them in names of functions."""
     return text.isascii() and text.translate(_JOINTS).replace("_", "a").isalnum()
 
 
 def is_unicode(text: str) -> bool:
-    """No lone surrogate."""
+    """Return whether a text is valid Unicode: it has no lone surrogate."""
     if text.isascii():
         return True
     try:

@@ -202,7 +202,7 @@ class Opcode:
         self.starred = any(name.endswith("*") for name in self.pops)
 
     def effect(self, count: int) -> tuple[int, int]:
-        """(popped, pushed) when the starred name stands for `count` values."""
+        """Return how many values are popped and pushed when the starred name stands for `count` values."""
         return len(self.pops) + (count - 1 if self.starred else 0), len(self.pushes)
 
     def __repr__(self) -> str:
@@ -226,7 +226,7 @@ PLAIN, READ_SLOT, WRITE_SLOT, MIXED, BEGIN_WALK, WALK, MAKE_CELL, USE_CELL, CAPT
 
 
 def role(op: Opcode) -> int:
-    """One of the words above."""
+    """Return the role of an opcode for the verifier: one of the words above."""
     if op.kind is k.LOCAL:
         return WRITE_SLOT if op.pops else READ_SLOT
     if op.kind is k.CELL:
@@ -241,7 +241,7 @@ def role(op: Opcode) -> int:
 
 
 def throws(op: Opcode) -> bool:
-    """Whether it may go to a handler: `raise`, and a `stop` that pops an error."""
+    """Return whether an opcode may go to a handler: those of flow `raise`, and a `stop` that pops an error."""
     return op.flow == "raise" or (op.flow == "stop" and op.pops == ("error",))
 
 

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 
 class OperandKind:
-    """One kind of operand. `table` names the index space the verifier holds it to (G-4.3); `rule` is the code of a
-    breach."""
+    """One kind of operand. `table`: the section of the image that it is an index of (G-4.3); `rule`: the code of a breach."""
 
     __slots__ = ("name", "table", "rule", "doc")
 

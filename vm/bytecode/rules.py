@@ -68,7 +68,7 @@ MOST_VISITS = 32
 
 
 def refuse(code: str, place: str, what: str) -> None:
-    """ImageError with place, rule and what breaks it (V-4.2)."""
+    """Raise ImageError with place, rule and what breaks it (V-4.2). Does nothing when a test has taken the rule out of RULES."""
     if code in RULES:
         raise ImageError(code, f"{place}: {what} (rule: {RULES[code]})")
 
@@ -83,9 +83,10 @@ _RECORD_FIELDS = 16  # no built-in record has more fields (L-6.9)
 
 
 class Scope:
-    """`sizes`: entries per index space of operands.py. `fields`: per type its number of fields, or None.
-    `builtins`, `performed`: arguments of the built-ins that the machine and that the host does.
-    `most_fields`: a field position below it exists in some type. `left`: instructions that may still come."""
+    """The tables of one image. `sizes`: entries per index space of operands.py. `fields`: per type its number of fields, or None.
+    `builtins`, `performed`: numbers of arguments of the built-ins that the machine does and of those that the host does.
+    `most_fields`: a field position below it exists in some type. `left`: instructions that the limit still allows. `effects`:
+    stack effects of the (opcode, operand) pairs that kept all rules."""
 
     __slots__ = (
         "image", "builtins", "performed", "limits", "sizes", "kinds", "parameters", "fields", "most_fields", "left", "effects",
@@ -111,7 +112,7 @@ class Scope:
         self.effects: dict[tuple[int, int], Effect] = {}
 
     def payload(self, constant: int) -> int:
-        """Number of parts of the variant that a constant of that kind names; 0 where it names none."""
+        """Return the number of parts of the variant that constant number `constant` names; 0 where it names none."""
         type_index, variant = self.image.constants[constant][1]
         types = self.image.types
         if type_index >= len(types) or types[type_index][0] != "enum" or variant >= len(types[type_index][2]):
@@ -120,7 +121,7 @@ class Scope:
 
 
 class Code:
-    """`index_of`: instruction index by offset."""
+    """The decoded instructions of one function, as (offset, opcode number, operand). `index_of`: instruction index by offset."""
 
     __slots__ = ("instructions", "index_of")
 
@@ -130,11 +131,12 @@ class Code:
 
 
 def place(function: i.Function, what: str = "") -> str:
+    """Return how messages name a function, and `what` inside it."""
     return f"function `{function.name}`{', ' if what else ''}{what}"
 
 
 def decoded(scope: Scope, function: i.Function) -> Code:
-    """The instructions of a function: V101, V102, V126."""
+    """Return the instructions of a function, and count them against the limit. Raises ImageError V101, V102, V126."""
     instructions, fault = scan(function.code, scope.left)
     if fault is not None:
         refuse(fault.code, place(function), fault.message)

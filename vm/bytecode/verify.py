@@ -31,7 +31,7 @@ def check_name_table(image: Image) -> None:
 
 
 def check_names(image: Image, number: int, code: Code) -> None:
-    """The rows of one function."""
+    """Check the names of locals of function `number` (V105, V122, V125)."""
     function = image.functions[number]
     ends = {*code.index_of, len(function.code)}
     for name, where, start, end in image.names[number] if number < len(image.names) else ():
@@ -76,7 +76,7 @@ class FunctionFacts:
 
 
 class Verified:
-    """An image that has passed the verifier; only `verify` can make one."""
+    """An image that has passed the verifier; only `verify` can make one, so whoever holds one need not check again."""
 
     __slots__ = ("image", "functions")
 
@@ -94,8 +94,8 @@ def verify(
     *,
     performed: Mapping[tuple[str, str], int] = NOTHING,
 ) -> Verified:
-    """`builtins`: number of arguments, receiver included, per (receiver kind or "", name); `performed`: the same of what the
-    host does. ImageError V1xx."""
+    """Return the image with the facts of its functions. Raises ImageError V1xx for the first rule that it breaks. `builtins`:
+    number of arguments, receiver included, per (receiver kind or "", name); `performed`: the same for what the host does."""
     scope = Scope(image, builtins, performed, limits)
     check_tables(scope)
     check_name_table(image)

@@ -46,7 +46,7 @@ _PARALLEL = BY_NAME["PARALLEL"].number
 
 
 def check_operands(scope: Scope, function: i.Function, code: Code) -> list[Effect]:
-    """The effect of each instruction on the stack, counted groups counted."""
+    """Return the stack effect of each instruction, with counted groups counted. Raises ImageError V102 to V109, V119, V120."""
     stack_effects = []
     effects, slots, offsets = scope.effects, function.slots, code.index_of
     for _, number, operand in code.instructions:
@@ -64,7 +64,7 @@ def check_operands(scope: Scope, function: i.Function, code: Code) -> list[Effec
 
 
 def _checked(scope: Scope, function: i.Function, code: Code, number: int, operand: int) -> Effect:
-    """The effect of an instruction that keeps all rules; what holds in every function is looked at once per image."""
+    """Return the stack effect of an instruction that keeps all rules. What holds in every function is checked once per image."""
     pair = (number, operand)
     local_rule = _LOCAL_RULES[number]
     if local_rule is not None:
@@ -85,12 +85,13 @@ def _effect(number: int, count: int) -> Effect:
 
 
 _UNCOUNTED = tuple(_effect(op.number, 0) for op in OPCODES)
-# The effects that need no further look.
+# The stack effects of opcodes for which there is nothing to check.
 _WITHOUT_OPERAND = tuple(
     _effect(op.number, 0) if op.kind is k.NONE and not p.SUSPENDS[op.number] else None for op in OPCODES
 )
-# Which look is enough at the others: whether the function has the slot; whether an instruction starts at the label; whether the
-# operand was right elsewhere in the image.
+# What is enough to check of an operand at first: that the function has the slot, that an instruction starts at the label, that
+# the same pair was right elsewhere in the image; else the whole of `_checked`. Nearly all instructions end here, which keeps
+# verification cheap.
 _SLOT, _LABEL, _ANYWHERE, _WHOLE = range(4)
 
 
@@ -106,7 +107,7 @@ def _refuse(breaches: Iterable[Breach], function: i.Function, code: Code, pair: 
 
 
 def where(function: i.Function, code: Code, number: int, operand: int) -> str:
-    """Function, offset and text of the first such instruction."""
+    """Return function, offset and text of the first such instruction, for messages."""
     at = next(offset for offset, *rest in code.instructions if rest == [number, operand])
     return describe(function, at, number, operand)
 
@@ -238,7 +239,8 @@ def _arguments_of_function(scope: Scope, operand: int) -> int:
 
 
 def _arguments_of_constant(scope: Scope, operand: int) -> int:
-    """Payload of a variant, arguments of a method, of a builtin with its receiver, message and fields of an error."""
+    """Return how many values a constant's counted group has: the payload of a variant, arguments of a method, of a built-in with
+    its receiver, message and fields of an error."""
     if operand >= len(scope.kinds):
         return 0
     kind, value = scope.image.constants[operand]
@@ -279,7 +281,9 @@ if TYPE_CHECKING:
 
 
 class StackMap:
-    """The pass over one function. `depths`, `iterators`: per instruction, the depth -1 where control never arrives."""
+    """The pass over one function. `depths`: the depth of the stack before each instruction, -1 where control never arrives;
+    `iterators`: bit masks of the stack positions with iterators. This is abstract interpretation as in the JVM's verifier: a
+    block is visited again while a path brings a smaller set of assigned locals or cells, at most MOST_VISITS times."""
 
     __slots__ = (
         "scope", "function", "program", "index_of", "effects", "depths", "iterators", "leads", "handlers", "states",
@@ -302,8 +306,8 @@ class StackMap:
         self.queued: set[int] = set()
 
     def _leads(self) -> bytearray:
-        """1 at each index that begins a block: the first, targets of jumps and handlers, whatever follows a block's
-        end; and one behind the last."""
+        """Return 1 at each index that begins a block: the first, targets of jumps and handlers, what follows the end of a block;
+        and 1 behind the last."""
         leads = bytearray(len(self.program) + 1)
         leads[0] = leads[-1] = 1
         ends_block, jumps = p.ENDS_BLOCK, p.JUMPS
@@ -317,11 +321,12 @@ class StackMap:
         return leads
 
     def leaders(self) -> list[int]:
+        """Return the indexes that begin a block, in order."""
         return [index for index, leads in enumerate(self.leads[:-1]) if leads]
 
     def _innermost_handlers(self) -> dict[int, tuple[int, int]]:
-        """(target index, depth) by instruction index, for the instructions that may throw inside a range: one sweep
-        over both."""
+        """Return (target index, depth) of the innermost handler by instruction index, for the instructions inside a range that
+        may throw. Instructions and ranges are both in order of offset, so one sweep over them is enough."""
         handlers: dict[int, tuple[int, int]] = {}
         coming = sorted(enumerate(self.function.handlers), key=lambda item: (-item[1][0], item[1][1], item[0]))
         around: list[list[int]] = []  # ranges that hold the instruction, innermost last
@@ -335,6 +340,7 @@ class StackMap:
         return handlers
 
     def run(self) -> None:
+        """Make the pass. Raises ImageError V109 to V117, V126."""
         function = self.function
         if not self.program or p.FALLS_THROUGH[self.program[-1][1]]:
             at = self.program[-1][0] if self.program else 0
@@ -357,7 +363,7 @@ class StackMap:
     # ---------------------------------------------------------------- where paths join
 
     def _arrive(self, index: int, state: State, source: int) -> None:
-        """Control comes to a block in this state; what both ways in assign stays assigned."""
+        """Merge a state into that of a block: only what all ways in have assigned stays assigned. Refuses V113, V114."""
         earlier = self.states.get(index)
         if earlier is None:
             merged = state
@@ -377,7 +383,7 @@ class StackMap:
             heappush(self.pending, index)
 
     def _throw(self, index: int, state: State, below: int) -> None:
-        """Control goes to the handler in range with the stack cut to its depth and the error pushed."""
+        """Send control to the handler in range, with the stack cut to its depth and the error pushed. Refuses V117."""
         target, depth = self.handlers[index]
         if below < depth:
             self._refuse("V117", index, f"the handler expects depth {depth}, {below} is left")
@@ -386,14 +392,14 @@ class StackMap:
     # ---------------------------------------------------------------- along a block
 
     def _block(self, index: int) -> None:
-        """Follow one block from its leader to its end, and hand its last state to all successors."""
+        """Follow one block from its leader to its end, and merge its last state into all successors."""
         effects, depths, iterators, leads = self.effects, self.depths, self.iterators, self.leads
         program, declared, handlers = self.program, self.function.stack, self.handlers
         depth, kinds, slots, cells = self.states[index]
         while True:
             popped, pushed, role, ends = effects[index]
             depths[index] = depth
-            if kinds:
+            if kinds:  # bit masks of iterators; nearly always 0
                 iterators[index] = kinds
             below = depth - popped
             if below < 0:
@@ -425,7 +431,8 @@ class StackMap:
                 return
 
     def _effect(self, index: int, role: int, below: int, kinds: int, cells: int) -> tuple[int, int]:
-        """Kinds of the stack and existing cells behind an instruction that leaves `below` values of the stack alone."""
+        """Return kinds of the stack and existing cells behind an instruction that leaves the lowest `below` values of the stack
+        alone."""
         _, number, operand = self.program[index]
         above, kinds = kinds >> below, kinds & ((1 << below) - 1)
         if role == p.WALK:
@@ -455,7 +462,7 @@ class StackMap:
                 self._refuse("V115", index, f"captured cell {cell} may not exist yet")
 
     def _leave(self, index: int, state: State, below: int) -> None:
-        """The end of a block: its jump, the instruction behind it, or the end of the function."""
+        """Go on at the end of a block: to its jump, the instruction behind it, or nowhere at the end of the function."""
         _, number, operand = self.program[index]
         if p.JUMPS[number] and operand in self.index_of:
             jumped = state
@@ -477,8 +484,9 @@ RETURN, CALL, JUMP, SETTLE, SLIDE, OK, ERR = (
 
 
 def unplaced_returns(verified: Verified, number: int) -> set[int]:
-    """Indexes of the RETURNs of a function that gives a Result. Those are left out that give an Ok, an Err which is made here, or
-    what a function of the program gives, whose own RETURN has seen to it."""
+    """Return the indexes of the RETURNs of a fallible function that may return an Err without a place. Left out are those that
+    return an Ok, an Err made in this function, or the result of another function of the program, whose own RETURN has set the
+    place."""
     image = verified.image
     function = image.functions[number]
     if image.types[function.result][0] != "result" or function.flags & im.F_HIDDEN:
@@ -491,7 +499,7 @@ def unplaced_returns(verified: Verified, number: int) -> set[int]:
     handled = {facts.index_of[target] for _, _, target, _ in function.handlers}
 
     def placed(index: int) -> bool:
-        """Whether what is on the stack before an instruction is known to need no place."""
+        """Return whether the value on the stack before an instruction surely needs no place: a walk backwards over all paths."""
         pending, visited = [index], set()
         while pending:
             at = pending.pop()
@@ -505,11 +513,11 @@ def unplaced_returns(verified: Verified, number: int) -> set[int]:
                 opcode, operand = facts.instructions[source][1:]
                 if opcode in (JUMP, SETTLE, SLIDE):
                     pending.append(source)
-                elif facts.depths[source] >= 0 and opcode not in (OK, ERR) and not (opcode == CALL and saw_to(operand)):
+                elif facts.depths[source] >= 0 and opcode not in (OK, ERR) and not (opcode == CALL and places_errors(operand)):
                     return False
         return True
 
-    def saw_to(callee: int) -> bool:
+    def places_errors(callee: int) -> bool:
         called = image.functions[callee]
         return image.types[called.result][0] == "result" and not called.flags & im.F_HIDDEN
 

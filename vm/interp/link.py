@@ -376,8 +376,8 @@ class Program:
     def _handler(
         self, code: Code, offset: int, depth: int, at: dict[int, int], nodes: Any, costs: list[int]
     ) -> tuple[Any, int, int, bool]:
-        """Return what an error at a code offset does: (handler node or None, its cost, values to drop beneath the error, whether a
-        None leaves the function as None)."""
+        """Return what an error at a code offset does: (handler node or None, its cost, values to drop beneath the error, whether
+        a None leaves the function as None)."""
         for start, end, target, depth_below in self.image.functions[code.number].handlers:
             if start <= offset < end:
                 index = at[target]
