@@ -72,7 +72,7 @@ class Panic(Exception):
         self.inside: tuple[tuple[Any, ...], tuple[dict[str, Any], ...]] = (), ()
 
     def leave(self) -> None:
-        """Hands the panic from the machine that placed it to the one that waits for it."""
+        """Hand the panic from the machine that placed it to the one that waits for it."""
         self.inside = self.trace, self.locals
         self.position, self.trace, self.locals = None, (), ()
 

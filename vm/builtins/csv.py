@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Fault(Exception):
-    """What no table has, and where: a position in the text."""
+    """What no table may have, and its position in the text."""
 
     def __init__(self, reason: str, at: int) -> None:
         super().__init__(reason)
@@ -117,7 +117,7 @@ class _Reader:
             spend(len(source))
 
     def rows(self) -> list[tuple[list[str], int]]:
-        """The fields of each row and where it begins."""
+        """Return the fields of each row and the position where the row begins."""
         rows: list[tuple[list[str], int]] = []
         while self.at < len(self.source):
             start = self.at
@@ -128,7 +128,7 @@ class _Reader:
         return rows
 
     def row(self) -> list[str]:
-        """The fields up to a line end, which is passed too."""
+        """Return the fields up to a line end, and go behind it."""
         fields: list[str] = []
         while True:
             if len(fields) % STRIDE == 0:
@@ -149,7 +149,8 @@ class _Reader:
         return self.source[start : self.at]
 
     def line_end(self) -> int:
-        """Each sign is looked for once on the way to where it stands: a line may have a million fields."""
+        """Return the position of the next line end. Each sign is searched once up to where it stands: a line may have a
+        million fields."""
         for sign, at in self.next.items():
             if at < self.at:
                 position = self.source.find(sign, self.at)

@@ -41,7 +41,7 @@ def length_of(year: int, month: int) -> int:
 
 
 def ordinal(year: int, month: int, day: int) -> int:
-    """Days from the first of January of the year 1, which is 0."""
+    """Return the days from the first of January of the year 1, which is day 0."""
     before = year - 1
     return before * 365 + before // 4 - before // 100 + before // 400 + in_year(year, month, day) - 1
 
@@ -54,7 +54,7 @@ EPOCH = ordinal(1970, 1, 1)
 
 
 def parts_of(value: Any) -> tuple[int, ...]:
-    """Year, month, day, hour, minute, second, millisecond and offset of a DateTime."""
+    """Return year, month, day, hour, minute, second, millisecond and offset of a DateTime."""
     if type(value) is not DateTime:
         mismatch("DateTime", value)
     *parts, zone = value.values()

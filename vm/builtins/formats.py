@@ -50,7 +50,7 @@ class Spec:
 
 
 def parse_spec(text: str) -> Spec | None:
-    """None for what is no format."""
+    """Return the format of the text behind a colon, None for a text that is no format."""
     spec = Spec(text)
     at = 0
     if len(text) > 1 and text[1] in ALIGNMENTS:
@@ -86,7 +86,8 @@ def _digits(text: str, at: int) -> tuple[int, int]:
 
 
 def formatted(value: Any, spec: Spec) -> str:
-    """The value as the format asks; P007 for what is no number where one is asked for, P013 for a form that its kind has not."""
+    """Return the value as the format demands. Raises P007 for no number where one is demanded, P013 for a form that its kind
+    does not have."""
     is_number = type(value) is int or type(value) is float
     if spec.wants_number and not is_number:
         raise Panic("P007", f"expected a number for `{{:{spec.text}}}`, found {typeof(value)}")
@@ -118,7 +119,7 @@ def _digits_of(value: Any, spec: Spec) -> str:
 
 
 def grouped(number: str, separator: str, size: int = 3) -> str:
-    """The digits before the point in groups."""
+    """Return a number's text with `separator` between groups of `size` digits before the point."""
     if not separator:
         return number
     sign = "-" if number.startswith("-") else ""
@@ -160,7 +161,7 @@ def _aligned(sign: str, text: str, spec: Spec, usual: str) -> str:
 
 
 def number_text(value: Any, decimals: int | None, thousands: str, point: str) -> str:
-    """A number for people: decimals, what stands between thousands and as the point."""
+    """Return a number for people: with so many decimals, a text between thousands and one as the point."""
     if value - value != 0:
         return display(value)
     text = display(value) if decimals is None else decimal_text(value, decimals)
@@ -175,7 +176,7 @@ MOST_BETWEEN = 8  # characters between thousands, and as the point, of a number
 
 
 def _of_length(size: int) -> None:
-    """Charges a text of so many characters."""
+    """Charge the run for a text of so many characters."""
     if LARGE <= size <= limits.string:
         spend(size)
 
@@ -283,7 +284,7 @@ PROMPT_FORMS = (("${", "}"), ("{{", "}}"))
 
 
 class Marker:
-    """One form of placeholder: finds each from left to right, every character looked at once."""
+    """One form of placeholder: finds each from left to right and looks at every character once."""
 
     __slots__ = ("text", "opening", "closing", "start", "end")
 

@@ -185,7 +185,7 @@ def _watcher(closure: Any, parameters: int) -> Any:
 
 
 def is_quiet(machine: MachineContext, ref: HashMapRef) -> bool:
-    """Return whether a write is done when the store has changed: there is nobody to tell, and no file."""
+    """Return whether a write is complete when the store has changed: the hashmap has neither watchers nor a file."""
     store = machine.stores.hashmaps[ref.name]
     return not store.watchers and store.path is None
 
@@ -193,7 +193,7 @@ def is_quiet(machine: MachineContext, ref: HashMapRef) -> bool:
 def _finish(
     machine: MachineContext, task: Task, ref: HashMapRef, store: HashStore, changes: list[Change], result: Any
 ) -> Any:
-    """The write is done: hand it to the file and to the watchers, if there are any."""
+    """Hand a write that is done to the file and to the watchers, if there are any."""
     rest = finish_call(machine, ref, store, changes, result)
     if rest is None:
         return result
@@ -206,7 +206,7 @@ def _finish(
 def finish_call(
     machine: MachineContext, ref: HashMapRef, store: HashStore, changes: list[Change], result: Any = None
 ) -> tuple[Any, list[Any]] | None:
-    """Return the function that tells file and watchers of changes, and its arguments; None where nobody is to be told. Raises
+    """Return the function that passes changes to file and watchers, and its arguments; None where there are neither. Raises
     P014 for an image without that function."""
     calls = store.calls(changes)
     if not changes or not (calls or store.path):

@@ -44,7 +44,7 @@ CLOSING = {"[": "]", "{": "}"}
 
 
 class Fault(Exception):
-    """`at` is the offset of the character that cannot stand there."""
+    """Why a text is no JSON; `at`: the offset, in characters, of the character that cannot stand there."""
 
     def __init__(self, reason: str, at: int) -> None:
         super().__init__(reason, at)
@@ -53,7 +53,7 @@ class Fault(Exception):
 
 
 def find_fault(text: str) -> Fault | None:
-    """The first fault of `text`, None when there is none."""
+    """Return the first fault of `text`, None when there is none."""
     try:
         Scanner(text).document()
     except Fault as fault:
@@ -62,7 +62,7 @@ def find_fault(text: str) -> Fault | None:
 
 
 class Scanner:
-    """One pass over a text; `open` holds the brackets that are open and `counts` the items met in each."""
+    """One pass over a text. `open`: the brackets that are open; `counts`: the items in each so far."""
 
     __slots__ = ("text", "at", "open", "counts", "next_look")
 
@@ -82,7 +82,7 @@ class Scanner:
         raise Fault(reason, self.at if at is None else at)
 
     def sign(self) -> str:
-        """The character at the position, empty at the end."""
+        """Return the character at the position, empty at the end."""
         return self.text[self.at : self.at + 1]
 
     def skip_blanks(self) -> str:
@@ -105,7 +105,7 @@ class Scanner:
             self.fail("text after the value")
 
     def value(self) -> bool:
-        """Reads a scalar or an opening bracket; whether another value must follow at once."""
+        """Read a scalar or an opening bracket; return whether another value must follow at once."""
         sign = self.sign()
         if sign in CLOSING:
             return self.opening(sign)
@@ -131,7 +131,7 @@ class Scanner:
         return True
 
     def after_item(self) -> bool:
-        """Reads what stands behind an item: whether a bracket was closed; after a comma another value follows."""
+        """Read what stands behind an item; return whether a bracket was closed. After a comma another value follows."""
         sign = self.skip_blanks()
         if sign == CLOSING[self.open[-1]]:
             self.at += 1
@@ -225,7 +225,7 @@ _decoder: JSONDecoder | None = None
 
 
 class Refused(Exception):
-    """The text is no JSON, or beyond a bound; `find_fault` says where."""
+    """The fast reader refuses a text; `find_fault` says where and why."""
 
 
 @std("json", "parse(s: String) -> Result<Any, JsonError>", clause="L-7.1.1", linear=True)
@@ -286,7 +286,7 @@ def json_error(source: str, fault: Fault) -> Any:
 
 
 def read(source: str) -> Any:
-    """The value of a JSON text, or the `Fault` that makes it none."""
+    """Return the value of a JSON text, or its `Fault`."""
     builder = _Builder("\\u" in source)
     try:
         if len(source) > SHORT:
@@ -364,7 +364,7 @@ def whole_float(number: int) -> float:
 
 
 def whole_text(source: str) -> str:
-    """With U+FFFD for what encodes to no UTF-8."""
+    """Return a text with U+FFFD for what has no UTF-8."""
     try:
         source.encode()
     except UnicodeEncodeError:
@@ -376,7 +376,8 @@ def whole_text(source: str) -> str:
 
 
 class Pretty:
-    """Compact JSON text spread over lines: a walk over its signs, so that every rule about values stands once."""
+    """Compact JSON text spread over lines. It walks over the signs of the compact text, so that the rules about values stand
+    once."""
 
     __slots__ = ("source", "indent", "depth", "parts", "size")
 
@@ -430,7 +431,7 @@ class Pretty:
 
 
 def string_end(source: str, at: int) -> int:
-    """Behind the closing quote of the string that begins at `at`."""
+    """Return the position behind the closing quote of the string that begins at `at`."""
     end = at
     while True:
         end = source.index('"', end + 1)
@@ -452,19 +453,19 @@ if TYPE_CHECKING:
         """The declared types of a program by the keys of their descriptors."""
 
         def struct_class(self, key: str) -> type[Any]:
-            """The class of a struct or schema; `decl.types` describes its fields."""
+            """Return the class of a struct or schema; `decl.types` describes its fields."""
 
         def enum_type(self, key: str) -> EnumType:
-            """The declaration of an enum; its variants have their `types`."""
+            """Return the declaration of an enum; its variants have their `types`."""
 
 
 class Misfit(Exception):
-    """The text is JSON, but not of the type."""
+    """A text that is JSON, but not of the type."""
 
 
 def parse_as(s: Any, defaults: Map, descriptor: Descriptor, types: TypeTable) -> tuple[Ok | Err, Array]:
-    """`Result<T, JsonError>` and the fields still to be filled; an Err has none. `defaults` holds the default of each field
-    that has one, as a function, under the key of the type and the position of the field: `Point.0`."""
+    """Return `Result<T, JsonError>` and the fields that still have to be filled; an Err has none. `defaults`: the default of
+    each field that has one, as a function, under the key of the type and the position of the field, as `Point.0`."""
     data = read(text(s))
     if isinstance(data, Fault):
         return Err(json_error(s, data)), Array([])
@@ -478,7 +479,7 @@ def parse_as(s: Any, defaults: Map, descriptor: Descriptor, types: TypeTable) ->
 
 
 def fill(hole: Any, value: Any) -> None:
-    """Puts the default of a field in its place; a hole is the tuple (struct, position of the field, its default)."""
+    """Put the default of a field in its place; a hole is the tuple (struct, position of the field, its default)."""
     struct, position, _ = hole
     setattr(struct, struct.__slots__[position], value)
 
@@ -489,14 +490,14 @@ def refuse(data: Any, descriptor: Descriptor) -> NoReturn:
 
 
 def some_of(value: Any, wrappers: int) -> Any:
-    """`value` inside as many Options as its type has around it."""
+    """Return `value` inside as many Options as its type has around it."""
     for _ in range(wrappers):
         value = Some(value)
     return value
 
 
 class Builder:
-    """One call of `parse_as`: values of JSON kinds become values of the type. `path` leads to the part being built."""
+    """One call of `parse_as`: it turns values of JSON kinds into values of the type. `path` leads to the part being built."""
 
     __slots__ = ("types", "defaults", "holes", "path")
 
@@ -507,7 +508,7 @@ class Builder:
         self.path: list[Any] = []
 
     def place(self) -> str:
-        """The path as text: `$.items[2].name`."""
+        """Return the path as text: `$.items[2].name`."""
         return "$" + "".join(f"[{step}]" if type(step) is int else f".{step}" for step in self.path)
 
     def build(self, data: Any, descriptor: Descriptor) -> Any:
@@ -542,14 +543,14 @@ class Builder:
         return decoded
 
     def within(self, step: Any, data: Any, descriptor: Descriptor) -> Any:
-        """A part, reached by a name or a position."""
+        """Return the value of a part, which is reached by a name or a position."""
         self.path.append(step)
         built = self.build(data, descriptor)
         self.path.pop()
         return built
 
     def items(self, data: Any, descriptor: Descriptor) -> list[Any]:
-        """The elements of an array of one type."""
+        """Return the values of an array's elements, all of one type."""
         if type(data) is not Array:
             refuse(data, descriptor)
         if set(map(type, data.items)) == {SCALARS.get(descriptor[1][0])}:
@@ -590,7 +591,7 @@ class Builder:
         return data.items if type(data) is Map else refuse(data, descriptor)
 
     def map_key(self, name: str, descriptor: Descriptor) -> Any:
-        """A key from its text in an object (L-5.1.7)."""
+        """Return a key from its text in an object (L-5.1.7)."""
         key: Any = name
         if descriptor[0] == "int":
             key = read_int(name)

@@ -80,7 +80,7 @@ def clear(machine: MachineContext, task: Task, memory: MemoryRef) -> Any:
 def _read(
     machine: MachineContext, task: Task, memory: MemoryRef, method: str, arguments: list[Any], of_log: Callable[[Any], Any]
 ) -> Any:
-    """What `of_log` gives of the log, or the memory's own method where it may have to wait."""
+    """Return the result of `of_log` on the log, or of the memory's own method where it may have to wait."""
     memories = machine.memories
     if memory.name in memories.attended:
         return memory_use(machine, task, memory, method, arguments)
@@ -94,7 +94,7 @@ def _read(
 
 
 def memory_use(machine: MachineContext, task: Task, memory: MemoryRef, method: str, arguments: list[Any]) -> Any:
-    """Return what the memory's method gives; where the host has to wait for it, make an effect and return SUSPENDED."""
+    """Return the result of the memory's method; where the host has to wait for it, make an effect and return SUSPENDED."""
     memories = machine.memories
     look()
     try:
@@ -112,7 +112,7 @@ def _by_name(machine: MachineContext, task: Task, memory: MemoryRef, site: Site,
 
 
 def _checked(site: Site, arguments: list[Any]) -> list[Any]:
-    """One value for every parameter of the method of a memory, each of the declared type."""
+    """Return one value for every parameter of the method of a memory, each of the declared type."""
     row = METHODS[MEMORY, site.name]
     values = in_order(row, site, arguments)
     return [check(value, parameter.type) for value, parameter in zip(values, row.parameters, strict=True)]

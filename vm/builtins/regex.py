@@ -25,7 +25,7 @@ def _failed(pattern: str, message: str) -> Err:
 
 
 def _with_pattern(pattern: Any, s: Any, action: Callable[[Regex], Any]) -> Ok | Err:
-    """What `action` gives for the pattern, as a Result."""
+    """Return the result of `action` for the pattern, as a Result."""
     from ..regex.matcher import BudgetSpent, compile_pattern
     from ..regex.syntax import PatternError
 
@@ -41,7 +41,7 @@ def _with_pattern(pattern: Any, s: Any, action: Callable[[Regex], Any]) -> Ok | 
 
 
 def _groups(spans: list[int], s: str) -> list[Any]:
-    """The whole match and the groups, None for those that took no part."""
+    """Return the whole match and the groups, None for those that took no part."""
     pairs = zip(spans[::2], spans[1::2], strict=True)
     return [NONE if start < 0 or end < 0 else Some(s[start:end]) for start, end in pairs]
 
@@ -121,7 +121,7 @@ def _replaced(regex: Regex, s: str, pieces: list[Any]) -> str:
 
 
 def _pieces(replacement: str, regex: Regex) -> list[Any]:
-    """A replacement as its texts and the numbers of its groups; a `$` before anything else is itself."""
+    """Return a replacement as its texts and the numbers of its groups; a `$` before anything else is itself."""
     pieces: list[Any] = []
     longest = max(64, *map(len, regex.names), 0) + 4  # of a reference; a far `>` must not cost a look for each `$`
     at = 0
@@ -137,7 +137,7 @@ def _pieces(replacement: str, regex: Regex) -> list[Any]:
 
 
 def _reference(rest: str, regex: Regex) -> tuple[Any, int]:
-    """What a `$` stands for by what follows it, and how much of that belongs to it."""
+    """Return what a `$` stands for by what follows it, and how many characters belong to it."""
     from ..regex.syntax import PatternError
 
     digits = len(rest) - len(rest.lstrip("0123456789"))

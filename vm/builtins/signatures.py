@@ -36,7 +36,7 @@ EMPTY_MAP.shared = True
 
 
 class Required:
-    """Marks a parameter without default, which is not the default `nil`."""
+    """Marks a parameter without a default, which is not the default `nil`."""
 
     __slots__ = ()
 
@@ -64,6 +64,8 @@ class Parameter:
 
 
 class Signature:
+    """A parsed signature."""
+
     __slots__ = ("name", "type_parameters", "parameters", "result")
 
     def __init__(
@@ -76,7 +78,7 @@ class Signature:
 
 
 def tokens(text: str) -> list[str]:
-    """Words, string literals, `->`, `...` and single signs."""
+    """Return the tokens of a signature: words, string literals, `->`, `...` and single signs."""
     words = []
     at = 0
     while at < len(text):
@@ -153,7 +155,7 @@ class Reader:
         return Parameter(name, kind, default, variadic)
 
     def literal(self) -> Any:
-        """The value of a default: a constant word, a String, a number or the empty Map."""
+        """Return the value of a default: a constant word, a String, a number or the empty Map."""
         if self.accept("{"):
             self.expect("}")
             return EMPTY_MAP
@@ -181,7 +183,7 @@ class Reader:
 
 
 def named(name: str) -> Descriptor:
-    """The descriptor of a type without arguments."""
+    """Return the descriptor of a type without arguments."""
     if name in SIMPLE:
         return SIMPLE[name]
     if len(name) == 1 and name.isupper():
@@ -192,13 +194,15 @@ def named(name: str) -> Descriptor:
 
 
 def parse_signature(text: str) -> Signature:
+    """Return the signature of a row's text. Raises ValueError for a malformed one."""
     return Reader(text).signature()
 
 
 def parse_type(text: str) -> Descriptor:
+    """Return the descriptor of a type's text. Raises ValueError for a malformed one."""
     return Reader(text).type()
 
 
 def name_in(text: str) -> str:
-    """The name a signature begins with, without reading the rest."""
+    """Return the name that a signature begins with, without reading the rest."""
     return text[: text.index("(")].partition("<")[0]

@@ -59,7 +59,7 @@ def _is_scheme(s: str) -> bool:
 
 
 def _bad_escape(s: str) -> int | None:
-    """The position of the first `%` without its two digits."""
+    """Return the position of the first `%` without its two digits, None when there is none."""
     import re
 
     bad = re.compile("%(?![0-9a-fA-F]{2})")
@@ -150,7 +150,7 @@ def _bytes_of(part: str) -> bytes:
 
 
 def _blocks(s: str) -> Iterator[str]:
-    """None ends inside of what is percent-encoded."""
+    """Yield the text in blocks, none of which ends inside of a percent-encoded character."""
     start = 0
     while start < len(s):
         end = start + BLOCK

@@ -28,8 +28,8 @@ DEAD = None
 
 
 class Facts:
-    """What a state is made of; stands in the state's dict under the key None. `before`: the class of the symbol last
-    read. `steps`: (next state, whether a match ends before the symbol) by symbol."""
+    """What a state was made from; it stands in the state's dict under the key None. `before`: the class of the symbol read
+    last. `steps`: (next state, whether a match ends before the symbol) by symbol."""
 
     __slots__ = ("walks", "searching", "before", "steps")
 
@@ -41,7 +41,8 @@ class Facts:
 
 
 class Automaton:
-    """`backward`: reads from right to left and wants the longest match. A walk is instruction + size * loop bits."""
+    """The states of one program. `backward`: it reads from right to left and wants the longest match. A walk is one number:
+    instruction + size * loop bits."""
 
     __slots__ = ("code", "size", "bits", "asserts", "backward", "states", "remembered", "read_to")
 
@@ -58,12 +59,12 @@ class Automaton:
     # ------------------------------------------------------------ reading
 
     def finds(self, subject: Subject) -> bool:
-        """Whether there is a match; reading stops where one is certain."""
+        """Return whether the text has a match; reading stops where one is certain."""
         return self.end_of_first(subject, 0, certain=True) >= 0
 
     def end_of_first(self, subject: Subject, position: int, certain: bool = False) -> int:
-        """Where the first match at or after `position` ends, -1 when there is none; `read_to` is how far it read. With
-        `certain`, an end that proves that there is one."""
+        """Return where the first match at or after `position` ends, -1 when there is none; `read_to` is how far it read, in
+        characters. With `certain`, return any end that proves that there is a match."""
         body = subject.body
         state = self.state((0,), True, class_of(subject.symbol(position - 1)))
         signs = iter(body)
@@ -86,7 +87,8 @@ class Automaton:
         return self.finish(subject, state, max(position, len(body)) - 1, -1)
 
     def finish(self, subject: Subject, state: Any, at: int, best: int) -> int:
-        """Reads on behind position `at`, where a match was found or the characters ended, until no walk is left."""
+        """Read on from position `at`, after a match or at the end of the characters, until no walk is left; return the end of
+        the match."""
         body = subject.body
         at += 1
         while state is not DEAD and at < len(body):
@@ -107,7 +109,7 @@ class Automaton:
         return best
 
     def start_of(self, subject: Subject, end: int, lowest: int) -> int:
-        """The smallest start, not below `lowest`, of a match that ends at `end`."""
+        """Return the smallest start, not below `lowest`, of a match that ends at `end`."""
         state: Any = self.state((0,), False, class_of(subject.symbol(end)))
         smallest = end
         for at in range(end - 1, lowest - 2, -1):
@@ -134,7 +136,7 @@ class Automaton:
         return state
 
     def step(self, state: State, symbol: Any) -> tuple[Any, bool]:
-        """The state behind `symbol` and whether a match ends before it."""
+        """Return the state behind `symbol` and whether a match ends before it."""
         facts = state[None]
         cached = facts.steps.get(symbol)
         if cached is not None:
@@ -162,7 +164,7 @@ class Automaton:
         return (self.state(tuple(walks), searching, after) if walks else DEAD), matched
 
     def advance(self, walks: tuple[int, ...], symbol: Any, left: int, right: int, reached: dict[int, None]) -> bool:
-        """Enters into `reached` where each walk stands behind `symbol`, best first; whether one is at the end."""
+        """Enter into `reached` where each walk stands behind `symbol`, best first; return whether one is at the end."""
         code, size = self.code, self.size
         sign = "\n" if symbol == FINAL_LINE_END else symbol
         pending = list(reversed(walks))
@@ -190,7 +192,8 @@ class Automaton:
         return matched
 
     def onward(self, at: int, bits: int, operation: int, first: Any, second: Any) -> tuple[int, ...]:
-        """Where a walk continues without taking a character, the better last; `bits` are its loop bits, scaled."""
+        """Return where a walk continues without taking a character, the better alternative last; `bits`: its loop bits,
+        scaled."""
         if operation == SPLIT:
             return (second + bits, first + bits)
         if operation == JUMP:

@@ -46,11 +46,11 @@ FAILED = -1  # on the stack above the number of a choice: both of its sides were
 
 
 class BudgetSpent(Exception):
-    """The step budget of a pattern with lookaround or back references is used up."""
+    """The step budget of a pattern with lookaround or back references is used up (G-9.5)."""
 
 
 class Backtracker:
-    """One program on one text. `slots` holds start and end of the match and of each group, -1 where it took no part.
+    """One program on one text. `slots`: start and end of the match and of each group, -1 for a group that took no part.
 
     A choice on the stack is one number: (position * loop states + loop bits) * instructions + instruction.
     """
@@ -70,7 +70,7 @@ class Backtracker:
         self.bits = self.states - 1
 
     def match_at(self, at: int) -> int:
-        """The end of the match that begins at `at`, -1 when there is none; `slots` then are its groups."""
+        """Return the end of the match that begins at `at`, -1 when there is none; `slots` then has its groups."""
         self.slots[:] = [-1] * len(self.slots)
         return self.run(at)
 
@@ -113,7 +113,7 @@ class Backtracker:
             at, bits = divmod(rest, self.states)
 
     def choose(self, pc: int, at: int, bits: int, later: int) -> bool:
-        """Leaves the second side of a choice for later; False when the choice is known to fail."""
+        """Put the second side of a choice on the stack for later; return False when the choice is known to fail."""
         here = (at * self.states + bits) * self.size
         memory = self.memory
         if memory is None:
@@ -130,7 +130,7 @@ class Backtracker:
         return True
 
     def back(self, base: int) -> int:
-        """Undoes what was done since the last choice with a side left and takes it from the stack; -1 without one."""
+        """Undo what was done since the last choice with a side left, take it from the stack and return it; -1 without one."""
         stack = self.stack
         while len(stack) > base:
             top = stack.pop()
@@ -153,7 +153,7 @@ class Backtracker:
     def other(
         self, operation: int, first: Any, second: Any, pc: int, at: int, bits: int
     ) -> tuple[int, int, int] | None:
-        """The rarer operations: where the walk continues, None when it fails."""
+        """Do one of the rarer operations; return where the walk continues, None when it fails."""
         if operation == JUMP:
             return first, at, bits
         if operation == ASSERT:
@@ -170,7 +170,7 @@ class Backtracker:
         return self.backref(first, second, pc, at, bits)
 
     def look(self, at: int, program: Program, ahead: bool, negative: bool, width: int) -> bool:
-        """A lookaround is tried once: what it found stays as it is (groups of a negative one are forgotten)."""
+        """Return whether a lookaround holds. It is tried once: groups that it set stay set, except those of a negative one."""
         start = at - width
         before = self.slots.copy()
         inner = Backtracker(program, self.subject, self.slots, False, self.steps)
@@ -215,7 +215,7 @@ _remembered: dict[str, Regex] = {}
 
 
 def compile_pattern(source: str) -> Regex:
-    """PatternError for text that is no pattern; recent patterns are remembered."""
+    """Return the compiled pattern; recent ones are cached. Raises PatternError for text that is no pattern."""
     regex = _remembered.pop(source, None) or Regex(source)
     _remembered[source] = regex
     if len(_remembered) > MOST_REMEMBERED:
@@ -224,7 +224,8 @@ def compile_pattern(source: str) -> Regex:
 
 
 class Regex:
-    """A compiled pattern. A match is its list of slots: start, end, then start and end of each group."""
+    """A compiled pattern. A match is a list of positions in characters: start, end, then start and end of each group, -1 for
+    none."""
 
     __slots__ = ("groups", "names", "program", "forward", "backward", "first")
 
@@ -244,11 +245,11 @@ class Regex:
         return self.find(text) is not None
 
     def find(self, text: str) -> list[int] | None:
-        """The first match."""
+        """Return the first match, None when there is none."""
         return next(self.find_all(text), None)
 
     def find_all(self, text: str) -> Iterator[list[int]]:
-        """The matches from left to right, not overlapping; behind an empty one the search begins a character later."""
+        """Yield the matches from left to right, not overlapping; behind an empty one the search begins a character later."""
         search = Linear(self, text) if self.program.linear else Budgeted(self, text)
         at = 0
         while at <= len(text):
@@ -296,8 +297,8 @@ class Budgeted:
 
 
 class Linear:
-    """The search of the automaton. A text on which each match needs a look far ahead would be read over and over; when
-    that shows, a search that remembers its failures takes over."""
+    """The search of the automaton. A text on which each match needs a look far ahead would be read over and over (quadratic
+    time); when that shows, a search by a `Backtracker` that remembers its failures takes over."""
 
     __slots__ = ("regex", "subject", "work", "other")
 
@@ -321,7 +322,8 @@ class Linear:
         return self.with_groups(start, end) if self.regex.groups else [start, end]
 
     def with_groups(self, start: int, end: int) -> list[int]:
-        """The groups of the match from `start` to `end`: no better walk leads beyond its end, so none need look there."""
+        """Return the match from `start` to `end` with its groups. No better walk leads beyond its end, so none need look
+        there."""
         inner = Backtracker(self.regex.program, self.subject, self.regex.slots(), memory=True)
         inner.limit = end
         matched_end = inner.match_at(start)

@@ -47,7 +47,7 @@ class Program:
         self.final = (ASSERT, "final end", None) in code or any(look.final for look in looks)
 
     def first_tests(self) -> list[Any] | None:
-        """The tests of which a match must pass one with its first character; None when it may be empty."""
+        """Return the tests of which a match must pass one with its first character; None when a match may be empty."""
         tests = []
         visited = set()
         pending = [0]
@@ -78,7 +78,7 @@ def compile_forward(tree: Node) -> Program:
 
 
 def compile_backward(tree: Node) -> Program:
-    """A program that takes the characters of a match from last to first; it keeps no positions."""
+    """Return a program that takes the characters of a match from last to first; it keeps no positions."""
     writer = Writer(backward=True)
     writer.write(tree)
     writer.emit(MATCH)
@@ -86,7 +86,7 @@ def compile_backward(tree: Node) -> Program:
 
 
 def nullable(node: Node) -> bool:
-    """Whether the node may match without a character."""
+    """Return whether the node may match without a character."""
     kind = node[0]
     if kind == "char":
         return False
@@ -100,7 +100,7 @@ def nullable(node: Node) -> bool:
 
 
 def width_of(node: Node) -> int | None:
-    """The number of characters every match of the node takes, None when they differ."""
+    """Return the number of characters that every match of the node takes, None when they differ."""
     kind = node[0]
     if kind == "char":
         return 1
@@ -238,7 +238,7 @@ class Writer:
         self.code[last] = self.again(number, head + 1, last + 1, greedy)
 
     def optional(self, node: Node, times: int, greedy: bool, empty: bool) -> None:
-        """Up to `times` further matches, each inside the one before."""
+        """Write up to `times` further matches, each inside the one before."""
         if not times:
             return
         number = self.new_loop() if empty and times > 1 else -1
@@ -270,7 +270,7 @@ LINE_END, WORD, OTHER = -4, -5, -6
 
 
 def class_of(symbol: Any) -> int:
-    """The class of a character or of a symbol beyond them, which is its own."""
+    """Return the class of a character; a symbol beyond the characters is its own class."""
     if type(symbol) is int:
         return symbol
     if symbol == "\n":
@@ -279,7 +279,7 @@ def class_of(symbol: Any) -> int:
 
 
 class Subject:
-    """A text; `body` is what of it is read as characters."""
+    """A text as matchers read it; `body`: the part of it that is read as characters."""
 
     __slots__ = ("text", "body")
 
@@ -288,7 +288,7 @@ class Subject:
         self.body = text[:-1] if final and text.endswith("\n") else text
 
     def symbol(self, at: int) -> Any:
-        """What stands at a position, from just before the text to just behind it."""
+        """Return the symbol at a position, from just before the text (-1) to just behind it."""
         if 0 <= at < len(self.body):
             return self.body[at]
         if at < 0:
@@ -300,7 +300,7 @@ class Subject:
 
 
 def holds(kind: str, left: int, right: int) -> bool:
-    """Whether an assertion holds between symbols of two classes."""
+    """Return whether an assertion holds between symbols of two classes."""
     if kind == "start":
         return left == START
     if kind == "end":

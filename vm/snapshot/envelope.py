@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class SnapshotError(Exception):
-    """`code` is V0xx; the message ends with the way out."""
+    """A snapshot, or a value in one, that is refused. `code` is V0xx; the message ends with what to do."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(code, message)
@@ -44,7 +44,7 @@ class SnapshotError(Exception):
 
 
 def misshapen(what: str) -> SnapshotError:
-    """Bytes that no writer of this format makes."""
+    """Return the error for bytes that no writer of this format makes."""
     return SnapshotError("V008", f"{what}; take the bytes as they were written")
 
 
@@ -60,7 +60,7 @@ _FREE = 512 << 20  # what rows may cost in memory: a million Ints of one byte ea
 
 
 def seal(what: str, identity: str, body: Any) -> bytes:
-    """The bytes of a snapshot of that kind (`what`), of the image with that hash."""
+    """Return the bytes of a snapshot of kind `what`, of the image with that hash."""
     head = MAGIC + bytes(FORMAT) + _packed([what, STD_VERSION, identity, body])
     if len(head) + _HASH > LARGEST:
         size = f"{len(head) + _HASH} bytes, the limit is {LARGEST}"
@@ -69,7 +69,7 @@ def seal(what: str, identity: str, body: Any) -> bytes:
 
 
 def unseal(data: bytes, what: str, program: Program) -> Any:
-    """The body of a snapshot of that kind and program; SnapshotError V001 to V007 for anything else."""
+    """Return the body of a snapshot of kind `what` of this program. Raises SnapshotError V001 to V007 for anything else."""
     _check_frame(data, what)
     payload = bytes(memoryview(data)[_HEAD:-_HASH])
     parts = _read(payload, what)
@@ -88,7 +88,7 @@ def unseal(data: bytes, what: str, program: Program) -> Any:
 
 
 def identity_of(program: Program) -> str:
-    """The hash of its image, reckoned once."""
+    """Return the hash of a program's image; it is computed once."""
 
     layout = layout_of(program)
     if not layout.identity:
@@ -138,8 +138,8 @@ def _packed(value: Any) -> bytes:
 
 
 class Layout:
-    """`numbers`: of struct classes and enum types by their identity; `names`: of declarations by kind of handle; `identity`: the
-    hash of the image once it was asked for."""
+    """`numbers`: of struct classes and enum types by the `id` of the class; `names`: of declarations by kind of handle;
+    `identity`: the hash of the image, once it was asked for."""
 
     __slots__ = ("program", "identity", "numbers", "names", "keys", "stores", "types")
 
@@ -158,19 +158,19 @@ class Layout:
         self.types = DeclaredTypes(program.types, program.classes, program.descriptors)
 
     def fields(self, number: int) -> tuple[Any, Any]:
-        """The class of a declared struct and the types of its fields."""
+        """Return the class of a declared struct and the types of its fields."""
         entry = self.program.types[number]
         cls = self.types.struct_class(entry[1])
         return cls, cls.decl.types
 
     def variant(self, number: int, variant: int) -> tuple[Any, Any]:
-        """An enum type, and one of its variants with the types of its payload."""
+        """Return an enum type, and one of its variants with the types of its payload."""
         decl = self.types.enum_type(self.program.types[number][1])
         return decl, decl.variants[variant]
 
 
 def _store(memory: Any, memories: Any) -> str | None:
-    """The name of the store of a memory, which is that of the memory a view shows (M-2.13)."""
+    """Return the name of the store of a memory: for a view that of the memory whose log it shows (M-2.13)."""
     name: str | None = log_of(memories, memory).steps.get("store", {}).get("name")
     return name
 
@@ -183,7 +183,7 @@ def layout_of(program: Program) -> Layout:
 
 
 def fits(value: Any, descriptor: Any) -> bool:
-    """Whether a value may stand where the type is declared: what the machine, and the host behind it, rely upon."""
+    """Return whether a value may stand where the type is declared: the machine, and the host behind it, rely on that."""
     wanted = descriptor[1] if descriptor[0] == "nilable" else descriptor
     return (type(value) is int and wanted[0] == "float") or matches(value, descriptor)
 
@@ -193,19 +193,19 @@ def fits(value: Any, descriptor: Any) -> bool:
 
 if TYPE_CHECKING:
     class Secrets(Protocol):
-        """What stands before every sink (G-10.3); in values secrets stand by name."""
+        """What the host knows of secrets (G-10.3): in values of a snapshot their names stand for them."""
 
         def clean(self, text: str) -> str:
-            """The text as a sink shows it."""
+            """Return the text as a sink shows it, without secrets."""
 
         def split(self, text: str) -> list[str]:
-            """The text around secrets, with their names between."""
+            """Return the text around secrets, with their names between."""
 
         def value(self, name: str) -> str:
-            """What comes in the place of a name."""
+            """Return the secret of a name."""
 
     class Heads(Protocol):
-        """Of a handle of a memory: the name of its store, and the version of its log (M-14.6)."""
+        """Returns, for a handle of a memory, the name of its store and the version of its log (M-14.6)."""
 
         def __call__(self, ref: MemoryRef) -> tuple[str | None, int]: ...
 

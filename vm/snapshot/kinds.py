@@ -68,7 +68,7 @@ if TYPE_CHECKING:
 
 
 def lower_way(w: Writer, way: Way) -> list[Any]:
-    """The fields of a row that the way takes. Places of an earlier program of the session are left out."""
+    """Return the fields of a row for a way: none for an empty one. Places of an earlier program of the session are left out."""
     places: list[Any] = []
     for place in way:
         if type(place) is int:
@@ -108,7 +108,8 @@ ANY = ("any",)  # of fields that no family names: a host may add them
 
 
 class Kind:
-    """`parts`: the values inside, which are written first; `lower`: the fields of its row; `build`: the value of the fields."""
+    """The encoding of one kind of value. `parts`: the values inside, which are written first; `lower`: returns the fields of
+    its row; `build`: returns the value of such fields, or raises SnapshotError."""
 
     __slots__ = ("number", "name", "classes", "parts", "lower", "build")
 
@@ -137,7 +138,7 @@ def _text(r: Reader, text: Any) -> str:
 
 
 def _container(cls: type, storage: type) -> Kind:
-    """Array, Queue and Stack: the mark and the items."""
+    """Return the kind of Array, Queue or Stack: the mark and the items."""
 
     def lower(w: Writer, value: Any) -> list[Any]:
         return [value.shared, list(map(w.place, value.items))]
@@ -199,8 +200,8 @@ def _build_struct(r: Reader, number: Any, shared: Any, fields: Any) -> Any:
 
 
 def _filled(r: Reader, cls: Any, types: Any, shared: Any, fields: Any, holes: bool, later: tuple[Any, ...] = ()) -> Any:
-    """`holes`: a field may lack its value, which the program is about to give it (`json::parse_as`). `later`: the values of
-    fields that the writer did not know yet."""
+    """Return a struct of these fields. `holes`: a field may lack its value, which the program is about to compute
+    (`json::parse_as`). `later`: the values of fields that the writer did not know yet."""
     values = [*r.values(fields), *later]
     fitting = [fits(value, kind) or (holes and value is None) for value, kind in zip(values, types, strict=True)]
     if not all(fitting):
@@ -289,7 +290,7 @@ def _wrapper(cls: type) -> Kind:
 
 
 def _lower_bytes(w: Writer, value: bytes) -> list[Any]:
-    """Base64, or pieces of it with names of secrets between them (G-10.3): secrets are looked for as the texts that they are."""
+    """Return Base64, or pieces of it with names of secrets between them (G-10.3): secrets are searched in the bytes as text."""
     parts = w.secrets.split(value.decode("latin-1"))
     if len(parts) == 1:
         return [base64_of(value)]
@@ -480,6 +481,7 @@ _STRUCT = _BY_CLASS[Struct]
 
 
 def kind_of(value: Any) -> Kind:
+    """Return the kind of a value. Raises SnapshotError V008 for one that no snapshot can hold."""
     kind = _BY_CLASS.get(type(value))
     if kind is None and isinstance(value, Struct):
         kind = _STRUCT
@@ -513,7 +515,7 @@ def is_iterator(value: Any) -> bool:
 
 
 def lower_iterator(w: IteratorWriter, walk: Iterator[Any]) -> list[Any]:
-    """A range by its bounds, anything else by the values that are left."""
+    """Return the form of a walk that has begun: a range by its bounds, anything else by the values that are still to come."""
     description: Any = walk.__reduce__()
     if type(description) is not tuple:
         raise SnapshotError("V008", "a walk that cannot be described; end it first")
@@ -611,7 +613,7 @@ def read_payload(r: PayloadReader, form: Any) -> Any:
 
 
 def same_form(payload: Any, performed: Any) -> bool:
-    """Whether a payload asks the same of the host as the one that it performs already, whatever values stand in it."""
+    """Return whether a stored payload asks the same of the host as the one that it performs, whatever values stand in it."""
     if type(payload) is not type(performed):
         return False
     if type(performed) in PAYLOAD_RECORDS:

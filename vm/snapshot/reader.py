@@ -27,8 +27,8 @@ WRONG = (TypeError, ValueError, LookupError, AttributeError, OverflowError, Recu
 
 
 class Reader:
-    """`roots` is the plain data that the writer was given. `memories`: the handles of memories with the versions their logs had.
-    `holes`: whether a struct may lack values of fields."""
+    """Reads one snapshot. `roots`: the plain data that the writer got. `memories`: the handles of memories with the versions
+    that their logs had. `holes`: whether a struct may lack values of fields."""
 
     holes = False
 
@@ -68,7 +68,8 @@ class Reader:
     # ------------------------------------------------------------ values
 
     def value(self, form: Any) -> Any:
-        """Scalars and short Strings are themselves, `[]` is None, `[n]` the value of row n, which stands before its users."""
+        """Return the value of a form: scalars and short Strings are themselves, `[]` is None, `[n]` the value of row n, which
+        stands before its users."""
         kind = type(form)
         if kind is str or kind is bool or kind is float or form is None:
             return form
@@ -98,7 +99,7 @@ class Reader:
         return form
 
     def joined(self, parts: Any) -> str:
-        """A String of texts and, between them, names of secrets."""
+        """Return a String of texts and, between them, names of secrets."""
         texts = list(map(self.text, self.list(parts)))
         if len(texts) % 2 == 0:
             raise misshapen("a text that ends in a secret's name")
@@ -124,18 +125,18 @@ class Reader:
         return self._tasks[self.index(number)]
 
     def stream_effect(self, key: Any) -> Any:
-        """The effect that began a reply which has not ended; only a run has one."""
+        """Return the effect that began a reply which has not ended; only the snapshot of a run has one."""
         raise misshapen("a reply that is on its way")
 
     def declared(self, kind: str, name: Any) -> str:
-        """The name of a declaration of the program, to which a handle of that kind leads."""
+        """Return the name of a declaration of the program, checked for that kind of handle."""
         if self.text(name) not in self.layout.names[kind]:
             raise misshapen(f"the program declares no {name} as {kind}")
         return str(name)
 
 
 def _ended_task(program: Program) -> Task:
-    """A task that is over; its row says what it gave."""
+    """Return a task that is over, with the result that its row has."""
     task = Task(0, "", None, program.codes[0], [], [], None, program.halt)
     task.status = DONE
     task.drop()

@@ -102,7 +102,7 @@ def _mismatch(operation: str, a: Any, b: Any, expected: str = "two numbers") -> 
 
 
 def _both_int(operation: str, a: Any, b: Any) -> bool:
-    """Whether two numbers are both Int; other operands are P007."""
+    """Return whether two numbers are both Int. Raises P007 for other operands."""
     left, right = type(a), type(b)
     if left is int and right is int:
         return True

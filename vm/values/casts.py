@@ -33,7 +33,7 @@ CLASSES: dict[str, tuple[type, ...]] = {
 
 
 def matches(value: Any, descriptor: Descriptor) -> bool:
-    """Whether the kind of `value` is that of the type; type arguments do not count (L-3.1.22)."""
+    """Return whether the kind of `value` is that of the type; type arguments do not count (L-3.1.22)."""
     head = descriptor[0]
     classes = CLASSES.get(head)
     if classes is not None:
@@ -85,7 +85,8 @@ _TESTS: dict[str, Callable[[Any, Descriptor], bool]] = {
 
 
 def check(value: Any, descriptor: Descriptor, code: str = "P007") -> Any:
-    """An Any where the type is expected: the kind is checked, an Int becomes a Float, else P007 (L-3.3.3), or `code`."""
+    """Return a value from behind Any where the type is expected: its kind is checked and an Int becomes a Float. Raises P007
+    (L-3.3.3), or `code`."""
     if matches(value, descriptor):
         return value
     wanted = descriptor[1] if descriptor[0] == "nilable" else descriptor
@@ -104,7 +105,7 @@ def _fail(value: Any, descriptor: Descriptor) -> NoReturn:
 
 
 def truth(value: Any) -> bool:
-    """`value as Bool`: false for `false nil 0 0.0 "" [] {} () None Err(_)` and empty Bytes (L-3.5.4)."""
+    """Return `value as Bool`: false for `false nil 0 0.0 "" [] {} () None Err(_)` and empty Bytes (L-3.5.4)."""
     kind = type(value)
     if kind is Array or kind is Map:
         return bool(value.items)
@@ -142,13 +143,14 @@ SCALAR_CASTS: dict[str, Callable[[Any, Descriptor], Any]] = {
 
 
 def cast(value: Any, descriptor: Descriptor) -> Any:
-    """`value as T` (L-3.5): conversions to scalars, a deep check to anything else; P008."""
+    """Return `value as T` (L-3.5): a conversion to a scalar type, for any other type the value after a deep check. Raises
+    P008."""
     scalar = SCALAR_CASTS.get(descriptor[0])
     return scalar(value, descriptor) if scalar else Conformer(value, descriptor).conform(value, descriptor, 1)
 
 
 def try_cast(value: Any, descriptor: Descriptor) -> Ok | Err:
-    """The same, as a Result: what would be P008 is a RuntimeError (L-3.5.8)."""
+    """Return the cast as a Result: what would be P008 is an Err with a RuntimeError (L-3.5.8)."""
     try:
         return Ok(cast(value, descriptor))
     except Panic as panic:
@@ -158,7 +160,7 @@ def try_cast(value: Any, descriptor: Descriptor) -> Ok | Err:
 
 
 class Conformer:
-    """One deep check: it remembers the whole value and type for the message (L-3.5.6)."""
+    """One deep check. It keeps the whole value and type for the message (L-3.5.6)."""
 
     __slots__ = ("value", "descriptor")
 
@@ -167,7 +169,7 @@ class Conformer:
         self.descriptor = descriptor
 
     def conform(self, value: Any, descriptor: Descriptor, depth: int) -> Any:
-        """`value` with Ints made Floats where asked, the same object when nothing changes."""
+        """Return `value` with Ints made Floats where the type wants them, the same object when nothing changes. Raises P008."""
         if type(value) is int and descriptor[0] == "float":
             return float(value)
         if not matches(value, descriptor) and descriptor[0] != "nilable":
@@ -177,7 +179,7 @@ class Conformer:
         return self.inside(value, descriptor, depth + 1)
 
     def inside(self, value: Any, descriptor: Descriptor, depth: int) -> Any:
-        """The parts of a value whose kind fits."""
+        """Return a value whose kind fits, with its parts checked."""
         head = descriptor[0]
         if head == "nilable":
             return None if value is None else self.conform(value, descriptor[1], depth)
@@ -199,19 +201,21 @@ class Conformer:
         return value
 
     def each(self, values: Iterable[Any], types: Iterable[Descriptor], depth: int) -> list[Any] | None:
-        """The conformed elements, or None when each is what it was."""
+        """Return the checked elements, or None when each is the same object as before."""
         before = list(values)
         pairs = zip(before, types, strict=True)
         after = [self.conform(value, kind, depth) for value, kind in (pairs if len(before) < LARGE else paced(pairs))]
         return None if all(map(_same, before, after)) else after
 
     def map_entries(self, value: Map, descriptor: Descriptor, depth: int) -> Map:
+        """Return a Map with checked keys and values."""
         for key in paced(value.key_list()):
             self.conform(key, descriptor[1], depth)
         contents = self.each(value.items.values(), [descriptor[2]] * len(value.items), depth)
         return value if contents is None else Map(dict(zip(value.items, contents, strict=True)))
 
     def collection(self, value: Any, element: Descriptor, depth: int) -> Any:
+        """Return a Set, Queue or Stack with checked elements."""
         items = self.each(elements(value), [element] * len(value.items), depth)
         if items is None:
             return value
@@ -220,6 +224,7 @@ class Conformer:
         return type(value)(type(value.items)(items))
 
     def payload(self, value: Any, descriptor: Descriptor, depth: int) -> Any:
+        """Return a value of an enum, Option or Result with its payload checked."""
         if type(value) is NoneOption:
             return value
         inner = self.conform(value.value, descriptor[2 if type(value) is Err else 1], depth)

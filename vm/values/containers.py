@@ -51,7 +51,7 @@ FALSE_KEY = BoolKey(False)
 
 
 def key_of(key: Any) -> Any:
-    """The dict key for a Concerto key; String, Int, Bool and Bytes only, else P007 (L-3.1.5)."""
+    """Return the dict key for a Concerto key, which is a String, Int, Bool or Bytes. Raises P007 for any other (L-3.1.5)."""
     kind = type(key)
     if kind is str or kind is int or kind is bytes:
         return key
@@ -61,7 +61,7 @@ def key_of(key: Any) -> Any:
 
 
 def unkey(key: Any) -> Any:
-    """The Concerto key a dict key stands for."""
+    """Return the Concerto key that a dict key stands for."""
     return key.value if type(key) is BoolKey else key
 
 
@@ -137,7 +137,7 @@ class Stack:
 
 
 def elements(container: Any) -> Any:
-    """What an Array, Set, Queue or Stack holds, in the order of iteration (L-5.7.4)."""
+    """Return what an Array, Set, Queue or Stack holds, in the order of iteration (L-5.7.4)."""
     return container.items.values() if type(container) is Set else container.items
 
 
@@ -150,12 +150,12 @@ HEX_DIGITS: Final = frozenset("0123456789abcdefABCDEF")
 
 
 def bytes_text(value: bytes) -> str:
-    """`Bytes(68656c6c6f)`: the digits of each (L-5.1.22)."""
+    """Return the Display text `Bytes(68656c6c6f)`, two digits for each byte (L-5.1.22)."""
     return f"Bytes({to_hex(value)})"
 
 
 def concat_bytes(a: bytes, b: bytes) -> bytes:
-    """`a + b` under the limit on the size of a String."""
+    """Return `a + b`. Raises P103 beyond the limit on the size of a String."""
     if len(a) + len(b) > limits.surely:
         look()
         check_bytes_size(len(a) + len(b))
@@ -163,7 +163,7 @@ def concat_bytes(a: bytes, b: bytes) -> bytes:
 
 
 def check_bytes_size(size: int) -> None:
-    """Refuses Bytes of a size before they are made."""
+    """Raise P103 for Bytes of `size` bytes, before they are made."""
     if size > limits.string:
         raise Panic("P103", f"Bytes size limit exceeded: {limits.string} bytes (budget `value_bytes`)")
 
@@ -174,7 +174,7 @@ def to_hex(value: bytes) -> str:
 
 
 def to_base64(value: bytes) -> str:
-    """The standard alphabet, with padding (RFC 4648, section 4)."""
+    """Return the digits in the standard alphabet, with padding (RFC 4648, section 4). Raises P103 for a text that is too long."""
     check_string_size((len(value) + 2) // 3 * 4)
     return base64_of(value)
 
@@ -192,7 +192,8 @@ def to_base64url(value: bytes) -> str:
 
 
 def from_hex(text: str) -> bytes | int:
-    """What the digits stand for, or the position of the first that is none, the end where the last is alone."""
+    """Return the bytes of hexadecimal digits, or the position of the first character that is none, the end where the last
+    digit is alone."""
     fault = _first_outside(text, HEX_DIGITS, len(text))
     if fault is not None:
         return fault
@@ -200,8 +201,8 @@ def from_hex(text: str) -> bytes | int:
 
 
 def from_base64(text: str) -> bytes | int:
-    """What the text stands for, or the position of the first character that cannot be there. Padding is asked for, other
-    characters and bits that stand for nothing are refused, so that each value has one text."""
+    """Return the bytes of a text, or the position of the first character that cannot be there. Padding is required; other
+    characters, and bits beyond the last byte, are refused, so that each value has one text."""
     if len(text) % 4:
         fault = _first_outside(text, DIGITS, len(text.rstrip("=")))
         return len(text) if fault is None else fault
@@ -209,7 +210,7 @@ def from_base64(text: str) -> bytes | int:
 
 
 def from_base64url(text: str) -> bytes | int:
-    """As `from_base64`, in the other alphabet; the padding may be left out."""
+    """As `from_base64`, in the alphabet for URLs; the padding may be left out."""
     bare = text.rstrip("=") if len(text) % 4 == 0 and not text.endswith("===") else text
     fault = _first_outside(bare, URL_DIGITS, len(bare))
     if fault is not None:
@@ -378,7 +379,7 @@ def _mark(elements: list[Any]) -> None:
 
 
 def own(value: Any) -> Any:
-    """`value` ready for a write: itself, or its unshared copy of one level when it is shared."""
+    """Return `value` ready for a write: itself, or its unshared copy of one level when it is shared."""
     kind = type(value)
     if kind is Array:
         return Array(share_all(value.items)) if value.shared else value

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def pieces(text: str, separator: str) -> Iterator[list[str]]:
-    """The parts between separators, in lists of some of them, one after the other."""
+    """Yield the parts between separators, in lists of some of them at a time."""
     start, size = 0, BLOCK
     while start + size < len(text):
         look()
@@ -58,14 +58,14 @@ def replace(text: str, old: str, new: str) -> str:
 
 
 def blocks(text: str) -> Iterator[str]:
-    """The text in blocks."""
+    """Yield the text in blocks of BLOCK characters, with a look at the run before each."""
     for at in range(0, len(text), BLOCK):
         look()
         yield text[at : at + BLOCK]
 
 
 def mapped(text: str, work: Callable[[str], str]) -> str:
-    """As `work(text)` for work that does every character by itself; P103 where the result is too long."""
+    """Return `work(text)` for work that treats every character by itself. Raises P103 where the result is too long."""
     results = []
     size = 0
     for block in blocks(text):
@@ -107,7 +107,7 @@ def rstrip(text: str, characters: str) -> str:
 
 
 def at_blanks(text: str) -> Iterator[str]:
-    """The text in blocks that end behind a blank or line end, where there is one."""
+    """Yield the text in blocks that end behind a blank or line end, where there is one."""
     start, size = 0, BLOCK
     while start + size < len(text):
         look()

@@ -37,7 +37,7 @@ BLOCK = 1 << 18  # characters or items of C's pace between two looks: as long at
 
 
 class Idle:
-    """Who works outside of a run."""
+    """The meter of a thread in which no run works: it counts nothing."""
 
     attention = False
 
@@ -55,7 +55,7 @@ IDLE = Idle()
 
 
 class _Thread(_local):
-    """The run of this thread."""
+    """The meter of the run in this thread."""
 
     meter: Meter = IDLE
 
@@ -64,26 +64,26 @@ _thread = _Thread()
 
 
 def exchange(meter: Meter) -> Meter:
-    """Puts a meter in place of another one, which it gives."""
+    """Set the meter of this thread and return the one before, which the caller puts back."""
     before = _thread.meter
     _thread.meter = meter
     return before
 
 
 def look() -> None:
-    """Raises what ends the run, if anything does; to be called every few milliseconds of work."""
+    """Raise what ends the run, if anything does. Call it every few milliseconds of work."""
     meter = _thread.meter
     if meter.attention:
         meter.attend()
 
 
 def spend(items: int) -> None:
-    """Charges the run for work on so many items, `LARGE` or more, before it is done; and looks."""
+    """Charge the run for work on `items` items, `LARGE` or more, before the work; and look."""
     _thread.meter.spend(items)
 
 
 def works_on(items: int) -> None:
-    """Looks, and charges the run for work on so many items if they are `LARGE` or more: what a method of a store does first."""
+    """Look, and charge the run for work on `items` items if they are `LARGE` or more. Methods of stores call it first."""
     meter = _thread.meter
     if items >= LARGE:
         meter.spend(items)
@@ -92,12 +92,12 @@ def works_on(items: int) -> None:
 
 
 def announce(items: int) -> None:
-    """Looks before so many items, `LARGE` or more, are made by what charges nothing: opcodes."""
+    """Look before `items` items, `LARGE` or more, are made by an opcode, which charges nothing for them."""
     _thread.meter.announce(items)
 
 
 def paced(values: Iterable[T], stride: int = STRIDE) -> Iterator[T]:
-    """The values, with a look at every `stride` of them."""
+    """Yield the values, with a look at every `stride` of them."""
     left = stride
     for value in values:
         left -= 1
@@ -108,7 +108,7 @@ def paced(values: Iterable[T], stride: int = STRIDE) -> Iterator[T]:
 
 
 def in_blocks(values: list[Any], work: Callable[[list[Any]], Any], size: int = BLOCK) -> list[Any]:
-    """What `work` gives for each block of a list, with a look between two."""
+    """Return the results of `work` for each block of `size` values, in order, with a look between two."""
     results = []
     for at in range(0, len(values), size):
         look()

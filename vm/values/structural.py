@@ -23,7 +23,7 @@ HASHED_PARTS = 256
 
 
 class StructuralKey:
-    """A composite value, a NaN, a function or a handle as a key."""
+    """A composite value, a NaN, a function or a handle as a dict key."""
 
     __slots__ = ("value", "hash")
 
@@ -32,7 +32,7 @@ class StructuralKey:
         self.hash = known_hash
 
     def fresh(self) -> StructuralKey:
-        """Another key of the same value."""
+        """Return another key object of the same value."""
         return StructuralKey(self.value, self.hash)
 
     def __hash__(self) -> int:
@@ -51,7 +51,7 @@ class StructuralKey:
 
 
 def set_key(value: Any) -> Any:
-    """The key of `value` in the dict of a Set."""
+    """Return the key of `value` in the dict of a Set."""
     kind = type(value)
     if kind is str or kind is int or kind is bytes or value is None:
         return value
@@ -63,7 +63,7 @@ def set_key(value: Any) -> Any:
 
 
 def make_set(values: Iterable[Any]) -> Set:
-    """A Set of `values` without repetitions; the first of equal ones stays."""
+    """Return a Set of `values` without repetitions; the first of equal ones stays."""
     items: dict[Any, Any] = {}
     for value in values:
         items.setdefault(set_key(value), value)
@@ -71,7 +71,8 @@ def make_set(values: Iterable[Any]) -> Set:
 
 
 def structural_hash(value: Any) -> int:
-    """Equal for equal values: a walk in an order that equality fixes, cut off after a number of parts."""
+    """Return a hash that is equal for equal values: of a walk in an order that equality fixes, cut off after a number of
+    parts."""
     digest = 0
     pending = [value]
     budget = HASHED_PARTS

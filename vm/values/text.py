@@ -68,7 +68,7 @@ def listed(values: Iterable[Any], form: Form, separator: str = ", ") -> Iterator
 
 
 def render(value: Any, form: Form) -> str:
-    """`value` in `form`; P103 beyond the limits on String size and nesting."""
+    """Return `value` in `form`. Raises P103 beyond the limits on String size and nesting."""
     first = write(value, form)
     if type(first) is str:
         check_string_size(utf8_size(first))
@@ -142,7 +142,7 @@ _ESCAPES.update({code: f"\\u{{{code:x}}}" for code in (*range(1, 32), 127) if co
 
 
 def quote(text: str) -> str:
-    """`text` as a basic string literal would write it (L-1.5.6)."""
+    """Return `text` as a basic string literal would write it (L-1.5.6)."""
     return f'"{text.translate(_ESCAPES)}"'
 
 
@@ -294,7 +294,7 @@ DEBUG = _form(quote, float_literal, debug_error)
 
 
 def display(value: Any) -> str:
-    """The Display text: what `print`, `${}` and `to_string` give."""
+    """Return the Display text: what `print`, `${}` and `to_string` write. Raises P103 beyond the limits on size and nesting."""
     kind = type(value)
     if kind is str:
         return value  # type: ignore[no-any-return]
@@ -302,12 +302,12 @@ def display(value: Any) -> str:
 
 
 def debug(value: Any) -> str:
-    """The debug form of assertions and traces: Strings quoted, integral Floats with `.0` (L-5.1.19)."""
+    """Return the debug form of assertions and traces: Strings quoted, integral Floats with `.0` (L-5.1.19). Raises P103."""
     return render(value, DEBUG)
 
 
 def brief(value: Any, cut: int = 200) -> str:
-    """The debug form cut to `cut` code points, for panic texts; it never panics itself."""
+    """Return the debug form cut to `cut` code points, for the texts of panics; it never panics itself."""
     return render_brief(value, DEBUG, cut)
 
 
@@ -417,12 +417,12 @@ JSON: Form = {
 
 
 def to_json(value: Any) -> str:
-    """Compact JSON text of `value`; P103 beyond the limits of G-6.1."""
+    """Return the compact JSON text of `value`. Raises P103 beyond the limits of G-6.1."""
     return render(value, JSON)
 
 
 def json_fits(value: Any, most: int) -> bool:
-    """Whether the JSON text of `value` has at most so many bytes of UTF-8; P103 beyond the limit on nesting."""
+    """Return whether the JSON text of `value` has at most so many bytes of UTF-8. Raises P103 beyond the limit on nesting."""
     return fits(value, JSON, most)
 
 
