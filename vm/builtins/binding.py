@@ -46,9 +46,9 @@ def bound(row: Row, argc: int) -> Entry:
     order = (*first, *[parameter.name for parameter in parameters])
     defaults = tuple([parameter.default for parameter in parameters if parameter.optional])
     guards = [
-        (at, *found)
+        (at, *class_and_guard)
         for at, parameter in enumerate(parameters, len(first))
-        if (found := guard_of(parameter.type)) is not None and (at < argc or argc < 0)
+        if (class_and_guard := guard_of(parameter.type)) is not None and (at < argc or argc < 0)
     ]
     if not 0 <= len(order) - argc <= len(defaults):
 

@@ -512,6 +512,7 @@ class Builder:
         return "$" + "".join(f"[{step}]" if type(step) is int else f".{step}" for step in self.path)
 
     def build(self, data: Any, descriptor: Descriptor) -> Any:
+        """Return the value of plain data as one of the type. Raises Misfit when it is none."""
         head = descriptor[0]
         wrappers = 0
         # A loop and not a rule: each level of a deep text takes as few frames of the host as can be.

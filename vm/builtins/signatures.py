@@ -114,6 +114,7 @@ class Reader:
         return token
 
     def accept(self, token: str) -> bool:
+        """Take the next token if it is this one; return whether it was."""
         if self.tokens[self.at] != token:
             return False
         self.at += 1
@@ -135,6 +136,7 @@ class Reader:
         return ("nilable", base) if self.accept("?") else base
 
     def base(self) -> Descriptor:
+        """Read a type without the `?` behind it."""
         name = self.take()
         if name == "(":
             return ("tuple", self.types_until(")"))

@@ -190,6 +190,7 @@ class Listing:
         return encode_instructions(program, guess)[0] == self.function.code
 
     def text(self, image: i.Image, sources: Sources) -> list[str]:
+        """Return the lines of the code."""
         lines = []
         for offset, number, operand in [*self.code, (len(self.function.code), -1, 0)]:
             if offset in self.labels:

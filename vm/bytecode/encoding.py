@@ -120,7 +120,7 @@ def encode(image: Image) -> bytes:
         payload = _pack(shape.lower(image))
     except (ValueError, TypeError, OverflowError, RecursionError) as error:
         raise ImageError("V008", f"the image cannot be encoded: {error}") from None
-    _read(payload, DEFAULT)
+    _read(payload, DEFAULT)  # what this process cannot read back is not written
     body = MAGIC + bytes(FORMAT) + payload
     digest: bytes = sha256(body).digest()
     return body + digest
@@ -165,6 +165,7 @@ def _read(payload: bytes, limits: Limits) -> list[Any]:
     """Return the checked data of a payload. Raises ImageError V006 to V008."""
     precheck_msgpack(payload, limits.nesting + _FRAME_NESTING)
     value = _unpack(payload)
+    # equal images have equal bytes, so the bytes must be the ones that `_pack` makes
     if _pack(value) != payload:
         raise ImageError("V007", "the image is not in canonical form")
     shape.check_sections(value, limits)

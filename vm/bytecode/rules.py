@@ -85,11 +85,12 @@ _RECORD_FIELDS = 16  # no built-in record has more fields (L-6.9)
 class Scope:
     """The tables of one image. `sizes`: entries per index space of operands.py. `fields`: per type its number of fields, or None.
     `builtins`, `performed`: numbers of arguments of the built-ins that the machine does and of those that the host does.
-    `most_fields`: a field position below it exists in some type. `left`: instructions that the limit still allows. `effects`:
-    stack effects of the (opcode, operand) pairs that kept all rules."""
+    `most_fields`: a field position below it exists in some type. `instructions_left`: instructions that the limit still allows.
+    `effects`: stack effects of the (opcode, operand) pairs that kept all rules."""
 
     __slots__ = (
-        "image", "builtins", "performed", "limits", "sizes", "kinds", "parameters", "fields", "most_fields", "left", "effects",
+        "image", "builtins", "performed", "limits", "sizes", "kinds", "parameters", "fields", "most_fields", "instructions_left",
+        "effects",
     )  # fmt: skip
 
     def __init__(
@@ -108,7 +109,7 @@ class Scope:
         self.parameters = [len(function.params) for function in image.functions]
         self.fields = [field_count(descriptor) for descriptor in image.types]
         self.most_fields = max([_RECORD_FIELDS, *(count for count in self.fields if count is not None)])
-        self.left = limits.instructions
+        self.instructions_left = limits.instructions
         self.effects: dict[tuple[int, int], Effect] = {}
 
     def payload(self, constant: int) -> int:
@@ -137,8 +138,8 @@ def place(function: i.Function, what: str = "") -> str:
 
 def decoded(scope: Scope, function: i.Function) -> Code:
     """Return the instructions of a function, and count them against the limit. Raises ImageError V101, V102, V126."""
-    instructions, fault = scan(function.code, scope.left)
+    instructions, fault = scan(function.code, scope.instructions_left)
     if fault is not None:
         refuse(fault.code, place(function), fault.message)
-    scope.left -= len(instructions)
+    scope.instructions_left -= len(instructions)
     return Code(instructions)

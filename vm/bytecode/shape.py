@@ -59,6 +59,7 @@ _ROWS = {head: _row(form) for head, form in HEADS.items()}
 
 
 def check_descriptor(value: Any, limits: Limits) -> None:
+    """Check the row of one type: its head is known, and its arguments are what that head has."""
     if type(value) is not list or not value or type(value[0]) is not str or value[0] not in HEADS:
         raise f.Misshapen("a type descriptor expected")
     if len(value) > 1 + len(HEADS[value[0]]):

@@ -61,6 +61,7 @@ class StoredBuilder(Builder):
         self.computed: Callable[[int], Any] = lambda number: computed(program.codes[number])
 
     def stored(self, data: Any, descriptor: Any) -> Any:
+        """Return the value of stored plain data, with missing fields computed. Raises Misfit or Panic when it does not fit."""
         built = self.build(data, descriptor)
         for struct, position, number in self.holes:
             setattr(struct, struct.__slots__[position], self.computed(number))

@@ -126,12 +126,13 @@ _LITERALS = {"NIL": None, "TRUE": True, "FALSE": False, "NONE": NONE}
 
 
 class Program:
-    """A verified image, linked function by function. All sessions of a program share it, so it holds no state of a run. `known`:
-    classes of declared types by declaration, which the programs of one session share; new ones are entered into it."""
+    """A verified image, linked function by function. All sessions of a program share it, so it holds no state of a run.
+    `shared_classes`: classes of declared types by declaration, which the programs of one session share; new ones are entered
+    into it."""
 
-    def __init__(self, verified: Verified, known: dict[Any, Any] | None = None) -> None:
+    def __init__(self, verified: Verified, shared_classes: dict[Any, Any] | None = None) -> None:
         image = verified.image
-        self.known = {} if known is None else known
+        self.shared_classes = {} if shared_classes is None else shared_classes
         self.verified = verified
         self.image = image
         self.types = [_nested(t) for t in image.types]
@@ -182,9 +183,9 @@ class Program:
     def _class_of(self, entry: Any, is_error: bool) -> Any:
         """Return the value class or enum type of a declared type, None for other types."""
         declaration = (_nested(entry), is_error)
-        if declaration not in self.known:
-            self.known[declaration] = self._new_class(entry, is_error)
-        return self.known[declaration]
+        if declaration not in self.shared_classes:
+            self.shared_classes[declaration] = self._new_class(entry, is_error)
+        return self.shared_classes[declaration]
 
     def _new_class(self, entry: Any, is_error: bool) -> Any:
         if entry[0] in ("struct", "schema"):
@@ -286,6 +287,7 @@ class Program:
         instructions = listing.instructions
         at = listing.index_of
         nodes: list[list[Any]] = [node(_NUMBER[number], operand, None) for _, number, operand in instructions]
+        # operands of jumps are nodes, so all nodes exist before the first operand is resolved
         for before, following in zip(nodes, nodes[1:], strict=False):
             before[2] = following
         costs = run_costs([OPCODES[number].flow for _, number, _ in instructions])
@@ -293,6 +295,7 @@ class Program:
             nodes[i][1] = self._operand(code, OPCODES[number], operand, offset, listing.depths[i], at, nodes, costs)
         self._hook_loops(code, nodes, instructions, listing.depths, at)
         unplaced = unplaced_returns(self.verified, code.number)
+        # such a RETURN sets the place of an Err that has none yet (L-5.11.3)
         for i in unplaced:
             nodes[i][:] = node(NUMBERS["RETURN_RESULT"], code.way_by(i), nodes[i][2])
         apart = self._targets(code, instructions, at) | unplaced
@@ -466,7 +469,7 @@ def load_bytes(data: bytes) -> Program:
     return program
 
 
-def load_image(image: Image, known: dict[Any, Any] | None = None) -> Program:
-    """Return the program of an image made in this process; it is verified like any other (G-4.1). `known`: as for `Program`.
-    Raises ImageError (V1xx)."""
-    return Program(verify(image, ARITY, performed=PERFORMED), known)
+def load_image(image: Image, shared_classes: dict[Any, Any] | None = None) -> Program:
+    """Return the program of an image made in this process; it is verified like any other (G-4.1). `shared_classes`: as for
+    `Program`. Raises ImageError (V1xx)."""
+    return Program(verify(image, ARITY, performed=PERFORMED), shared_classes)

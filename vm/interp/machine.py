@@ -366,14 +366,14 @@ class Machine(Scheduler):
         self.configured[target] = value
 
     def call(
-        self, effect: Effect, code: Code, arguments: list[Any], captured: Any, done: Callable[[Task], None],
+        self, effect: Effect, code: Code, arguments: list[Any], captured: Any, on_end: Callable[[Task], None],
         contains: bool = False,
     ) -> HostCall:  # fmt: skip
         """As `Scheduler.call`. What runs for an effect is one call deeper than the task that waits for it: P012 (G-6.1)."""
         parent = effect.task
         if parent.base + len(parent.frames) >= self.depth_limit:
             raise self.too_deep()
-        return super().call(effect, code, arguments, captured, done, contains)
+        return super().call(effect, code, arguments, captured, on_end, contains)
 
     def too_deep(self) -> Panic:
         return Panic("P012", f"call depth exceeded: limit {self.depth_limit - 1}")

@@ -75,16 +75,16 @@ class Await(Wait):
 class JoinAll(Wait):
     """`await (a, b)`: all values as a tuple in operand order."""
 
-    __slots__ = ("operands", "left")
+    __slots__ = ("operands", "pending")
 
-    def __init__(self, task: Task, operands: list[Task], left: int) -> None:
+    def __init__(self, task: Task, operands: list[Task], pending: int) -> None:
         super().__init__(task)
         self.operands = operands
-        self.left = left
+        self.pending = pending
 
     def ended(self, machine: Machine, ended: Task) -> None:
-        self.left -= 1
-        if self.left == 0:
+        self.pending -= 1
+        if self.pending == 0:
             machine.answer(self, lambda: self.values(machine))
 
     def values(self, machine: Machine) -> tuple[Any, ...]:
@@ -154,28 +154,28 @@ class Each(Wait):
 class AllEnded(Wait):
     """The tasks a function started, before it returns `value` (O-6.14)."""
 
-    __slots__ = ("value", "left")
+    __slots__ = ("value", "pending")
 
-    def __init__(self, task: Task, value: Any, left: int) -> None:
+    def __init__(self, task: Task, value: Any, pending: int) -> None:
         super().__init__(task)
         self.value = value
-        self.left = left
+        self.pending = pending
 
     def ended(self, machine: Machine, ended: Task) -> None:
-        self.left -= 1
-        if self.left == 0:
+        self.pending -= 1
+        if self.pending == 0:
             machine.answer(self, lambda: self.value)
 
 
 class HostCall:
-    """What the host runs in a task, for an effect or as the root of a run: `done` is called with the task when it has ended. With
-    `contains` a panic ends this task alone and is put into `panic`."""
+    """What the host runs in a task, for an effect or as the root of a run: `on_end` is called with the task when it has ended.
+    With `contains` a panic ends this task alone and is put into `panic`."""
 
-    __slots__ = ("task", "done", "contains", "panic")
+    __slots__ = ("task", "on_end", "contains", "panic")
 
-    def __init__(self, task: Task, done: Callable[[Task], None], contains: bool = False) -> None:
+    def __init__(self, task: Task, on_end: Callable[[Task], None], contains: bool = False) -> None:
         self.task = task
-        self.done = done
+        self.on_end = on_end
         self.contains = contains
         self.panic: Panic | None = None
 
@@ -183,7 +183,7 @@ class HostCall:
         parent = ended.parent
         if parent is not None:
             machine.call_ended(parent)
-        self.done(ended)
+        self.on_end(ended)
 
 
 class Scheduler:
@@ -226,7 +226,7 @@ class Scheduler:
             return task
         while self.queue:
             task = heappop(self.queue)[1]
-            if task.status is READY:
+            if task.status is READY:  # a cancelled task stays in the heap until it comes up
                 return task
         return None
 
@@ -301,6 +301,7 @@ class Scheduler:
             member.status = DONE
             member.cancelled = True
             ended.append(member)
+        # only now: a watcher of one member may look at the status of another
         for member in ended:
             self._leave(member)
         return True
@@ -428,10 +429,10 @@ class Scheduler:
     # ------------------------------------------------------------ what the host calls
 
     def call(
-        self, effect: Effect, code: Code, arguments: list[Any], captured: Any, done: Callable[[Task], None],
+        self, effect: Effect, code: Code, arguments: list[Any], captured: Any, on_end: Callable[[Task], None],
         contains: bool = False,
     ) -> HostCall:  # fmt: skip
-        """Run a function as a child of the task that waits for `effect`; `done` is called with the child when it has ended.
+        """Run a function as a child of the task that waits for `effect`; `on_end` is called with the child when it has ended.
         `captured`: the cells of a closure. Raises ValueError when no task awaits the effect."""
         parent = effect.task
         if parent.effect is not effect:
@@ -439,11 +440,11 @@ class Scheduler:
         parent.calls += 1
         self._rest(parent)  # it waits for its child; if it stayed at work, such parents could fill the limit for ever
         task = self.new_task(parent, code, arguments, [*captured, *[None] * (code.cell_count - len(captured))])
-        return self.watched(task, done, contains)
+        return self.watched(task, on_end, contains)
 
-    def watched(self, task: Task, done: Callable[[Task], None], contains: bool = False) -> HostCall:
+    def watched(self, task: Task, on_end: Callable[[Task], None], contains: bool = False) -> HostCall:
         """Return the host's record of a task whose end it waits for."""
-        call = HostCall(task, done, contains)
+        call = HostCall(task, on_end, contains)
         task.watchers.append(call)
         return call
 

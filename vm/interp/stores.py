@@ -136,7 +136,7 @@ class View:
             value = self.store.fitting(value, self.store.value_type, "the value")
             changes.append((at, Some(share(new[at])) if at in new else self.find(key), Some(value)))
             new[at] = share(value)
-        self.store.items.update(new)
+        self.store.items.update(new)  # only when all entries fit
         return changes
 
     def delete(self, keys: Iterable[Any]) -> list[Change]:

@@ -98,9 +98,9 @@ def weight_of(roots: Iterable[Any], most: int, passed: frozenset[int] = frozense
     """Return the bytes of the values and of all that they hold, without the objects whose `id` is in `passed`; the walk stops
     once they are more than `most`. Raises what `look` raises."""
     pending: list[Any] = [list(roots)]  # lists of values that are taken off, and iterators over long wholes
-    seen = Seen()
+    addresses = Seen()
     for at in passed:
-        seen[at >> REGION][at >> 4 & PLACES] = 1
+        addresses[at >> REGION][at >> 4 & PLACES] = 1
     size, count = sys.getsizeof, sys.getrefcount
     total = 0
     while pending:
@@ -114,7 +114,7 @@ def weight_of(roots: Iterable[Any], most: int, passed: frozenset[int] = frozense
                 continue
             if count(value) > ALONE:
                 at = id(value)
-                region = seen[at >> REGION]
+                region = addresses[at >> REGION]
                 at = at >> 4 & PLACES
                 if region[at]:
                     continue

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
     State = dict[Any, Any]
 
-MOST_STEPS = 20_000  # remembered; then all are forgotten, and made again as needed
+# Steps that are kept. A pattern may have exponentially many states, so at this number all are dropped and made again as needed
+# (the cache of a lazy DFA, as RE2 has it).
+MOST_STEPS = 20_000
 DEAD = None
 
 
@@ -67,6 +69,7 @@ class Automaton:
         characters. With `certain`, return any end that proves that there is a match."""
         body = subject.body
         state = self.state((0,), True, class_of(subject.symbol(position - 1)))
+        # The loop over characters is Python's own, with one dict look-up each; the iterator tells where a step was missing.
         signs = iter(body)
         signs.__setstate__(position)  # type: ignore[attr-defined]
         while True:
@@ -127,6 +130,8 @@ class Automaton:
     # ------------------------------------------------------------ states
 
     def state(self, walks: tuple[int, ...], searching: bool, before: int) -> State:
+        """Return the state of these walks, best first. `searching`: a match may still begin at a later character; `before`:
+        the class of the symbol read last, on which assertions depend."""
         if not self.asserts:
             before = 0
         key = (walks, searching, before)
@@ -154,6 +159,7 @@ class Automaton:
         return step
 
     def make_step(self, facts: Facts, symbol: Any) -> tuple[Any, bool]:
+        """Return the state behind `symbol` and whether a match ends before it, without a look at steps made before."""
         after = class_of(symbol)
         left, right = (after, facts.before) if self.backward else (facts.before, after)
         walks: dict[int, None] = {}

@@ -75,6 +75,7 @@ class Backtracker:
         return self.run(at)
 
     def run(self, at: int) -> int:
+        """As `match_at`, without clearing `slots`: lookarounds share them."""
         code, text, slots, stack = self.program.code, self.subject.text, self.slots, self.stack
         base = len(stack)
         pc = bits = pace = 0
@@ -87,19 +88,19 @@ class Backtracker:
                 if at < self.limit and (text[at] == first if operation == CHAR else first.has(text[at])):
                     at += 1
                     pc += 1
-                    bits = self.bits
+                    bits = self.bits  # every loop has taken a character now
                     continue
             elif operation == SPLIT:
                 if self.choose(pc, at, bits, second):
                     pc = first
                     continue
             elif operation == SAVE:
-                stack += (slots[first], -2 - first)
+                stack += (slots[first], -2 - first)  # for `back`, which restores the slot
                 slots[first] = at
                 pc += 1
                 continue
             elif operation == MATCH:
-                del stack[base:]
+                del stack[base:]  # a lookaround is tried once: its other choices are dropped
                 return at
             else:
                 state = self.other(operation, first, second, pc, at, bits)
@@ -144,6 +145,7 @@ class Backtracker:
         return -1
 
     def remember(self, choice: int) -> None:
+        """Enter a choice of which both sides have failed."""
         assert self.memory is not None
         chunk = self.memory.get(choice >> CHUNK_BITS)
         if chunk is None:
@@ -187,6 +189,7 @@ class Backtracker:
         return matched != negative
 
     def backref(self, number: int, folds: bool, pc: int, at: int, bits: int) -> tuple[int, int, int] | None:
+        """Return where the walk continues behind a repetition of a group's text, None when another text stands here."""
         start, end = self.slots[2 * number : 2 * number + 2]
         self.steps -= 1
         if self.steps < 0:
@@ -283,6 +286,7 @@ class Budgeted:
         self.backtracker = Backtracker(regex.program, regex.subject(text), regex.slots(), memory, LEAST_STEPS)
 
     def next(self, at: int) -> list[int] | None:
+        """Return the first match at or after a position, None when there is none. Raises BudgetSpent."""
         text = self.text
         for start in range(at, len(text) + 1):
             if start % STRIDE == 0:
@@ -309,6 +313,7 @@ class Linear:
         self.other: Budgeted | None = None
 
     def next(self, at: int) -> list[int] | None:
+        """Return the first match at or after a position, None when there is none."""
         if self.other is None and self.work > LEAST_WORK + MOST_READINGS * len(self.subject.text):
             self.other = Budgeted(self.regex, self.subject.text, memory=True)
         if self.other is not None:

@@ -69,6 +69,8 @@ class Program:
 
 
 def compile_forward(tree: Node) -> Program:
+    """Return the program that takes the characters of a match from first to last and keeps the positions of groups. Raises
+    PatternError when it would be too large."""
     writer = Writer(backward=False)
     writer.emit(SAVE, 0)
     writer.write(tree)
@@ -119,7 +121,8 @@ def width_of(node: Node) -> int | None:
 
 
 class Writer:
-    """Emits one program."""
+    """Writes one program, by Thompson's construction: each node of the tree becomes instructions that go on behind their last
+    one."""
 
     __slots__ = ("code", "backward", "loops")
 
@@ -129,6 +132,7 @@ class Writer:
         self.loops = 0
 
     def emit(self, operation: int, first: Any = None, second: Any = None) -> int:
+        """Append an instruction and return its index. Raises PatternError beyond MOST_INSTRUCTIONS."""
         if len(self.code) >= MOST_INSTRUCTIONS:
             raise PatternError("the pattern is too large", 0)
         self.code.append((operation, first, second))
@@ -138,6 +142,7 @@ class Writer:
         return len(self.code)
 
     def write(self, node: Node) -> None:
+        """Append the instructions of a node."""
         kind = node[0]
         if kind == "char":
             self.emit(CHAR if type(node[1]) is str else SET, node[1])
@@ -158,6 +163,7 @@ class Writer:
             self.emit(BACKREF, node[1], node[2])
 
     def alternatives(self, parts: list[Node]) -> None:
+        """Write the parts so that an earlier one is tried first."""
         jumps = []
         for part in parts[:-1]:
             split = self.emit(SPLIT)
@@ -177,6 +183,7 @@ class Writer:
         self.emit(SAVE, 2 * number + 1)
 
     def look(self, ahead: bool, negative: bool, node: Node) -> None:
+        """Write a lookaround, whose program is run for itself. Raises PatternError for a look-behind without a fixed width."""
         width = 0 if ahead else width_of(node)
         if width is None:
             raise PatternError("look-behind needs a fixed width", 0)
@@ -188,12 +195,14 @@ class Writer:
     # ------------------------------------------------------------ repetition
 
     def repeat(self, node: Node, least: int, most: int | None, greedy: bool) -> None:
+        """Write at least `least` and at most `most` (None: any number of) matches, as many as possible if `greedy`."""
         empty = nullable(node)
+        # `x+` is one copy of x with a jump back; other lower bounds are that many copies
         fewer = least - 1 if most is None and least and not empty else least
         for _ in range(fewer):
             before = self.here()
             self.write(node)
-            if self.here() == before:
+            if self.here() == before:  # no instruction: further copies would add none
                 break
         if most is not None:
             self.optional(node, most - least, greedy, empty)
@@ -208,18 +217,21 @@ class Writer:
         self.code[at] = (SPLIT, inner, end) if greedy else (SPLIT, end, inner)
 
     def any_number(self, node: Node, greedy: bool) -> None:
+        """Write any number of matches of a node that takes a character."""
         head = self.emit(SPLIT)
         self.write(node)
         self.emit(JUMP, head)
         self.split(head, head + 1, self.here(), greedy)
 
     def at_least_once(self, node: Node, greedy: bool) -> None:
+        """Write one or more matches of a node that takes a character."""
         start = self.here()
         self.write(node)
         end = self.emit(SPLIT)
         self.split(end, start, end + 1, greedy)
 
     def new_loop(self) -> int:
+        """Return the number of a loop whose body may be empty. Raises PatternError beyond MOST_LOOPS."""
         self.loops += 1
         if self.loops > MOST_LOOPS:
             raise PatternError(f"more than {MOST_LOOPS} repetitions of what may be empty", 0)
@@ -229,6 +241,7 @@ class Writer:
         return (AGAIN, number, (start, end, end) if greedy else (end, start, end))
 
     def loop(self, node: Node, greedy: bool) -> None:
+        """Write any number of matches of a node that may be empty."""
         number = self.new_loop()
         head = self.emit(SPLIT)
         self.emit(ENTER, number)

@@ -65,7 +65,7 @@ CLASSES: dict[str, Callable[[str], bool]] = {"d": str.isdecimal, "w": is_word, "
 class CharSet:
     """A set of characters: single ones, ranges, classes with their complements. Answers are cached."""
 
-    __slots__ = ("singles", "ranges", "classes", "negated", "folds", "known")
+    __slots__ = ("singles", "ranges", "classes", "negated", "folds", "answers")
 
     def __init__(self, negated: bool = False, folds: bool = False) -> None:
         self.singles: set[str] = set()
@@ -73,18 +73,18 @@ class CharSet:
         self.classes: list[tuple[Callable[[str], bool], bool]] = []
         self.negated = negated
         self.folds = folds
-        self.known: dict[str, bool] = {}
+        self.answers: dict[str, bool] = {}
 
     def add_class(self, letter: str) -> None:
         """Add the class `d`, `w` or `s`, or for a capital letter its complement."""
         self.classes.append((CLASSES[letter.lower()], letter.isupper()))
 
     def has(self, sign: str) -> bool:
-        answer = self.known.get(sign)
+        answer = self.answers.get(sign)
         if answer is None:
-            if len(self.known) >= CACHED:
-                self.known.clear()
-            answer = self.known[sign] = self._asks(sign) != self.negated
+            if len(self.answers) >= CACHED:
+                self.answers.clear()
+            answer = self.answers[sign] = self._asks(sign) != self.negated
         return answer
 
     def _asks(self, sign: str) -> bool:

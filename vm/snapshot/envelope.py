@@ -176,6 +176,7 @@ def _store(memory: Any, memories: Any) -> str | None:
 
 
 def layout_of(program: Program) -> Layout:
+    """Return the layout of a program, which is made once."""
     if program.layout is None:
         program.layout = Layout(program)
     layout: Layout = program.layout

@@ -79,6 +79,7 @@ def lower_way(w: Writer, way: Way) -> list[Any]:
 
 
 def read_way(r: Reader, form: Any = None) -> Way:
+    """Return the way of a row, () for none. Raises SnapshotError for one that no program makes."""
     if form is None:
         return ()
     left_out = [at for at, place in enumerate(r.list(form)) if type(place) is int]
@@ -530,6 +531,7 @@ def lower_iterator(w: IteratorWriter, walk: Iterator[Any]) -> list[Any]:
 
 
 def read_iterator(r: IteratorReader, form: Any) -> Iterator[Any]:
+    """Return a walk over the values that the form lists."""
     kind, *parts = r.list(form)
     if kind == RANGE:
         start, stop = parts
@@ -570,6 +572,7 @@ VALUE, LIST, TUPLE, DICT, LEFT_OUT, PIPELINE, RECORD = range(7)
 
 
 def lower_payload(w: PayloadWriter, payload: Any) -> list[Any]:
+    """Return the form of an effect's payload."""
     kind = type(payload)
     if kind is list or kind is tuple:
         return [LIST if kind is list else TUPLE, [lower_payload(w, part) for part in payload]]
@@ -586,6 +589,7 @@ def lower_payload(w: PayloadWriter, payload: Any) -> list[Any]:
 
 
 def read_payload(r: PayloadReader, form: Any) -> Any:
+    """Return the payload of a form. Raises SnapshotError for a record that no effect has."""
     kind, *parts = r.list(form)
     if kind == LEFT_OUT and not parts:
         return UNSET

@@ -247,28 +247,31 @@ BY_HOST = None  # a watcher that is no wait of a task
 
 
 def lower_wait(w: Writer, wait: Any) -> list[Any] | None:
+    """Return the form of what a task waits for inside the machine, None for nothing."""
     if wait is None:
         return None
     kind = KINDS.index(type(wait))
     if type(wait) is Await:
         return [kind]
     if type(wait) is AllEnded:
-        return [kind, w.put(wait.value), wait.left]
+        return [kind, w.put(wait.value), wait.pending]
     if type(wait) is Each:
         cells = [None if cell is None else w.cell(cell) for cell in wait.captured]
         places = [[w.task(task), place] for task, place in wait.places.items()]
         results = [w.put(value) for value in wait.results]
         return [kind, w.function(wait.code), cells, lower_iterator(w, wait.elements), wait.limit, results, places]
     operands = list(map(w.task, wait.operands))
-    return [kind, operands, wait.left] if type(wait) is JoinAll else [kind, operands]
+    return [kind, operands, wait.pending] if type(wait) is JoinAll else [kind, operands]
 
 
 def lower_watchers(w: Writer, task: Task) -> list[Any]:
+    """Return the forms of a task's watchers: numbers of the tasks that wait, BY_HOST for calls of the host."""
     watchers = [one for one in task.watchers if type(one) is HostCall or one.task.wait is one]
     return [BY_HOST if type(one) is HostCall else w.task(one.task) for one in watchers]
 
 
 def read_wait(r: Reader, task: Task, form: Any) -> Wait | None:
+    """Return the wait of a form, None for nothing. Its watched tasks are set by `read_watchers`."""
     if form is None:
         return None
     kind, *parts = r.list(form)
@@ -304,7 +307,7 @@ def _check_wait(wait: Wait, watched: list[Task]) -> None:
     """Refuse a wait that would end too early or never: it has to watch exactly the tasks that it counts on."""
     fitting = bool(watched)
     if isinstance(wait, JoinAll | AllEnded):
-        fitting = fitting and wait.left == len(watched)
+        fitting = fitting and wait.pending == len(watched)
     elif isinstance(wait, Each):
         fitting = fitting and len(watched) == len(wait.places) and set(watched) == set(wait.places)
     if not fitting:

@@ -299,7 +299,7 @@ class RangeValue:
 
 # Kinds without anything inside that a write could reach.
 PLAIN = frozenset({int, float, str, bytes, bool, type(None), NoneOption, RangeValue, Closure})
-# Kinds that carry the mark; struct classes do too.
+# Kinds that have the mark as an attribute; struct classes do too.
 CONTAINERS = frozenset({Array, Map, Set, Queue, Stack})
 MARKED = (Struct, *CONTAINERS)
 # Immutable wholes around values that may be containers.
@@ -307,7 +307,7 @@ WRAPPERS = frozenset({tuple, Some, Ok, Err, EnumValue})
 
 
 def share(value: Any) -> Any:
-    """Marks `value` as seen through more than one place and returns it; only the top container is touched.
+    """Mark `value` as seen through more than one place and return it; only the top container is touched.
 
     Handles, errors and tasks pass through: nothing inside them is a place.
     """
@@ -328,7 +328,7 @@ def share(value: Any) -> Any:
 
 
 def _share_inside(value: Any) -> None:
-    """Marks the containers a wrapper holds, each wrapper once: a tuple may hold one tuple many times over."""
+    """Mark the containers that a wrapper holds, each wrapper once: a tuple may hold one tuple many times over."""
     visited: set[int] = set()
     pending = [value]
     while pending:
@@ -346,7 +346,7 @@ def _share_inside(value: Any) -> None:
 
 
 def wrapped(wrapper: Any) -> tuple[Any, ...]:
-    """What a tuple, Some, Ok, Err or enum value holds."""
+    """Return what a tuple, Some, Ok, Err or enum value holds."""
     if type(wrapper) is tuple:
         return wrapper
     if type(wrapper) is EnumValue:
@@ -355,7 +355,7 @@ def wrapped(wrapper: Any) -> tuple[Any, ...]:
 
 
 def share_all(values: Iterable[Any]) -> list[Any]:
-    """A new list of `values`, each marked: for built-ins that put elements of one container into another."""
+    """Return a new list of `values`, each marked: for built-ins that put elements of one container into another."""
     elements = list(values)
     if len(elements) < LARGE:
         _mark(elements)
@@ -386,7 +386,7 @@ def own(value: Any) -> Any:
     if kind is Map:
         if not value.shared:
             return value
-        share_all(value.items.values())
+        share_all(value.items.values())  # both copies hold them from now on
         return Map(value.items.copy())
     if isinstance(value, Struct):
         if not value.shared:

@@ -42,7 +42,7 @@ def equal(a: Any, b: Any) -> bool:
 
 
 def _equal_within(a: Any, b: Any) -> bool:
-    pending = [(a, b, 1)]
+    pending = [(a, b, 1)]  # an explicit stack: values may nest deeper than Python's own stack allows
     compared: set[tuple[int, int]] = set()  # parts shared many times over are walked once
     pace = 0
     while pending:

@@ -58,7 +58,7 @@ class Limits:
     @string.setter
     def string(self, size: int) -> None:
         if size < self.surely:
-            with self._falling:
+            with self._falling:  # two threads may set their limits at once, and the lower one has to win
                 self.surely = min(self.surely, size)
         self._thread.string = size
 

@@ -16,18 +16,18 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
     class Meter(Protocol):
-        """A run. `attention`: something asks it to look up from its work."""
+        """A run. `attention`: it has to call `attend` soon: it may have to stop."""
 
         attention: bool
 
         def attend(self) -> None:
-            """Raises what ends the run, if anything does."""
+            """Raise what ends the run, if anything does."""
 
         def spend(self, items: int) -> None:
-            """Charges a built-in that works on so many items."""
+            """Charge a built-in that works on this many items."""
 
         def announce(self, items: int) -> None:
-            """So many items are being made by what charges nothing."""
+            """This many items are about to be made by an opcode, which charges nothing for them."""
 
 
 LARGE = 1024  # items or characters; who works on fewer costs what its instruction costs (G-6.6)
@@ -73,7 +73,7 @@ def exchange(meter: Meter) -> Meter:
 def look() -> None:
     """Raise what ends the run, if anything does. Call it every few milliseconds of work."""
     meter = _thread.meter
-    if meter.attention:
+    if meter.attention:  # a plain attribute, so that a look costs next to nothing
         meter.attend()
 
 
@@ -98,12 +98,12 @@ def announce(items: int) -> None:
 
 def paced(values: Iterable[T], stride: int = STRIDE) -> Iterator[T]:
     """Yield the values, with a look at every `stride` of them."""
-    left = stride
+    until_look = stride
     for value in values:
-        left -= 1
-        if not left:
+        until_look -= 1
+        if not until_look:
             look()
-            left = stride
+            until_look = stride
         yield value
 
 

@@ -22,7 +22,7 @@ MOST = 2 * HALF
 
 
 def shortened(way: Way) -> Way:
-    """Return a way with its middle left out when it is too long."""
+    """Return a way that is too long with its middle left out: a number says how many places are missing there."""
     gap = way[HALF]
     left_out, rest = (gap, way[HALF + 1 :]) if type(gap) is int else (0, way[HALF:])
     beyond = len(rest) - HALF
