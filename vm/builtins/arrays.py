@@ -65,8 +65,6 @@ def _merged(pair: list[list[Any]]) -> list[Any]:
     return both
 
 
-# ----------------------------------------------------------------
-
 NUMBERS = frozenset({int, float})
 
 

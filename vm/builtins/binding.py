@@ -1,8 +1,9 @@
-"""How the arguments of a call reach the body of a method of a handle.
+"""How the arguments of a call reach the body of a method of a handle: checks, defaults, named arguments.
 
-A body is written as `body(machine, task, receiver, *parameters)`, and its signature stands on it. The loop calls
-`entry(machine, task, receiver, site, arguments)`. What lies between is decided once for each method and number of arguments,
-which belongs to the call site.
+Hands on `entry_of` to dispatch, and `in_order`, `arguments_of` and `expect` to bodies that take their call site. A body is
+written as `body(machine, task, receiver, *parameters)`, with its signature in the decorator `handle`. The loop calls
+`entry(machine, task, receiver, site, arguments)`; which entry that is depends on the method and the number of arguments alone, so
+it is chosen once.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 
 @cache
-def bound(row: Row, argc: int) -> Entry:
+def entry_of(row: Row, argc: int) -> Entry:
     """Return what a site with `argc` arguments calls for the method of this row; -1 stands for any number with names among them.
 
     Every call of the entry raises P015 where number or names do not fit the signature, P007 where an argument is of a wrong kind.
@@ -56,7 +57,7 @@ def bound(row: Row, argc: int) -> Entry:
             return body(machine, task, receiver, *guarded(arguments_of(site, arguments, order, defaults), guards))
 
         return by_name
-    # what is left out Python supplies: the body with the defaults of the signature
+    # Python itself supplies arguments that are left out: this copy of the body has the signature's defaults
     body = FunctionType(body.__code__, body.__globals__, body.__name__, defaults, body.__closure__)
     if guards:
         return _checked[argc](body, guards) if len(guards) == argc < len(_checked) else _each_checked(body, guards)
@@ -136,7 +137,7 @@ def arguments_of(site: Site, arguments: list[Any], names: tuple[str, ...], defau
 
 
 # ----------------------------------------------------------------
-# Kinds of arguments: whoever passes an argument of type Any finds out here whether it fits (L-3.3.3).
+# Kinds of arguments: an argument whose static type is Any is checked here when the method is called (L-3.3.3).
 
 
 def expect(value: Any, kind: type, name: str) -> Any:
@@ -171,7 +172,8 @@ def guard_of(kind: Descriptor) -> tuple[type, Guard] | None:
 
 
 def guarded(arguments: list[Any], guards: list[Guarded]) -> list[Any]:
-    """Check the arguments in place: `guards` are a position, the usual class there and what gives another value or P007."""
+    """Check the arguments in place and return them. `guards`: a position, the usual class there, and the function that converts a
+    value of another class or raises P007."""
     for at, usual, guard in guards:
         if type(arguments[at]) is not usual:
             arguments[at] = guard(arguments[at])

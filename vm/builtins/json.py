@@ -217,8 +217,6 @@ class Scanner:
         self.fail("expected a value" if self.sign() else "the text ends where a value is expected")
 
 
-# ----------------------------------------------------------------
-
 SHORT = 1 << 16  # characters that are read in one breath
 INFINITIES = (float("inf"), float("-inf"))
 _decoder: JSONDecoder | None = None

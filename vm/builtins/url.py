@@ -1,4 +1,4 @@
-"""`std::url` (L-7.13): addresses taken apart and put together (RFC 3986). It looks nothing up and reaches nobody."""
+"""`std::url` (L-7.13): addresses taken apart and put together (RFC 3986). It opens no connection."""
 
 from __future__ import annotations
 
@@ -115,6 +115,8 @@ def encode(s: Any) -> str:
 
 
 def encoded(s: str, also: str) -> str:
+    """Return the percent-encoded text, in which the characters of `also` stay as they are too. Raises P103 when it is too
+    long."""
     from urllib.parse import quote
 
     if len(s) >= LARGE:
@@ -150,7 +152,7 @@ def _bytes_of(part: str) -> bytes:
 
 
 def _blocks(s: str) -> Iterator[str]:
-    """Yield the text in blocks, none of which ends inside of a percent-encoded character."""
+    """Yield the text in blocks, none of which ends inside of a `%` and its two digits."""
     start = 0
     while start < len(s):
         end = start + BLOCK

@@ -80,8 +80,6 @@ def label(offset: int) -> str:
     return f"@{offset}"
 
 
-# ----------------------------------------------------------------
-
 _MOST_SHOWN = 40  # characters of a text in a comment
 
 

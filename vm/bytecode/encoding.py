@@ -106,8 +106,6 @@ def precheck_msgpack(data: bytes, nesting: int, free: int = FREE) -> None:
             raise ImageError("V006", f"byte {at}: the value is " + ("cut off" if at > end else "too costly to decode"))
 
 
-# ----------------------------------------------------------------
-
 MAGIC = b"\x8fCONCB"  # the first byte is no text in any encoding of text
 _HEAD = len(MAGIC) + len(FORMAT)
 _HASH = sha256().digest_size

@@ -94,8 +94,6 @@ def zigzag(number: int) -> int:
     return number * 2 if number >= 0 else -number * 2 - 1
 
 
-# ----------------------------------------------------------------
-
 if TYPE_CHECKING:
     Checker = Callable[[Any, Limits], None]
 

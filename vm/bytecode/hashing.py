@@ -95,8 +95,6 @@ def components(nodes: list[Node]) -> Iterator[list[int]]:
                     yield group
 
 
-# ----------------------------------------------------------------
-
 _SECTIONS = ("functions", "types", *DECLARED_SECTIONS)
 
 # Per opcode: its name, the section of a node its operand names, whether that is a constant, whether a label.

@@ -44,8 +44,6 @@ def check_names(image: Image, number: int, code: Code) -> None:
             refuse("V122", at, f"{start}..{end} does not lie on instructions of the function")
 
 
-# ----------------------------------------------------------------
-
 _FROM_VERIFIER = object()
 NOTHING: Mapping[tuple[str, str], int] = {}
 

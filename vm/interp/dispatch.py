@@ -8,7 +8,7 @@ when an effect ends the slice.
 from __future__ import annotations
 
 from ..builtins import KIND_OF, REQUIRED, lookup
-from ..builtins.binding import bound
+from ..builtins.binding import entry_of
 from ..builtins.handles import server_use, tool_use
 from ..builtins.hashmaps import is_quiet
 from ..builtins.registry import HIDDEN
@@ -93,7 +93,7 @@ def _found(machine: MachineContext, receiver: Any, site: Site) -> Any:
     if row is None:
         return _field_call
     if row.kind == "handle":
-        entry = bound(row, -1 if site.names else site.argc)
+        entry = entry_of(row, -1 if site.names else site.argc)
         if row.access:
             ACCESS[entry] = row.access
         return entry

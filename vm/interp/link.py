@@ -118,8 +118,6 @@ def tiling(
     return tiles
 
 
-# ----------------------------------------------------------------
-
 _COUNTING = (NUMBERS["ENTER"], NUMBERS["LOOP"])
 _NUMBER = tuple(NUMBERS[op.name] for op in OPCODES)
 _LITERALS = {"NIL": None, "TRUE": True, "FALSE": False, "NONE": NONE}

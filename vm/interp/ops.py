@@ -95,8 +95,6 @@ def iterate(value: Any, machine: Any = None) -> Iterator[Any]:
     raise Panic("P007", f"expected a value to walk over, found {typeof(value)}")
 
 
-# ----------------------------------------------------------------
-
 # ---------------------------------------------------------------- constants
 
 

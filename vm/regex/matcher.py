@@ -204,8 +204,6 @@ class Backtracker:
         return pc + 1, at + len(wanted), self.bits if wanted else bits
 
 
-# ----------------------------------------------------------------
-
 MOST_REMEMBERED = 64
 # How many times over the automaton may read a text for all matches, before the memory of failures takes over.
 MOST_READINGS = 8

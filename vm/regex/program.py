@@ -1,7 +1,7 @@
 """From the tree of a pattern to a program of small instructions.
 
 Hands on `compile_forward`, `compile_backward` and `Program`, and to the matchers `Subject` (a text as they see it) and `holds`.
- An instruction is (operation, first, second):
+An instruction is (operation, first, second):
 
     CHAR c | SET set         take one character          SPLIT a b    continue at a, later at b
     JUMP a                   continue at a               SAVE n       the position into slot n
@@ -28,12 +28,13 @@ if TYPE_CHECKING:
 # CHAR and SET, which matchers meet most, are the lowest.
 CHAR, SET, SPLIT, JUMP, SAVE, ASSERT, MATCH, ENTER, AGAIN, LOOK, BACKREF = range(11)
 MOST_INSTRUCTIONS = 10_000
-MOST_LOOPS = 12
+MOST_LOOPS = 12  # one bit each: an instruction has up to 2**12 loop states, for each of which failures are remembered
 
 
 class Program:
-    """`linear`: without lookaround and back references. `loops`: bits a walk carries. `final`: has a `$` that also
-    matches before a line end at the end of the text. `asserts`: has any assertion."""
+    """The instructions of one pattern or lookaround. `linear`: it has neither lookaround nor back references. `loops`: how
+    many loop bits a walk carries. `final`: it has a `$` that also matches before a line end at the end of the text. `asserts`:
+    it has any assertion."""
 
     __slots__ = ("code", "loops", "linear", "final", "asserts")
 

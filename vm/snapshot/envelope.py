@@ -48,8 +48,6 @@ def misshapen(what: str) -> SnapshotError:
     return SnapshotError("V008", f"{what}; take the bytes as they were written")
 
 
-# ----------------------------------------------------------------
-
 MAGIC = b"\x8fCONCS"  # the first byte is no text in any encoding of text
 FORMAT = (1, 0)
 LARGEST = 64 << 20

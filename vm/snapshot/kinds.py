@@ -97,8 +97,6 @@ def _place(r: Reader, place: Any) -> Any:
     return code, index
 
 
-# ----------------------------------------------------------------
-
 if TYPE_CHECKING:
     Parts = Callable[[Any], Iterable[Any]]
     Lower = Callable[[Writer, Any], list[Any]]

@@ -135,8 +135,6 @@ def render_brief(value: Any, form: Form, cut: int = 200) -> str:
     return text if len(text) <= cut else text[:cut] + "…"
 
 
-# ----------------------------------------------------------------
-
 _ESCAPES = {ord("\\"): "\\\\", ord('"'): '\\"', ord("\n"): "\\n", ord("\r"): "\\r", ord("\t"): "\\t", 0: "\\0"}
 _ESCAPES.update({code: f"\\u{{{code:x}}}" for code in (*range(1, 32), 127) if code not in _ESCAPES})
 
