@@ -37,7 +37,7 @@ WAY_OUT = (
 
 
 class LinkedSlot:
-    """A slot of a context in a linked program: `default` is the function that gives its value where none is stored, or None."""
+    """A slot of a context in a linked program. `default`: the function that computes its value where none is stored, or None."""
 
     __slots__ = ("tier", "name", "descriptor", "default")
 
@@ -49,8 +49,8 @@ class LinkedSlot:
 
 
 class StoredBuilder(Builder):
-    """Builds a value from what an earlier declaration of its type may have written (M-8.23): fields that were added have their
-    defaults, those that were renamed the value under the name before, and what is declared no more is left out."""
+    """Builds a value from what an earlier declaration of its type may have written (M-8.23): fields that were added get their
+    defaults, renamed ones the value under their earlier name, and fields that are not declared any more are left out."""
 
     __slots__ = ("computed", "declared")
 
@@ -74,7 +74,7 @@ class StoredBuilder(Builder):
 
 
 class _Defaults:
-    """The functions of defaults, by type and position of the field, as a Builder asks for them."""
+    """The functions of defaults, by type and position of the field, as `Builder` asks for them."""
 
     __slots__ = ("types",)
 
@@ -90,7 +90,7 @@ class _Defaults:
 
 
 def linked_slots(image: Image, descriptors: list[Any], codes: list[Any]) -> dict[str, dict[str, LinkedSlot]]:
-    """Slots by the name of the memory and their own."""
+    """Return the slots of a program by the name of the memory and their own."""
     contexts = [
         {
             name: LinkedSlot(tier, name, descriptors[type_index], None if default is None else codes[default])
@@ -102,7 +102,8 @@ def linked_slots(image: Image, descriptors: list[Any], codes: list[Any]) -> dict
 
 
 def _find(machine: MachineContext, memory: MemoryRef, name: Any) -> LinkedSlot:
-    """What came from behind Any as a `Memory<C>` may be another memory."""
+    """Return the slot of a memory. Raises P014 when it has none of that name: what comes from behind Any as a `Memory<C>` may
+    be another memory."""
     slots: dict[str, LinkedSlot] = machine.program.slots.get(memory.name, {})
     slot = slots.get(name) if type(name) is str else None
     if slot is None:
@@ -111,13 +112,14 @@ def _find(machine: MachineContext, memory: MemoryRef, name: Any) -> LinkedSlot:
 
 
 def _load_slot(machine: MachineContext, task: Task, memory: MemoryRef, slots: list[LinkedSlot]) -> list[Any]:
-    """An Option for each, as one snapshot."""
+    """Return an Option of the value of each slot, all read at one moment."""
     contents = machine.memories.at_once(memory, "slots", [[(slot.tier, slot.name) for slot in slots]], task)
     return [_decoded(machine, memory, slot, content) for slot, content in zip(slots, contents, strict=True)]
 
 
 def _decoded(machine: MachineContext, memory: MemoryRef, slot: LinkedSlot, content: list[Any]) -> Any:
-    """`content`: the content, or nothing."""
+    """Return the Option of a slot's value; `content`: a list of its stored JSON, or []. Raises P452 when it does not fit the
+    type."""
     if not content:
         return NONE
     builder = StoredBuilder(machine.program, machine.memories.computed)
@@ -132,7 +134,7 @@ def _decoded(machine: MachineContext, memory: MemoryRef, slot: LinkedSlot, conte
 
 
 def _fitting(machine: MachineContext, memory: MemoryRef, slot: LinkedSlot) -> Any:
-    """What gives the value of a stored content, None where it does not fit."""
+    """Return the function from stored content to the slot's value, None where it does not fit."""
 
     def value(content: Any) -> Any:
         try:
@@ -151,16 +153,18 @@ CHANGING = ("_seen", "_swap")
 
 
 def is_slot_method(name: str) -> bool:
+    """Return whether a memory's method is one of those here."""
     return name in BODIES
 
 
 def slot_method(machine: MachineContext, task: Task, memory: MemoryRef, name: str, arguments: list[Any]) -> Any:
-    """Return what such a method gives, or the `Invoke` that computes it."""
+    """Return the result of a slot's method, or the `Invoke` that computes it. Raises `must_wait` of the memories when it has
+    to wait."""
     return BODIES[name](machine, task, memory, *arguments)
 
 
 def _slot_row(text: str) -> Callable[[Body], Body]:
-    """Enter a hidden method of memories whose work the decorated function does."""
+    """Declare a hidden method of memories with this signature; the decorated function does its work."""
 
     def register(body: Body) -> Body:
         BODIES[name_in(text)] = body
@@ -187,7 +191,7 @@ def _called(machine: MachineContext, task: Task, memory: MemoryRef, site: Site, 
 
 @_slot_row("_slot(name: Any, held: Any = nil) -> Any")
 def _slot(machine: MachineContext, task: Task, memory: MemoryRef, name: Any, option: Any) -> Any:
-    """The value of a slot with a default, else an Option; `option` is what the function loaded before."""
+    """Return the value of a slot with a default, else an Option. `option`: what the function loaded before, or nil."""
     slot = _find(machine, memory, name)
     if option is None:
         (option,) = _load_slot(machine, task, memory, [slot])
@@ -198,6 +202,7 @@ def _slot(machine: MachineContext, task: Task, memory: MemoryRef, name: Any, opt
 
 @_slot_row("_needed(name: Any, held: Any) -> Any")
 def _needed(machine: MachineContext, task: Task, memory: MemoryRef, name: Any, option: Any) -> Any:
+    """Return the value of a slot that the function needs. Raises P454 when it was forgotten meanwhile."""
     if type(option) is not Some:
         raise Panic("P454", f"the slot {name} of {memory.name} was forgotten, which this function needs")
     return share(option.value)
@@ -205,7 +210,7 @@ def _needed(machine: MachineContext, task: Task, memory: MemoryRef, name: Any, o
 
 @_slot_row("_enter(names: Array<String>, needed: Array<String>, function: Any) -> Any")
 def _enter(machine: MachineContext, task: Task, memory: MemoryRef, names: Any, needed: Any, function: Any) -> Any:
-    """The Options of all listed slots, or the error that names those needed without a value (M-10.3)."""
+    """Return the Options of all listed slots, or the error that names those of `needed` without a value (M-10.3)."""
     slots = [_find(machine, memory, name) for name in expect(names, Array, "Array").items]
     options = _load_slot(machine, task, memory, slots)
     absent = [slot.name for slot, option in zip(slots, options, strict=True) if type(option) is not Some]
@@ -220,8 +225,8 @@ def _enter(machine: MachineContext, task: Task, memory: MemoryRef, names: Any, n
 
 @_slot_row("_seen(name: Any) -> Any")
 def _seen(machine: MachineContext, task: Task, memory: MemoryRef, name: Any) -> Any:
-    """What a change in place begins with (M-8.21): the Option of what is stored, whatever the function saw before, and the text
-    that says what it was, "" for nothing. No access: what follows is one."""
+    """Begin a change in place (M-8.21): return the Option of what is stored, whatever the function saw before, and a text that
+    identifies that content, "" for none. This is no access; the write that follows is one."""
     slot = _find(machine, memory, name)
     content, fingerprint = machine.memories.at_once(memory, "seen_slot", [slot.tier, slot.name], task)
     return (_decoded(machine, memory, slot, content), fingerprint)
@@ -229,8 +234,8 @@ def _seen(machine: MachineContext, task: Task, memory: MemoryRef, name: Any) -> 
 
 @_slot_row("_swap(name: Any, value: Any, said: String, held: Any) -> Any")
 def _swap(machine: MachineContext, task: Task, memory: MemoryRef, name: Any, value: Any, fingerprint: Any, is_bound: Any) -> Any:
-    """Whether the slot held what `_seen` said until it was written, and, for a function that holds it, the Option of what is
-    stored then."""
+    """Write a slot if it still holds what `_seen` returned. Return whether it was written, and, for a function that has the
+    slot bound, the Option of what is stored then."""
     slot = _find(machine, memory, name)
     arguments = [slot.tier, slot.name, value, expect(fingerprint, str, "String"), _fitting(machine, memory, slot)]
     stored = machine.memories.at_once(memory, "swap_slot", arguments, task)
@@ -239,7 +244,7 @@ def _swap(machine: MachineContext, task: Task, memory: MemoryRef, name: Any, val
 
 @_slot_row("_put(name: Any, value: Any) -> Any")
 def _put(machine: MachineContext, task: Task, memory: MemoryRef, name: Any, value: Any) -> Any:
-    """The Option of what is stored now: a redactor may have rewritten it."""
+    """Write a slot, and return the Option of what is stored now: a redactor may have rewritten it."""
     slot = _find(machine, memory, name)
     arguments = [slot.tier, name, value, _fitting(machine, memory, slot)]
     stored = machine.memories.at_once(memory, "put_slot", arguments, task)
@@ -248,5 +253,5 @@ def _put(machine: MachineContext, task: Task, memory: MemoryRef, name: Any, valu
 
 @_slot_row("_after(name: Any, written: Any, held: Any) -> Any")
 def _after(machine: MachineContext, task: Task, memory: MemoryRef, name: Any, written: Any, current: Any) -> Any:
-    """What the function holds of a slot after it wrote the fact `written` by its name."""
+    """Return what the function has of a slot after it wrote the fact `written` by its name."""
     return _load_slot(machine, task, memory, [_find(machine, memory, name)])[0] if name == written else current

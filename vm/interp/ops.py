@@ -77,8 +77,8 @@ if TYPE_CHECKING:
 
 
 def iterate(value: Any, machine: Any = None) -> Iterator[Any]:
-    """An iterator over the elements; the storage is not written while it is walked because the value was marked shared. A
-    HashMap, which the machine holds, is walked as it is now (L-5.7.7)."""
+    """Return an iterator over the elements. The storage is not written while it is walked, because the value was marked
+    shared. A HashMap, whose store `machine` has, is walked as it is now (L-5.7.7). Raises P007 for any other kind."""
     kind = type(value)
     if kind is Array:
         return iter(value.items)
@@ -243,7 +243,7 @@ def SET_ELEMENT(value: Any, tuple: Any, operand: int) -> Any:
 
 
 def write_element(object: Any, index: Any, value: Any) -> None:
-    """Every write by index but the plain one into an Array."""
+    """Store an element by index, in all cases but the plain one, an Int within an Array, which the loop does itself."""
     if type(object) is Array and type(index) is int:
         index_out_of_range(index, len(object.items))
     elif type(object) is Map:
@@ -253,14 +253,14 @@ def write_element(object: Any, index: Any, value: Any) -> None:
 
 
 def refuse_write(object: Any, index: Any) -> NoReturn:
-    """An index of another kind, or something that has no elements to write: a String, or a tuple behind Any."""
+    """Raise P007 for an index of another kind, or for a value that has no elements to write: a String, or a tuple behind Any."""
     if type(object) is Array:
         raise Panic("P007", f"expected an index of type Int, found {typeof(index)}")
     raise Panic("P007", f"expected Array or Map, found {typeof(object)} in a place")
 
 
 def index_place(object: Any, index: Any) -> Any:
-    """The element a longer place goes through: a missing key is P005 (L-5.5.5)."""
+    """Return the element that a place with several indexes goes through. Raises P005 for a missing key (L-5.5.5)."""
     if type(object) is Array or type(object) is Map:
         return read_index(object, index)
     return refuse_write(object, index)

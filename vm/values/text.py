@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 class Whole:
-    """An inner value whose pieces come later."""
+    """A value with parts, whose pieces of text come later."""
 
     __slots__ = ("pieces",)
 
@@ -48,7 +48,7 @@ class Whole:
 
 
 def write(value: Any, form: Form) -> Any:
-    """Text when `value` is a leaf of `form`, else a `Whole`."""
+    """Return the text of `value` when it is a leaf of `form`, else a `Whole`."""
     writer = form.get(type(value))
     if writer is None:
         # Generated struct classes are not in the table; every other class that may appear falls under `object`.
@@ -58,7 +58,7 @@ def write(value: Any, form: Form) -> Any:
 
 
 def listed(values: Iterable[Any], form: Form, separator: str = ", ") -> Iterator[Any]:
-    """The pieces of `values` with `separator` between them."""
+    """Yield the pieces of `values` with `separator` between them."""
     first = True
     for value in values:
         if not first:
@@ -75,13 +75,13 @@ def render(value: Any, form: Form) -> str:
         return first
     text = "".join(_walk(first))
     look()
-    if len(text) * 4 > limits.surely:
+    if len(text) * 4 > limits.surely:  # shorter texts are within the limit whatever their characters are
         check_string_size(utf8_size(text))
     return text
 
 
 def fits(value: Any, form: Form, most: int) -> bool:
-    """Whether `value` in `form` has at most so many bytes; no more than that is written."""
+    """Return whether `value` in `form` has at most `most` bytes of UTF-8; no more than that is written."""
     first = write(value, form)
     if type(first) is str:
         return utf8_size(first) <= most
@@ -94,7 +94,8 @@ def fits(value: Any, form: Form, most: int) -> bool:
 
 
 def _walk(first: Whole) -> Iterator[str]:
-    """Every piece in order; a code point takes at least one byte, so counting them stops an oversized text early."""
+    """Yield every piece in order. Raises P103 as soon as the pieces have more code points than the limit has bytes: a code
+    point takes at least one byte, so an oversized text is stopped early."""
     size = pace = 0
     stack = [iter(first.pieces)]
     while stack:
@@ -117,7 +118,7 @@ def _walk(first: Whole) -> Iterator[str]:
 
 
 def render_brief(value: Any, form: Form, cut: int = 200) -> str:
-    """`value` in `form` cut to `cut` code points, for messages: it never panics and never costs much."""
+    """Return `value` in `form` cut to `cut` code points, for messages: it never panics and takes little time."""
     first = write(value, form)
     if type(first) is str:
         return first if len(first) <= cut else first[:cut] + "…"
