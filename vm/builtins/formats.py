@@ -130,7 +130,8 @@ def grouped(number: str, separator: str, size: int = 3) -> str:
 
 
 def decimal_text(value: Any, decimals: int, shift: int = 0) -> str:
-    """A finite number with so many decimals, halves away from zero as `round()` has it (L-6.2.6); `shift`: a power of ten."""
+    """Return a finite number with so many decimals, halves away from zero as `round()` rounds (L-6.2.6); `shift`: a power of
+    ten by which it is multiplied first."""
     from decimal import ROUND_HALF_UP, Context, Decimal
 
     if decimals > MOST_DECIMALS:
@@ -297,7 +298,8 @@ class Marker:
         self.advance(0)
 
     def advance(self, position: int) -> None:
-        """The first opening at or after `position` and the first closing behind it; a missing one is the text's end."""
+        """Go to the first opening at or after `position` and the first closing behind it; the end of the text stands for a
+        missing one."""
         if self.start < position:
             self.start = self._find(self.opening, position)
         if self.end < self.start + len(self.opening):
@@ -352,7 +354,7 @@ std_prelude(
 
 
 def words(s: str) -> int:
-    """Runs of characters that are no Unicode white space."""
+    """Yield the runs of characters that are no Unicode white space."""
     if s.isascii():
         # Python's own notion has the four control characters 1C to 1F more.
         return len(s.translate(_NOT_BLANK).split())

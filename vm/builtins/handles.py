@@ -67,7 +67,7 @@ def fitting(value: Any, descriptor: Any) -> Any:
 
 
 def _widened(value: Any, descriptor: Any) -> Any:
-    """Ints as Floats where the type says so, in Arrays and Maps too; the same object when nothing changes."""
+    """Return a value with Ints as Floats where the type says so, in Arrays and Maps too; the same object when nothing changes."""
     if descriptor[0] == "float" and type(value) is int:
         return float(value)
     if type(value) is Array and _holds_floats(descriptor):

@@ -396,7 +396,7 @@ class Pretty:
         return "".join(self.parts)
 
     def sign(self, at: int) -> int:
-        """Writes what begins at `at`; gives where the next begins."""
+        """Write the token that begins at `at`, and return where the next begins."""
         source = self.source
         sign = source[at]
         if sign == '"':
@@ -617,7 +617,8 @@ class Builder:
         return RangeValue(start, end, self.within("inclusive", entries.get("inclusive", False), ("bool",)))
 
     def enum_of(self, data: Any, descriptor: Descriptor) -> Any:
-        """`{"variant": V, "data": d}` (L-5.1.9), or the name alone of a variant that holds nothing (L-5.1.21)."""
+        """Return an enum value from `{"variant": V, "data": d}` (L-5.1.9), or from the name alone of a variant without payload
+        (L-5.1.21)."""
         decl = self.types.enum_type(descriptor[1])
         if type(data) is str:
             number = decl.index.get(data)

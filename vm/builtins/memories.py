@@ -166,7 +166,7 @@ for _text, _clause, _doc in (
 
 
 def _of_key(machine: MachineContext, task: Task, memory: KeyedRef, site: Site, arguments: list[Any]) -> Any:
-    """Arguments are named like the parts of the key in the declaration."""
+    """Call a method at the values of key parts: the arguments are named like the parts in the declaration."""
     unknown = [name for name in site.names if name not in memory.names]
     if len(site.names) < len(arguments) or unknown:
         raise Panic("P015", f"{site.name} of {memory.name} takes {', '.join(memory.names)}, each by its name")

@@ -77,7 +77,7 @@ def trim_end(s: str) -> str:
 
 
 def _sized(mapped: str) -> str:
-    """A case mapping makes at most three characters of one, so its size may be checked after the work."""
+    """Check the size of a text after a case mapping, which makes at most three characters of one, so that this is soon enough."""
     if len(mapped) * 4 > limits.surely:
         check_string_size(utf8_size(mapped))
     return mapped

@@ -124,7 +124,7 @@ def _plain_entry(section: str, entry: Any) -> str:
 
 
 def _function(image: i.Image, number: int, expected_hash: bytes, sources: Sources) -> list[str]:
-    """Fields first, then the code; `hash` only where it is not the one the assembler would compute."""
+    """Return the lines of a function: fields first, then the code; `hash` only where the assembler would compute another one."""
     function = image.functions[number]
     listing = Listing(function)
     lines = [f"function {number} {write(function.name)}"]

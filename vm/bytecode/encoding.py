@@ -46,7 +46,8 @@ _FIXED, _BYTES, _ARRAY, _MAP, _ILLEGAL = range(5)
 
 
 def _heads() -> tuple[tuple[int, int, int], ...]:
-    """Per header byte (form, bytes of the length field, size or count if there is no such field)."""
+    """Return for each header byte (form, bytes of the length field, size or count if there is no such field), as the msgpack
+    specification lists them."""
     heads = [(_FIXED, 0, 0)] * 256
     heads[0x80:0x90] = [(_MAP, 0, n) for n in range(16)]
     heads[0x90:0xA0] = [(_ARRAY, 0, n) for n in range(16)]
@@ -194,8 +195,8 @@ def _pack(value: Any) -> bytes:
 
 
 def _check_versions(image: Image, data: bytes) -> None:
-    """The versions in the header: an older standard library is served, another opcode set is not (numbers follow the
-    table)."""
+    """Refuse an image of another opcode set, since its numbers follow the table, or of a newer standard library (V003); an
+    older library is served."""
     header = image.header
     if header.format != list(data[len(MAGIC) : _HEAD]):
         raise ImageError("V008", "header.format: it differs from the version at the head of the file")

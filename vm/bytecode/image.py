@@ -366,7 +366,7 @@ _JOINTS = {ord(mark): "" for mark in ":.<>,#@$()[]?&-|+*/"}
 
 
 def is_identifier(text: str) -> bool:
-    """`[A-Za-z_][A-Za-z0-9_]*` (L-1.3.1)."""
+    """Return whether a text is `[A-Za-z_][A-Za-z0-9_]*` (L-1.3.1)."""
     return text.isascii() and text.isidentifier()
 
 

@@ -535,7 +535,7 @@ def _check_object(shape: list[Any], declared: dict[str, Any], around: tuple[str,
 
 
 def _is_field(field: Any) -> bool:
-    """[name, type, optional, has_default, default, description]"""
+    """Return whether a value is [name, type, optional, has_default, default, description]."""
     if type(field) is not list or len(field) != 6:
         return False
     name, _, optional, has_default, _, description = field

@@ -63,7 +63,7 @@ def safe_method(machine: MachineContext, receiver: Any, site: Site) -> Any:
     """Return the function that the site would call if that neither ends the slice nor needs the task, else None."""
     entry = site.cache.get(type(receiver)) or method_entry(machine, receiver, site)
     if entry is _varied_call:
-        entry = _found(machine, receiver, site)
+        entry = _meaning(machine, receiver, site)
     access = ACCESS.get(entry)
     return entry if access == "read" or (access == "write" and is_quiet(machine, receiver)) else None
 
@@ -77,14 +77,14 @@ def find_method(machine: MachineContext, receiver: Any, site: Site) -> Any:
         return _varied_call  # types with impls of their own share these classes
     if type(receiver) in (ToolRef, McpRef):
         return _tool_call  # other tools are of the same class
-    return _found(machine, receiver, site)
+    return _meaning(machine, receiver, site)
 
 
 def _varied_call(machine: MachineContext, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
-    return _found(machine, receiver, site)(machine, task, receiver, site, arguments)
+    return _meaning(machine, receiver, site)(machine, task, receiver, site, arguments)
 
 
-def _found(machine: MachineContext, receiver: Any, site: Site) -> Any:
+def _meaning(machine: MachineContext, receiver: Any, site: Site) -> Any:
     """Return the function for a method of the program, else a built-in one, else a field of function type (L-3.10.3)."""
     if program_method(machine, receiver, site) is not None:
         return _program_call
@@ -142,7 +142,7 @@ def _one_of(machine: MachineContext, receiver: Any, site: Site, offers: list[Any
 
 
 def _takes(machine: MachineContext, code: Any, site: Site, arguments: list[Any]) -> bool:
-    """Whether the positional arguments are of the types of the parameters of `code`, without conversion."""
+    """Return whether the positional arguments are of the types of the parameters of `code`, without conversion."""
     params = machine.program.image.functions[code.number].params[1:]
     values = arguments[: len(arguments) - len(site.names)]
     kinds = [machine.program.descriptors[type_] for _, type_, _ in params]
@@ -168,7 +168,7 @@ def _tool_call(machine: MachineContext, task: Task, receiver: Any, site: Site, a
         return tool_use(machine, task, receiver, site, arguments)
     if (receiver.name, site.name) in machine.program.server_methods:
         return server_use(machine, task, receiver, site, arguments)
-    return _found(machine, receiver, site)(machine, task, receiver, site, arguments)
+    return _meaning(machine, receiver, site)(machine, task, receiver, site, arguments)
 
 
 def _program_call(machine: MachineContext, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:

@@ -256,7 +256,7 @@ class Machine(Scheduler):
         return self.effects
 
     def _stopped(self, stop: Exception) -> Exception:
-        """Between slices the run stops where its first task waits."""
+        """Return `stop` with the place where the first task waits: between slices no task runs."""
         task = next(iter(self.roots), None)
         return self.placed(task, stop) if isinstance(stop, Panic) and task is not None else stop
 
@@ -309,7 +309,8 @@ class Machine(Scheduler):
         self.ready(task)
 
     def _here(self, task: Task) -> Way:
-        """The place of a task, that of its innermost function which traces show; none where a `?` comes next, which is one."""
+        """Return the place of a task: of its innermost function that traces show; none where a `?` comes next, which sets a
+        place itself."""
         if task.state[0] is not None and task.state[0][0] == TRY:
             return ()
         frames = [(task.state[0], task.state[3]), *((ins, code) for ins, _, _, code in reversed(task.frames) if code is not None)]

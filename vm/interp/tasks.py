@@ -22,7 +22,7 @@ NOTHING = object()
 
 
 def is_below(path: str, above: str) -> bool:
-    """Whether the task with a path is the one with the other path, or was started below it."""
+    """Return whether the task with a path is the one with the path `above`, or was started below it."""
     return path == above or path.startswith(f"{above}.")
 
 

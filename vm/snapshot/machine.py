@@ -472,7 +472,7 @@ class RunReader(Reader):
         return None
 
     def _put_below(self, task: Task, parent: Task) -> None:
-        """Rows of parents stand before those of their children, so that no task is below itself."""
+        """Make a task a child. Rows of parents stand before those of their children, so that no task can be below itself."""
         if parent.status is DONE or not task.path.startswith(f"{parent.path}.") or task.depth > len(parent.frames):
             raise misshapen("a task that its parent has not started")
         task.parent = parent

@@ -113,7 +113,8 @@ def _both_int(operation: str, a: Any, b: Any) -> bool:
 
 
 def add(a: Any, b: Any) -> Any:
-    """`a + b`: numbers, Strings, Bytes, or a String with the Display text of the other (L-3.6.1)."""
+    """Return `a + b` of numbers, Strings, Bytes, or of a String and the Display text of another value (L-3.6.1). Raises P002,
+    P007, P103."""
     if type(a) is int and type(b) is int:
         return fit(a + b, "+")
     if type(a) is str or type(b) is str:

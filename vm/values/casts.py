@@ -50,7 +50,8 @@ def _is_enum(value: Any, descriptor: Descriptor) -> bool:
 
 
 def _is_error(value: Any, descriptor: Descriptor) -> bool:
-    """A family covers its descendants; `Error` also every type with `impl Error` (L-3.11.15)."""
+    """Return whether a value is an error of a family, which covers its descendants; `Error` covers types with `impl Error` too
+    (L-3.11.15)."""
     if type(value) is ErrorValue:
         variant_fits = len(descriptor) == 2 or value.variant == descriptor[2]
         return variant_fits and is_family(value.family, descriptor[1])
@@ -62,7 +63,7 @@ def _is_tuple(value: Any, descriptor: Descriptor) -> bool:
 
 
 def _is_handle(value: Any, descriptor: Descriptor) -> bool:
-    """A handle of that type; `M.` is the model M alone, `T@` the tool T."""
+    """Return whether a value is a handle of that type; `M.` is the model M alone, `T@` the tool T."""
     one = f"{value.name}." if type(value) is ModelRef else f"{value.name}@" if type(value) is ToolRef else None
     return descriptor[1] in (typeof(value), one)
 
@@ -92,11 +93,12 @@ def check(value: Any, descriptor: Descriptor, code: str = "P007") -> Any:
     wanted = descriptor[1] if descriptor[0] == "nilable" else descriptor
     if type(value) is int and wanted[0] == "float":
         return float(value)
-    raise Panic(code, f"expected {type_text(descriptor)}, found {_found(value, descriptor)}")
+    raise Panic(code, f"expected {type_text(descriptor)}, found {_named_value(value, descriptor)}")
 
 
-def _found(value: Any, descriptor: Descriptor) -> str:
-    """The type found; where only the value is at fault, the value."""
+def _named_value(value: Any, descriptor: Descriptor) -> str:
+    """Return how a message names a value that does not fit: a String where a union of texts is expected by itself, any other
+    value by its type."""
     return brief(value) if type(value) is str and descriptor[0] == "union" else typeof(value)
 
 

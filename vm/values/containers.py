@@ -81,11 +81,11 @@ class Map:
         return cls({key_of(entries[at]): entries[at + 1] for at in range(0, len(entries), 2)})
 
     def key_list(self) -> list[Any]:
-        """The Concerto keys in insertion order."""
+        """Return the Concerto keys in insertion order."""
         return [unkey(key) for key in (paced(self.items) if len(self.items) >= LARGE else self.items)]
 
     def entries(self) -> Iterator[tuple[Any, Any]]:
-        """`(key, value)` in insertion order, with Concerto keys."""
+        """Return an iterator over `(key, value)` in insertion order, with Concerto keys."""
         if TRUE_KEY in self.items or FALSE_KEY in self.items:
             return iter([(unkey(key), value) for key, value in self.items.items()])
         return iter(self.items.items())
@@ -180,14 +180,15 @@ def to_base64(value: bytes) -> str:
 
 
 def base64_of(value: bytes) -> str:
-    """The same of any size, for what is no String of a program."""
+    """Return the digits of Bytes of any size, for texts that are no Strings of a program."""
     from binascii import b2a_base64
 
     return b2a_base64(value, newline=False).decode("ascii")
 
 
 def to_base64url(value: bytes) -> str:
-    """The alphabet for URLs and file names, without padding (RFC 4648, section 5)."""
+    """Return the digits in the alphabet for URLs and file names, without padding (RFC 4648, section 5). Raises P103 for a text
+    that is too long."""
     return to_base64(value).rstrip("=").translate({ord("+"): "-", ord("/"): "_"})
 
 
@@ -233,7 +234,7 @@ def _decoded(text: str, digits: frozenset[str], padding: int) -> bytes | int:
 
 
 def _first_outside(text: str, digits: frozenset[str], end: int) -> int | None:
-    """The position of the first character before `end` that is no digit."""
+    """Return the position of the first character before `end` that is no digit."""
     for start in range(0, end, BLOCK):
         look()
         part = text[start : min(end, start + BLOCK)]
@@ -266,14 +267,15 @@ class RangeValue:
         return cls(start, end, inclusive)
 
     def span(self) -> range:
-        """The elements: no start is 0, no end the largest Int, which then belongs to the range (L-5.7.6)."""
+        """Return the elements. Without a start they begin at 0; without an end they go to the largest Int, which belongs to
+        the range then (L-5.7.6)."""
         start = 0 if self.start is None else self.start
         if self.end is None:
             return range(start, INT_MAX + 1)
         return range(start, self.end + 1 if self.inclusive else self.end)
 
     def length(self) -> int:
-        """Number of elements; a Python int, since a range may hold more than `len` can say."""
+        """Return the number of elements; it may be more than an Int or `len` can say."""
         span = self.span()
         return max(0, span.stop - span.start)
 
@@ -281,7 +283,7 @@ class RangeValue:
         return type(value) is int and value in self.span()
 
     def slice_bounds(self, length: int) -> tuple[int, int]:
-        """Both ends clamped to 0 … `length`, first not above second (L-5.6.2)."""
+        """Return both ends clamped to 0 … `length`, the first not above the second (L-5.6.2)."""
         span = self.span()
         start = min(max(span.start, 0), length)
         return start, max(start, min(max(span.stop, 0), length))

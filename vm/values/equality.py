@@ -72,7 +72,7 @@ def _equal_within(a: Any, b: Any) -> bool:
 
 
 def _parts(a: Any, b: Any) -> Any:
-    """For two values of one class: whether they are equal, or the two sequences that must be equal pairwise."""
+    """Return for two values of one class whether they are equal, or the two sequences that must be equal pairwise."""
     split = _SPLITTERS.get(type(a))
     if split is not None:
         return split(a, b)
@@ -99,7 +99,7 @@ def _maps(a: Map, b: Map) -> Any:
 
 
 def _sets(a: Set, b: Set) -> bool:
-    """Equal in any order (L-5.3.2)."""
+    """Return whether two Sets are equal, in any order (L-5.3.2)."""
     if len(a.items) != len(b.items):
         return False
     keys = paced(a.items) if len(a.items) >= LARGE else a.items
@@ -129,7 +129,8 @@ def _errors(a: ErrorValue, b: ErrorValue) -> Any:
 
 
 def _functions(a: Closure, b: Closure) -> bool:
-    """A named function is one function, however often its name is read; a closure is what one evaluation made."""
+    """Return whether two functions are the same: a named function is one function, however often its name is read; a closure
+    is the result of one evaluation."""
     return a is b or (a.function is b.function and bool(a.function.name))
 
 

@@ -68,7 +68,7 @@ class Family:
 
 
 def _parse_variants(text: str) -> dict[str, tuple[str, ...]]:
-    """`A B(x,y)` as `{"A": (), "B": ("x", "y")}`."""
+    """Return `A B(x,y)` as `{"A": (), "B": ("x", "y")}`."""
     variants = {}
     for word in text.split():
         name, _, fields = word.rstrip(")").partition("(")
@@ -215,6 +215,6 @@ def make_error(family: str, variant: str | None = None, args: Any = ()) -> Error
 
 
 def _describe(family: str, variant: str | None, fields: Mapping[str, Any]) -> str:
-    """The default message of the struct form: `type mismatch: field age, expected Int, actual String`."""
+    """Return the default message of the struct form: `type mismatch: field age, expected Int, actual String`."""
     details = ", ".join(f"{name} {value}" for name, value in fields.items() if isinstance(value, str | int))
     return default_message(family, variant) + (f": {details}" if details else "")

@@ -86,7 +86,7 @@ def structural_hash(value: Any) -> int:
 
 
 def _parts(value: Any) -> tuple[Any, tuple[Any, ...]]:
-    """What of `value` is hashed as it is, and the parts to walk into."""
+    """Return what of `value` is hashed as it is, and the parts to walk into."""
     kind = type(value)
     split = _SPLITTERS.get(kind)
     if split is not None:
@@ -107,7 +107,8 @@ def _front(value: Queue) -> tuple[Any, ...]:
 
 
 def _keyed(value: Any) -> tuple[Any, tuple[Any, ...]]:
-    """Map and Set are equal in any order, so their keys are combined without one."""
+    """Return class, size, and the hashes of the keys of a Map or Set combined without an order, since these are equal in any
+    order."""
     combined = 0
     for key in value.items:
         combined ^= hash(key)
@@ -119,7 +120,7 @@ def _error(value: ErrorValue) -> tuple[Any, tuple[Any, ...]]:
 
 
 def _function(value: Closure) -> tuple[Any, tuple[Any, ...]]:
-    """A named function is one however often its name is read; a closure is only itself."""
+    """Return what identifies a function: a named one is the same however often its name is read, a closure is only itself."""
     return id(value.function if value.function.name else value), ()
 
 

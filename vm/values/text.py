@@ -146,18 +146,18 @@ def quote(text: str) -> str:
 
 
 def handle_text(handle: Any) -> str:
-    """`<model X>` and its kin (L-5.1.18); every handle class has a `word` and a `name`."""
+    """Return `<model X>` or the like (L-5.1.18); every handle class has a `word` and a `name`."""
     return f"<{handle.word} {handle.name}>"
 
 
 def function_text(value: Any) -> str:
-    """`<fn name>` or `<fn>` (L-5.1.15)."""
+    """Return `<fn name>` or `<fn>` (L-5.1.15)."""
     name = value.function.name
     return f"<fn {name}>" if name else "<fn>"
 
 
 def range_text(value: RangeValue) -> str:
-    """`1..5`, `1..=5`, `1..` (L-5.1.12)."""
+    """Return `1..5`, `1..=5` or `1..` (L-5.1.12)."""
     start = "" if value.start is None else str(value.start)
     end = "" if value.end is None else str(value.end)
     return f"{start}{'..=' if value.inclusive else '..'}{end}"
@@ -173,7 +173,7 @@ def _bool_text(value: bool) -> str:
 
 
 def shown_fields(value: Struct) -> Iterator[tuple[str, Any]]:
-    """Name and value of each field in declaration order, without hidden fields at their default (M-6)."""
+    """Yield name and value of each field in declaration order, without hidden fields at their default (M-6)."""
     hidden = value.decl.hidden
     for name, content in zip(value.decl.fields, value.values(), strict=True):
         if name not in hidden or not (content is None or content == 0 or (type(content) is Array and not content.items)):
@@ -320,7 +320,7 @@ _JSON_ESCAPES.update({ord(c): f"\\{name}" for c, name in zip('"\\\n\r\t\f\b', '"
 
 
 def json_string(text: str) -> str:
-    """`text` as a JSON string; characters beyond ASCII stay as they are (O-0.5)."""
+    """Return `text` as a JSON string; characters beyond ASCII stay as they are (O-0.5)."""
     if len(text) <= BLOCK:
         return f'"{text.translate(_JSON_ESCAPES)}"'
     parts = []
@@ -351,7 +351,7 @@ def _object(entries: Iterable[tuple[str, Any]]) -> Iterator[Any]:
 
 
 def key_text(key: Any) -> str:
-    """A Map key as the text of an object key."""
+    """Return a Map key as the text of an object's key."""
     if type(key) is bool:
         return "true" if key else "false"
     return to_base64(key) if type(key) is bytes else str(key)
