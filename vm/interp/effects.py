@@ -43,16 +43,35 @@ if TYPE_CHECKING:
         def is_shared(self, ref: Any) -> bool: ...
         def is_queued(self, ref: Any, slot: Any) -> bool: ...
         def __getitem__(self, name: str) -> Memory: ...
-        def at(self, ref: Any) -> Memory: ...
-        def keyed(self, ref: Any, method: str, values: dict[str, Any], task: Any) -> Any: ...
-        def bounds(self, name: str, computed: dict[str, Any]) -> dict[str, Any]: ...
-        def memory_value(self, name: str, bounds: dict[str, Any], messages: Any) -> Any: ...
-        def initial_fact(self, name: str, arguments: list[Any]) -> None: ...
-        def initial(self, name: str, role: str, content: str, pinned: bool) -> None: ...
-        def written(self, ref: Any, task: Any) -> Memory: ...
-        def perform(self, ref: Any, method: str, arguments: list[Any], task: Any) -> Any: ...
-        def at_once(self, ref: Any, method: str, arguments: list[Any], task: Any) -> Any: ...
-        def keyed_at_once(self, ref: Any, method: str, values: dict[str, Any], task: Any) -> Any: ...
+        def at(self, ref: Any) -> Memory:
+            """Return the memory of a handle, at its key and branch."""
+
+        def keyed(self, ref: Any, method: str, values: dict[str, Any], task: Any) -> Any:
+            """Return the result of `key`, `keys` or `erase` (M-7.3); `values`: key parts by name."""
+
+        def bounds(self, name: str, computed: dict[str, Any]) -> dict[str, Any]:
+            """Return the bounds that a declared memory begins with; P014 or P452 when they may not be set (M-2.14)."""
+
+        def memory_value(self, name: str, bounds: dict[str, Any], messages: Any) -> Any:
+            """Return the handle of a new memory value, which begins with `messages` (M-2.19, M-2.20)."""
+
+        def initial_fact(self, name: str, arguments: list[Any]) -> None:
+            """Take `remember` of an initialisation statement (M-2.10)."""
+
+        def initial(self, name: str, role: str, content: str, pinned: bool) -> None:
+            """Take a message of an initialisation statement, with which logs of the memory begin (M-2.10)."""
+
+        def written(self, ref: Any, task: Any) -> Memory:
+            """Return what a task's direct writes go to: the memory, or the open turn that they join (M-5.20)."""
+
+        def perform(self, ref: Any, method: str, arguments: list[Any], task: Any) -> Any:
+            """Return the result of a method of the direct API, with values of the machine (M-6.2 to M-6.20)."""
+
+        def at_once(self, ref: Any, method: str, arguments: list[Any], task: Any) -> Any:
+            """As `perform`; raises `must_wait`, and has done nothing, where something has to be waited for."""
+
+        def keyed_at_once(self, ref: Any, method: str, values: dict[str, Any], task: Any) -> Any:
+            """As `keyed`; raises `must_wait`, and has done nothing, where something has to be waited for."""
 
     class MachineContext(Protocol):
         """The part of the machine that methods of handles use; a body gets it as its first argument."""
@@ -61,9 +80,14 @@ if TYPE_CHECKING:
         stores: Any
         program: Any
 
-        def suspend(self, task: Any, kind: str, payload: Any) -> None: ...
-        def cancel_handle(self, task: Any, handle: Any) -> Any: ...
-        def close_stream(self, task: Any, stream: Any) -> Any: ...
+        def suspend(self, task: Any, kind: str, payload: Any) -> None:
+            """Let the task wait for an effect; the body returns SUSPENDED then."""
+
+        def cancel_handle(self, task: Any, handle: Any) -> Any:
+            """Return whether the task of a handle still ran, or SUSPENDED; it is cancelled."""
+
+        def close_stream(self, task: Any, stream: Any) -> Any:
+            """End a reply that is on its way; returns SUSPENDED."""
 
 
 class Effect:
