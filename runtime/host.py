@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from .mcp.served import McpSettings
     from .memory.embedding import Embedder
     from .memory.stores.protocol import Store
-    from .running import Running
+    from .running import EffectContext
     from .session.code_cache import CodeCache
 
 
@@ -252,7 +252,7 @@ if TYPE_CHECKING:
         def failed(self, variant: str, message: str, **fields: Any) -> Err: ...
 
 
-async def call_host_function(run: Running, effect: Effect, method: Method, handler: Any, arguments: list[Any]) -> Any:
+async def call_host_function(run: EffectContext, effect: Effect, method: Method, handler: Any, arguments: list[Any]) -> Any:
     """Call the host's function that runs in place of a method (O-4.32, O-9.43), and return its value, of the declared type.
 
     An exception becomes an Err of ToolError (G-9.10), and panic P415 when the method has no Result to carry it."""

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from .schema.strategy import Schema
     from .session.emit_bus import EmitBus
 
-    class Running(Protocol):
+    class EffectContext(Protocol):
         program: Program
         machine: Machine
         host: Any

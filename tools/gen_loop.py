@@ -123,8 +123,8 @@ def read_meanings() -> tuple[Library, tuple[str, ...], dict[str, tuple[str, str]
         meanings[name] = Meaning(name, found[0])
         if not meanings[name].fits:
             row = BY_NAME.get(name)
-            picture = "its picture" if row is None else f"the picture {row.picture!r}"
-            raise SystemExit(f"{name}: parameters {meanings[name].parameters} do not fit {picture}")
+            expected = "its stack effect" if row is None else f"the stack effect {row.stack_effect!r}"
+            raise SystemExit(f"{name}: parameters {meanings[name].parameters} do not fit {expected}")
     sources = [plain, template]
     library = Library(meanings, inlined(template, sources), never_returns, group_sizes(), set())
     origins = {name: origin for source in reversed(sources) for name, origin in source.origins.items()}

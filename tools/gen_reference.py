@@ -29,7 +29,7 @@ HEAD = f"""\
 Written by `tools/gen_reference.py` from `vm/bytecode/opcodes.py`; `make gen` renews it. Opcode set {OPCODE_SET_VERSION}, \
 {len(OPCODES)} opcodes.
 
-A stack picture shows what is popped and what is pushed, the top of the stack last; a starred name stands for as many values as
+A stack effect shows what is popped and what is pushed, the top of the stack last; a starred name stands for as many values as
 the operand counts. The operand follows the opcode byte as unsigned LEB128.
 """
 
@@ -50,7 +50,7 @@ def opcodes() -> str:
 
 def _row(op: Opcode) -> str:
     operand = "" if op.kind is k.NONE else op.kind.name
-    return f"| {op.number} | `{op.name}` | {operand} | `{op.picture}` | {op.flow} | {op.doc.replace('|', chr(92) + '|')} |"
+    return f"| {op.number} | `{op.name}` | {operand} | `{op.stack_effect}` | {op.flow} | {op.doc.replace('|', chr(92) + '|')} |"
 
 
 def _table(title: str, head: str, rows: Iterable[str]) -> str:

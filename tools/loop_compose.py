@@ -48,7 +48,7 @@ class Meaning:
 
     @property
     def fits(self) -> bool:
-        """Whether the parameters are the left side of the picture, then what else there is."""
+        """Whether the parameters are the left side of the stack effect, then what else there is."""
         takes = self.takes if self.row is None else [p.rstrip("*") for p in self.row.pops]
         return self.parameters == [*takes, *self.context]
 

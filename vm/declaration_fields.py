@@ -1,8 +1,8 @@
 """The fields of declarations and the arguments of decorators: one row each, with kind, range, words and default (O-0.4, O-1.4 to
 O-1.59, O-4.37 to O-4.41, O-7.2 to O-7.8, L-1.8).
 
-The checker adds types and helps to these rows; manifest, image and host are checked against them as they are. Must not know: who
-declares what, what a field does.
+The checker adds types and helps to these rows; manifest, image and host are checked against them as they are. A new field of a
+declaration is one row here; what it does is the matter of whoever reads the declaration.
 """
 
 from __future__ import annotations
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 # ----------------------------------------------------------------
 # Kinds of fields.
-#
-# Hands on `Field` and what makes one of each kind.
 
 TEXT, ADDRESS, WORD, NUMBER, WHOLE = "text", "address", "word", "number", "whole"
 TEXTS, WORDS, LIST = "texts", "words", "list"
@@ -33,9 +31,9 @@ LONGEST_SECONDS = 10_000_000
 
 
 class Field:
-    """`takes` tests a value, `says` tells which it takes, behind `is`. A number is one from `low` (beyond it, if `above`) to
-    `high`, `words` are those that a text or each of several may be, `parts` the fields of an object. `default` counts where no
-    place sets the field."""
+    """One field or argument. `takes` tests a value; `says` names what it takes, to stand behind `is` in messages. A number is
+    at least `low` (above it, if `above`) and at most `high`; `words`: those that a text, or each of several, may be; `parts`:
+    the fields of an object. `default` counts where no place sets the field."""
 
     __slots__ = ("kind", "says", "takes", "low", "high", "above", "words", "parts", "default")
 
@@ -68,7 +66,7 @@ def is_text(value: Any) -> bool:
 
 
 def is_address(value: Any) -> bool:
-    """O-1.7: an address of HTTP with its host, whole."""
+    """Return whether a value is a complete HTTP or HTTPS address with a host (O-1.7)."""
     scheme, separator, rest = value.partition("://") if type(value) is str else ("", "", "")
     authority = rest.replace("?", "/").replace("#", "/").partition("/")[0]
     host = authority.rpartition("@")[2]
@@ -85,26 +83,31 @@ def is_address(value: Any) -> bool:
 
 
 def text(default: str | None = None) -> Field:
+    """Return the field of any String."""
     return Field(TEXT, "a String", is_text, default=default)
 
 
 def address() -> Field:
+    """Return the field of an address."""
     return Field(ADDRESS, "an address that begins with `https://` or `http://` and a host", is_address)
 
 
 def one_of(*words: str, default: str | None = None) -> Field:
+    """Return the field of one of these words."""
     listed = ", ".join(f'"{word}"' for word in words)
     says = listed if len(words) == 1 else f"one of {listed}"
     return Field(WORD, says, lambda value: type(value) is str and value in words, words=words, default=default)
 
 
 def some_of(*words: str, default: tuple[str, ...]) -> Field:
+    """Return the field of a list of some of these words."""
     says = "a subset of " + ", ".join(f'"{word}"' for word in words)
     takes = one_of(*words).takes
     return Field(WORDS, says, lambda value: type(value) is list and all(map(takes, value)), words=words, default=default)
 
 
 def whole(low: int, high: int | None = MOST, *, default: int | None = None) -> Field:
+    """Return the field of an Int from `low` to `high`, without upper bound for None."""
     says = f"an Int of at least {low}" if high is None else f"an Int of {low} to {high}"
 
     def takes(value: Any) -> bool:
@@ -114,7 +117,7 @@ def whole(low: int, high: int | None = MOST, *, default: int | None = None) -> F
 
 
 def number(low: int, high: float | None = None, *, above: bool = False, default: float | None = None) -> Field:
-    """Without `high` any finite one."""
+    """Return the field of a number; without `high` any finite one."""
     if above:
         says = f"a number above {low}" if high is None else f"a number above {low}, at most {high}"
     else:
@@ -129,16 +132,18 @@ def number(low: int, high: float | None = None, *, above: bool = False, default:
 
 
 def duration(default: float | None = None) -> Field:
-    """O-0.4."""
+    """Return the field of a duration in seconds, as the language has them (O-0.4)."""
     return number(0, LONGEST_SECONDS, above=True, default=default)
 
 
 def object_of(parts: Fields, *required: str) -> Field:
+    """Return the field of an object with these parts, of which those in `required` may not be missing."""
     says = "an object of " + ", ".join(f"`{name}`" for name in parts)
     return Field(OBJECT, says, lambda value: _fits(parts, value) and all(name in value for name in required), parts=parts)
 
 
 def limits(parts: Fields) -> Field:
+    """Return the field of one duration, or of an object of several."""
     one, several = duration(), object_of(parts)
     says = f"{one.says}, or {several.says}"
     return Field(
@@ -152,15 +157,17 @@ def _fits(parts: Fields, value: Any) -> bool:
 
 
 def array_of(item: Takes, says: str, kind: str = LIST) -> Field:
+    """Return the field of an array; `item` tests each element."""
     return Field(kind, says, lambda value: type(value) is list and all(map(item, value)))
 
 
 def texts() -> Field:
+    """Return the field of an array of Strings."""
     return array_of(is_text, "an array of strings", TEXTS)
 
 
 def map_of(item: Takes, says: str, kind: str = MAP) -> Field:
-    """Empty where it is absent."""
+    """Return the field of a table; `item` tests each value. It is empty where it is absent."""
 
     def takes(value: Any) -> bool:
         return type(value) is dict and all(map(is_text, value)) and all(map(item, value.values()))
@@ -169,7 +176,7 @@ def map_of(item: Takes, says: str, kind: str = MAP) -> Field:
 
 
 def variables() -> Field:
-    """Of a child process: names of variables of the host, or texts (O-4.41)."""
+    """Return the field of the environment of a child process: names of variables of the host, or texts (O-4.41)."""
     return map_of(
         lambda value: is_text(value) or _is_one(value, "value"), 'a table of names of variables, or of `{ value = "text" }`',
         VARIABLES,
@@ -177,6 +184,7 @@ def variables() -> Field:
 
 
 def headers() -> Field:
+    """Return the field of HTTP headers: texts, or names of variables of the host."""
     return map_of(lambda value: is_text(value) or _is_one(value, "env"), 'a table of strings or `{ env = "NAME" }`', HEADERS)
 
 
@@ -185,11 +193,12 @@ def _is_one(value: Any, key: str) -> bool:
 
 
 def anything(value: Any) -> bool:
+    """Accept every value."""
     return True
 
 
 def is_json(value: Any) -> bool:
-    """Dates and infinities have no JSON form."""
+    """Return whether a value has a JSON form; dates and infinities have none."""
     if isinstance(value, dict):
         return all(map(is_text, value)) and all(map(is_json, value.values()))
     if isinstance(value, list):
@@ -198,11 +207,12 @@ def is_json(value: Any) -> bool:
 
 
 def command() -> Field:
-    """Its words, or the first of them."""
+    """Return the field of a command: its words, or the first of them."""
     return Field(TEXT, "a string of words", lambda value: is_text(value) and value != "")
 
 
 def names() -> Field:
+    """Return the field of the name of another declaration."""
     return Field(NAMES, "the name of a declaration", is_text)
 
 
@@ -302,7 +312,8 @@ MCP: dict[str, Field] = {
 
 
 class Decorator:
-    """`places` it may stand in; `arguments` in the order of their positions; `required`: one of them."""
+    """One decorator. `places`: the kinds of declarations that it may stand at; `arguments`: in the order of their positions;
+    `required`: the argument that may not be missing."""
 
     __slots__ = ("places", "arguments", "required", "_at")
 
@@ -315,7 +326,7 @@ class Decorator:
         self._at = at or {}
 
     def arguments_at(self, place: str) -> Fields:
-        """Those it takes there, where it takes others."""
+        """Return the arguments that it takes at a kind of declaration, which may differ from the usual ones."""
         return self._at.get(place, self.arguments)
 
 

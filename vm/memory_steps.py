@@ -71,7 +71,7 @@ def is_true(value: Any) -> bool:
 
 
 def is_function(value: Any) -> bool:
-    """(memory, number): where initialisation puts the function."""
+    """Return whether a value is [index of the memory, number]: the place where initialisation puts the function."""
     return type(value) is list and len(value) == 2 and all(type(part) is int and 0 <= part < 1 << 31 for part in value)
 
 
@@ -80,7 +80,7 @@ def is_text(value: Any) -> bool:
 
 
 def is_key_value(value: Any) -> bool:
-    """What a key part may be (M-7.4)."""
+    """Return whether a value may be a key part: an Int, or a String of 1 to 1024 bytes (M-7.4)."""
     if type(value) is str:
         return 0 < len(value.encode("utf-8", "surrogatepass")) <= 1024
     return type(value) is int and -(1 << 63) <= value < 1 << 63
@@ -111,7 +111,8 @@ def _table(parts: Mapping[str, Argument], *required: str) -> Takes:
 
 
 def _is_pattern(value: Any) -> bool:
-    """A tier or "", and a name, of which only the last character may be the `*` that stands for any end."""
+    """Return whether a value is [tier or "", name of facts], where only the last character of the name may be a `*`, which
+    stands for any end."""
     return (
         type(value) is list and len(value) == 2 and all(type(part) is str for part in value)
         and value[0] in ("", *(tier.lower() for tier in FACT_TIERS)) and value[1] != "" and "*" not in value[1][:-1]
@@ -119,7 +120,7 @@ def _is_pattern(value: Any) -> bool:
 
 
 def _is_fact_rule(value: Any) -> bool:
-    """Patterns, readers, writers."""
+    """Return whether a value is [patterns, readers, writers]."""
     return (
         type(value) is list and len(value) == 3 and _list_of(_is_pattern)(value[0])
         and are_names(value[1]) and are_names(value[2])
@@ -136,12 +137,12 @@ def _is_embedder(value: Any) -> bool:
 
 
 def _is_summary(value: Any) -> bool:
-    """Somebody makes it."""
+    """Return whether a value is a summary's table in which exactly one of SUMMARISERS says who makes it."""
     return _table(SUMMARY)(value) and sum(who in value for who in SUMMARISERS) == 1
 
 
 def _are_apart(parts: Mapping[str, Argument], name: str) -> Takes:
-    """Tables with all of these parts, of which no two have one `name`."""
+    """Return the test of a list of tables with all of these parts, of which no two have the same `name`."""
     tables = _list_of(_table(parts, *parts))
     return lambda value: tables(value) and len({part[name] for part in value}) == len(value)
 
@@ -208,64 +209,68 @@ class Argument:
 
 
 def count(image: str, **more: Any) -> Argument:
-    """An Int of at least 1, which a run may compute (M-2.14)."""
+    """Return the row of an Int of at least 1, which a run may compute (M-2.14)."""
     return Argument(image, COUNT, is_count, **{"field": image, **more})
 
 
 def share(image: str, **more: Any) -> Argument:
-    """A number from 0 to 1."""
+    """Return the row of a number from 0 to 1."""
     return Argument(image, SHARE, is_share, **{"field": image, **more})
 
 
 def duration(image: str, **more: Any) -> Argument:
-    """In milliseconds (M-2.7)."""
+    """Return the row of a duration, an Int of milliseconds in an image (M-2.7)."""
     return Argument(image, DURATION, is_count, **{"field": image, **more})
 
 
 def text(image: str, takes: Takes = is_text, **more: Any) -> Argument:
+    """Return the row of a String."""
     return Argument(image, TEXT, takes, **more)
 
 
 def flag(image: str, **more: Any) -> Argument:
+    """Return the row of an argument that an image has as `true` or not at all."""
     return Argument(image, FLAG, is_true, **more)
 
 
 def word(image: str, words: tuple[str, ...], **more: Any) -> Argument:
+    """Return the row of one of several words."""
     return Argument(image, WORD, _one_of(words), words=words, **{"field": image, **more})
 
 
 def some(image: str, words: tuple[str, ...], **more: Any) -> Argument:
-    """A list of words."""
+    """Return the row of a list of words."""
     return Argument(image, SOME, _some_of(words), words=words, **{"field": image, **more})
 
 
 def switch(image: str, words: tuple[str, ...], field: str, **more: Any) -> Argument:
-    """A word of which the last one is said in an image; the policy knows whether it is."""
+    """Return the row of a word that an image has only when it is the last of `words`; the policy has a Bool for it."""
     return Argument(image, SWITCH, _one_of(words[-1:]), words=words, field=field, default=False, **more)
 
 
 def function(image: str, signature: str, **more: Any) -> Argument:
+    """Return the row of a function of the program of this type."""
     return Argument(image, FUNCTION, is_function, signature=signature, **{"field": image, **more})
 
 
 def functions(image: str, signature: str, **more: Any) -> Argument:
-    """Each time that the step is written, one more."""
+    """Return the row of a list of functions: each time that the step is written adds one."""
     return Argument(image, FUNCTIONS, _list_of(is_function), signature=signature, field=image, default=(), **more)
 
 
 def redactors(image: str, words: tuple[str, ...], signature: str, **more: Any) -> Argument:
-    """A word or a function."""
+    """Return the row of a list of words and functions."""
     takes = _list_of(lambda value: is_function(value) or _one_of(words)(value))
     return Argument(image, REDACTOR, takes, words=words, signature=signature, field=image, default=(), **more)
 
 
 def names(image: str, takes: Takes = are_names) -> Argument:
-    """Of models and agents."""
+    """Return the row of a list of names of models and agents."""
     return Argument(image, NAMES, takes)
 
 
 def table(image: str, takes: Takes, **more: Any) -> Argument:
-    """What is read and checked on its own."""
+    """Return the row of a step that the checker reads and checks by code of its own."""
     return Argument(image, TABLE, takes, **more)
 
 
@@ -370,7 +375,7 @@ class Step:
 
     @property
     def rows(self) -> tuple[Argument, ...]:
-        """All that an image may have of it."""
+        """All arguments that an image may have of the step."""
         return (*self.arguments.values(), *self.own, *(() if self.bare is None else (self.bare,)))
 
 
@@ -514,6 +519,7 @@ STEPS: dict[str, Step] = {
 
 
 def rows() -> Iterator[Argument]:
+    """Yield the rows of all arguments of all steps."""
     for step in STEPS.values():
         yield from step.rows
 
@@ -539,9 +545,10 @@ LOWS = {row.image: row.below for row in rows() if row.below is not None}
 
 
 def _are_bounds(value: Any) -> bool:
-    """Of a declared memory: which ones initialisation computes, or a function of the key (M-2.24)."""
-    held = type(value) is dict and bool(value) and all(name in BOUNDS for name in value)
-    return held and all(at is True or is_function(at) for at in value.values())
+    """Return whether a value says which bounds of a declared memory initialisation computes, or a function of the key for each
+    (M-2.24)."""
+    is_map = type(value) is dict and bool(value) and all(name in BOUNDS for name in value)
+    return is_map and all(at is True or is_function(at) for at in value.values())
 
 
 ACCEPTED: dict[str, Takes] = {
@@ -554,7 +561,7 @@ NO_VALUE = {"bounds", *(row.image for step in STEPS.values() if step.no_value is
 
 
 def problem(steps: Mapping[str, Any]) -> tuple[str, str] | None:
-    """What no memory of an image says, and in which step."""
+    """Return what is wrong with the steps of a memory in an image, and the step concerned ("" for none); None when nothing is."""
     for name, value in steps.items():
         if name not in ACCEPTED:
             return f"this version knows no memory step {name!r}", ""
@@ -579,7 +586,8 @@ def problem(steps: Mapping[str, Any]) -> tuple[str, str] | None:
 
 
 def written_problem(retain: int | None, steps: Mapping[str, Any]) -> str | None:
-    """What is wrong with the bounds that an image says, `retain` beside the steps, where no run computes them."""
+    """Return what is wrong with the written bounds of a memory in an image; None when nothing is. `retain` stands beside the
+    steps there. Bounds that a run computes are left out."""
     computed = [*steps.get("bounds", ()), *steps.get("made", ())]
     written = {name: steps[name] for name in BOUNDS if name in steps and LOWS.get(name) not in computed}
     wrong = bound_problem({**written, LOG_BOUND: retain})
@@ -587,7 +595,8 @@ def written_problem(retain: int | None, steps: Mapping[str, Any]) -> str | None:
 
 
 def bound_problem(bounds: Mapping[str, Any]) -> tuple[str, Any, str] | None:
-    """What is wrong with bounds that a run gave a memory, beside those that are written: which, its value, and why (M-2.15)."""
+    """Return the first bound that is wrong, its value, and why (M-2.15); None when all fit. `bounds`: those of a run, and the
+    written ones."""
     for name in BOUNDS:
         value = bounds.get(name)
         if value is not None and not is_count(value):

@@ -1,7 +1,7 @@
 """The panic codes and the exception that carries one (L-5.13, O-11, memory.md 2 and 6).
 
 Hands on `Panic` to every part of the machine and the table `PANICS` to documentation and tests.
-Knows nothing of values, frames or source positions; the machine fills in where it happened.
+The machine fills in where a panic happened: whoever raises one gives code and text only.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Panic(Exception):
         self.inside: tuple[tuple[Any, ...], tuple[dict[str, Any], ...]] = (), ()
 
     def leave(self) -> None:
-        """Hands the panic from the machine that placed it to the one that waits for it."""
+        """Hand the panic from the machine that placed it to the one that waits for it."""
         self.inside = self.trace, self.locals
         self.position, self.trace, self.locals = None, (), ()
 

@@ -14,7 +14,8 @@ A *schema type* is nested lists or tuples of strings, booleans and JSON values, 
 
 Names of objects are unique in a tree: a generic schema carries its arguments (`Ticket<Int>`).
 
-Hands on: the plain and the strict form as ordered dicts, ready to send. Must not know: values, providers, images.
+Hands on the plain and the strict form as ordered dicts, ready to send to a provider, and `DeclaredTypes`, the declared types of a
+program as the reader of JSON asks for them.
 """
 
 from __future__ import annotations
@@ -35,12 +36,13 @@ WIRE_NAME_LENGTH = 64
 
 
 def wire_name(name: str) -> str:
-    """The name of a schema as providers accept it (O-1.104)."""
+    """Return the name of a schema as providers accept it (O-1.104)."""
     return "".join(c if c.isascii() and (c.isalnum() or c in "_-") else "_" for c in name)[:WIRE_NAME_LENGTH]
 
 
 def tool_name(owner: str, method: str) -> str:
-    """What a model calls a method of a tool or MCP server (O-4.8); one that is too long is refused elsewhere."""
+    """Return the name by which a model calls a method of a tool or MCP server (O-4.8); the checker refuses one that is too
+    long."""
     return "".join(c if c.isascii() and (c.isalnum() or c in "_-") else "_" for c in f"{owner}__{method}")
 
 
@@ -49,17 +51,17 @@ RESPOND = "respond"  # the tool by which a model gives a value of a schema (O-2.
 
 
 def store_name(store: str, scope: Sequence[str]) -> str:
-    """The owner of the tools of a hashmap or ledger, or of a scope of one (O-4.22)."""
+    """Return the owner's name in the tools of a hashmap or ledger, or of a scope of one (O-4.22)."""
     return "_".join((store, *scope))
 
 
 def bare_name(name: str) -> str:
-    """The name of an object without type arguments: that of the declared type its values have (L-3.1.22)."""
+    """Return the name of an object without type arguments: that of the declared type of its values (L-3.1.22)."""
     return name.partition("<")[0]
 
 
 def display(kind: SchemaType) -> str:
-    """The type as a Concerto program writes it; TYPE in the texts of violations (O-2.25)."""
+    """Return the type as a Concerto program writes it: TYPE in the texts of violations (O-2.25)."""
     tag = kind[0]
     if tag in DISPLAY:
         return DISPLAY[tag]
@@ -73,17 +75,17 @@ def display(kind: SchemaType) -> str:
 
 
 def enum_type(kind: SchemaType) -> str | None:
-    """The name of the enum type; None for a set of strings."""
+    """Return the name of the enum type; None for a set of strings."""
     return kind[2] if len(kind) > 2 else None
 
 
 def is_optional(modes: SchemaType, field: Field) -> bool:
-    """Whether an absent field is `None` (O-2.2, O-2.15); a default goes before that."""
+    """Return whether an absent field is `None` (O-2.2, O-2.15), if it has no default."""
     return not field[3] and (field[2] or "partial" in modes)
 
 
 def objects(kind: SchemaType) -> Iterator[SchemaType]:
-    """Every object of the tree, outermost first."""
+    """Yield every object of the tree, outermost first."""
     tag = kind[0]
     if tag == "object":
         yield kind
@@ -94,18 +96,18 @@ def objects(kind: SchemaType) -> Iterator[SchemaType]:
 
 
 def definitions(kind: SchemaType) -> dict[str, SchemaType]:
-    """Objects by name, for following `ref`."""
-    found: dict[str, SchemaType] = {}
+    """Return the objects of a tree by name, for following `ref`."""
+    by_name: dict[str, SchemaType] = {}
     for node in objects(kind):
-        found.setdefault(node[1], node)
-    return found
+        by_name.setdefault(node[1], node)
+    return by_name
 
 
 def recursive_names(kind: SchemaType) -> list[str]:
-    """Names of the objects some `ref` leads back to, in order of first mention."""
-    found: dict[str, None] = {}
-    _collect_references(kind, found)
-    return list(found)
+    """Return the names of the objects that some `ref` leads back to, in order of first mention."""
+    names: dict[str, None] = {}
+    _collect_references(kind, names)
+    return list(names)
 
 
 def is_recursive(kind: SchemaType) -> bool:
@@ -113,34 +115,35 @@ def is_recursive(kind: SchemaType) -> bool:
 
 
 def plain_form(kind: SchemaType) -> Json:
-    """JSON Schema that leaves optional fields out of `required`: every type can be expressed."""
+    """Return the JSON Schema that leaves optional fields out of `required`; every type has one."""
     return _Lowering(kind, strict=False).document()
 
 
 def arguments_form(kind: SchemaType) -> Json:
-    """JSON Schema of the arguments of a tool method (O-4.10)."""
+    """Return the JSON Schema of the arguments of a tool method (O-4.10)."""
     return {**plain_form(kind), "additionalProperties": False}
 
 
 def strict_form(kind: SchemaType) -> Json | None:
-    """JSON Schema with every property required and closed objects; None with a Map, Any or Bytes inside (O-2.33 f., O-2.61)."""
+    """Return the JSON Schema with every property required and closed objects, as strict modes of providers demand; None for a
+    type with a Map, Any or Bytes inside (O-2.33 f., O-2.61)."""
     return None if _has_open_part(kind) else _Lowering(kind, strict=True).document()
 
 
 def is_strict_form(document: Json) -> bool:
-    """Whether this document was made by `strict_form`: only that closes its objects."""
+    """Return whether a document was made by `strict_form`: only that closes its objects."""
     return document.get("additionalProperties") is False
 
 
-def _collect_references(kind: SchemaType, found: dict[str, None]) -> None:
+def _collect_references(kind: SchemaType, names: dict[str, None]) -> None:
     tag = kind[0]
     if tag == "ref":
-        found.setdefault(kind[1])
+        names.setdefault(kind[1])
     elif tag in ("array", "map"):
-        _collect_references(kind[1], found)
+        _collect_references(kind[1], names)
     elif tag == "object":
         for field in kind[3]:
-            _collect_references(field[1], found)
+            _collect_references(field[1], names)
 
 
 def _has_open_part(kind: SchemaType) -> bool:
@@ -151,7 +154,7 @@ def _has_open_part(kind: SchemaType) -> bool:
 
 
 class _Lowering:
-    """One document: recursive objects go to `$defs`, all others are inlined (O-2.37, O-2.38)."""
+    """The lowering of one document: recursive objects go to `$defs`, all others are inlined (O-2.37, O-2.38)."""
 
     __slots__ = ("root", "strict", "recursive")
 
@@ -161,13 +164,13 @@ class _Lowering:
         self.recursive = recursive_names(root)
 
     def document(self) -> Json:
-        """The root stays an object even when it is recursive: providers refuse a `$ref` there."""
+        """Return the whole document. The root stays an object even when it is recursive: providers refuse a `$ref` there."""
         root = self.root
-        made = self.object_form(root) if root[0] == "object" else self.form(root)
+        schema = self.object_form(root) if root[0] == "object" else self.form(root)
         if self.recursive:
-            known = definitions(root)
-            made["$defs"] = {wire_name(name): self.object_form(known[name]) for name in self.recursive}
-        return made
+            objects = definitions(root)
+            schema["$defs"] = {wire_name(name): self.object_form(objects[name]) for name in self.recursive}
+        return schema
 
     def form(self, kind: SchemaType) -> Json:
         tag = kind[0]
@@ -190,29 +193,29 @@ class _Lowering:
     def object_form(self, kind: SchemaType) -> Json:
         _, _, modes, fields = kind
         required = [f[0] for f in fields if self.strict or not (f[3] or is_optional(modes, f))]
-        made: Json = {
+        schema: Json = {
             "type": "object",
             "properties": {f[0]: self.field_form(modes, f) for f in fields},
             "required": required,
         }
         if self.strict:
-            made["additionalProperties"] = False
-        return made
+            schema["additionalProperties"] = False
+        return schema
 
     def field_form(self, modes: SchemaType, field: Field) -> Json:
         _, kind, _, has_default, default, description = field
-        made = self.form(kind)
+        schema = self.form(kind)
         if self.strict and (has_default or is_optional(modes, field)):
-            made = {"anyOf": [made, {"type": "null"}]}
+            schema = {"anyOf": [schema, {"type": "null"}]}
         if description is not None:
-            made = _described(made, description)
+            schema = _described(schema, description)
         if has_default and not self.strict:
-            made["default"] = default
-        return made
+            schema["default"] = default
+        return schema
 
 
 def _described(form: Json, description: str) -> Json:
-    """`description` stands right behind `type` (O-2.39)."""
+    """Return a form with a description right behind `type` (O-2.39)."""
     head = {"type": form["type"]} if "type" in form else {}
     return {**head, "description": description, **{key: value for key, value in form.items() if key != "type"}}
 
@@ -220,12 +223,11 @@ def _described(form: Json, description: str) -> Json:
 # ----------------------------------------------------------------
 # The declared types of a program with the types of their parts, for what builds values from text (L-7.1.2).
 #
-# Hands on `DeclaredTypes`.
 
 
 class DeclaredTypes:
-    """Struct classes and enum types by key; asking for one tells it the descriptors of its fields or payloads. `types` are the
-    entries of the image, `classes` and `descriptors` what the linker made of them."""
+    """Struct classes and enum types by key. The first request for one sets the descriptors of its fields or payloads in it.
+    `types`: entries of the image; `classes`, `descriptors`: their value classes and descriptors from the linker."""
 
     __slots__ = ("types", "classes", "descriptors", "numbers")
 
@@ -243,11 +245,11 @@ class DeclaredTypes:
         return cls
 
     def field_defaults(self, key: str) -> dict[str, int]:
-        """The functions that give the defaults of a struct's fields, by field."""
+        """Return the numbers of the functions that compute the defaults of a struct's fields, by field."""
         return {row[0]: row[3] for row in self._rows(key) if len(row) > 3 and type(row[3]) is int}
 
     def names_before(self, key: str) -> dict[str, str]:
-        """What fields of a struct were called before, by field (M-8.24)."""
+        """Return the earlier names of a struct's fields, by field (M-8.24)."""
         return {row[0]: row[-1] for row in self._rows(key) if len(row) > 3 and type(row[-1]) is str}
 
     def _rows(self, key: str) -> Any:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
-    from ..running import Running
+    from ..running import EffectContext
     from .roots import Root
 
 
@@ -300,7 +300,7 @@ class Files:
     """The granted roots of a session. They are opened before its first operation on files, so no operation can change what they
     name. `made` are the directories of `temp_dir`, which are removed with the session."""
 
-    def __init__(self, run: Running) -> None:
+    def __init__(self, run: EffectContext) -> None:
         self.run = run
         self.made: list[str] = []
         self.roots = {

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
     from typing import Any, Protocol, TypeVar
 
-    from ..running import Running
+    from ..running import EffectContext
     from .http_messages import HttpRequest
 
     T = TypeVar("T")
@@ -43,7 +43,7 @@ def host_permission(host: str, port: int) -> str:
 
 
 async def with_checked_address(
-    run: Running, network: Network, host: str, port: int, perform: Callable[[str], Awaitable[T]]
+    run: EffectContext, network: Network, host: str, port: int, perform: Callable[[str], Awaitable[T]]
 ) -> T:
     """Resolve a host, check its addresses, and return what `perform` returns for one of them.
 

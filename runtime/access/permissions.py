@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn, TypeVar
 
     from ...vm.interp.effects import Effect
-    from ..running import Running
+    from ..running import EffectContext
 
     Scope = tuple[str, ...] | bool
 
@@ -139,7 +139,7 @@ if TYPE_CHECKING:
 NOTHING = Permissions()
 
 
-def permissions_of(run: Running) -> Permissions:
+def permissions_of(run: EffectContext) -> Permissions:
     """Return the permissions of a run; nothing is granted unless the host says so (O-4.12)."""
     return run.host.permissions or NOTHING
 
@@ -174,7 +174,7 @@ class Denied(Exception):
         return f"permission denied: {self.capability} (grant it with {self.way})"
 
 
-async def guarded(run: Running, access: Access, allowed: bool, perform: Callable[[], Awaitable[T]]) -> T:
+async def guarded(run: EffectContext, access: Access, allowed: bool, perform: Callable[[], Awaitable[T]]) -> T:
     """Emit the audit record of an access and return what `perform` returns; raise Denied, with a record of it, when it is not
     allowed (G-8.1, O-4.21)."""
     if not allowed:
@@ -183,7 +183,7 @@ async def guarded(run: Running, access: Access, allowed: bool, perform: Callable
     return await perform()
 
 
-def deny(run: Running, access: Access) -> NoReturn:
+def deny(run: EffectContext, access: Access) -> NoReturn:
     """Emit the audit record of a denial and raise Denied."""
     denied = Denied(access, permissions_of(run))
     run.runtime_emit("audit:denied", {"capability": denied.capability, "flag": denied.flag})
@@ -196,6 +196,6 @@ def denied_error(family: str, denied: Denied, **fields: Any) -> Err:
     return Err(ErrorValue(family, "PermissionDenied", denied.message, all_fields))
 
 
-def denied_panic(run: Running, effect: Effect, denied: Denied) -> Panic:
+def denied_panic(run: EffectContext, effect: Effect, denied: Denied) -> Panic:
     """Return panic P407, at the place of the call, of a denied operation without a Result (O-4.19)."""
     return run.machine.placed(effect.task, Panic("P407", denied.message))

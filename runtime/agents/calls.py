@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ...vm.interp.effects import AgentCall, Effect
     from ..providers.offline import Script
     from ..records import Request
-    from ..running import Running
+    from ..running import EffectContext
     from .messages import AgentSettings
     from .process import Listener
 
@@ -95,7 +95,7 @@ class Listening:
     """The handlers of one call (none for a plain `execute`), as a `Listener`. They run one after another, as children of the
     task that waits for the call (O-7.33 to O-7.36)."""
 
-    def __init__(self, run: Running, effect: Effect) -> None:
+    def __init__(self, run: EffectContext, effect: Effect) -> None:
         call: AgentCall = effect.payload
         self.run = run
         self.effect = effect

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
     from typing import TypeVar
 
-    from ..running import Running
+    from ..running import EffectContext
     from .child import Child
 
     T = TypeVar("T")
@@ -60,7 +60,7 @@ def split_command(command: str, args: Sequence[str] | None = None) -> list[str]:
     return words
 
 
-def environment(run: Running, variables: Mapping[str, str | dict[str, str]]) -> dict[str, str]:
+def environment(run: EffectContext, variables: Mapping[str, str | dict[str, str]]) -> dict[str, str]:
     """Return the environment of a child: PATH, HOME, LANG, TMPDIR and `variables`. Raises Missing.
 
     `variables` maps the name that the child sees to the name that the host has, or to `{"value": text}`. Values of secret names
@@ -84,7 +84,7 @@ def permitted_name(name: str, folder: str) -> str:
     return real_path(os.path.join(folder, name)) if "/" in name else name
 
 
-async def start(run: Running, words: Sequence[str], folder: str, begin: Callable[[list[str]], Awaitable[T]]) -> T:
+async def start(run: EffectContext, words: Sequence[str], folder: str, begin: Callable[[list[str]], Awaitable[T]]) -> T:
     """Start a command, if that is permitted: return what `begin` returns for its argument list. Raises Denied, NotStarted."""
     name = words[0]
     command = permitted_name(name, folder)
@@ -99,7 +99,7 @@ async def start(run: Running, words: Sequence[str], folder: str, begin: Callable
     return await guarded(run, access, permissions_of(run).allows_command(command), started)
 
 
-async def start_process(run: Running, owner: str, words: Sequence[str], env: dict[str, str], folder: str) -> Child:
+async def start_process(run: EffectContext, owner: str, words: Sequence[str], env: dict[str, str], folder: str) -> Child:
     """Start a process of the system, or what the host has in its place; `owner` is who it is for. Raises as `start`."""
 
     async def begin(arguments: list[str]) -> Child:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from ...vm.interp.effects import Effect
     from ..records import Msg, Request
-    from ..running import Running
+    from ..running import EffectContext
     from ..schema.strategy import Plan
     from .call import Response
     from .usage import ReplyProgress
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 STREAMS = "streams"  # the key in the state of a session: streams on their way, by the effect that began them
 
 
-async def begin_stream(run: Running, effect: Effect, call: StreamedCall, started: Callable[[StreamedCall], object]) -> Any:
+async def begin_stream(run: EffectContext, effect: Effect, call: StreamedCall, started: Callable[[StreamedCall], object]) -> Any:
     """Start a streamed call and wait for its first chunk. Return a PendingCommit of the Ok of its Stream, or the Err of a reply
     that never began. `started` is called with the call once it has its stream."""
     calls = run.state.setdefault(STREAMS, {})
@@ -133,7 +133,7 @@ class StreamedCall(CallRun):
     # ------------------------------------------------------------ the job
 
     async def run(self) -> None:
-        """Run the call from its request until its turn is committed; this is the job that `Running.hold` keeps."""
+        """Run the call from its request until its turn is committed; this is the job that `EffectContext.hold` keeps."""
         try:
             self._put_outcome(await self.up_to_commit(self.plain))
             await self.over

@@ -34,10 +34,10 @@ if TYPE_CHECKING:
     from ..agents.process import AgentProcess
     from ..calls.call import Response
     from ..memory.turns import Conversation
-    from ..running import Running
+    from ..running import EffectContext
 
 
-async def perform(run: Running, effect: Effect) -> Any:
+async def perform(run: EffectContext, effect: Effect) -> Any:
     """Call an agent. Return the Err of the call, or a PendingCommit that appends the turn and gives the Ok."""
     calls: AgentCalls = run.state.setdefault("agents", None) or AgentCalls(run)
     run.state["agents"] = calls
@@ -47,7 +47,7 @@ async def perform(run: Running, effect: Effect) -> Any:
     return await _listen(run, calls, effect)
 
 
-async def _listen(run: Running, calls: AgentCalls, effect: Effect) -> Any:
+async def _listen(run: EffectContext, calls: AgentCalls, effect: Effect) -> Any:
     """Perform `listen`: a call with handlers, and the emits of O-7.37 around it."""
     agent = effect.payload.agent
     started = run.host.now()
@@ -64,7 +64,7 @@ async def _listen(run: Running, calls: AgentCalls, effect: Effect) -> Any:
 class AgentCalls:
     """The agents of one session: settings and process of each, made at its first call."""
 
-    def __init__(self, run: Running) -> None:
+    def __init__(self, run: EffectContext) -> None:
         self.run = run
         self.settings: dict[str, AgentSettings] = {}
         self.processes: dict[str, AgentProcess] = {}
@@ -129,7 +129,7 @@ def _value(call: AgentCall, response: Response) -> Any:
     return from_json({"text": response.text} if response.data is None else response.data)
 
 
-def agent_settings(run: Running, name: str) -> AgentSettings:
+def agent_settings(run: EffectContext, name: str) -> AgentSettings:
     """Return the settings of an agent from its declaration, the manifest and the host together. CallFailure when they do not
     fit."""
     declared = next(agent for agent in run.program.image.agents if agent.name == name)
@@ -144,7 +144,7 @@ def agent_settings(run: Running, name: str) -> AgentSettings:
 # ---------------------------------------------------------------- starting
 
 
-async def launch(run: Running, settings: AgentSettings) -> Child:
+async def launch(run: EffectContext, settings: AgentSettings) -> Child:
     """Start the process of an agent, if that is permitted (O-4.17, O-7.16). CallFailure in every case where it does not run."""
     origin = Origin(settings.name, settings.name, settings.timeout)
     if settings.command is None:

@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from ..memory.locks import TurnLocks
     from ..memory.memory import Memory
     from ..memory.turns import Conversation
-    from ..running import Running
+    from ..running import EffectContext
     from .memory_callbacks import MemoryEvents
 
 
 async def call_conversation(
-    run: Running,
+    run: EffectContext,
     effect: Effect,
     memories: MemoryRef | tuple[MemoryRef, ...],
     auto: bool,
@@ -83,7 +83,7 @@ async def call_conversation(
     return conversation
 
 
-def _register_turn(run: Running, effect: Effect, conversation: Conversation) -> None:
+def _register_turn(run: EffectContext, effect: Effect, conversation: Conversation) -> None:
     """Raises CallFailure (Nested) for a run inside another one that writes the same log: it would wait for itself (M-5.20)."""
     turns: dict[Effect, Conversation] = run.memories.turns
     if run.memories.turn_around(effect.task, conversation.memory) is not None:
@@ -92,7 +92,7 @@ def _register_turn(run: Running, effect: Effect, conversation: Conversation) -> 
     conversation.ended = lambda: turns.pop(effect, None)
 
 
-def drop_turns(run: Running, effects: Sequence[Effect]) -> None:
+def drop_turns(run: EffectContext, effects: Sequence[Effect]) -> None:
     """Give back the turn locks of effects that no task waits for any more: their replies are never committed (O-6.12)."""
     turns = run.memories.turns
     for effect in effects:
@@ -100,7 +100,7 @@ def drop_turns(run: Running, effects: Sequence[Effect]) -> None:
             turns[effect].close()
 
 
-def run_id(run: Running, name: str, number: int, conversation: Conversation | None) -> str:
+def run_id(run: EffectContext, name: str, number: int, conversation: Conversation | None) -> str:
     """Return the id of a run, which is unique in the log that its turn goes to: a store may hold the turns of other sessions too
     (M-5.10). `number` counts the calls of the session."""
     if conversation is None:
@@ -108,7 +108,7 @@ def run_id(run: Running, name: str, number: int, conversation: Conversation | No
     return f"{name}-{number}{run.tag(conversation.shared)}"
 
 
-def turn_locks(run: Running, memory: Memory) -> TurnLocks | None:
+def turn_locks(run: EffectContext, memory: Memory) -> TurnLocks | None:
     """Return the turn locks of the session, None for a memory that needs none. They are made for the first one that does."""
     if memory.policy.on_conflict != "Serial":
         return None

@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
     from ...vm.interp.effects import Effect
     from ..agents.child import Child
-    from ..running import Running
+    from ..running import EffectContext
 
 
 INPUT = "/dev/stdin"
 
 
-async def perform(run: Running, effect: Effect) -> Any:
+async def perform(run: EffectContext, effect: Effect) -> Any:
     """Perform an operation of `std::fs`. Return its Result, or the Bool of `exists`, which has no Result: there a denial is a
     panic."""
     operation, path, *rest = effect.payload
@@ -51,7 +51,7 @@ async def perform(run: Running, effect: Effect) -> Any:
     return Ok(Array(value) if operation == "list_dir" else value)
 
 
-def _files_of(run: Running) -> Files:
+def _files_of(run: EffectContext) -> Files:
     if EMITS not in run.state:
         return Files(run)
     from .tests import TestFiles
@@ -70,7 +70,7 @@ MOST_BYTES = 1024 * 1024  # of output (G-6.1)
 PLACE = {"tool": "ShellTool", "method": "exec"}
 
 
-async def perform_commands(run: Running, effect: Effect) -> Any:
+async def perform_commands(run: EffectContext, effect: Effect) -> Any:
     """Run a command and return the Ok of its output, or an Err of ToolError. All its processes have ended then."""
     command, timeout_ms = effect.payload
     try:

@@ -40,10 +40,10 @@ if TYPE_CHECKING:
     from ..memory.entries import Key
     from ..memory.locks import TurnLocks
     from ..memory.memory import Memory
-    from ..running import Running
+    from ..running import EffectContext
 
 
-async def perform(run: Running, effect: Effect) -> Any:
+async def perform(run: EffectContext, effect: Effect) -> Any:
     """Do what a method of a memory has to wait for, and return a PendingCommit that performs the method itself.
 
     Views and slots of keyed memories are read here and give their value at once. P452 for an invalid value; a failure of the
@@ -90,7 +90,7 @@ async def perform(run: Running, effect: Effect) -> Any:
     return PendingCommit(commit, after if has_more else None, (lambda: None) if turn is None else turn.close)
 
 
-async def _view_with_function(run: Running, effect: Effect, use: MemoryUse) -> Any:
+async def _view_with_function(run: EffectContext, effect: Effect, use: MemoryUse) -> Any:
     """Return the messages of a view that a function of the program gives (M-6.12)."""
     from .memory_callbacks import view_function_caller
 
@@ -105,13 +105,13 @@ async def _view_with_function(run: Running, effect: Effect, use: MemoryUse) -> A
     return message_array(view.messages(prompt))
 
 
-def _opened(run: Running, use: MemoryUse) -> Memory:
+def _opened(run: EffectContext, use: MemoryUse) -> Memory:
     source = run.memories.at(use.memory)
     memory: Memory = getattr(source, "memory", source)  # a derived view has the facts of its memory
     return memory
 
 
-async def _slot_method(run: Running, effect: Effect, use: MemoryUse) -> Any:
+async def _slot_method(run: EffectContext, effect: Effect, use: MemoryUse) -> Any:
     """Read or write a slot of a keyed memory for the code of the program; one that is missing has its default."""
     machine: Any = run.machine
     takes_turns = use.method in CHANGING and run.memories.is_shared(use.memory)
@@ -129,14 +129,14 @@ SHORTEST_PAUSE, LONGEST_PAUSE = 0.002, 0.1  # seconds
 _random = Random()
 
 
-async def _take_slot_turn(run: Running, use: MemoryUse) -> None:
+async def _take_slot_turn(run: EffectContext, use: MemoryUse) -> None:
     slot = run.memories.slot_turn(use.memory, use.arguments[0])
     memory = await _memory_of_turn(run, use)
     if memory is not None and run.memories.slot_turns is not None:
         await run.memories.slot_turns.take(slot, memory.store, _turn_key(memory, use), run.operations.use, partial(_rest, run))
 
 
-async def _after_change(run: Running, effect: Effect, use: MemoryUse, is_stored: bool) -> None:
+async def _after_change(run: EffectContext, effect: Effect, use: MemoryUse, is_stored: bool) -> None:
     """Count a change of a slot that came too late, and pause before it is made again (M-8.21).
 
     Other sessions take turns, where the store has them. Within a session, or without turns, the pause is by chance and longer
@@ -153,7 +153,7 @@ async def _after_change(run: Running, effect: Effect, use: MemoryUse, is_stored:
     await _rest(run, _random.uniform(0, min(LONGEST_PAUSE, SHORTEST_PAUSE * 2**times)))
 
 
-async def _memory_of_turn(run: Running, use: MemoryUse) -> Memory | None:
+async def _memory_of_turn(run: EffectContext, use: MemoryUse) -> Memory | None:
     """Return the memory; None when its store cannot be opened, which the change itself will report."""
     with suppress(MemoryFailure):
         memory: Memory = await run.operations.use(lambda: _opened(run, use))
@@ -166,7 +166,7 @@ def _turn_key(memory: Memory, use: MemoryUse) -> Key:
     return (*memory.key, use.arguments[0])
 
 
-async def _rest(run: Running, seconds: float) -> None:
+async def _rest(run: EffectContext, seconds: float) -> None:
     """Wait by the real clock."""
     until = monotonic() + seconds
     while (remaining := until - monotonic()) > 0:
@@ -176,7 +176,7 @@ async def _rest(run: Running, seconds: float) -> None:
             sleep(remaining)
 
 
-async def _keyed_method(run: Running, effect: Effect, ref: KeyedRef, method: str, values: dict[str, Any]) -> Any:
+async def _keyed_method(run: EffectContext, effect: Effect, ref: KeyedRef, method: str, values: dict[str, Any]) -> Any:
     """Perform `keys`, or `erase` of a keyed memory once the turn locks of all its keys are taken (M-7.3)."""
     turn: HeldTurn | None = None
     memories, operations = run.memories, run.operations
@@ -206,7 +206,7 @@ class HeldTurn:
 
 
 async def _take_turn_locks(
-    run: Running, effect: Effect, memory: Memory | None, several: Callable[[], list[Memory]] = list
+    run: EffectContext, effect: Effect, memory: Memory | None, several: Callable[[], list[Memory]] = list
 ) -> HeldTurn:
     """Take the turn lock of `memory`, or the locks of all memories that `several` gives.
 
@@ -259,7 +259,7 @@ def _texts(memory: Memory, task: Any, use: MemoryUse, stores: bool) -> list[str]
 # program for their paths.
 
 
-async def perform_stores(run: Running, effect: Effect) -> Any:
+async def perform_stores(run: EffectContext, effect: Effect) -> Any:
     """Read or write the file of a persistent hashmap; a file that does not exist is read as Ok(nil)."""
     file: StoreFile = effect.payload
     operation = ("read_file", file.path) if file.text is None else ("write_file", file.path, file.text)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ..memory.memory import Listener
     from ..memory.turns import Attached
     from ..memory.views import View
-    from ..running import Running
+    from ..running import EffectContext
 
 
 # Functions of the program that are called when something happened to a memory (M-6.37 to M-6.40).
@@ -43,7 +43,7 @@ class MemoryEvents:
 
     __slots__ = ("run", "effect", "waiting")
 
-    def __init__(self, run: Running, effect: Effect) -> None:
+    def __init__(self, run: EffectContext, effect: Effect) -> None:
         self.run = run
         self.effect = effect
         self.waiting: list[tuple[Memory, str, dict[str, Any]]] = []
@@ -122,7 +122,7 @@ def _message(data: dict[str, Any]) -> Msg:
 MESSAGES = ("array", ("struct", "Message"))
 
 
-def view_function_caller(run: Running, effect: Effect) -> Callable[[Attached, View], Awaitable[object]]:
+def view_function_caller(run: EffectContext, effect: Effect) -> Callable[[Attached, View], Awaitable[object]]:
     """Return the function that replaces the messages of a view by those that the program's function gives (`view_with`).
 
     It runs for the task that waits for `effect`. It raises CallFailure when the program's function gives an Err, or when it runs

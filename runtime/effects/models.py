@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from ..memory.embedding import Embedder
     from ..memory.turns import Conversation
     from ..records import EmbedRequest
-    from ..running import Running
+    from ..running import EffectContext
     from ..tools.bindings import BoundTools
     from ..tools.tools import Tools
 
@@ -65,7 +65,7 @@ class ModelInstance:
         "is_down",
     )  # fmt: skip
 
-    def __init__(self, run: Running, model: Model, computed: Any, is_spawned: bool) -> None:
+    def __init__(self, run: EffectContext, model: Model, computed: Any, is_spawned: bool) -> None:
         self.run = run
         self.model = model
         self.is_spawned = is_spawned
@@ -163,7 +163,7 @@ class ModelInstance:
         return Origin(self.model.name, self.model.connection, 0).failure("AgentError", variant, message)
 
 
-async def perform(run: Running, effect: Effect) -> Any:
+async def perform(run: EffectContext, effect: Effect) -> Any:
     """Call a model, spawn or shut down an instance. A call returns an Err, or a PendingCommit that gives the Ok."""
     calls = run.state.get("models")
     if calls is None:
@@ -177,7 +177,7 @@ class ModelCalls:
     """The models of one session and their instances, which are made when they are first used. `calls` and `spawned` are counters:
     ids of runs and numbers of instances are made of them."""
 
-    def __init__(self, run: Running) -> None:
+    def __init__(self, run: EffectContext) -> None:
         self.run = run
         self.models = {model.name: (number, model) for number, model in enumerate(run.program.image.models)}
         self.instances: dict[tuple[str, int], ModelInstance] = {}
@@ -312,7 +312,7 @@ class ModelCalls:
         return None if attached is None else await call_conversation(self.run, effect, attached, call.auto, call.model, call.turn)
 
 
-def _serve(run: Running, tools: BoundTools | None, conversation: Conversation | None, effect: Effect) -> None:
+def _serve(run: EffectContext, tools: BoundTools | None, conversation: Conversation | None, effect: Effect) -> None:
     """Make tools, callbacks and summarisers run for the task that waits for `effect`, the next chunk of a stream: it outlives the
     effect that began it."""
     if tools is not None:
@@ -354,7 +354,7 @@ def committed(value: Callable[[], Any]) -> Any:
 TIMEOUT_SECONDS = 30.0  # of a request for vectors whose connection has no timeout
 
 
-def embedding(run: Running, step: dict[str, Any]) -> Embedding:
+def embedding(run: EffectContext, step: dict[str, Any]) -> Embedding:
     """Return the embedder of a memory by its step `embed` in the image: that of a connection, the host's own, or the offline one.
 
     A host may replace any by its name, except `offline` (M-10.16)."""
@@ -395,7 +395,7 @@ async def _host_vectors(embedder: Embedder, texts: list[str]) -> Sequence[Sequen
     return await asyncio.to_thread(embedder.embed, texts)
 
 
-async def _provider_vectors(run: Running, step: dict[str, Any], texts: list[str]) -> list[list[float]]:
+async def _provider_vectors(run: EffectContext, step: dict[str, Any], texts: list[str]) -> list[list[float]]:
     from ..records import EmbedRequest
 
     connection = run.connections.get(step["connection"])
@@ -409,7 +409,7 @@ async def _provider_vectors(run: Running, step: dict[str, Any], texts: list[str]
     return await _metered_vectors(run, provider, request)
 
 
-async def _metered_vectors(run: Running, provider: Any, request: EmbedRequest) -> list[list[float]]:
+async def _metered_vectors(run: EffectContext, provider: Any, request: EmbedRequest) -> list[list[float]]:
     """Ask a provider within the budgets of the run, and count what it used, like a request of a model (O-1.133)."""
     tokens, free, purse = sum(map(count_text, request.texts)), provider.free_and_instant, run.services.purse
     reservation = None
@@ -437,7 +437,7 @@ async def _metered_vectors(run: Running, provider: Any, request: EmbedRequest) -
     return vectors
 
 
-async def perform_schemas(run: Running, effect: Effect) -> Any:
+async def perform_schemas(run: EffectContext, effect: Effect) -> Any:
     """Perform `parse_schema<T>(text)`: judge a text like a reply, without a model (O-2.41). Return the Ok of the value, or an
     Err of SchemaError."""
     name, text = effect.payload
@@ -447,7 +447,7 @@ async def perform_schemas(run: Running, effect: Effect) -> Any:
     return failed(schema_failure(outcome, text))
 
 
-async def perform_streams(run: Running, effect: Effect) -> Any:
+async def perform_streams(run: EffectContext, effect: Effect) -> Any:
     """Wait for the next chunk of a stream (O-1.72 to O-1.75) and return what `StreamedCall.next` gives."""
     stream = effect.payload
     try:

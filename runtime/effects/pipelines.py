@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ...vm.interp.effects import Effect
-    from ..running import Running
+    from ..running import EffectContext
 
 
 DEFAULT_LOG_CHANNEL = DECORATORS["log"].arguments_at("stage")["channel"].default
 ONCE = RetryPolicy(max_attempts=1)
 
 
-async def perform(run: Running, effect: Effect) -> Any:
+async def perform(run: EffectContext, effect: Effect) -> Any:
     """Run a pipeline and return the Ok of the last stage's value, or the Err of the stage that failed."""
     pipeline, value = effect.payload
     started = run.host.now()
@@ -56,7 +56,7 @@ class Stage:
         "session", "effect", "pipeline", "name", "argument_type", "gives_any", "code", "policy", "seconds", "channel",
     )  # fmt: skip
 
-    def __init__(self, run: Running, effect: Effect, pipeline: str, row: list[Any]) -> None:
+    def __init__(self, run: EffectContext, effect: Effect, pipeline: str, row: list[Any]) -> None:
         name, argument_type, result_type, decorator_rows, function = row
         descriptors = run.program.descriptors
         decorators = dict(decorator_rows)
@@ -138,11 +138,11 @@ class Stage:
         return ErrorValue("PipelineError", None, message, {"cause": error, **place})
 
 
-def _since(run: Running, started: float) -> int:
+def _since(run: EffectContext, started: float) -> int:
     milliseconds: int = round((run.host.now() - started) * 1000)
     return milliseconds
 
 
-def _report(run: Running, channel: str, fields: dict[str, Any]) -> None:
+def _report(run: EffectContext, channel: str, fields: dict[str, Any]) -> None:
     """Send an emit of the runtime about the run of a pipeline (O-6.24)."""
     run.emits.send(channel, run.clean(Map({name: share(value) for name, value in fields.items()})), True)

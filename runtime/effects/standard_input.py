@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, Final
 
-    from ..running import Running
+    from ..running import EffectContext
 
 
 BLOCK = 1 << 16
@@ -67,7 +67,7 @@ class Scripted:
         parts = [content]
         self._buffer = Buffer(lambda: parts.pop() if parts else b"")
 
-    async def take(self, run: Running, whole: bool, limit: int) -> bytes | TooLong:
+    async def take(self, run: EffectContext, whole: bool, limit: int) -> bytes | TooLong:
         return self._buffer.take(whole, limit)
 
 
@@ -96,7 +96,7 @@ class SystemInput:
         self._inbox: Any = None
         self._buffer = Buffer(lambda: os.read(self._stream.fileno(), BLOCK))
 
-    async def take(self, run: Running, whole: bool, limit: int) -> bytes | TooLong:
+    async def take(self, run: EffectContext, whole: bool, limit: int) -> bytes | TooLong:
         import sys
 
         sys.stdout.flush()  # a question stands before its answer

@@ -62,10 +62,10 @@ class NoMemories:
     def keyed_at_once(self, ref: Any, method: str, values: Any, task: Any) -> Any:
         return self[ref.name]
 
-    def bounds(self, name: str, given: Any) -> Any:
+    def bounds(self, name: str, computed: Any) -> Any:
         return self[name]
 
-    def made(self, name: str, given: Any, messages: Any) -> Any:
+    def memory_value(self, name: str, bounds: Any, messages: Any) -> Any:
         raise Panic("P013", "the function of a memory step cannot make a memory")
 
     def initial(self, name: str, role: str, content: str, pinned: bool) -> None:

@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from ..memory.entries import Entry
     from ..memory.memory import Memory
     from ..memory.summaries import Summarise
-    from ..running import Running
+    from ..running import EffectContext
 
 
 class SummaryFailed(Exception):
     """The summariser failed, or gave no text; the message says how."""
 
 
-def summariser(run: Running, effect: Effect) -> Callable[[Memory, str], Summarise]:
+def summariser(run: EffectContext, effect: Effect) -> Callable[[Memory, str], Summarise]:
     """Return the function that gives the summariser of a view of a memory.
 
     The summariser takes the summary so far and the entries to fold, and returns the new summary; SummaryFailed where it cannot.
@@ -72,7 +72,7 @@ def summariser(run: Running, effect: Effect) -> Callable[[Memory, str], Summaris
     return summariser_of
 
 
-async def _ask_model(run: Running, effect: Effect, model: str, prompt: str) -> str:
+async def _ask_model(run: EffectContext, effect: Effect, model: str, prompt: str) -> str:
     """Call a model of the program without memory and tools. Budgets and mocks apply."""
     from .table import performer
 

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ...vm.interp.effects import Effect
-    from ..running import Running
+    from ..running import EffectContext
 
-    Performer = Callable[[Running, Effect], Coroutine[Any, Any, Any]]
+    Performer = Callable[[EffectContext, Effect], Coroutine[Any, Any, Any]]
 
 FAMILIES = {
     "store": ("memories", "perform_stores"),

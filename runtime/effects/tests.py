@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ...vm.interp.effects import Effect
     from ..agents.calls import ScriptedAgent
     from ..records import Request
-    from ..running import Running
+    from ..running import EffectContext
 
 
 # Keys in the state of a session.
@@ -36,7 +36,7 @@ EMITS = "test_emits"  # the emits of the test that runs; while it is there, a te
 MOCKS = "mocks"  # by model or agent: the mock that stands in for it
 
 
-async def perform(run: Running, effect: Effect) -> Any:
+async def perform(run: EffectContext, effect: Effect) -> Any:
     """Install a mock, or return the emits of the test so far. P411 for a mock that is no script."""
     if effect.kind == "test_emits":
         return Array([Emit(channel, value) for channel, value in run.state.get(EMITS, ())])
@@ -51,7 +51,7 @@ async def perform(run: Running, effect: Effect) -> Any:
     return None
 
 
-def _mock_of(run: Running, name: str, config: dict[str, Any]) -> ScriptedProvider | ScriptedAgent:
+def _mock_of(run: EffectContext, name: str, config: dict[str, Any]) -> ScriptedProvider | ScriptedAgent:
     model = next((model for model in run.program.image.models if model.name == name), None)
     try:
         script = _script(config)
@@ -62,7 +62,7 @@ def _mock_of(run: Running, name: str, config: dict[str, Any]) -> ScriptedProvide
     return ScriptedProvider(run.connections[model.connection], script, run.host.sleep, lambda request: _exhausted(name, request))
 
 
-def _agent(run: Running, name: str, script: Script, config: dict[str, Any]) -> ScriptedAgent:
+def _agent(run: EffectContext, name: str, script: Script, config: dict[str, Any]) -> ScriptedAgent:
     from ..agents.calls import ScriptedAgent
     from .agents import agent_settings
 
@@ -98,7 +98,7 @@ class TestFiles(Files):
 
     __test__ = False  # not a test of pytest
 
-    def __init__(self, run: Running) -> None:
+    def __init__(self, run: EffectContext) -> None:
         import tempfile
 
         super().__init__(run)

@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ...vm.interp.effects import Effect
-    from ..running import Running
+    from ..running import EffectContext
 
 
-async def perform(run: Running, effect: Effect) -> Any:
+async def perform(run: EffectContext, effect: Effect) -> Any:
     """Call a method of a declared tool, and return what it gives."""
     return await Tools.of(run).use(effect, effect.payload)
 
 
-async def perform_mcp(run: Running, effect: Effect) -> Any:
+async def perform_mcp(run: EffectContext, effect: Effect) -> Any:
     """Call a tool of an MCP server, and return the Result."""
     return await Servers.of(run).use(effect, effect.payload)

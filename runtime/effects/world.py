@@ -48,13 +48,13 @@ if TYPE_CHECKING:
     from ...vm.interp.effects import Effect, EmitPayload
     from ..access.http_messages import HttpReply
     from ..connections import ConnectionSettings
-    from ..running import Running
+    from ..running import EffectContext
 
 
 # `std::time::now`, `now_ms`: the host's wall clock (L-7.6.1, G-14.5).
 
 
-async def perform(run: Running, effect: Effect) -> str | int:
+async def perform(run: EffectContext, effect: Effect) -> str | int:
     """Return the time: of `now_ms` in milliseconds since 1970, of `now` as text in UTC."""
     now = round(run.host.wall() * 1000)
     return now if effect.payload[0] == "now_ms" else utc_text(now)
@@ -69,7 +69,7 @@ def utc_text(now_ms: int) -> str:
 # `std::call`: the call of a model or agent in which code of the program runs (L-7.18).
 
 
-async def perform_call(run: Running, effect: Effect) -> Any:
+async def perform_call(run: EffectContext, effect: Effect) -> Any:
     """Return the context of the innermost call around the code, nil without one."""
     return context_around(effect)
 
@@ -79,7 +79,7 @@ async def perform_call(run: Running, effect: Effect) -> Any:
 FLOAT_BITS = 53  # of the mantissa of a Float: every value of [0, 1) that is a multiple of 2**-53 is equally likely
 
 
-async def perform_chance(run: Running, effect: Effect) -> Any:
+async def perform_chance(run: EffectContext, effect: Effect) -> Any:
     """Return a random Float, Int, UUID, or hexadecimal digits."""
     operation, *arguments = effect.payload
     if operation == "float":
@@ -114,7 +114,7 @@ def uuid_text(data: bytes) -> str:
 # `std::date`, as far as it needs the rules of zones (L-7.15): only the host has them. No permission guards anything here.
 
 
-async def perform_dates(run: Running, effect: Effect) -> Any:
+async def perform_dates(run: EffectContext, effect: Effect) -> Any:
     """Return the Ok of a DateTime, or an Err of DateError; its `column` counts characters from 1."""
     operation, *arguments = effect.payload
     try:
@@ -132,7 +132,7 @@ async def perform_dates(run: Running, effect: Effect) -> Any:
 # Awaited emits: delivered like any other, then answered by the host (O-5.25, O-5.26, O-5.29, O-5.35).
 
 
-async def perform_emits(run: Running, effect: Effect) -> Any:
+async def perform_emits(run: EffectContext, effect: Effect) -> Any:
     """Send an awaited emit and return the Ok of its answer, of the type that the program expects, or an Err of EmitError."""
     emit: EmitPayload = effect.payload
     run.emit(emit.channel, emit.value)
@@ -165,7 +165,7 @@ async def perform_emits(run: Running, effect: Effect) -> Any:
         return _failed("HandlerFailed", message, emit, **fields)
 
 
-async def _mocked(run: Running, effect: Effect, answer: Any) -> Any:
+async def _mocked(run: EffectContext, effect: Effect, answer: Any) -> Any:
     """Return the answer of a mock: a value for every emit of the channel, or what a closure gives for the payload (O-8.27)."""
     emit: EmitPayload = effect.payload
     value = await run.call(effect, answer, [share(emit.value)]) if type(answer) is Closure else share(answer)
@@ -186,12 +186,12 @@ class HandlerFailed(Exception):
         self.error = error
 
 
-async def _answer(run: Running, effect: Effect, timeout_ms: int | None) -> Any:
+async def _answer(run: EffectContext, effect: Effect, timeout_ms: int | None) -> Any:
     answer = _ask_host(run, effect)
     return await (answer if timeout_ms is None else run.within(timeout_ms / 1000, answer))
 
 
-async def _ask_host(run: Running, effect: Effect) -> Any:
+async def _ask_host(run: EffectContext, effect: Effect) -> Any:
     emit: EmitPayload = effect.payload
 
     async def call_function(number: int, arguments: list[Any]) -> Any:
@@ -215,7 +215,7 @@ def _failed(variant: str, message: str, emit: EmitPayload, **fields: Any) -> Err
 EVERY_VARIABLE = "*"
 
 
-async def perform_environment(run: Running, effect: Effect) -> Any:
+async def perform_environment(run: EffectContext, effect: Effect) -> Any:
     """Return variables or arguments, in the form of the function that asks; `require` gives a Result."""
     if effect.payload[0] == "args":
         return Array([whole_text(word) for word in run.host.args])
@@ -261,7 +261,7 @@ class Environment:
     """The granted variables of a session. Each look-up is an audit record (G-8.5); it raises Denied for one that is not
     granted."""
 
-    def __init__(self, run: Running) -> None:
+    def __init__(self, run: EffectContext) -> None:
         allows = permissions_of(run).allows_variable
         self.run = run
         self.values = {name: whole_text(value) for name, value in run.host.env.items() if allows(name)}
@@ -296,7 +296,7 @@ class Environment:
 # `std::http`: each hop is granted, resolved and checked before anything connects (L-7.2, G-8.3, O-4.15).
 
 
-async def perform_http(run: Running, effect: Effect) -> Any:
+async def perform_http(run: EffectContext, effect: Effect) -> Any:
     """Send a request and return the Ok of the response, whatever its status, or an Err of HttpError."""
     method, url, body, headers, timeout_ms = effect.payload
     try:
@@ -315,7 +315,7 @@ def response(reply: HttpReply) -> Any:
     return HttpResponse.of([reply.status, reply.body.decode("utf-8", "replace"), Map(headers)])
 
 
-async def _within(run: Running, seconds: float, request: HttpRequest) -> HttpReply:
+async def _within(run: EffectContext, seconds: float, request: HttpRequest) -> HttpReply:
     """Exchange a request, with all its redirects, under one time limit."""
     if run.host.network is None:
         raise HttpFailure("Network", f"{request.target.host}: the run is offline")
@@ -328,7 +328,7 @@ async def _within(run: Running, seconds: float, request: HttpRequest) -> HttpRep
         raise HttpFailure("Timeout", f"{request.target.host}: no reply within {seconds:g} s") from None
 
 
-async def _follow_redirects(run: Running, request: HttpRequest) -> HttpReply:
+async def _follow_redirects(run: EffectContext, request: HttpRequest) -> HttpReply:
     for _ in range(MOST_REDIRECTS + 1):
         reply = await _hop(run, request)
         location = reply.headers.get("location")
@@ -338,7 +338,7 @@ async def _follow_redirects(run: Running, request: HttpRequest) -> HttpReply:
     raise HttpFailure("Network", f"{request.target.host}: more than {MOST_REDIRECTS} redirects")
 
 
-async def _hop(run: Running, request: HttpRequest) -> HttpReply:
+async def _hop(run: EffectContext, request: HttpRequest) -> HttpReply:
     async def exchange(address: str) -> HttpReply:
         reply: HttpReply = await run.host.network.exchange(request, address)
         return reply
@@ -349,7 +349,7 @@ async def _hop(run: Running, request: HttpRequest) -> HttpReply:
 # `std::log`: a line to the host's sink, which no text can break or disguise (L-7.9.2, G-10.4).
 
 
-async def perform_log(run: Running, effect: Effect) -> None:
+async def perform_log(run: EffectContext, effect: Effect) -> None:
     """Write a line to the log of the host."""
     level, text = effect.payload
     run.host.log(level, printable(run.redactor.clean(text)))
@@ -358,7 +358,7 @@ async def perform_log(run: Running, effect: Effect) -> None:
 # `std::time::sleep`: a wait on the host's clock (L-7.6.2).
 
 
-async def perform_sleep(run: Running, effect: Effect) -> None:
+async def perform_sleep(run: EffectContext, effect: Effect) -> None:
     """Wait for a number of milliseconds."""
     (milliseconds,) = effect.payload
     if milliseconds:
@@ -370,7 +370,7 @@ async def perform_sleep(run: Running, effect: Effect) -> None:
 INPUT = "stdin"  # the key in the state of a session: where it reads
 
 
-async def perform_standard_input(run: Running, effect: Effect) -> Any:
+async def perform_standard_input(run: EffectContext, effect: Effect) -> Any:
     """Read from standard input and return the Result; or, in a test, put a script in its place."""
     operation, content = effect.payload
     testing = EMITS in run.state
@@ -415,7 +415,7 @@ def _error(variant: str, message: str) -> Err:
 # `std::usage` and `std::budget`: what the program has used of models, and what it may still use (L-7.16, L-7.17).
 
 
-async def perform_usage(run: Running, effect: Effect) -> Any:
+async def perform_usage(run: EffectContext, effect: Effect) -> Any:
     """Return what the task, with those below it, has used: in its last call, in all, or since a record that it gives; or what is
     left of the budgets, None where there is no limit."""
     operation, *arguments = effect.payload
@@ -437,7 +437,7 @@ def _usage(use: Use) -> Any:
     return ModelUsage.of([getattr(use, name) for name in use.__slots__])
 
 
-def _left(run: Running) -> Any:
+def _left(run: EffectContext) -> Any:
     purse, machine = run.services.purse, run.machine
     assert purse is not None
     tokens, cost, calls = purse.left()

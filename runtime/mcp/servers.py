@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from ...vm.interp.effects import Effect, ServerUse
     from ..agents.child import Child
     from ..records import Call
-    from ..running import Running
+    from ..running import EffectContext
     from ..tools.bindings import ToolBinding
     from .served import Connection
 
@@ -53,12 +53,12 @@ if TYPE_CHECKING:
 class Servers:
     """The MCP servers of a session, by name."""
 
-    def __init__(self, run: Running) -> None:
+    def __init__(self, run: EffectContext) -> None:
         self.run = run
         self.servers = {entry.name: Server(run, entry) for entry in run.program.image.mcp}
 
     @classmethod
-    def of(cls, run: Running) -> Servers:
+    def of(cls, run: EffectContext) -> Servers:
         """Return the servers of the session; the first use makes them."""
         servers: Servers | None = run.state.get("mcp")
         if servers is None:
@@ -91,7 +91,7 @@ class Server:
     """One server. `offered` are its tools by their own names, once it is connected; `digests` what each of them was at the first
     connection; `refused` is why it cannot be connected at all, None when it can."""
 
-    def __init__(self, run: Running, entry: Mcp) -> None:
+    def __init__(self, run: EffectContext, entry: Mcp) -> None:
         self.run = run
         self.name = entry.name
         self.signatures = {row[0]: Signature(row) for row in entry.methods}
@@ -277,7 +277,7 @@ class ServerBinding:
 # Opening a connection to an MCP server under the permissions of the program (O-4.15, O-4.17, O-4.41 to O-4.43).
 
 
-async def open_connection(run: Running, settings: McpSettings) -> Connection:
+async def open_connection(run: EffectContext, settings: McpSettings) -> Connection:
     """Return a connection that is ready for calls. ServerFailure in every case where there is none, a denial too."""
     where = f"mcp {settings.name}"
     try:
@@ -290,7 +290,7 @@ async def open_connection(run: Running, settings: McpSettings) -> Connection:
         raise ServerFailure(f"{where}: {failure.message}") from None
 
 
-def target_of(run: Running, settings: McpSettings) -> str | None:
+def target_of(run: EffectContext, settings: McpSettings) -> str | None:
     """Return what a connection would touch, as permissions name it: a command, or a host; None for a URL that is none."""
     if settings.transport == "stdio":
         return permitted_name(settings.command[0], run.host.project)
@@ -301,7 +301,7 @@ def target_of(run: Running, settings: McpSettings) -> str | None:
     return host_permission(target.host, target.port)
 
 
-async def _over_stdio(run: Running, settings: McpSettings) -> Connection:
+async def _over_stdio(run: EffectContext, settings: McpSettings) -> Connection:
     env = environment(run, settings.env)
 
     async def begin(arguments: list[str]) -> Connection:
@@ -335,7 +335,7 @@ async def _to_child(settings: McpSettings, launch: Callable[[], Awaitable[Child]
     return await connected(settings, streams, mode=HANDSHAKE, seconds=remaining)
 
 
-async def _over_http(run: Running, settings: McpSettings) -> Connection:
+async def _over_http(run: EffectContext, settings: McpSettings) -> Connection:
     """Connect over HTTP. A run that is offline for models is not so for servers (O-1.29): without a network of the host that of
     the system carries the connection."""
     target = Target(settings.url)
@@ -368,7 +368,7 @@ def require_sdk() -> None:
         raise ServerFailure(f"the MCP SDK is not installed: {install_advice('mcp')}")
 
 
-def _headers(run: Running, settings: McpSettings) -> dict[str, str]:
+def _headers(run: EffectContext, settings: McpSettings) -> dict[str, str]:
     """Return the headers of a server's settings; values from `{ env = "N" }` are secrets (O-1.13). Raises Missing,
     ServerFailure."""
     headers: dict[str, str] = {}

@@ -90,11 +90,11 @@ class Beginning:
     def written(self, ref: MemoryRef, task: Any) -> Any:
         return self[ref.name] if not (ref.branch or ref.key) else self.at(ref)
 
-    def bounds(self, name: str, given: dict[str, Any]) -> dict[str, Any]:
-        return self.memories.bounds(name, given)
+    def bounds(self, name: str, computed: dict[str, Any]) -> dict[str, Any]:
+        return self.memories.bounds(name, computed)
 
-    def made(self, name: str, given: dict[str, Any], messages: Any) -> Any:
-        return self.memories.made(name, given, messages)
+    def memory_value(self, name: str, bounds: dict[str, Any], messages: Any) -> Any:
+        return self.memories.memory_value(name, bounds, messages)
 
     def at_once(self, ref: MemoryRef, method: str, arguments: list[Any], task: Any) -> Any:
         """Of a memory that nobody has used these are what its logs begin with (M-2.10)."""
@@ -285,29 +285,30 @@ class Memories:
             memory = self[ref.name] if not ref.key else self._at_key(ref)
         return memory.with_key((*memory.key[:-1], ref.branch)) if ref.branch else memory
 
-    def bounds(self, name: str, given: dict[str, Any]) -> dict[str, Any]:
-        """The bounds that the beginning of a program gives a declared memory, if it may have them (M-2.14, M-2.15)."""
-        bounds = self._declared[name].bounds
-        if bounds is None:
+    def bounds(self, name: str, computed: dict[str, Any]) -> dict[str, Any]:
+        """Return the bounds that the beginning of a program computed for a declared memory; P014 when it can have none, P452 when
+        one is no value of its kind (M-2.14, M-2.15)."""
+        rule = self._declared[name].bounds
+        if rule is None:
             raise Panic("P014", f"the memory {name} has no bounds that a run computes")
         try:
-            bounds.check(given)
+            rule.check(computed)
         except InvalidValue as error:
             raise Panic("P452", str(error)) from None
-        return given
+        return computed
 
-    def made(self, name: str, given: dict[str, Any], messages: Sequence[Any] | None) -> MemoryRef:
-        """A memory value with these bounds, and with these messages as a turn of no run (M-2.19, M-2.20)."""
+    def memory_value(self, name: str, bounds: dict[str, Any], messages: Sequence[Any] | None) -> MemoryRef:
+        """Return a new memory value with these bounds, and with these messages as a turn of no run (M-2.19, M-2.20)."""
         from ...vm.values import MemoryRef
 
         declared = self._declared[name]
         if not declared.makes_values:
             raise Panic("P014", f"the memory {name} is declared, and no value is made of it")
-        self.bounds(name, given)
+        self.bounds(name, bounds)
         self.values.give_up()
-        key = self.values.new_key(self._namespace, declared, given)
+        key = self.values.new_key(self._namespace, declared, bounds)
         memory = self._bare(declared, key)
-        made = MemoryRef(name, "", key[2:-1], self.values.live(declared, memory, self._session(name)))
+        ref = MemoryRef(name, "", key[2:-1], self.values.live(declared, memory, self._session(name)))
         if messages:
             from .methods import message_of
 
@@ -316,7 +317,7 @@ class Memories:
                 memory.append_all([message_of(message) for message in paced(messages, FEW)])
             except MemoryFailure as failure:
                 raise Panic("P452", f"the messages a memory is made from: {failure.message}") from None
-        return made
+        return ref
 
     def revive(self, handles: Iterable[tuple[MemoryRef, int]]) -> None:
         """The memory values among the handles that bytes told of live again; logs of others are given up."""

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from ...vm.interp.effects import Effect
     from ..records import Reply
-    from ..running import Running
+    from ..running import EffectContext
     from .strategy import Schema
     from .validation import Violation
 
@@ -98,7 +98,7 @@ async def _rejections(accepted: Accepted, validators: Validators | None) -> list
     return [validator_violation(path, message) for path, message in await validators(accepted.tree)]
 
 
-def program_validators(run: Running, effect: Effect, schema: str) -> Validators | None:
+def program_validators(run: EffectContext, effect: Effect, schema: str) -> Validators | None:
     """Return what runs the program's validators of a schema and of the schemas in it (O-2.18, O-2.19); None if there are none.
 
     They run as children of the task that waits for `effect`. Panic P007 when a validator gives no Result<Bool, String>."""

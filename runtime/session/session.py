@@ -98,7 +98,7 @@ class Outcome:
 
 
 class Session:
-    """The machine of one program and all that its effects need. It is what performers know as `Running`.
+    """The machine of one program and all that its effects need. It is what performers know as `EffectContext`.
 
     `earlier` is a session that this one goes on from: it takes over memories, stores and tool states that it declares too.
     Raises ConfigFailure when connections, pipelines or permissions are configured wrongly."""

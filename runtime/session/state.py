@@ -13,7 +13,7 @@ from itertools import chain
 from ...vm.builtins.memories import ROLES
 from ...vm.snapshot import machine as stores
 from ...vm.snapshot.envelope import misshapen
-from ...vm.snapshot.machine import Held, own_part, read, written
+from ...vm.snapshot.machine import HostRecords, own_part, read_run, write_run
 from ...vm.snapshot.reader import WRONG, Reader
 from ...vm.snapshot.writer import Writer
 from ...vm.values import Array, Map
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ...vm.values import MemoryRef
     from ..effects.models import ModelCalls, ModelInstance
     from ..memory.states import Changes, Logs
-    from ..running import Running
+    from ..running import EffectContext
     from ..tools.tools import Tools
     from .session import Session
 
@@ -40,7 +40,7 @@ class SnapshotSecrets:
     """The secrets of a session, for the writer and the reader of its values. A secret stands in the bytes by its name, and
     comes back only to a program that is granted the variable (G-10.3, G-10.5)."""
 
-    def __init__(self, run: Running) -> None:
+    def __init__(self, run: EffectContext) -> None:
         self.run = run
 
     def clean(self, text: str) -> str:
@@ -70,7 +70,7 @@ def dumped(session: Session) -> bytes:
     w = Writer(session.program, secrets, session.memories.head)
     roots = [
         session.initialised,
-        stores.lowered(w, session.machine, False),
+        stores.lower_stores(w, session.machine, False),
         lowered_logs(session, secrets, True),
         [[name, messages, _facts(w, facts)] for name, messages, facts in session.memories.beginnings()],
         _tool_states(w, session.state.get("tools")),
@@ -337,8 +337,8 @@ def resume(session: Session, data: bytes, earlier: SnapshotLogs | None = None) -
         except MemoryFailure as failure:
             raise misshapen(failure.message) from None
 
-    performed = Held(old, [table[name] for table, name in _value_places(session)], check)
-    values, streams = read(machine, data, performed, SnapshotSecrets(session))
+    performed = HostRecords(old, [table[name] for table, name in _value_places(session)], check)
+    values, streams = read_run(machine, data, performed, SnapshotSecrets(session))
     session.machine = machine
     for (table, name), value in zip(_value_places(session), values, strict=True):
         table[name] = value
@@ -361,7 +361,7 @@ def _written(session: Session, before: bytes, whole: bool) -> bytes:
         session.tag(True)  # names the session now: a name made after the snapshot would differ in each process (M-5.10)
     numbers = [getattr(session.state.get(family), "calls", 0) for family in COUNTED]
     own = [before, session.name, numbers, lowered_logs(session, secrets, whole)]
-    return written(session.machine, values, secrets, session.memories.head, own)
+    return write_run(session.machine, values, secrets, session.memories.head, own)
 
 
 def _checked(

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ...vm.values import ModelRef
     from ..calls.settings import CallSettings
     from ..records import Call, ToolDef
-    from ..running import Running
+    from ..running import EffectContext
     from .tools import Tools
 
     class ToolBinding(Protocol):
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
             """Return the value that the call gives, an Err of ToolError where it fails (O-4.27)."""
 
 
-async def bind_tools(run: Running, handles: Iterable[Any], tools: Callable[[], Tools], by: str) -> list[ToolBinding]:
+async def bind_tools(run: EffectContext, handles: Iterable[Any], tools: Callable[[], Tools], by: str) -> list[ToolBinding]:
     """Return the tools behind `handles` (of tools, MCP servers, stores and memories), in their order, for the model named `by`.
 
     `tools` gives the declared tools as this model has them: a spawned model has a state of its own for each. Raises CallFailure
@@ -66,7 +66,7 @@ async def bind_tools(run: Running, handles: Iterable[Any], tools: Callable[[], T
 class BoundTools:
     """The tools that one model call offers, and the runner of their calls (O-1.81)."""
 
-    def __init__(self, run: Running, effect: Effect, bindings: Iterable[ToolBinding], model: ModelRef) -> None:
+    def __init__(self, run: EffectContext, effect: Effect, bindings: Iterable[ToolBinding], model: ModelRef) -> None:
         self.running = run
         self.hooks = Hooks(run, effect, model)
         self.effect = effect

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ..memory.memory import Memory
     from ..memory.remembering import Facts
     from ..records import Call
-    from ..running import Running
+    from ..running import EffectContext
     from .bindings import ToolBinding
 
 
@@ -49,7 +49,7 @@ LEDGER_SHAPE: list[Any] = [
 ]  # fmt: skip
 
 
-def store_bindings(run: Running, ref: HashMapRef | LedgerRef) -> list[ToolBinding]:
+def store_bindings(run: EffectContext, ref: HashMapRef | LedgerRef) -> list[ToolBinding]:
     """Return the tools `get`, `set` and `query` of a hashmap or ledger, or of a scope of one."""
     tools: HashMapTools | LedgerTools
     if isinstance(ref, HashMapRef):
@@ -72,7 +72,9 @@ class StoreBinding:
 
     __slots__ = ("run", "owner", "method", "definition", "shape", "perform", "changes_state")
 
-    def __init__(self, run: Running, owner: str, method: str, definition: ToolDef, shape: list[Any], perform: Perform) -> None:
+    def __init__(
+        self, run: EffectContext, owner: str, method: str, definition: ToolDef, shape: list[Any], perform: Perform
+    ) -> None:
         self.run = run
         self.owner = owner
         self.method = method
@@ -108,7 +110,7 @@ class HashMapTools:
         "query": f"Give the entries, at most {MOST_ENTRIES}, whose key or value contains a text",
     }
 
-    def __init__(self, run: Running, ref: HashMapRef) -> None:
+    def __init__(self, run: EffectContext, ref: HashMapRef) -> None:
         self.run = run
         self.ref = ref
         self.view = run.machine.stores.view(ref)
@@ -141,7 +143,7 @@ class LedgerTools:
     }
     shape = LEDGER_SHAPE
 
-    def __init__(self, run: Running, ref: LedgerRef) -> None:
+    def __init__(self, run: EffectContext, ref: LedgerRef) -> None:
         self.name = store_name(ref.name, ref.scope)
         self.ledger = run.machine.stores.ledger(ref)
 
@@ -182,7 +184,7 @@ TEXTS = {
 }
 
 
-def memory_bindings(run: Running, ref: MemoryRef, by: str) -> list[ToolBinding]:
+def memory_bindings(run: EffectContext, ref: MemoryRef, by: str) -> list[ToolBinding]:
     """Return the tools of a memory for the model named `by`. One that may only read it gets `recall` alone (M-4.16), and so does
     every model of a derived view. CallFailure for a model that may not read it."""
     if not run.memories.allows(ref.name, by, False):
@@ -201,7 +203,7 @@ def memory_bindings(run: Running, ref: MemoryRef, by: str) -> list[ToolBinding]:
 class MemoryTools:
     """`remember`, `recall` and `forget` on a memory, for the model named `by`."""
 
-    def __init__(self, run: Running, ref: MemoryRef, by: str) -> None:
+    def __init__(self, run: EffectContext, ref: MemoryRef, by: str) -> None:
         self.run = run
         self.ref = ref
         self.by = by

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ...vm.values import ModelRef
     from ..calls.settings import CallSettings
     from ..records import Call
-    from ..running import Running
+    from ..running import EffectContext
     from .bindings import ToolBinding
 
 
@@ -121,7 +121,7 @@ class Method:
 
     __slots__ = ("tool", "name", "code", "definition", "shape", "takes_state", "changes_state", "result", "guard")
 
-    def __init__(self, run: Running, tool: str, entry: Sequence[Any]) -> None:
+    def __init__(self, run: EffectContext, tool: str, entry: Sequence[Any]) -> None:
         name, number, wire, text, shape, schema, guard, _ = entry
         function = run.program.image.functions[number]
         self.tool = tool
@@ -148,7 +148,7 @@ class Method:
 class Tools:
     """One instance of each declared tool (O-4.4). A spawned model has a `Tools` of its own."""
 
-    def __init__(self, run: Running) -> None:
+    def __init__(self, run: EffectContext) -> None:
         self.run = run
         self.numbers = {tool.name: number for number, tool in enumerate(run.program.image.tools)}
         self.methods = {tool.name: _methods(run, tool) for tool in run.program.image.tools}
@@ -156,14 +156,14 @@ class Tools:
         self.turns: dict[str, Turns] = {}
 
     @classmethod
-    def of(cls, run: Running) -> Tools:
+    def of(cls, run: EffectContext) -> Tools:
         """Return the tools of the session; the first call that needs them makes them."""
         tools: Tools | None = run.state.get("tools")
         if tools is None:
             tools = run.state["tools"] = cls(run)
         return tools
 
-    def hand_over(self, later: Running) -> None:
+    def hand_over(self, later: EffectContext) -> None:
         """Give the states to a session that goes on from this one, for tools that it declares with the same type of state."""
         tools = Tools.of(later)
         for name, state in self.states.items():
@@ -285,13 +285,13 @@ class Tools:
             raise Panic(panic.code, f"mock {method.tool}: the result of {method.name}: {panic.message}") from None
 
 
-def is_enabled(run: Running, tool: str, method: str, guard: str | None) -> bool:
+def is_enabled(run: EffectContext, tool: str, method: str, guard: str | None) -> bool:
     """Whether the host has not disabled a method and grants anything of the capability that it needs, `guard` (O-4.20)."""
     permissions = permissions_of(run)
     return permissions.allows_tool(tool, method) and (guard is None or bool(permissions.scopes.get(guard)))
 
 
-def denial(run: Running, tool: str, method: str, guard: str | None, target: str | None = None) -> Err:
+def denial(run: EffectContext, tool: str, method: str, guard: str | None, target: str | None = None) -> Err:
     """Return the Err of a call that is not enabled. `target` is what it would use of its capability, if that is known."""
     fields = {"tool": tool, "method": method}
     capability = BY_KEY.get(guard or "")
@@ -336,7 +336,7 @@ class MethodBinding:
         return await self.tools.answer(effect, self.method, call)
 
 
-def _methods(run: Running, tool: Tool) -> Mapping[str, Method]:
+def _methods(run: EffectContext, tool: Tool) -> Mapping[str, Method]:
     return {entry[0]: Method(run, tool.name, entry) for entry in tool.methods}
 
 
@@ -346,7 +346,7 @@ ALLOW = ("Allow", None)  # the action when a model has no hook
 class Hooks:
     """The hooks of a model around the calls of its tools, for one call of the model (O-4.30, O-4.31)."""
 
-    def __init__(self, run: Running, effect: Effect, model: ModelRef) -> None:
+    def __init__(self, run: EffectContext, effect: Effect, model: ModelRef) -> None:
         self.run = run
         self.effect = effect
         self.model = model

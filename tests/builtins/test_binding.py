@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from concerto.vm.builtins.binding import bound
+from concerto.vm.builtins.binding import entry_of
 from concerto.vm.builtins.registry import Row
 from concerto.vm.interp.linked import Site
 from concerto.vm.panics import Panic
@@ -19,7 +19,7 @@ def shown(machine: Any, task: Any, receiver: Any, a: Any, b: Any, c: Any) -> lis
 def call(text: str, arguments: list[Any], names: tuple[str, ...] = (), **options: Any) -> Any:
     row = Row("Ledger", text, kind="handle", clause="", body=shown, **options)
     site = Site(row.name, len(arguments), names)
-    return bound(row, -1 if names else site.argc)(None, None, None, site, arguments)  # type: ignore[arg-type]
+    return entry_of(row, -1 if names else site.argc)(None, None, None, site, arguments)  # type: ignore[arg-type]
 
 
 PLAIN = "f(a: Any, b: Any = nil, c: Any = 7) -> Nil"

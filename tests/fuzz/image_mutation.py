@@ -126,7 +126,7 @@ def sibling(image: Image, function: Function, listing: Listing, rng: random.Rand
 
 
 def other_opcode(image: Image, function: Function, listing: Listing, rng: random.Random) -> int | None:
-    """An opcode for one of the same picture, or any of the same operand kind."""
+    """An opcode for one of the same stack effect, or any of the same operand kind."""
     row = rng.choice(listing)
     op = OPCODES[row[0]]
     for group in (UNARY, BINARY, PUSHING):

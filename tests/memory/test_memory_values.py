@@ -203,7 +203,7 @@ def test_values_that_ended_between_two_snapshots_do_not_come_back():
     session = Run(program, lambda session: None).session
     other = Run(program, lambda session: None).session
     snapshots, told_of, other_told = Snapshots(session), SnapshotLogs(), SnapshotLogs()
-    kept, gone = (session.memories.made("main#1", {}, None) for _ in range(2))
+    kept, gone = (session.memories.memory_value("main#1", {}, None) for _ in range(2))
     gone.life.memory.append("user", "of the past")
     first = snapshots.write()
     del gone
@@ -212,7 +212,7 @@ def test_values_that_ended_between_two_snapshots_do_not_come_back():
         told_one.add(one, first)
         resume(one, second, told_one)
         assert [key[2] for key in logs(one)] == ([kept.key[0]] if one is session else [])
-        assert one.memories.made("main#1", {}, None).key[0] == 3
+        assert one.memories.memory_value("main#1", {}, None).key[0] == 3
 
 
 def test_two_values_of_one_chain_have_bounds_of_their_own():
@@ -337,7 +337,7 @@ def test_a_state_with_a_value_that_none_is(key):
         fn main() { h.set("a", Memory::new(n(3))); }
     """)
     session = Run(program, lambda session: None).session
-    ref = session.memories.made("main#1", {"retain": 3}, None)
+    ref = session.memories.memory_value("main#1", {"retain": 3}, None)
     assert not session.memories.differs(ref, 0, Logs().checked(session.memories, SnapshotSecrets(session), []))
     ref.key = tuple(key)
     with pytest.raises(MemoryFailure):

@@ -12,7 +12,7 @@ from concerto.vm.bytecode.encoding import MAGIC as IMAGE_MAGIC
 from concerto.vm.interp import effects
 from concerto.vm.snapshot import envelope
 from concerto.vm.snapshot.envelope import SnapshotError
-from concerto.vm.snapshot.kinds import ITERATOR_KINDS, PAYLOAD_RECORDS, lowered_iterator
+from concerto.vm.snapshot.kinds import ITERATOR_KINDS, PAYLOAD_RECORDS, lower_iterator
 
 from .programs import EVERYTHING, Between, Run, program_of
 
@@ -193,10 +193,10 @@ def test_a_walk_keeps_its_place() -> None:
     for walked in (iter([1, 2, 3]), iter((1, 2, 3)), iter({"a": 1, "b": 2, "c": 3}.values()), iter("abc"), iter(range(1, 4))):
         assert type(walked) in ITERATOR_KINDS
         next(walked)
-        rest = lowered_iterator(Kept(), walked)
-        assert rest == lowered_iterator(Kept(), walked)
+        rest = lower_iterator(Kept(), walked)
+        assert rest == lower_iterator(Kept(), walked)
         assert (list(range(*rest[1:])) if rest[0] == 0 else rest[1]) == list(walked)  # and nothing was taken from it
-    assert lowered_iterator(Kept(), iter(range(-(2**63), 2**63)))[1:] == [-(2**63), 2**63]
+    assert lower_iterator(Kept(), iter(range(-(2**63), 2**63)))[1:] == [-(2**63), 2**63]
 
 
 FAILED = """fn read(text: String) -> Result<Int, ParseError> { text.parse_int() }

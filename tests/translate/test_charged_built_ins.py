@@ -54,7 +54,7 @@ class Charges:
     def spend(self, items: int) -> None:
         self.items += items
 
-    def made(self, items: int) -> None:
+    def announce(self, items: int) -> None:
         pass
 
 

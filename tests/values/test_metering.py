@@ -37,7 +37,7 @@ class Ending:
     def spend(self, items: int) -> None:
         pass
 
-    def made(self, items: int) -> None:
+    def announce(self, items: int) -> None:
         pass
 
 

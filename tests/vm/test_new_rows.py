@@ -1,6 +1,6 @@
 """What a new row costs (V-2.1, V-2.2, V-2.5, V-2.8): in a copy of the machine one row and one function make an opcode, one
 decorated function a built-in method, one row and one file a provider; the generator of the loop refuses rows without a meaning,
-with two, or with another picture.
+with two, or with another stack effect.
 """
 
 from __future__ import annotations

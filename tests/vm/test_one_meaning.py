@@ -1,4 +1,4 @@
-"""What an opcode does is written once, with the parameters of its picture: the loop and the translator take it from there
+"""What an opcode does is written once, with the parameters of its stack effect: the loop and the translator take it from there
 (V-2.5)."""
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def test_the_translator_calls_the_same_functions(generator: ModuleType) -> None:
 
 CHANGES = [
     (lambda text: text.replace("def ADD(", "def ADDED("), "ADD has no meaning"),
-    (lambda text: text.replace("def ADD(a", "def ADD(left", 1), "ADD: parameters .* do not fit the picture"),
+    (lambda text: text.replace("def ADD(a", "def ADD(left", 1), "ADD: parameters .* do not fit the stack effect"),
     (lambda text: text + "\n\ndef JUMP(operand):\n    pass\n", "JUMP has two meanings"),
 ]
 

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 # ----------------------------------------------------------------
 # Sorting long lists in steps, with a look at the run between two (G-6.3).
-#
-# Hands on `sort_in_place`.
 
 RUN = 1 << 14  # elements that are sorted in one breath
 LONG = 1 << 12  # characters of a String whose comparison is worth a look
@@ -58,7 +56,7 @@ def sort_in_place(items: list[Any]) -> None:
 
 
 def _merged(pair: list[list[Any]]) -> list[Any]:
-    """Two sorted lists as one: Python finds the two runs and merges them."""
+    """Return two sorted lists as one: Python's sort recognises the two runs and merges them in linear time."""
     look()
     if len(pair) == 1:
         return pair[0]
@@ -67,13 +65,11 @@ def _merged(pair: list[list[Any]]) -> list[Any]:
     return both
 
 
-# ----------------------------------------------------------------
-
 NUMBERS = frozenset({int, float})
 
 
 def _over(items: list[Any]) -> None:
-    """Charges work on all of them."""
+    """Charge the run for work on all elements."""
     if len(items) >= LARGE:
         spend(len(items))
 
@@ -206,7 +202,7 @@ def array_zip(a: Array, o: Any) -> Array:
 
 
 def _pairs(first: Sequence[Any], second: Sequence[Any]) -> list[tuple[Any, Any]]:
-    """Tuples of elements at equal positions."""
+    """Return tuples of elements at equal positions."""
     pairs: list[tuple[Any, Any]] = []
     for at in range(0, min(len(first), len(second)), STRIDE):
         look()
@@ -250,7 +246,7 @@ def array_join(a: Array, sep: Any) -> str:
 
 
 def joined(separator: str, parts: list[str]) -> str:
-    """`parts` with `separator` between them, charged by its length."""
+    """Return `parts` with `separator` between them, and charge the run for its length."""
     text = join(separator, parts)
     if len(text) >= LARGE:
         spend(len(text))

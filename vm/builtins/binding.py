@@ -1,8 +1,9 @@
-"""How the arguments of a call reach the body of a method of a handle.
+"""How the arguments of a call reach the body of a method of a handle: checks, defaults, named arguments.
 
-A body is written as `body(machine, task, receiver, *parameters)`, and its signature stands on it. The loop calls
-`entry(machine, task, receiver, site, arguments)`. What lies between is decided once for each method and number of arguments,
-which belongs to the call site.
+Hands on `entry_of` to dispatch, and `in_order`, `arguments_of` and `expect` to bodies that take their call site. A body is
+written as `body(machine, task, receiver, *parameters)`, with its signature in the decorator `handle`. The loop calls
+`entry(machine, task, receiver, site, arguments)`; which entry that is depends on the method and the number of arguments alone, so
+it is chosen once.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from ..interp.effects import Running
+    from ..interp.effects import MachineContext
     from ..interp.linked import Site
     from ..interp.tasks import Task
     from ..values.types import Descriptor
@@ -27,11 +28,11 @@ if TYPE_CHECKING:
 
     Guard = Callable[[Any], Any]
     Guarded = tuple[int, type, Guard]
-    Entry = Callable[[Running, Task, Any, Site, list[Any]], Any]
+    Entry = Callable[[MachineContext, Task, Any, Site, list[Any]], Any]
 
 
 @cache
-def bound(row: Row, argc: int) -> Entry:
+def entry_of(row: Row, argc: int) -> Entry:
     """Return what a site with `argc` arguments calls for the method of this row; -1 stands for any number with names among them.
 
     Every call of the entry raises P015 where number or names do not fit the signature, P007 where an argument is of a wrong kind.
@@ -46,17 +47,17 @@ def bound(row: Row, argc: int) -> Entry:
     order = (*first, *[parameter.name for parameter in parameters])
     defaults = tuple([parameter.default for parameter in parameters if parameter.optional])
     guards = [
-        (at, *found)
+        (at, *class_and_guard)
         for at, parameter in enumerate(parameters, len(first))
-        if (found := guard_of(parameter.type)) is not None and (at < argc or argc < 0)
+        if (class_and_guard := guard_of(parameter.type)) is not None and (at < argc or argc < 0)
     ]
     if not 0 <= len(order) - argc <= len(defaults):
 
-        def by_name(machine: Running, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
+        def by_name(machine: MachineContext, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
             return body(machine, task, receiver, *guarded(arguments_of(site, arguments, order, defaults), guards))
 
         return by_name
-    # what is left out Python supplies: the body with the defaults of the signature
+    # Python itself supplies arguments that are left out: this copy of the body has the signature's defaults
     body = FunctionType(body.__code__, body.__globals__, body.__name__, defaults, body.__closure__)
     if guards:
         return _checked[argc](body, guards) if len(guards) == argc < len(_checked) else _each_checked(body, guards)
@@ -85,7 +86,7 @@ def _all_passed(body: Any) -> Entry:
 def _one_checked(body: Any, guards: list[Guarded]) -> Entry:
     ((_, usual, guard),) = guards
 
-    def checked(machine: Running, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
+    def checked(machine: MachineContext, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
         (value,) = arguments
         return body(machine, task, receiver, value if type(value) is usual else guard(value))
 
@@ -95,7 +96,7 @@ def _one_checked(body: Any, guards: list[Guarded]) -> Entry:
 def _two_checked(body: Any, guards: list[Guarded]) -> Entry:
     (_, usual, guard), (_, usual_second, guard_second) = guards
 
-    def checked(machine: Running, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
+    def checked(machine: MachineContext, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
         value, second = arguments
         if type(value) is not usual:
             value = guard(value)
@@ -136,7 +137,7 @@ def arguments_of(site: Site, arguments: list[Any], names: tuple[str, ...], defau
 
 
 # ----------------------------------------------------------------
-# Kinds of arguments: whoever passes an argument of type Any finds out here whether it fits (L-3.3.3).
+# Kinds of arguments: an argument whose static type is Any is checked here when the method is called (L-3.3.3).
 
 
 def expect(value: Any, kind: type, name: str) -> Any:
@@ -171,7 +172,8 @@ def guard_of(kind: Descriptor) -> tuple[type, Guard] | None:
 
 
 def guarded(arguments: list[Any], guards: list[Guarded]) -> list[Any]:
-    """Check the arguments in place: `guards` are a position, the usual class there and what gives another value or P007."""
+    """Check the arguments in place and return them. `guards`: a position, the usual class there, and the function that converts a
+    value of another class or raises P007."""
     for at, usual, guard in guards:
         if type(arguments[at]) is not usual:
             arguments[at] = guard(arguments[at])

@@ -19,12 +19,13 @@ def charge(size: int) -> None:
         spend(size)
 
 
-def decoded(found: bytes | int, source: str, form: str) -> Ok | Err:
-    """What a reader of a text form gave, as the Result of a program: `found` is a position where there is a fault."""
-    if type(found) is not int:
-        return Ok(found)
-    what = f"`{source[found]}` at character {found + 1}" if found < len(source) else f"ends too early, after character {found}"
-    return Err(make_error("ParseError", None, {"message": f"not {form}: {what}", "column": found + 1}))
+def decoded(outcome: bytes | int, source: str, form: str) -> Ok | Err:
+    """Return the outcome of a text reader as the Result of a program: Bytes as Ok, the position of a fault as a ParseError."""
+    if type(outcome) is not int:
+        return Ok(outcome)
+    at = outcome
+    what = f"`{source[at]}` at character {at + 1}" if at < len(source) else f"ends too early, after character {at}"
+    return Err(make_error("ParseError", None, {"message": f"not {form}: {what}", "column": at + 1}))
 
 
 @associated("Bytes", "from_string(s: String) -> Bytes", clause="L-6.10.1", linear=True)
@@ -32,9 +33,9 @@ def decoded(found: bytes | int, source: str, form: str) -> Ok | Err:
 def bytes_of_string(s: Any) -> bytes:
     """The text in UTF-8."""
     charge(len(text(s)))
-    made: bytes = s.encode()
-    check_bytes_size(len(made))
-    return made
+    data: bytes = s.encode()
+    check_bytes_size(len(data))
+    return data
 
 
 @associated("Bytes", "from_base64(s: String) -> Result<Bytes, ParseError>", clause="L-6.10.1", linear=True)

@@ -1,7 +1,7 @@
 """The capabilities a program may be granted: one row each (O-4.13 to O-4.18).
 
 Flags of the command line, keys of the manifest, messages and the host's settings are read from `CAPABILITIES`, and nothing else
-lists them. Must not know: who asks, what is granted.
+lists them. Whether a program has been granted one is decided in `runtime/access/permissions.py`.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ class Malformed(ValueError):
 
 
 class Capability:
-    """`name` as in `fs:read=PATH`, `flag` and manifest `key` that grant it; `scope` is the word for what it is limited to,
-    `check` refuses a scope that is written wrongly."""
+    """One row. `name`: as in `fs:read=PATH`; `flag` and manifest `key` grant it; `scope`: the word for what it is limited to;
+    `check` raises Malformed for a scope that is written wrongly."""
 
     __slots__ = ("name", "flag", "key", "scope", "doc", "check")
 
@@ -31,8 +31,8 @@ class Capability:
 
 
 def split_host(text: str) -> tuple[str, int | None]:
-    """`HOST`, `HOST:PORT`, `*.DOMAIN`, `[V6]:PORT` or a bare IPv6 address, with the host in its canonical form; Malformed for
-    anything else."""
+    """Return host, in its canonical form, and port of `HOST`, `HOST:PORT`, `*.DOMAIN`, `[V6]:PORT` or a bare IPv6 address.
+    Raises Malformed for anything else."""
     if "/" in text:
         bare = text.partition("://")[2] or text
         bare = bare.partition("/")[0]
@@ -57,9 +57,9 @@ def split_host(text: str) -> tuple[str, int | None]:
 
 
 def canonical_host(host: str) -> str:
-    """A host as it is looked up and compared: an address in its shortest spelling without zone, a name in lower case, in ASCII
-    and without a dot at its end. Malformed, with the reason alone, for what is neither: also for numbers that only some
-    resolvers read as addresses (`0x7f.1`, `2130706433`)."""
+    """Return a host as it is looked up and compared: an address in its shortest spelling without zone, a name in lower case,
+    in ASCII and without a dot at its end. Raises Malformed, with the reason alone, for what is neither, and for numbers that
+    only some resolvers read as addresses (`0x7f.1`, `2130706433`)."""
     address = literal_address(host)
     if address is not None:
         return address
@@ -77,7 +77,7 @@ def canonical_host(host: str) -> str:
 
 
 def literal_address(host: str) -> str | None:
-    """The address a host is written as, in its shortest spelling and without zone; None for a name."""
+    """Return the address that a host is written as, in its shortest spelling and without zone; None for a name."""
     if ":" not in host and not host[-1:].isdecimal():  # a plain name needs no parser of addresses
         return None
     import ipaddress

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Fault(Exception):
-    """What no table has, and where: a position in the text."""
+    """What no table may have, and its position in the text."""
 
     def __init__(self, reason: str, at: int) -> None:
         super().__init__(reason)
@@ -91,20 +91,20 @@ def _with_header(rows: list[tuple[list[str], int]], separator: str) -> Array:
     if not rows:
         return Array([])
     (names, start), *others = rows
-    seen: set[str] = set()
+    earlier: set[str] = set()
     for name in names:
-        if name in seen:
+        if name in earlier:
             raise Fault(f"the header names `{name}` twice", start)
-        seen.add(name)
-    made = []
+        earlier.add(name)
+    maps = []
     for fields, at in others:
         look()
         if len(fields) != len(names):
             other = next((mark for mark in ";\t|," if mark != separator and mark in names[0]), None) if len(names) == 1 else None
             hint = f"; its header holds {other!r}, which `separator:` may name" if other else ""
             raise Fault(f"{len(fields)} field{'s' * (len(fields) != 1)} in a table of {len(names)}{hint}", at)
-        made.append(Map({key_of(name): field for name, field in zip(names, fields, strict=True)}))
-    return Array(made)
+        maps.append(Map({key_of(name): field for name, field in zip(names, fields, strict=True)}))
+    return Array(maps)
 
 
 class _Reader:
@@ -117,18 +117,18 @@ class _Reader:
             spend(len(source))
 
     def rows(self) -> list[tuple[list[str], int]]:
-        """The fields of each row and where it begins."""
-        found: list[tuple[list[str], int]] = []
+        """Return the fields of each row and the position where the row begins."""
+        rows: list[tuple[list[str], int]] = []
         while self.at < len(self.source):
             start = self.at
             fields = self.row()
             if fields != [""] or self.source[start] == '"':
-                found.append((fields, start))
-                check_items(len(found))
-        return found
+                rows.append((fields, start))
+                check_items(len(rows))
+        return rows
 
     def row(self) -> list[str]:
-        """The fields up to a line end, which is passed too."""
+        """Return the fields up to a line end, and go behind it."""
         fields: list[str] = []
         while True:
             if len(fields) % STRIDE == 0:
@@ -149,11 +149,12 @@ class _Reader:
         return self.source[start : self.at]
 
     def line_end(self) -> int:
-        """Each sign is looked for once on the way to where it stands: a line may have a million fields."""
+        """Return the position of the next line end. Each sign is searched once up to where it stands: a line may have a
+        million fields."""
         for sign, at in self.next.items():
             if at < self.at:
-                found = self.source.find(sign, self.at)
-                self.next[sign] = len(self.source) if found < 0 else found
+                position = self.source.find(sign, self.at)
+                self.next[sign] = len(self.source) if position < 0 else position
         return min(self.next.values())
 
     def quoted(self) -> str:
@@ -199,7 +200,7 @@ def _field(value: Any, separator: str) -> str:
         value = value.value
     if value is None or type(value) is NoneOption:
         return ""
-    shown = display(value)
-    if not shown or not (separator in shown or '"' in shown or "\n" in shown or "\r" in shown or shown[0] == "\ufeff"):
-        return shown
-    return '"' + shown.replace('"', '""') + '"'
+    text = display(value)
+    if not text or not (separator in text or '"' in text or "\n" in text or "\r" in text or text[0] == "\ufeff"):
+        return text
+    return '"' + text.replace('"', '""') + '"'

@@ -41,7 +41,7 @@ def length_of(year: int, month: int) -> int:
 
 
 def ordinal(year: int, month: int, day: int) -> int:
-    """Days from the first of January of the year 1, which is 0."""
+    """Return the days from the first of January of the year 1, which is day 0."""
     before = year - 1
     return before * 365 + before // 4 - before // 100 + before // 400 + in_year(year, month, day) - 1
 
@@ -54,7 +54,7 @@ EPOCH = ordinal(1970, 1, 1)
 
 
 def parts_of(value: Any) -> tuple[int, ...]:
-    """Year, month, day, hour, minute, second, millisecond and offset of a DateTime."""
+    """Return year, month, day, hour, minute, second, millisecond and offset of a DateTime."""
     if type(value) is not DateTime:
         mismatch("DateTime", value)
     *parts, zone = value.values()
@@ -188,21 +188,21 @@ def format_function(d: Any, pattern: Any) -> Ok | Err:
     parts = parts_of(d)
     if len(text(pattern)) > MOST_PATTERN:
         return _fault(f"a pattern has at most {MOST_PATTERN} characters", pattern[:60], None)
-    given = pattern or ("%Y-%m-%dT%H:%M:%S.%f%z" if parts[6] else "%Y-%m-%dT%H:%M:%S%z")
-    made = []
+    form = pattern or ("%Y-%m-%dT%H:%M:%S.%f%z" if parts[6] else "%Y-%m-%dT%H:%M:%S%z")
+    pieces = []
     at = 0
-    while at < len(given):
-        word = given[at + 1 : at + 2]
-        if given[at] != "%":
-            made.append(given[at])
+    while at < len(form):
+        word = form[at + 1 : at + 2]
+        if form[at] != "%":
+            pieces.append(form[at])
             at += 1
         elif word not in WORDS:
-            known = " ".join(f"%{one}" for one in WORDS)
-            return _fault(f"no part of a pattern: `%{word}`; there are {known}", given, at)
+            letters = " ".join(f"%{one}" for one in WORDS)
+            return _fault(f"no part of a pattern: `%{word}`; there are {letters}", form, at)
         else:
-            made.append(WORDS[word](d, parts))
+            pieces.append(WORDS[word](d, parts))
             at += 2
-    return Ok("".join(made))
+    return Ok("".join(pieces))
 
 
 def _fault(message: str, source: str, at: int | None) -> Err:

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 # decimals.
 #
 #     [[fill]align][sign][0][width][,][.precision][form]
-#
-# Hands on `parse_spec`, `formatted` and `number_text`.
 
 ALIGNMENTS = "<^>"
 FORMS = "bdefoxX%?"
@@ -52,7 +50,7 @@ class Spec:
 
 
 def parse_spec(text: str) -> Spec | None:
-    """None for what is no format."""
+    """Return the format of the text behind a colon, None for a text that is no format."""
     spec = Spec(text)
     at = 0
     if len(text) > 1 and text[1] in ALIGNMENTS:
@@ -88,26 +86,27 @@ def _digits(text: str, at: int) -> tuple[int, int]:
 
 
 def formatted(value: Any, spec: Spec) -> str:
-    """The value as the format asks; P007 for what is no number where one is asked for, P013 for a form that its kind has not."""
+    """Return the value as the format demands. Raises P007 for no number where one is demanded, P013 for a form that its kind
+    does not have."""
     is_number = type(value) is int or type(value) is float
     if spec.wants_number and not is_number:
         raise Panic("P007", f"expected a number for `{{:{spec.text}}}`, found {typeof(value)}")
     if not is_number or spec.form == "?":
-        shown = debug(value) if spec.form == "?" else display(value)
-        return _aligned("", shown if spec.precision is None else shown[: spec.precision], spec, "<")
-    shown = _digits_of(value, spec)
-    sign = "-" if shown.startswith("-") else "+" if spec.sign == "+" and value == value else ""
-    return _aligned(sign, shown.removeprefix("-"), spec, ">")
+        text = debug(value) if spec.form == "?" else display(value)
+        return _aligned("", text if spec.precision is None else text[: spec.precision], spec, "<")
+    text = _digits_of(value, spec)
+    sign = "-" if text.startswith("-") else "+" if spec.sign == "+" and value == value else ""
+    return _aligned(sign, text.removeprefix("-"), spec, ">")
 
 
 def _digits_of(value: Any, spec: Spec) -> str:
     form = spec.form
     if form in RADIX or form == "d":
         if type(value) is not int or spec.precision is not None:
-            found = "a precision" if type(value) is int else "a Float"
-            raise Panic("P013", f"the form `{form}` is for whole Ints, found {found} in `{{:{spec.text}}}`")
-        shown = format(value, form)
-        return grouped(shown, spec.separator, 3 if form == "d" else 4)
+            reason = "a precision" if type(value) is int else "a Float"
+            raise Panic("P013", f"the form `{form}` is for whole Ints, found {reason} in `{{:{spec.text}}}`")
+        text = format(value, form)
+        return grouped(text, spec.separator, 3 if form == "d" else 4)
     if value - value != 0:
         return display(value)
     if form == "e":
@@ -119,19 +118,20 @@ def _digits_of(value: Any, spec: Spec) -> str:
     return grouped(decimal_text(value, 6 if spec.precision is None else spec.precision), spec.separator)
 
 
-def grouped(shown: str, separator: str, size: int = 3) -> str:
-    """The digits before the point in groups."""
+def grouped(number: str, separator: str, size: int = 3) -> str:
+    """Return a number's text with `separator` between groups of `size` digits before the point."""
     if not separator:
-        return shown
-    sign = "-" if shown.startswith("-") else ""
-    whole, point, fraction = shown.removeprefix("-").partition(".")
+        return number
+    sign = "-" if number.startswith("-") else ""
+    whole, point, fraction = number.removeprefix("-").partition(".")
     first = len(whole) % size or size
     groups = [whole[:first], *(whole[at : at + size] for at in range(first, len(whole), size))]
     return sign + separator.join(groups) + point + fraction
 
 
 def decimal_text(value: Any, decimals: int, shift: int = 0) -> str:
-    """A finite number with so many decimals, halves away from zero as `round()` has it (L-6.2.6); `shift`: a power of ten."""
+    """Return a finite number with so many decimals, halves away from zero as `round()` rounds (L-6.2.6); `shift`: a power of
+    ten by which it is multiplied first."""
     from decimal import ROUND_HALF_UP, Context, Decimal
 
     if decimals > MOST_DECIMALS:
@@ -148,25 +148,25 @@ def _with_exponent(value: Any, decimals: int) -> str:
     return f"{mantissa}e{int(exponent)}"
 
 
-def _aligned(sign: str, shown: str, spec: Spec, usual: str) -> str:
+def _aligned(sign: str, text: str, spec: Spec, usual: str) -> str:
     check_string_size(4 * spec.width)
-    missing = spec.width - len(sign) - len(shown)
+    missing = spec.width - len(sign) - len(text)
     align = spec.align or usual
     if missing <= 0:
-        return sign + shown
+        return sign + text
     if align == "=":  # zeros stand behind the sign; what is no finite number has none
-        fill = "0" if shown[0].isdigit() else " "
-        return sign + fill * missing + shown if fill == "0" else repeat(" ", missing) + sign + shown
+        fill = "0" if text[0].isdigit() else " "
+        return sign + fill * missing + text if fill == "0" else repeat(" ", missing) + sign + text
     before = {"<": 0, ">": missing, "^": missing // 2}[align]
-    return repeat(spec.fill, before) + sign + shown + repeat(spec.fill, missing - before)
+    return repeat(spec.fill, before) + sign + text + repeat(spec.fill, missing - before)
 
 
 def number_text(value: Any, decimals: int | None, thousands: str, point: str) -> str:
-    """A number for people: decimals, what stands between thousands and as the point."""
+    """Return a number for people: with so many decimals, a text between thousands and one as the point."""
     if value - value != 0:
         return display(value)
-    shown = display(value) if decimals is None else decimal_text(value, decimals)
-    whole, has_point, fraction = grouped(shown, "," if thousands else "").partition(".")
+    text = display(value) if decimals is None else decimal_text(value, decimals)
+    whole, has_point, fraction = grouped(text, "," if thousands else "").partition(".")
     return whole.replace(",", thousands) + (point + fraction if has_point else "")
 
 
@@ -177,7 +177,7 @@ MOST_BETWEEN = 8  # characters between thousands, and as the point, of a number
 
 
 def _of_length(size: int) -> None:
-    """Charges a text of so many characters."""
+    """Charge the run for a text of so many characters."""
     if LARGE <= size <= limits.string:
         spend(size)
 
@@ -273,9 +273,9 @@ def indent(s: Any, n: Any) -> str:
 @std("fmt", "debug(v: Any) -> String", clause="L-7.5.3", linear=True)
 def debug_function(v: Any) -> str:
     """The debug form: Strings quoted, integral Floats with `.0`."""
-    shown = debug(v)
-    _of_length(len(shown))
-    return shown
+    text = debug(v)
+    _of_length(len(text))
+    return text
 
 
 # ----------------------------------------------------------------
@@ -285,7 +285,7 @@ PROMPT_FORMS = (("${", "}"), ("{{", "}}"))
 
 
 class Marker:
-    """One form of placeholder: finds each from left to right, every character looked at once."""
+    """One form of placeholder: finds each from left to right and looks at every character once."""
 
     __slots__ = ("text", "opening", "closing", "start", "end")
 
@@ -298,15 +298,16 @@ class Marker:
         self.advance(0)
 
     def advance(self, position: int) -> None:
-        """The first opening at or after `position` and the first closing behind it; a missing one is the text's end."""
+        """Go to the first opening at or after `position` and the first closing behind it; the end of the text stands for a
+        missing one."""
         if self.start < position:
             self.start = self._find(self.opening, position)
         if self.end < self.start + len(self.opening):
             self.end = self._find(self.closing, self.start + len(self.opening))
 
     def _find(self, sign: str, position: int) -> int:
-        found = self.text.find(sign, position)
-        return len(self.text) if found < 0 else found
+        index = self.text.find(sign, position)
+        return len(self.text) if index < 0 else index
 
 
 @std("prompt", "template(t: String, vars: Map<String, Any>) -> String", clause="L-7.9.3", linear=True)
@@ -316,11 +317,11 @@ def template(t: Any, variables: Any) -> str:
         spend(len(t))
     if len(table(variables)) >= LARGE:
         spend(len(variables.items))
-    known = {key: value for key, value in table(variables).items() if type(key) is str}
-    lengths = set(map(len, known))
+    texts = {key: value for key, value in table(variables).items() if type(key) is str}
+    lengths = set(map(len, texts))
     markers = [Marker(t, *form) for form in PROMPT_FORMS]
     parts: list[str] = []
-    size = done = at = pace = 0
+    size = copied = at = pace = 0
     while True:
         pace += 1
         if pace % STRIDE == 0:
@@ -329,15 +330,15 @@ def template(t: Any, variables: Any) -> str:
             marker.advance(at)
         first = min(markers, key=lambda marker: marker.start)
         if first.start == len(t):
-            return join("", [*parts, t[done:]])
+            return join("", [*parts, t[copied:]])
         inside = first.start + 2
         at = first.start + 1
         # The length is asked first: a far closing sign must not cost a long slice for each opening.
-        if first.end < len(t) and first.end - inside in lengths and t[inside : first.end] in known:
-            parts += (t[done : first.start], display(known[t[inside : first.end]]))
+        if first.end < len(t) and first.end - inside in lengths and t[inside : first.end] in texts:
+            parts += (t[copied : first.start], display(texts[t[inside : first.end]]))
             size += len(parts[-1])
             check_string_size(size)
-            at = done = first.end + len(first.closing)
+            at = copied = first.end + len(first.closing)
 
 
 std_prelude(
@@ -353,7 +354,7 @@ std_prelude(
 
 
 def words(s: str) -> int:
-    """Runs of characters that are no Unicode white space."""
+    """Yield the runs of characters that are no Unicode white space."""
     if s.isascii():
         # Python's own notion has the four control characters 1C to 1F more.
         return len(s.translate(_NOT_BLANK).split())

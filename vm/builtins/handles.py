@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from ..interp.effects import Running
+    from ..interp.effects import MachineContext
     from ..interp.linked import Site
     from ..interp.tasks import Task
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 # ---------------------------------------------------------------- tools and MCP servers
 
 
-def tool_use(machine: Running, task: Task, tool: ToolRef, site: Site, arguments: list[Any]) -> Any:
+def tool_use(machine: MachineContext, task: Task, tool: ToolRef, site: Site, arguments: list[Any]) -> Any:
     """Suspend the task until the host has run the method: the state of a tool is the session's (O-4.4)."""
     names = machine.program.tool_methods[tool.name, site.name]
     values = arguments_of(site, arguments, names, (UNSET,) * len(names))
@@ -32,7 +32,7 @@ def tool_use(machine: Running, task: Task, tool: ToolRef, site: Site, arguments:
     return SUSPENDED
 
 
-def server_use(machine: Running, task: Task, server: McpRef, site: Site, arguments: list[Any]) -> Any:
+def server_use(machine: MachineContext, task: Task, server: McpRef, site: Site, arguments: list[Any]) -> Any:
     """Suspend the task until the server has answered a call of a declared tool."""
     names = machine.program.server_methods[server.name, site.name]
     values = arguments_of(site, arguments, names, (UNSET,) * len(names))
@@ -41,7 +41,7 @@ def server_use(machine: Running, task: Task, server: McpRef, site: Site, argumen
 
 
 @handle("McpRef", "call(name: String, arguments: Map<String, Any> = {}) -> Result<Any, ToolError>", clause="O-4.45")
-def call(machine: Running, task: Task, server: McpRef, name: str, arguments: Map) -> Any:
+def call(machine: MachineContext, task: Task, server: McpRef, name: str, arguments: Map) -> Any:
     """Calls a tool that the server offers."""
     machine.suspend(task, "mcp", ServerUse(server.name, name, arguments))
     return SUSPENDED
@@ -51,7 +51,7 @@ def call(machine: Running, task: Task, server: McpRef, name: str, arguments: Map
 
 
 @handle("PipelineRef<I, O>", "run(x: I) -> Result<O, Error>", clause="L-6.8.6")
-def run(machine: Running, task: Task, ref: PipelineRef, value: Any) -> Any:
+def run(machine: MachineContext, task: Task, ref: PipelineRef, value: Any) -> Any:
     """Runs the stages one after another."""
     # one effect, whose performer runs the stages as functions of the program
     program = machine.program
@@ -67,7 +67,7 @@ def fitting(value: Any, descriptor: Any) -> Any:
 
 
 def _widened(value: Any, descriptor: Any) -> Any:
-    """Ints as Floats where the type says so, in Arrays and Maps too; the same object when nothing changes."""
+    """Return a value with Ints as Floats where the type says so, in Arrays and Maps too; the same object when nothing changes."""
     if descriptor[0] == "float" and type(value) is int:
         return float(value)
     if type(value) is Array and _holds_floats(descriptor):
@@ -89,12 +89,12 @@ def _holds_floats(descriptor: Any) -> bool:
 
 
 @handle("Task", "cancel() -> Bool", clause="O-6.5")
-def cancel(machine: Running, task: Task, started: Any) -> Any:
+def cancel(machine: MachineContext, task: Task, started: Any) -> Any:
     """Stops the task; whether it was running."""
     return machine.cancel_handle(task, started)
 
 
 @handle("Task", "done() -> Bool", clause="O-6.5")
-def done(machine: Running, task: Task, started: Any) -> bool:
+def done(machine: MachineContext, task: Task, started: Any) -> bool:
     """Whether the task has ended or was cancelled."""
     return bool(started.task.status == "done")

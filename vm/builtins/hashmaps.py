@@ -19,7 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from ..interp.effects import Running
+    from ..interp.effects import MachineContext
     from ..interp.stores import Change, HashStore
     from ..interp.tasks import Task
 
@@ -37,7 +37,7 @@ MISSING = object()
 
 
 @handle(HASHMAP, "set(k: K, v: V) -> Nil", clause="O-5.2", access="write")
-def put(machine: Running, task: Task, ref: HashMapRef, key: Any, value: Any) -> Any:
+def put(machine: MachineContext, task: Task, ref: HashMapRef, key: Any, value: Any) -> Any:
     """Writes an entry; a replaced key keeps its place."""
     store = machine.stores.hashmaps[ref.name]
     if not (store.watchers or store.path is not None or ref.scope):
@@ -51,7 +51,7 @@ def put(machine: Running, task: Task, ref: HashMapRef, key: Any, value: Any) -> 
 
 
 @handle(HASHMAP, "get(k: K) -> Option<V>", clause="O-5.2", access="read")
-def get(machine: Running, task: Task, ref: HashMapRef, key: Any) -> Any:
+def get(machine: MachineContext, task: Task, ref: HashMapRef, key: Any) -> Any:
     """The value of a key."""
     if ref.scope:
         return machine.stores.view(ref).find(key)
@@ -63,7 +63,7 @@ def get(machine: Running, task: Task, ref: HashMapRef, key: Any) -> Any:
 
 
 @handle(HASHMAP, "has(k: K) -> Bool", clause="O-5.2", access="read")
-def has(machine: Running, task: Task, ref: HashMapRef, key: Any) -> Any:
+def has(machine: MachineContext, task: Task, ref: HashMapRef, key: Any) -> Any:
     """Whether the key is there."""
     if ref.scope:
         return machine.stores.view(ref).has(key)
@@ -71,7 +71,7 @@ def has(machine: Running, task: Task, ref: HashMapRef, key: Any) -> Any:
 
 
 @handle(HASHMAP, "delete(k: K) -> Bool", clause="O-5.3", access="write")
-def delete(machine: Running, task: Task, ref: HashMapRef, key: Any) -> Any:
+def delete(machine: MachineContext, task: Task, ref: HashMapRef, key: Any) -> Any:
     """Removes an entry; whether it was there."""
     view = machine.stores.view(ref)
     if not view.store.watchers and view.store.path is None:
@@ -81,45 +81,45 @@ def delete(machine: Running, task: Task, ref: HashMapRef, key: Any) -> Any:
 
 
 @handle(HASHMAP, "keys() -> Array<K>", clause="O-5.4", access="read")
-def keys(machine: Running, task: Task, ref: HashMapRef) -> Any:
+def keys(machine: MachineContext, task: Task, ref: HashMapRef) -> Any:
     """The keys in insertion order."""
     return Array([key for key, _ in machine.stores.view(ref).entries()])
 
 
 @handle(HASHMAP, "values() -> Array<V>", clause="O-5.4", access="read")
-def values(machine: Running, task: Task, ref: HashMapRef) -> Any:
+def values(machine: MachineContext, task: Task, ref: HashMapRef) -> Any:
     """The values in insertion order."""
     return Array([value for _, value in machine.stores.view(ref).entries()])
 
 
 @handle(HASHMAP, "len() -> Int", clause="O-5.4", access="read")
-def size(machine: Running, task: Task, ref: HashMapRef) -> Any:
+def size(machine: MachineContext, task: Task, ref: HashMapRef) -> Any:
     """Number of entries."""
     return machine.stores.view(ref).size()
 
 
 @handle(HASHMAP, "is_empty() -> Bool", clause="O-5.4", access="read")
-def is_empty(machine: Running, task: Task, ref: HashMapRef) -> Any:
+def is_empty(machine: MachineContext, task: Task, ref: HashMapRef) -> Any:
     """Whether there is no entry."""
     return machine.stores.view(ref).size() == 0
 
 
 @handle(HASHMAP, "clear() -> Nil", clause="O-5.4", access="write")
-def clear(machine: Running, task: Task, ref: HashMapRef) -> Any:
+def clear(machine: MachineContext, task: Task, ref: HashMapRef) -> Any:
     """Removes every entry."""
     view = machine.stores.view(ref)
     return _finish(machine, task, ref, view.store, view.delete(view.inside()), None)
 
 
 @handle(HASHMAP, "set_many(entries: Map<K, V>) -> Nil", clause="O-5.7", access="write")
-def put_many(machine: Running, task: Task, ref: HashMapRef, entries: Map) -> Any:
+def put_many(machine: MachineContext, task: Task, ref: HashMapRef, entries: Map) -> Any:
     """Writes all entries in one step."""
     view = machine.stores.view(ref)
     return _finish(machine, task, ref, view.store, view.set_many(entries), None)
 
 
 @handle(HASHMAP, "get_many(keys: Array<K>) -> Map<K, Option<V>>", clause="O-5.7", access="read")
-def get_many(machine: Running, task: Task, ref: HashMapRef, wanted: Array) -> Any:
+def get_many(machine: MachineContext, task: Task, ref: HashMapRef, wanted: Array) -> Any:
     """The values of several keys in one step."""
     view = machine.stores.view(ref)
     works_on(len(wanted.items))
@@ -127,7 +127,7 @@ def get_many(machine: Running, task: Task, ref: HashMapRef, wanted: Array) -> An
 
 
 @handle(HASHMAP, "scope(prefix: String) -> HashMap<K, V>", clause="O-5.8", access="read")
-def scope(machine: Running, task: Task, ref: HashMapRef, prefix: str) -> Any:
+def scope(machine: MachineContext, task: Task, ref: HashMapRef, prefix: str) -> Any:
     """A view of the keys that begin with `prefix:`: both see them."""
     if machine.stores.view(ref).store.key_type[0] not in ("string", "any"):
         raise Panic("P411", f"hashmap {ref.name} has no scopes: its keys are no Strings")
@@ -135,13 +135,13 @@ def scope(machine: Running, task: Task, ref: HashMapRef, prefix: str) -> Any:
 
 
 @handle(HASHMAP, "as_ref() -> HashMap<K, V>", clause="L-6.8.7", access="read")
-def as_ref(machine: Running, task: Task, ref: HashMapRef) -> Any:
+def as_ref(machine: MachineContext, task: Task, ref: HashMapRef) -> Any:
     """The hashmap itself."""
     return ref
 
 
 @handle(HASHMAP, "require(k: K) -> Result<V, HashMapError>", clause="O-5.13", access="read")
-def require(machine: Running, task: Task, ref: HashMapRef, key: Any) -> Any:
+def require(machine: MachineContext, task: Task, ref: HashMapRef, key: Any) -> Any:
     """The value of a key, or KeyNotFound."""
     value = machine.stores.view(ref).find(key)
     if type(value) is Some:
@@ -164,13 +164,13 @@ prelude(
 
 
 @handle(HASHMAP, "on_change(k: K, f: fn(Option<V>, Option<V>)) -> Nil", clause="O-5.9")
-def on_change(machine: Running, task: Task, ref: HashMapRef, key: Any, closure: Any) -> None:
+def on_change(machine: MachineContext, task: Task, ref: HashMapRef, key: Any, closure: Any) -> None:
     """Calls f after each change of a key."""
     machine.stores.view(ref).watch((key,), _watcher(closure, 2))
 
 
 @handle(HASHMAP, "on_any_change(f: fn(K, Option<V>, Option<V>)) -> Nil", clause="O-5.9")
-def on_any_change(machine: Running, task: Task, ref: HashMapRef, closure: Any) -> None:
+def on_any_change(machine: MachineContext, task: Task, ref: HashMapRef, closure: Any) -> None:
     """Calls f after each change."""
     machine.stores.view(ref).watch(None, _watcher(closure, 3))
 
@@ -184,16 +184,16 @@ def _watcher(closure: Any, parameters: int) -> Any:
 # ---------------------------------------------------------------- what follows a write
 
 
-def is_quiet(machine: Running, ref: HashMapRef) -> bool:
-    """Return whether a write is done when the store has changed: there is nobody to tell, and no file."""
+def is_quiet(machine: MachineContext, ref: HashMapRef) -> bool:
+    """Return whether a write is complete when the store has changed: the hashmap has neither watchers nor a file."""
     store = machine.stores.hashmaps[ref.name]
     return not store.watchers and store.path is None
 
 
 def _finish(
-    machine: Running, task: Task, ref: HashMapRef, store: HashStore, changes: list[Change], result: Any
+    machine: MachineContext, task: Task, ref: HashMapRef, store: HashStore, changes: list[Change], result: Any
 ) -> Any:
-    """The write is done: hand it to the file and to the watchers, if there are any."""
+    """Hand a write that is done to the file and to the watchers, if there are any."""
     rest = finish_call(machine, ref, store, changes, result)
     if rest is None:
         return result
@@ -204,9 +204,9 @@ def _finish(
 
 
 def finish_call(
-    machine: Running, ref: HashMapRef, store: HashStore, changes: list[Change], result: Any = None
+    machine: MachineContext, ref: HashMapRef, store: HashStore, changes: list[Change], result: Any = None
 ) -> tuple[Any, list[Any]] | None:
-    """Return the function that tells file and watchers of changes, and its arguments; None where nobody is to be told. Raises
+    """Return the function that passes changes to file and watchers, and its arguments; None where there are neither. Raises
     P014 for an image without that function."""
     calls = store.calls(changes)
     if not changes or not (calls or store.path):
@@ -237,7 +237,7 @@ prelude(
 
 
 @hidden(HASHMAP, "save() -> Any")
-def save(machine: Running, task: Task, ref: HashMapRef) -> Any:
+def save(machine: MachineContext, task: Task, ref: HashMapRef) -> Any:
     """Ask the host to rewrite the file with what the store holds now; `Ok(nil)` at once for a store without one."""
     store = machine.stores.hashmaps[ref.name]
     if store.path is None:
@@ -247,7 +247,7 @@ def save(machine: Running, task: Task, ref: HashMapRef) -> Any:
 
 
 @hidden(HASHMAP, "read() -> Any")
-def read(machine: Running, task: Task, ref: HashMapRef) -> Any:
+def read(machine: MachineContext, task: Task, ref: HashMapRef) -> Any:
     """Ask the host for the text of the file."""
     store = machine.stores.hashmaps[ref.name]
     machine.suspend(task, "store", StoreFile(store.name, store.path or "", None))
@@ -255,7 +255,7 @@ def read(machine: Running, task: Task, ref: HashMapRef) -> Any:
 
 
 @hidden(HASHMAP, "answered(answer: Any) -> Nil")
-def answered(machine: Running, task: Task, ref: HashMapRef, answer: Any) -> None:
+def answered(machine: MachineContext, task: Task, ref: HashMapRef, answer: Any) -> None:
     """Take the host's answer: the text of the file, nil, or an FsError, which is a panic here (O-5.12)."""
     store = machine.stores.hashmaps[ref.name]
     if type(answer) is Err:
@@ -265,7 +265,7 @@ def answered(machine: Running, task: Task, ref: HashMapRef, answer: Any) -> None
         _load(machine, store, answer.value)
 
 
-def _load(machine: Running, store: HashStore, content: str) -> None:
+def _load(machine: MachineContext, store: HashStore, content: str) -> None:
     from .json import Builder, Fault, Misfit, read  # few programs keep a hashmap in a file
 
     data = read(content)

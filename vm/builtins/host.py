@@ -1,5 +1,8 @@
 """The modules of `std::` whose functions the host performs: files, environment, HTTP, time, logs, digests, standard input, use
-and budgets (L-7). A row checks its arguments and gives the payload of an effect.
+and budgets (L-7).
+
+Hands on rows only, to the registry: each decorated function checks its arguments (P007, P013) and returns the payload of an
+effect, which a performer in `runtime/effects/` answers. Its docstring is the text of the reference page.
 """
 
 from __future__ import annotations
@@ -211,7 +214,8 @@ RESULT = "Result<HttpResponse, HttpError>"
 
 
 def _request(method: str, url: Any, body: Any, headers: Any, timeout_ms: int = DEFAULT_TIMEOUT_MS) -> tuple[Any, ...]:
-    """A String body goes as it is, any other than nil as JSON with its content type (L-7.2.3)."""
+    """Return the payload of a request. A String body is sent as it is, any other than nil as JSON with its content type
+    (L-7.2.3)."""
     sent = {text(name): text(value) for name, value in table(headers).items()}
     if body is not None and type(body) is not str:
         body = to_json(body)
@@ -264,9 +268,8 @@ def request(method: Any, url: Any, body: Any, headers: Any, timeout_ms: Any) -> 
 # ----------------------------------------------------------------
 # `std::io` (L-7.11): what stands on standard input. Payload: (operation, text or nil).
 #
-# It needs no permission: standard input is what whoever starts a program hands to it, as its arguments are, and a host that
-# hands
-# it none has none to lose (L-7.11.4).
+# It needs no permission: standard input is handed to a program by whoever starts it, as its arguments are, and a host that
+# hands it none has none to lose (L-7.11.4).
 
 
 @std_effect("io", "read_line() -> Result<Option<String>, IoError>", effect="io", clause="L-7.11.1")

@@ -1,8 +1,8 @@
 """`std::json` (L-7.1): reading text into values, writing values as text.
 
-Hands on, besides its rows, `parse_as`, the body of the special form of that name: it takes the type as a descriptor and
-a `TypeTable`. The reader of the standard library is loaded with the first text; a text it refuses is looked at again by
-`json_faults`, which says where the fault is.
+Hands on, besides its rows, `parse_as`, the body of the special form of that name, and `fill`: both take the type as a descriptor
+and a `TypeTable`. The decoder of Python's library is loaded with the first text; a text it refuses is read again by
+`find_fault`, which returns the position of the fault.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 # ----------------------------------------------------------------
 # Where and why a text is no JSON that `std::json` reads (L-7.1.1, G-9.2).
 #
-# Hands on `find_fault`. It looks at a text only after the fast reader refused it, so it builds no values and its one
-# concern is the position.
+# `find_fault` looks at a text only after the fast reader refused it, so it builds no values and its one concern is the
+# position.
 
 BLANK = " \t\r\n"
 DIGITS = frozenset("0123456789")
@@ -44,7 +44,7 @@ CLOSING = {"[": "]", "{": "}"}
 
 
 class Fault(Exception):
-    """`at` is the offset of the character that cannot stand there."""
+    """Why a text is no JSON; `at`: the offset, in characters, of the character that cannot stand there."""
 
     def __init__(self, reason: str, at: int) -> None:
         super().__init__(reason, at)
@@ -53,7 +53,7 @@ class Fault(Exception):
 
 
 def find_fault(text: str) -> Fault | None:
-    """The first fault of `text`, None when there is none."""
+    """Return the first fault of `text`, None when there is none."""
     try:
         Scanner(text).document()
     except Fault as fault:
@@ -62,7 +62,7 @@ def find_fault(text: str) -> Fault | None:
 
 
 class Scanner:
-    """One pass over a text; `open` holds the brackets that are open and `counts` the items met in each."""
+    """One pass over a text. `open`: the brackets that are open; `counts`: the items in each so far."""
 
     __slots__ = ("text", "at", "open", "counts", "next_look")
 
@@ -82,7 +82,7 @@ class Scanner:
         raise Fault(reason, self.at if at is None else at)
 
     def sign(self) -> str:
-        """The character at the position, empty at the end."""
+        """Return the character at the position, empty at the end."""
         return self.text[self.at : self.at + 1]
 
     def skip_blanks(self) -> str:
@@ -105,7 +105,7 @@ class Scanner:
             self.fail("text after the value")
 
     def value(self) -> bool:
-        """Reads a scalar or an opening bracket; whether another value must follow at once."""
+        """Read a scalar or an opening bracket; return whether another value must follow at once."""
         sign = self.sign()
         if sign in CLOSING:
             return self.opening(sign)
@@ -131,7 +131,7 @@ class Scanner:
         return True
 
     def after_item(self) -> bool:
-        """Reads what stands behind an item: whether a bracket was closed; after a comma another value follows."""
+        """Read what stands behind an item; return whether a bracket was closed. After a comma another value follows."""
         sign = self.skip_blanks()
         if sign == CLOSING[self.open[-1]]:
             self.at += 1
@@ -222,15 +222,13 @@ class Scanner:
         self.fail("expected a value" if self.sign() else "the text ends where a value is expected")
 
 
-# ----------------------------------------------------------------
-
 SHORT = 1 << 16  # characters that are read in one breath
 INFINITIES = (float("inf"), float("-inf"))
 _decoder: JSONDecoder | None = None
 
 
 class Refused(Exception):
-    """The text is no JSON, or beyond a bound; `find_fault` says where."""
+    """The fast reader refuses a text; `find_fault` says where and why."""
 
 
 @std("json", "parse(s: String) -> Result<Any, JsonError>", clause="L-7.1.1", linear=True)
@@ -268,10 +266,10 @@ def stringify(v: Any) -> str:
     return _charged(to_json(v))
 
 
-def _charged(made: str) -> str:
-    if len(made) >= LARGE:
-        spend(len(made))
-    return made
+def _charged(text: str) -> str:
+    if len(text) >= LARGE:
+        spend(len(text))
+    return text
 
 
 @std("json", "stringify_pretty(v: Any, indent: Int = 2) -> String", clause="L-7.1.3", linear=True)
@@ -291,7 +289,7 @@ def json_error(source: str, fault: Fault) -> Any:
 
 
 def read(source: str) -> Any:
-    """The value of a JSON text, or the `Fault` that makes it none."""
+    """Return the value of a JSON text, or its `Fault`."""
     builder = _Builder("\\u" in source)
     try:
         if len(source) > SHORT:
@@ -369,7 +367,7 @@ def whole_float(number: int) -> float:
 
 
 def whole_text(source: str) -> str:
-    """With U+FFFD for what encodes to no UTF-8."""
+    """Return a text with U+FFFD for what has no UTF-8."""
     try:
         source.encode()
     except UnicodeEncodeError:
@@ -381,7 +379,8 @@ def whole_text(source: str) -> str:
 
 
 class Pretty:
-    """Compact JSON text spread over lines: a walk over its signs, so that every rule about values stands once."""
+    """Compact JSON text spread over lines. It walks over the signs of the compact text, so that the rules about values stand
+    once."""
 
     __slots__ = ("source", "indent", "depth", "parts", "size")
 
@@ -402,7 +401,7 @@ class Pretty:
         return "".join(self.parts)
 
     def sign(self, at: int) -> int:
-        """Writes what begins at `at`; gives where the next begins."""
+        """Write the token that begins at `at`, and return where the next begins."""
         source = self.source
         sign = source[at]
         if sign == '"':
@@ -435,7 +434,7 @@ class Pretty:
 
 
 def string_end(source: str, at: int) -> int:
-    """Behind the closing quote of the string that begins at `at`."""
+    """Return the position behind the closing quote of the string that begins at `at`."""
     end = at
     while True:
         end = source.index('"', end + 1)
@@ -449,28 +448,27 @@ def string_end(source: str, at: int) -> int:
 # ----------------------------------------------------------------
 # `json::parse_as<T>`: a JSON text as a value of a type (L-7.1.2), driven by the type's descriptor.
 #
-# Hands on `parse_as` and `fill`. Defaults of fields are functions of the program, which only the machine can call: a struct
-# that lacks such a field is built with a hole, and the holes come back beside the result, in the order in which the defaults
-# are evaluated.
+# Defaults of fields are functions of the program, which only the machine can call: a struct that lacks such a field is built
+# with a hole, and the holes come back beside the result, in the order in which the defaults are evaluated.
 
 if TYPE_CHECKING:
     class TypeTable(Protocol):
         """The declared types of a program by the keys of their descriptors."""
 
         def struct_class(self, key: str) -> type[Any]:
-            """The class of a struct or schema; `decl.types` describes its fields."""
+            """Return the class of a struct or schema; `decl.types` describes its fields."""
 
         def enum_type(self, key: str) -> EnumType:
-            """The declaration of an enum; its variants have their `types`."""
+            """Return the declaration of an enum; its variants have their `types`."""
 
 
 class Misfit(Exception):
-    """The text is JSON, but not of the type."""
+    """A text that is JSON, but not of the type."""
 
 
 def parse_as(s: Any, defaults: Map, descriptor: Descriptor, types: TypeTable) -> tuple[Ok | Err, Array]:
-    """`Result<T, JsonError>` and the fields still to be filled; an Err has none. `defaults` holds the default of each field
-    that has one, as a function, under the key of the type and the position of the field: `Point.0`."""
+    """Return `Result<T, JsonError>` and the fields that still have to be filled; an Err has none. `defaults`: the default of
+    each field that has one, as a function, under the key of the type and the position of the field, as `Point.0`."""
     data = read(text(s))
     if isinstance(data, Fault):
         return Err(json_error(s, data)), Array([])
@@ -484,25 +482,25 @@ def parse_as(s: Any, defaults: Map, descriptor: Descriptor, types: TypeTable) ->
 
 
 def fill(hole: Any, value: Any) -> None:
-    """Puts the default of a field in its place; a hole is the tuple (struct, position of the field, its default)."""
+    """Put the default of a field in its place; a hole is the tuple (struct, position of the field, its default)."""
     struct, position, _ = hole
     setattr(struct, struct.__slots__[position], value)
 
 
 def refuse(data: Any, descriptor: Descriptor) -> NoReturn:
-    found = "null" if data is None else brief(data, 40) if type(data) is str else typeof(data)
-    raise Misfit(f"expected {type_text(descriptor)}, found {found}")
+    value = "null" if data is None else brief(data, 40) if type(data) is str else typeof(data)
+    raise Misfit(f"expected {type_text(descriptor)}, found {value}")
 
 
 def some_of(value: Any, wrappers: int) -> Any:
-    """`value` inside as many Options as its type has around it."""
+    """Return `value` inside as many Options as its type has around it."""
     for _ in range(wrappers):
         value = Some(value)
     return value
 
 
 class Builder:
-    """One call of `parse_as`: values of JSON kinds become values of the type. `path` leads to the part being built."""
+    """One call of `parse_as`: it turns values of JSON kinds into values of the type. `path` leads to the part being built."""
 
     __slots__ = ("types", "defaults", "holes", "path")
 
@@ -513,10 +511,11 @@ class Builder:
         self.path: list[Any] = []
 
     def place(self) -> str:
-        """The path as text: `$.items[2].name`."""
+        """Return the path as text: `$.items[2].name`."""
         return "$" + "".join(f"[{step}]" if type(step) is int else f".{step}" for step in self.path)
 
     def build(self, data: Any, descriptor: Descriptor) -> Any:
+        """Return the value of plain data as one of the type. Raises Misfit when it is none."""
         head = descriptor[0]
         wrappers = 0
         # A loop and not a rule: each level of a deep text takes as few frames of the host as can be.
@@ -542,20 +541,20 @@ class Builder:
         return refuse(data, descriptor)
 
     def bytes_of(self, data: str) -> bytes:
-        found = from_base64(data)
-        if type(found) is not bytes:
+        decoded = from_base64(data)
+        if type(decoded) is not bytes:
             raise Misfit(f"expected Bytes as base64, found {brief(data, 40)}")
-        return found
+        return decoded
 
     def within(self, step: Any, data: Any, descriptor: Descriptor) -> Any:
-        """A part, reached by a name or a position."""
+        """Return the value of a part, which is reached by a name or a position."""
         self.path.append(step)
         built = self.build(data, descriptor)
         self.path.pop()
         return built
 
     def items(self, data: Any, descriptor: Descriptor) -> list[Any]:
-        """The elements of an array of one type."""
+        """Return the values of an array's elements, all of one type."""
         if type(data) is not Array:
             refuse(data, descriptor)
         if set(map(type, data.items)) == {SCALARS.get(descriptor[1][0])}:
@@ -577,10 +576,10 @@ class Builder:
         return tuple(self.parts(data.items, descriptor[1]))
 
     def parts(self, data: list[Any], descriptors: tuple[Descriptor, ...]) -> list[Any]:
-        found = []
+        values = []
         for position, descriptor in enumerate(descriptors):
-            found.append(self.within(position, data[position], descriptor))
-        return found
+            values.append(self.within(position, data[position], descriptor))
+        return values
 
     def union_member(self, data: Any, descriptor: Descriptor) -> Any:
         return data if type(data) is str and data in descriptor[1] else refuse(data, descriptor)
@@ -596,7 +595,7 @@ class Builder:
         return data.items if type(data) is Map else refuse(data, descriptor)
 
     def map_key(self, name: str, descriptor: Descriptor) -> Any:
-        """A key from its text in an object (L-5.1.7)."""
+        """Return a key from its text in an object (L-5.1.7)."""
         key: Any = name
         if descriptor[0] == "int":
             key = read_int(name)
@@ -623,19 +622,20 @@ class Builder:
         return RangeValue(start, end, self.within("inclusive", entries.get("inclusive", False), ("bool",)))
 
     def enum_of(self, data: Any, descriptor: Descriptor) -> Any:
-        """`{"variant": V, "data": d}` (L-5.1.9), or the name alone of a variant that holds nothing (L-5.1.21)."""
+        """Return an enum value from `{"variant": V, "data": d}` (L-5.1.9), or from the name alone of a variant without payload
+        (L-5.1.21)."""
         decl = self.types.enum_type(descriptor[1])
         if type(data) is str:
             number = decl.index.get(data)
             if number is None or decl.variants[number].arity:
-                known = ", ".join(f'"{variant.name}"' for variant in decl.variants if not variant.arity)
-                raise Misfit(f"expected {type_text(descriptor)}{known and f' as one of {known}'}, found {brief(data, 40)}")
+                names = ", ".join(f'"{variant.name}"' for variant in decl.variants if not variant.arity)
+                raise Misfit(f"expected {type_text(descriptor)}{names and f' as one of {names}'}, found {brief(data, 40)}")
             return EnumValue(decl, number, None)
         entries = self.entries_of(data, descriptor)
         name = entries.get("variant")
         if type(name) is not str or name not in decl.index:
-            known = ", ".join(f'"{variant.name}"' for variant in decl.variants)
-            raise Misfit(f'expected {type_text(descriptor)} with "variant" one of {known}')
+            names = ", ".join(f'"{variant.name}"' for variant in decl.variants)
+            raise Misfit(f'expected {type_text(descriptor)} with "variant" one of {names}')
         payload = self.payload(entries.get("data"), decl.variants[decl.index[name]])
         return EnumValue(decl, decl.index[name], payload)
 
@@ -655,22 +655,22 @@ class Builder:
         cls = RECORDS.get(key) or self.types.struct_class(key)
         entries = self.entries_of(data, descriptor)
         decl = cls.decl
-        found: list[Any] = []
+        values: list[Any] = []
         missing = []
         for position, (name, kind) in enumerate(zip(decl.fields, decl.types, strict=True)):
             default = self.defaults.get(f"{key}.{position}") if name not in entries else None
             if default is not None:
                 missing.append((position, default))
-                found.append(None)
+                values.append(None)
             elif name not in entries and name in decl.hidden:
-                found.append(HIDDEN[kind[0]]())
+                values.append(HIDDEN[kind[0]]())
             elif name not in entries and kind[0] not in ABSENT:
                 raise Misfit(f"missing field `{name}` of {type_text(descriptor)}")
             else:
                 self.path.append(name)
-                found.append(self.build(entries.get(name), kind))
+                values.append(self.build(entries.get(name), kind))
                 self.path.pop()
-        struct = cls.of(found)
+        struct = cls.of(values)
         self.holes.extend((struct, position, default) for position, default in missing)
         return struct
 

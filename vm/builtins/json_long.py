@@ -1,7 +1,7 @@
-"""Long JSON texts, read piece by piece, so that a run can look up between two (G-6.3).
+"""Long JSON texts, read piece by piece, so that a run can look whether it is to stop between two pieces (G-6.3).
 
-Hands on `LongText`. Python's reader takes each element within a window; a longer one is opened here. Must not know:
-values, faults.
+Hands on `LongText` to `std::json`. Python's own decoder takes each element within a window of the text; an element that is
+longer than the window is opened here and its parts are read one by one.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-WINDOW = 1 << 16  # characters that are read in one breath
+WINDOW = 1 << 16  # characters that Python's decoder gets in one call
 CUT = 3  # characters of a number that is cut off that may not be read as a part of it: `1e+`
 PACE = 256  # elements between two looks
 
 
 class LongText:
-    """`made` gives a value for plain data and its depth, `array` and `table` those of parts; ValueError for text that is no JSON,
-    or has too many items or levels."""
+    """A reader of one long text. `convert` returns the value for plain data at a depth, `array` and `table` for the parts of a
+    whole. ValueError for text that is no JSON, or has too many items or levels."""
 
-    __slots__ = ("source", "scan", "made", "array", "table", "start", "window", "count")
+    __slots__ = ("source", "scan", "convert", "array", "table", "start", "window", "count")
 
     def __init__(
-        self, source: str, decoder: JSONDecoder, made: Callable[[Any, int], Any],
+        self, source: str, decoder: JSONDecoder, convert: Callable[[Any, int], Any],
         array: Callable[[list[Any]], Any], table: Callable[[dict[str, Any]], Any],
     ) -> None:  # fmt: skip
         self.source = source
         self.scan: Callable[[str, int], tuple[Any, int]] = decoder.scan_once  # type: ignore[attr-defined]
-        self.made = made
+        self.convert = convert
         self.array = array
         self.table = table
         self.start = 0
@@ -43,54 +43,56 @@ class LongText:
         self.count = 0
 
     def document(self) -> Any:
+        """Return the value of the whole text."""
         value, at = self.element(self.blank(0), 0)
         if self.blank(at) != len(self.source):
             raise ValueError("text after the value")
         return value
 
     def blank(self, at: int) -> int:
-        """Behind the white space."""
-        found = WHITESPACE.match(self.source, at)
-        return at if found is None else found.end()
+        """Return the position behind white space that begins at `at`."""
+        blanks = WHITESPACE.match(self.source, at)
+        return at if blanks is None else blanks.end()
 
     def sign(self, at: int) -> str:
         return self.source[at : at + 1]
 
     def element(self, at: int, depth: int) -> tuple[Any, int]:
-        """The value that begins at a place, and where it ends."""
+        """Return the value that begins at a position, and the position where it ends."""
         self.count += 1
         if self.count % PACE == 0:
             look()
         offset = at - self.start
         if 0 <= offset < len(self.window):
-            found = self.scanned(offset)
-            if found is not None:
-                return self.made(found[0], depth), found[1] + self.start
+            element_and_end = self.scanned(offset)
+            if element_and_end is not None:
+                return self.convert(element_and_end[0], depth), element_and_end[1] + self.start
         if offset:
             self.start, self.window = at, self.source[at : at + WINDOW]
             look()
-            found = self.scanned(0)
-            if found is not None:
-                return self.made(found[0], depth), found[1] + at
+            element_and_end = self.scanned(0)
+            if element_and_end is not None:
+                return self.convert(element_and_end[0], depth), element_and_end[1] + at
         if depth < limits.nesting:
             if self.sign(at) == "[":
                 return self.elements(at, depth + 1)
             if self.sign(at) == "{":
                 return self.entries(at, depth + 1)
         data, end = self.scan(self.source, at)
-        return self.made(data, depth), end
+        return self.convert(data, depth), end
 
     def scanned(self, offset: int) -> tuple[Any, int] | None:
-        """What the window has whole at an offset; a number at its end may go on behind it."""
+        """Return the plain data that begins at an offset of the window and its end; None unless the window holds it whole. A
+        number that ends with the window may go on behind it, so it does not count as whole."""
         try:
-            found = self.scan(self.window, offset)
+            element_and_end = self.scan(self.window, offset)
         except (ValueError, StopIteration):
             return None
         last = self.start + len(self.window) >= len(self.source)
-        return found if last or found[1] + CUT < len(self.window) else None
+        return element_and_end if last or element_and_end[1] + CUT < len(self.window) else None
 
     def stretch(self, at: int) -> tuple[list[Any], int] | None:
-        """Elements of an array up to the last comma of the window, if these are whole ones, and where they end."""
+        """Return the elements of an array up to the last comma of the window and where they end; None unless all are whole."""
         if not self.start <= at < self.start + WINDOW // 2:
             self.start, self.window = at, self.source[at : at + WINDOW]
         look()
@@ -105,26 +107,28 @@ class LongText:
         return (data, self.start + comma) if end == len(text) and data else None
 
     def elements(self, at: int, depth: int) -> tuple[Any, int]:
+        """Return the Array that begins at a position, and the position behind it."""
         items: list[Any] = []
         at = self.blank(at + 1)
         if self.sign(at) == "]":
             return self.array(items), at + 1
-        flat = True
+        flat = True  # until an element is found that is no scalar: then elements are read one by one
         while True:
-            found = self.stretch(at) if flat else None
-            if found is None:
+            elements_and_end = self.stretch(at) if flat else None
+            if elements_and_end is None:
                 flat = False
                 value, at = self.element(at, depth)
                 items.append(value)
             else:
-                items += [self.made(data, depth) for data in found[0]]
-                at = found[1]
+                items += [self.convert(data, depth) for data in elements_and_end[0]]
+                at = elements_and_end[1]
             at = self.behind(at, "]", len(items))
             if at < 0:
                 return self.array(items), -at
             at = self.blank(at)
 
     def entries(self, at: int, depth: int) -> tuple[Any, int]:
+        """Return the Map that begins at a position, and the position behind it."""
         parts: dict[str, Any] = {}
         at = self.blank(at + 1)
         if self.sign(at) == "}":
@@ -145,7 +149,7 @@ class LongText:
             at = self.blank(at)
 
     def behind(self, at: int, closing: str, count: int) -> int:
-        """Behind the comma, or less than 0: behind the closing bracket."""
+        """Return the position behind a comma; behind the closing bracket, that position negated. ValueError for anything else."""
         at = self.blank(at)
         if count > limits.items:
             raise ValueError("too many items")

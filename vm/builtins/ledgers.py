@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from ..interp.effects import Running
+    from ..interp.effects import MachineContext
     from ..interp.tasks import Task
 
 
@@ -27,25 +27,25 @@ def _strings(values: Array) -> list[str]:
 
 
 @handle(SEARCHED, "from_identifier(text: String) -> Array<LedgerEntry>", clause="O-5.18")
-def from_identifier(machine: Running, task: Task, ref: LedgerRef, words: str) -> Any:
+def from_identifier(machine: MachineContext, task: Task, ref: LedgerRef, words: str) -> Any:
     """Entries whose identifier has every word of the text."""
     return Array(machine.stores.ledger(ref).by_identifier(words))
 
 
 @handle(SEARCHED, "from_key(k: String) -> Array<LedgerEntry>", clause="O-5.19")
-def from_key(machine: Running, task: Task, ref: LedgerRef, key: str) -> Any:
+def from_key(machine: MachineContext, task: Task, ref: LedgerRef, key: str) -> Any:
     """Entries with that key, without regard to case."""
     return Array(machine.stores.ledger(ref).by_any_key([key]))
 
 
 @handle(SEARCHED, "from_any_keys(ks: Array<String>) -> Array<LedgerEntry>", clause="O-5.19")
-def from_any_keys(machine: Running, task: Task, ref: LedgerRef, keys: Array) -> Any:
+def from_any_keys(machine: MachineContext, task: Task, ref: LedgerRef, keys: Array) -> Any:
     """Entries with at least one of the keys."""
     return Array(machine.stores.ledger(ref).by_any_key(_strings(keys)))
 
 
 @handle(SEARCHED, "from_exact_keys(ks: Array<String>) -> Array<LedgerEntry>", clause="O-5.19")
-def from_exact_keys(machine: Running, task: Task, ref: LedgerRef, keys: Array) -> Any:
+def from_exact_keys(machine: MachineContext, task: Task, ref: LedgerRef, keys: Array) -> Any:
     """Entries with all of the keys."""
     return Array(machine.stores.ledger(ref).by_all_keys(_strings(keys)))
 
@@ -54,13 +54,13 @@ def from_exact_keys(machine: Running, task: Task, ref: LedgerRef, keys: Array) -
 
 
 @handle(LEDGER, "insert(id: String, keys: Array<String>, value: String) -> Nil", clause="O-5.15")
-def insert(machine: Running, task: Task, ref: LedgerRef, identifier: str, keys: Array, value: str) -> None:
+def insert(machine: MachineContext, task: Task, ref: LedgerRef, identifier: str, keys: Array, value: str) -> None:
     """Adds an entry or replaces the one of that id."""
     machine.stores.ledger(ref).put(identifier, _strings(keys), value)
 
 
 @handle(LEDGER, "update(id: String, value: String) -> Bool", clause="O-5.16")
-def update(machine: Running, task: Task, ref: LedgerRef, identifier: str, value: str) -> Any:
+def update(machine: MachineContext, task: Task, ref: LedgerRef, identifier: str, value: str) -> Any:
     """Replaces the value; false when there is no such entry."""
     ledger = machine.stores.ledger(ref)
     if identifier not in ledger.entries:
@@ -70,7 +70,7 @@ def update(machine: Running, task: Task, ref: LedgerRef, identifier: str, value:
 
 
 @handle(LEDGER, "update_keys(id: String, keys: Array<String>) -> Bool", clause="O-5.16")
-def update_keys(machine: Running, task: Task, ref: LedgerRef, identifier: str, keys: Array) -> Any:
+def update_keys(machine: MachineContext, task: Task, ref: LedgerRef, identifier: str, keys: Array) -> Any:
     """Replaces the keys; false when there is no such entry."""
     ledger = machine.stores.ledger(ref)
     if identifier not in ledger.entries:
@@ -80,43 +80,43 @@ def update_keys(machine: Running, task: Task, ref: LedgerRef, identifier: str, k
 
 
 @handle(LEDGER, "delete(id: String) -> Bool", clause="O-5.17")
-def delete(machine: Running, task: Task, ref: LedgerRef, identifier: str) -> Any:
+def delete(machine: MachineContext, task: Task, ref: LedgerRef, identifier: str) -> Any:
     """Removes an entry; whether it was there."""
     return machine.stores.ledger(ref).entries.pop(identifier, None) is not None
 
 
 @handle(LEDGER, "query() -> LedgerQuery", clause="O-5.18")
-def query(machine: Running, task: Task, ref: LedgerRef) -> Any:
+def query(machine: MachineContext, task: Task, ref: LedgerRef) -> Any:
     """Where searches stand; they can be called on the ledger too."""
     return LedgerQuery(ref.name, ref.scope)
 
 
 @handle(LEDGER, "entries() -> Array<LedgerEntry>", clause="O-5.20")
-def entries(machine: Running, task: Task, ref: LedgerRef) -> Any:
+def entries(machine: MachineContext, task: Task, ref: LedgerRef) -> Any:
     """All entries in insertion order."""
     return Array(machine.stores.ledger(ref).records())
 
 
 @handle(LEDGER, "identifiers() -> Array<String>", clause="O-5.20")
-def identifiers(machine: Running, task: Task, ref: LedgerRef) -> Any:
+def identifiers(machine: MachineContext, task: Task, ref: LedgerRef) -> Any:
     """The identifiers in insertion order."""
     return Array(list(machine.stores.ledger(ref).identifiers()))
 
 
 @handle(LEDGER, "len() -> Int", clause="O-5.20")
-def size(machine: Running, task: Task, ref: LedgerRef) -> Any:
+def size(machine: MachineContext, task: Task, ref: LedgerRef) -> Any:
     """Number of entries."""
     return len(machine.stores.ledger(ref).entries)
 
 
 @handle(LEDGER, "is_empty() -> Bool", clause="O-5.20")
-def is_empty(machine: Running, task: Task, ref: LedgerRef) -> Any:
+def is_empty(machine: MachineContext, task: Task, ref: LedgerRef) -> Any:
     """Whether there is no entry."""
     return not machine.stores.ledger(ref).entries
 
 
 @handle(LEDGER, "clear() -> Nil", clause="O-5.20")
-def clear(machine: Running, task: Task, ref: LedgerRef) -> None:
+def clear(machine: MachineContext, task: Task, ref: LedgerRef) -> None:
     """Removes every entry."""
     machine.stores.ledger(ref).entries.clear()
 
@@ -125,7 +125,7 @@ def clear(machine: Running, task: Task, ref: LedgerRef) -> None:
 
 
 @handle(LEDGER, "partition(name: String) -> Ledger", clause="O-5.34")
-def partition(machine: Running, task: Task, ref: LedgerRef, name: str) -> Any:
+def partition(machine: MachineContext, task: Task, ref: LedgerRef, name: str) -> Any:
     """A ledger of its own under that name: neither sees the other's entries."""
     return LedgerRef(ref.name, (*ref.scope, name))
 

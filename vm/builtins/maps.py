@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def _over(m: Map) -> None:
-    """Charges work on all entries."""
+    """Charge the run for work on all entries."""
     if len(m.items) >= LARGE:
         spend(len(m.items))
 
@@ -116,7 +116,7 @@ def merge(m: Map, o: Any) -> Map:
 
 
 def _collection_over(items: Any) -> None:
-    """Charges work on all of them."""
+    """Charge the run for work on all elements."""
     if len(items) >= LARGE:
         spend(len(items))
 

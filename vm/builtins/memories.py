@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
-    from ..interp.effects import Running, StoredMessage
+    from ..interp.effects import MachineContext, StoredMessage
     from ..interp.linked import Site
     from ..interp.tasks import Task
 
@@ -33,7 +33,7 @@ ROLES = ("system", "user", "assistant")
 
 
 @handle(MEMORY, "append(role: String, content: String) -> Nil", clause="O-3.4")
-def append(machine: Running, task: Task, memory: MemoryRef, role: str, content: str) -> Any:
+def append(machine: MachineContext, task: Task, memory: MemoryRef, role: str, content: str) -> Any:
     """Adds one message at once."""
     if role not in ROLES:
         raise _unknown_role(role)
@@ -48,39 +48,39 @@ def append(machine: Running, task: Task, memory: MemoryRef, role: str, content: 
 
 
 @handle(MEMORY, "messages() -> Array<Message>", clause="O-3.5")
-def messages(machine: Running, task: Task, memory: MemoryRef) -> Any:
+def messages(machine: MachineContext, task: Task, memory: MemoryRef) -> Any:
     """The messages, oldest first."""
     return _read(machine, task, memory, "messages", [], lambda log: message_array(log.messages()))
 
 
 @handle(MEMORY, "last(n: Int) -> Array<Message>", clause="O-3.6")
-def last(machine: Running, task: Task, memory: MemoryRef, count: int) -> Any:
+def last(machine: MachineContext, task: Task, memory: MemoryRef, count: int) -> Any:
     """The newest n messages, oldest first."""
     return _read(machine, task, memory, "last", [count], lambda log: message_array(log.last(count)))
 
 
 @handle(MEMORY, "len() -> Int", clause="O-3.7")
-def size(machine: Running, task: Task, memory: MemoryRef) -> Any:
+def size(machine: MachineContext, task: Task, memory: MemoryRef) -> Any:
     """Number of messages."""
     return _read(machine, task, memory, "len", [], len)
 
 
 @handle(MEMORY, "is_empty() -> Bool", clause="M-6.7")
-def is_empty(machine: Running, task: Task, memory: MemoryRef) -> Any:
+def is_empty(machine: MachineContext, task: Task, memory: MemoryRef) -> Any:
     """Whether there is no message."""
     return _read(machine, task, memory, "is_empty", [], lambda log: len(log) == 0)
 
 
 @handle(MEMORY, "clear() -> Nil", clause="O-3.8")
-def clear(machine: Running, task: Task, memory: MemoryRef) -> Any:
+def clear(machine: MachineContext, task: Task, memory: MemoryRef) -> Any:
     """Removes all messages."""
     return memory_use(machine, task, memory, "clear", [])
 
 
 def _read(
-    machine: Running, task: Task, memory: MemoryRef, method: str, arguments: list[Any], of_log: Callable[[Any], Any]
+    machine: MachineContext, task: Task, memory: MemoryRef, method: str, arguments: list[Any], of_log: Callable[[Any], Any]
 ) -> Any:
-    """What `of_log` gives of the log, or the memory's own method where it may have to wait."""
+    """Return the result of `of_log` on the log, or of the memory's own method where it may have to wait."""
     memories = machine.memories
     if memory.name in memories.attended:
         return memory_use(machine, task, memory, method, arguments)
@@ -93,8 +93,8 @@ def _read(
 # ---------------------------------------------------------------- of the memory, by name
 
 
-def memory_use(machine: Running, task: Task, memory: MemoryRef, method: str, arguments: list[Any]) -> Any:
-    """Return what the memory's method gives; where the host has to wait for it, make an effect and return SUSPENDED."""
+def memory_use(machine: MachineContext, task: Task, memory: MemoryRef, method: str, arguments: list[Any]) -> Any:
+    """Return the result of the memory's method; where the host has to wait for it, make an effect and return SUSPENDED."""
     memories = machine.memories
     look()
     try:
@@ -104,7 +104,7 @@ def memory_use(machine: Running, task: Task, memory: MemoryRef, method: str, arg
         return SUSPENDED
 
 
-def _by_name(machine: Running, task: Task, memory: MemoryRef, site: Site, arguments: list[Any]) -> Any:
+def _by_name(machine: MachineContext, task: Task, memory: MemoryRef, site: Site, arguments: list[Any]) -> Any:
     checked = _checked(site, arguments)
     if site.name == "pin" and checked[0] not in ROLES:
         raise _unknown_role(checked[0])
@@ -112,7 +112,7 @@ def _by_name(machine: Running, task: Task, memory: MemoryRef, site: Site, argume
 
 
 def _checked(site: Site, arguments: list[Any]) -> list[Any]:
-    """One value for every parameter of the method of a memory, each of the declared type."""
+    """Return one value for every parameter of the method of a memory, each of the declared type."""
     row = METHODS[MEMORY, site.name]
     values = in_order(row, site, arguments)
     return [check(value, parameter.type) for value, parameter in zip(values, row.parameters, strict=True)]
@@ -165,8 +165,8 @@ for _text, _clause, _doc in (
 # ---------------------------------------------------------------- memories with `.per(values: Any...)`
 
 
-def _of_key(machine: Running, task: Task, memory: KeyedRef, site: Site, arguments: list[Any]) -> Any:
-    """Arguments are named like the parts of the key in the declaration."""
+def _of_key(machine: MachineContext, task: Task, memory: KeyedRef, site: Site, arguments: list[Any]) -> Any:
+    """Call a method at the values of key parts: the arguments are named like the parts in the declaration."""
     unknown = [name for name in site.names if name not in memory.names]
     if len(site.names) < len(arguments) or unknown:
         raise Panic("P015", f"{site.name} of {memory.name} takes {', '.join(memory.names)}, each by its name")
@@ -195,7 +195,7 @@ for _text, _doc in (
 
 
 @hidden(KEYED, "append(role: String, content: String) -> Nil")
-def initial_message(machine: Running, task: Task, memory: KeyedRef, role: str, content: str) -> None:
+def initial_message(machine: MachineContext, task: Task, memory: KeyedRef, role: str, content: str) -> None:
     """Take a message of an initialisation statement, for every key (M-2.10)."""
     if role not in ROLES:
         raise _unknown_role(role)
@@ -203,7 +203,7 @@ def initial_message(machine: Running, task: Task, memory: KeyedRef, role: str, c
 
 
 @hidden(KEYED, "pin(role: String, content: String) -> Nil")
-def initial_pin(machine: Running, task: Task, memory: KeyedRef, role: str, content: str) -> None:
+def initial_pin(machine: MachineContext, task: Task, memory: KeyedRef, role: str, content: str) -> None:
     """Take a pinned message of an initialisation statement, for every key (M-2.10)."""
     if role not in ROLES:
         raise _unknown_role(role)
@@ -211,25 +211,25 @@ def initial_pin(machine: Running, task: Task, memory: KeyedRef, role: str, conte
 
 
 @hidden(KEYED, "remember(values: Any...) -> Nil", by_site=True)
-def initial_fact(machine: Running, task: Task, memory: KeyedRef, site: Site, arguments: list[Any]) -> None:
+def initial_fact(machine: MachineContext, task: Task, memory: KeyedRef, site: Site, arguments: list[Any]) -> None:
     """Take `remember` of an initialisation statement, for every key (M-2.10)."""
     machine.memories.initial_fact(memory.name, _checked(site, arguments))
 
 
 @hidden((MEMORY, KEYED), f"{COMPUTED}(values: Any...) -> Map<String, Any>", by_site=True)
-def computed_bounds(machine: Running, task: Task, memory: MemoryRef | KeyedRef, site: Site, arguments: list[Any]) -> Any:
+def computed_bounds(machine: MachineContext, task: Task, memory: MemoryRef | KeyedRef, site: Site, arguments: list[Any]) -> Any:
     """Return the bounds that the beginning of the program computes (M-2.14)."""
     return from_json(machine.memories.bounds(memory.name, _bounds_of(site, arguments)))
 
 
 @hidden(KEYED, f"{VALUE}(values: Any...) -> Memory", by_site=True)
-def memory_value(machine: Running, task: Task, memory: KeyedRef, site: Site, arguments: list[Any]) -> Any:
+def memory_value(machine: MachineContext, task: Task, memory: KeyedRef, site: Site, arguments: list[Any]) -> Any:
     """Return a new memory (M-2.19); the argument before its bounds: the messages it begins with, or nil (M-2.20)."""
     if len(arguments) != 1 + len(site.names):
         raise Panic("P015", "a memory value is made from messages, or nil, and its bounds")
     first = arguments[0]
     begun = None if first is None else [expect(one, Message, "Message") for one in expect(first, Array, "Array").items]
-    return machine.memories.made(memory.name, _bounds_of(site, arguments), begun)
+    return machine.memories.memory_value(memory.name, _bounds_of(site, arguments), begun)
 
 
 def _bounds_of(site: Site, arguments: list[Any]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from ..interp.effects import Running
+    from ..interp.effects import MachineContext
     from ..interp.linked import Site
     from ..interp.tasks import Task
 
@@ -40,7 +40,7 @@ def builder_of(receiver: Any) -> ModelBuilder:
 
 @handle(AGENTS, EXECUTE, clause="L-6.8.1", doc="Sends the prompt to the process and gives its answer.")
 @handle(MODELS, EXECUTE, clause="L-6.8.1")
-def execute(machine: Running, task: Task, receiver: Any, prompt: Any) -> Any:
+def execute(machine: MachineContext, task: Task, receiver: Any, prompt: Any) -> Any:
     """Sends the prompt and gives the reply."""
     return request(machine, task, builder_of(receiver), "execute", prompt)
 
@@ -51,7 +51,7 @@ def execute(machine: Running, task: Task, receiver: Any, prompt: Any) -> Any:
 )  # fmt: skip
 @handle(MODELS, EXECUTE_WITH_SCHEMA, clause="L-6.8.1", special="schema")
 def execute_with_schema(
-    machine: Running, task: Task, receiver: Any, schema: Any, prompt: Any, retry_message: str | None
+    machine: MachineContext, task: Task, receiver: Any, schema: Any, prompt: Any, retry_message: str | None
 ) -> Any:
     """Sends the prompt and gives the reply as a value of the schema."""
     name = expect(schema, SchemaRef, "SchemaRef").name
@@ -67,7 +67,7 @@ def execute_with_schema(
 )  # fmt: skip
 @handle(MODELS, f"{WITH_MEMORY} -> ModelBuilder", clause="L-6.8.2")
 def with_memory(
-    machine: Running, task: Task, receiver: Any, memory: Any, auto: bool, tokens: int | None, meta: Any
+    machine: MachineContext, task: Task, receiver: Any, memory: Any, auto: bool, tokens: int | None, meta: Any
 ) -> Any:
     """A builder whose conversation is the memory, or a list of them; with `auto: false` the call never writes."""
     if type(memory) is not MemoryRef and memory is not None:
@@ -98,7 +98,7 @@ def turn_settings(tokens: int | None, meta: Map | None) -> tuple[int | None, Any
 
 
 @handle(MODELS, "with_tools(ts: Array<Any>) -> ModelBuilder", clause="L-6.8.2")
-def with_tools(machine: Running, task: Task, receiver: Any, tools: Array) -> Any:
+def with_tools(machine: MachineContext, task: Task, receiver: Any, tools: Array) -> Any:
     """A builder with further tools."""
     for tool in tools.items:
         if type(tool) not in OFFERED:
@@ -107,14 +107,14 @@ def with_tools(machine: Running, task: Task, receiver: Any, tools: Array) -> Any
 
 
 @handle(MODELS, "without_tools() -> ModelBuilder", clause="L-6.8.2")
-def without_tools(machine: Running, task: Task, receiver: Any) -> Any:
+def without_tools(machine: MachineContext, task: Task, receiver: Any) -> Any:
     """A builder without the model's static tools; added ones stay."""
     return builder_of(receiver).with_(without_tools=True)
 
 
 @handle(AGENTS, "with_context(v: Any) -> AgentBuilder", clause="L-6.8.2", doc="A builder that sends the value along.")
 @handle(MODELS, "with_context(v: Any) -> ModelBuilder", clause="L-6.8.2")
-def with_context(machine: Running, task: Task, receiver: Any, value: Any) -> Any:
+def with_context(machine: MachineContext, task: Task, receiver: Any, value: Any) -> Any:
     """A builder that sends the context."""
     return builder_of(receiver).with_(context=share(value))
 
@@ -123,26 +123,26 @@ def with_context(machine: Running, task: Task, receiver: Any, value: Any) -> Any
 
 
 @handle(MODELS, "view(prompt: String) -> Array<Message>", clause="M-6.12")
-def view(machine: Running, task: Task, receiver: Any, prompt: str) -> Any:
+def view(machine: MachineContext, task: Task, receiver: Any, prompt: str) -> Any:
     """The messages of the first request with this prompt; nothing is sent, and the memory is only read."""
     return request(machine, task, builder_of(receiver).with_(auto=False), "view", prompt)
 
 
 @handle(MODELS, "stream(prompt: Prompt) -> Result<Stream, AgentError>", clause="L-6.8.3")
-def stream(machine: Running, task: Task, receiver: Any, prompt: Any) -> Any:
+def stream(machine: MachineContext, task: Task, receiver: Any, prompt: Any) -> Any:
     """Sends the prompt and gives the reply as it arrives."""
     return request(machine, task, builder_of(receiver), "stream", prompt)
 
 
 @handle(MODELS, "chat(ms: Array<Message>) -> Result<Response, AgentError>", clause="L-6.8.4")
-def chat(machine: Running, task: Task, receiver: Any, messages: Array) -> Any:
+def chat(machine: MachineContext, task: Task, receiver: Any, messages: Array) -> Any:
     """Sends the messages as they are."""
     sent = [expect(message, Message, "Message") for message in messages.items]
     last = sent[-1].f1 if sent else ""
     return request(machine, task, builder_of(receiver), "chat", last, messages=sent)
 
 
-def refused_by_agents(machine: Running, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
+def refused_by_agents(machine: MachineContext, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
     """Raise the panic for a method that a model has and an agent has not."""
     raise Panic("P411", f"an agent has no method {site.name}")
 
@@ -152,7 +152,7 @@ for _name in ("with_tools", "without_tools", "chat", "stream", "view"):
 
 
 def request(
-    machine: Running,
+    machine: MachineContext,
     task: Task,
     builder: ModelBuilder,
     method: str,
@@ -165,10 +165,10 @@ def request(
     text, overrides = prompt_parts(prompt)
     attached: Any = builder.memory
     if isinstance(builder.model, AgentRef):
-        asked = AgentCall(
+        agent_call = AgentCall(
             builder.model.name, text, attached, builder.auto, builder.context, schema, retry_message, turn=builder.turn
         )
-        machine.suspend(task, "agent", asked)
+        machine.suspend(task, "agent", agent_call)
         return SUSPENDED
     call = ModelCall(
         builder.model.name, method, text, overrides, attached, builder.auto, builder.context, schema, retry_message,
@@ -214,14 +214,14 @@ def listen(agent: Any, schema: Any, prompt: Any, retry_message: Any, handlers: A
 
 
 @handle("ModelRef", "spawn() -> ModelRef", clause="L-6.8.4")
-def spawn(machine: Running, task: Task, model: Any) -> Any:
+def spawn(machine: MachineContext, task: Task, model: Any) -> Any:
     """A new instance: its fields are evaluated now, and its cache and the state of its tools are its own."""
     machine.suspend(task, "model", ModelLife(model.name, model.instance, "spawn"))
     return SUSPENDED
 
 
 @handle("ModelRef", "shutdown() -> Nil", clause="L-6.8.4")
-def shutdown(machine: Running, task: Task, model: Any) -> Any:
+def shutdown(machine: MachineContext, task: Task, model: Any) -> Any:
     """Ends a spawned instance: running calls are cancelled, later ones give `Err(AgentError::Shutdown)`."""
     if not model.instance:  # the declared model is everybody's (O-1.65)
         raise Panic("P411", f"shutdown of the declared model {model.name}: only what `spawn` gives is shut down")
@@ -233,7 +233,7 @@ def shutdown(machine: Running, task: Task, model: Any) -> Any:
 
 
 @handle("Stream", "response() -> Response", clause="L-6.8.3")
-def response(machine: Running, task: Task, reply: Any) -> Any:
+def response(machine: MachineContext, task: Task, reply: Any) -> Any:
     """The whole reply, once it has ended (P410 before): after `break` the text so far, with `finish` "cancelled"."""
     if reply.response is None:
         raise Panic("P410", "the stream has not ended: its response is there after the loop")
@@ -241,7 +241,7 @@ def response(machine: Running, task: Task, reply: Any) -> Any:
 
 
 @hidden("Stream", "_chunk(values: Any...) -> Any", by_site=True)
-def next_chunk(machine: Running, task: Task, reply: Any, site: Site, arguments: list[Any]) -> Any:
+def next_chunk(machine: MachineContext, task: Task, reply: Any, site: Site, arguments: list[Any]) -> Any:
     """Return what a `for` asks for: Ok of a chunk, Ok(nil) at the end, or the Err that cut the reply."""
     if reply.response is not None:
         failure, reply.failure = reply.failure, None
@@ -254,6 +254,6 @@ def next_chunk(machine: Running, task: Task, reply: Any, site: Site, arguments: 
 
 
 @hidden("Stream", "_leave(values: Any...) -> Any", by_site=True)
-def leave(machine: Running, task: Task, reply: Any, site: Site, arguments: list[Any]) -> Any:
+def leave(machine: MachineContext, task: Task, reply: Any, site: Site, arguments: list[Any]) -> Any:
     """End the reply, since a loop was left early and nobody wants the rest (O-1.74)."""
     return None if reply.response is not None else machine.close_stream(task, reply)

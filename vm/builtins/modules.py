@@ -1,7 +1,7 @@
 """The standard library `std::` as rows of the built-in table, by modules of the library (L-7).
 
-Hands on `STD_MODULES`, `STD_TYPES`, `std_module` and `std_row`. A module is loaded when the first program names it: its
-rows then stand in `registry.STD`. Must not know: who performs the effects its rows name.
+Hands on `STD_MODULES`, `STD_TYPES`, `std_module` and `std_row` to the checker, and `row_of`, `performed_row`, `ARITY` and
+`PERFORMED` to linker and verifier. A module is loaded when the first program names it: its rows then stand in `registry.STD`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ STD_TYPES: dict[str, tuple[str, ...]] = {
 
 
 def std_module(module: str) -> dict[str, Row]:
-    """The functions of `std::module` by name; empty for a module that does not exist."""
+    """Return the functions of `std::module` by name; {} for a module that does not exist."""
     if module not in (*STD_MODULES, *LIBRARY_MODULES):
         return {}
     from importlib import import_module
@@ -47,26 +47,25 @@ def std_module(module: str) -> dict[str, Row]:
 
 
 def std_row(module: str, name: str) -> Row | None:
-    """The function `std::module::name`."""
+    """Return the function `std::module::name`, None when there is none."""
     return STD.get((module, name)) or std_module(module).get(name)
 
 
 # ----------------------------------------------------------------
-# Built-ins as the image names them: (receiver kind, method), ("", function), (type, associated function) and
-# ("std::module", function).
+# Built-ins as the image names them: (receiver kind, method), ("", function), (type, associated function) and ("std::module",
+# function).
 #
-# Hands on `row_of` and `performed_row`, with `ARITY` and `PERFORMED`, the verifier's tables of their argument counts. Rows are
-# parsed only when asked for.
+# `ARITY` and `PERFORMED` are the verifier's tables of argument counts. Rows are parsed only when asked for.
 
 
 def row_of(receiver: str, name: str) -> Row | None:
-    """The row an image may call with CALL_BUILTIN: one with a Python body."""
+    """Return the row that an image may call with CALL_BUILTIN: one with a Python body. None for any other name."""
     row = _row(receiver, name)
     return row if row is not None and row.kind == "python" else None
 
 
 def performed_row(receiver: str, name: str) -> Row | None:
-    """The row an image may call with CALL_HOST: one of an effect."""
+    """Return the row that an image may call with CALL_HOST: one of an effect. None for any other name."""
     row = _row(receiver, name)
     return row if row is not None and row.kind == "effect" else None
 
@@ -80,18 +79,20 @@ def _row(receiver: str, name: str) -> Row | None:
 
 
 def takes_receiver(receiver: str, name: str) -> bool:
+    """Return whether a built-in of an image is a method."""
     return bool(receiver) and not receiver.startswith(STD_PREFIX) and lookup(receiver, name) is not None
 
 
 def methods_named(name: str) -> Iterator[tuple[str, Row]]:
-    """(receiver kind, row) of every method of that name."""
+    """Yield (receiver kind, row) of every method of that name."""
     for (receiver, method), row in METHODS.items():
         if method == name:
             yield receiver, row
 
 
 class Arity(dict[tuple[str, str], int]):
-    """Arguments of a built-in that `find` knows, receiver included; an entry is made when it is first asked for."""
+    """Numbers of arguments, receiver included, of the built-ins that `find` returns; an entry is computed when it is first
+    asked for."""
 
     def __init__(self, find: Callable[[str, str], Row | None]) -> None:
         super().__init__()

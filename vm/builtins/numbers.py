@@ -62,7 +62,7 @@ def float_pow_method(value: float, e: Any) -> float:
 
 
 def _pick(a: Any, b: Any, take_first: bool) -> Any:
-    """One of two numbers, a Float unless both are Int; NaN if either is."""
+    """Return one of two numbers, as a Float unless both are Int; NaN if either is."""
     if type(a) is int and type(b) is int:
         return a if take_first else b
     first, second = float(a), float(b)
@@ -166,7 +166,7 @@ def clamp(x: Any, lo: Any, hi: Any) -> Any:
 
 
 def _like(x: Any, *others: Any) -> Any:
-    """`x` as a Float unless all are Int: the result has one type whichever number it is."""
+    """Return `x` as a Float unless all numbers are Int, so that the result has one type whichever number it is."""
     return float(x) if any(type(other) is float for other in others) else x
 
 

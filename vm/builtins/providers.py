@@ -2,7 +2,7 @@
 
 What the checker says of connections, the defaults of connections, the class that sends their requests, the templates of `concerto
 init` and the notes on prompt caches are read from `PROVIDERS`, and no other file of the product lists providers. The table stands
-here because compiler and runtime both read it; the machine does not (V-1.8). Must not know: SDKs, requests, connections' values.
+here because compiler and runtime both read it; the machine does not (V-1.8).
 """
 
 from __future__ import annotations
@@ -66,18 +66,18 @@ class ProviderRow:
 
     @property
     def needs_base_url(self) -> bool:
-        """It sends requests and has no address of its own (O-1.22)."""
+        """Whether it sends requests and has no address of its own (O-1.22)."""
         return bool(self.wires) and self.base_url is None
 
     def carries(self, field: str) -> bool:
-        """Whether a connection of this provider may have the field (O-1.12, O-1.14, O-1.34)."""
+        """Return whether a connection of this provider may have the field (O-1.12, O-1.14, O-1.34)."""
         if field == "api":
             return len(self.wires) > 1
         return field in self.fields or field not in CARRIED_BY_SOME
 
     def api(self, chosen: str, base_url: str | None) -> str:
-        """The key of the wire for the fields `api` and `base_url` of a connection, "" without wires (O-1.14). An API that is
-        not this provider's counts as `auto`: a host may put another provider in place of the one a program names."""
+        """Return the key of the wire for the fields `api` and `base_url` of a connection, "" without wires (O-1.14). An API
+        that is not this provider's counts as `auto`: a host may put another provider in place of the one that a program names."""
         if chosen in self.wires:
             return chosen
         if self.elsewhere is not None and base_url not in (None, self.base_url):

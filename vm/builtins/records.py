@@ -59,7 +59,7 @@ def response_appended(r: Any) -> Any:
 
 
 def message(role: str, content: str, tool_call_id: str | None = None) -> Any:
-    """A Message without tool calls."""
+    """Return a Message without tool calls."""
     return Message.of((role, content, Array([]), tool_call_id))
 
 
@@ -94,7 +94,7 @@ ABSENT = object()
 
 
 def _field_at(item: Any, name: str) -> Any:
-    """The field of that name; if there is none, `a.b` is the field `b` of the map in `a`."""
+    """Return the field of that name; if there is none, `a.b` is the field `b` of the map in `a`."""
     if name in item.items:
         return item.items[name]
     first, dot, rest = name.partition(".")
@@ -132,7 +132,7 @@ def observed_rate(g: Any, field: Any) -> Any:
 
 
 def _made(record: Any, *values: Any) -> Any:
-    """A record whose fields are of its types, also where the code that says so comes from elsewhere."""
+    """Return a record whose fields are checked for their types, since the arguments may come from behind Any."""
     return record.of([check(value, type_) for value, type_ in zip(values, record.decl.types, strict=True)])
 
 

@@ -25,7 +25,7 @@ def _failed(pattern: str, message: str) -> Err:
 
 
 def _with_pattern(pattern: Any, s: Any, action: Callable[[Regex], Any]) -> Ok | Err:
-    """What `action` gives for the pattern, as a Result."""
+    """Return the result of `action` for the pattern, as a Result."""
     from ..regex.matcher import BudgetSpent, compile_pattern
     from ..regex.syntax import PatternError
 
@@ -40,14 +40,14 @@ def _with_pattern(pattern: Any, s: Any, action: Callable[[Regex], Any]) -> Ok | 
         return _failed(pattern, "the pattern takes too many steps on this text")
 
 
-def _groups(found: list[int], s: str) -> list[Any]:
-    """The whole match and the groups, None for those that took no part."""
-    pairs = zip(found[::2], found[1::2], strict=True)
+def _groups(spans: list[int], s: str) -> list[Any]:
+    """Return the whole match and the groups, None for those that took no part."""
+    pairs = zip(spans[::2], spans[1::2], strict=True)
     return [NONE if start < 0 or end < 0 else Some(s[start:end]) for start, end in pairs]
 
 
-def _match(found: list[int], s: str) -> Any:
-    return RegexMatch.of((s[found[0] : found[1]], found[0], found[1], Array(_groups(found, s)[1:])))
+def _match(spans: list[int], s: str) -> Any:
+    return RegexMatch.of((s[spans[0] : spans[1]], spans[0], spans[1], Array(_groups(spans, s)[1:])))
 
 
 @std("regex", "is_match(pattern: String, s: String) -> Result<Bool, RegexError>", clause="L-7.10.1", linear=True)
@@ -61,8 +61,8 @@ def find(pattern: Any, s: Any) -> Ok | Err:
     """The first match."""
 
     def action(regex: Regex) -> Any:
-        found = regex.find(s)
-        return NONE if found is None else Some(_match(found, s))
+        spans = regex.find(s)
+        return NONE if spans is None else Some(_match(spans, s))
 
     return _with_pattern(pattern, s, action)
 
@@ -73,8 +73,8 @@ def find_all(pattern: Any, s: Any) -> Ok | Err:
 
     def action(regex: Regex) -> Array:
         matches = []
-        for found in paced(regex.find_all(s), EVERY):
-            matches.append(_match(found, s))
+        for spans in paced(regex.find_all(s), EVERY):
+            matches.append(_match(spans, s))
             check_items(len(matches))
         return Array(matches)
 
@@ -89,8 +89,8 @@ def captures(pattern: Any, s: Any) -> Ok | Err:
     """The whole first match, then its groups, None for those that took no part."""
 
     def action(regex: Regex) -> Any:
-        found = regex.find(s)
-        return NONE if found is None else Some(Array(_groups(found, s)))
+        spans = regex.find(s)
+        return NONE if spans is None else Some(Array(_groups(spans, s)))
 
     return _with_pattern(pattern, s, action)
 
@@ -104,24 +104,24 @@ def replace(pattern: Any, s: Any, replacement: Any) -> Ok | Err:
 
 def _replaced(regex: Regex, s: str, pieces: list[Any]) -> str:
     parts = []
-    done = size = 0
+    copied = size = 0
     every = pieces if len(pieces) < LARGE else None
-    for found in paced(regex.find_all(s), EVERY):
-        parts.append(s[done : found[0]])
+    for spans in paced(regex.find_all(s), EVERY):
+        parts.append(s[copied : spans[0]])
         for piece in every or paced(pieces):
             if type(piece) is int:
-                piece = s[found[2 * piece] : found[2 * piece + 1]] if found[2 * piece + 1] >= 0 else ""
+                piece = s[spans[2 * piece] : spans[2 * piece + 1]] if spans[2 * piece + 1] >= 0 else ""
             parts.append(piece)
             size += utf8_size(piece)
             if every is None:
                 check_string_size(size)
         check_string_size(size)
-        done = found[1]
-    return join("", [*parts, s[done:]])
+        copied = spans[1]
+    return join("", [*parts, s[copied:]])
 
 
 def _pieces(replacement: str, regex: Regex) -> list[Any]:
-    """A replacement as its texts and the numbers of its groups; a `$` before anything else is itself."""
+    """Return a replacement as its texts and the numbers of its groups; a `$` before anything else is itself."""
     pieces: list[Any] = []
     longest = max(64, *map(len, regex.names), 0) + 4  # of a reference; a far `>` must not cost a look for each `$`
     at = 0
@@ -137,7 +137,7 @@ def _pieces(replacement: str, regex: Regex) -> list[Any]:
 
 
 def _reference(rest: str, regex: Regex) -> tuple[Any, int]:
-    """What a `$` stands for by what follows it, and how much of that belongs to it."""
+    """Return what a `$` stands for by what follows it, and how many characters belong to it."""
     from ..regex.syntax import PatternError
 
     digits = len(rest) - len(rest.lstrip("0123456789"))

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
 
 class Row:
-    """One built-in. Its signature is parsed when somebody asks: at start only names matter."""
+    """One built-in. Its signature is parsed when somebody asks for it: at start only names matter."""
 
     __slots__ = (
         "receiver", "receiver_text", "name", "text", "kind", "mut", "doc", "body", "source", "clause", "linear",
@@ -109,6 +109,7 @@ class Row:
 
     @property
     def takes_schema(self) -> bool:
+        """Whether the schema of a type argument comes before the arguments."""
         return self.kind == "effect" and self.special == "schema"
 
     @property
@@ -160,7 +161,7 @@ def _decorator(table: str, receiver: str, text: str, options: dict[str, Any]) ->
 
 
 def enter(row: Row, table: str) -> None:
-    """Puts a row into the table of its sort; a second row of one name is refused."""
+    """Put a row into a table of built-ins. Raises ValueError for a second row of one name."""
     if table == "function":
         _enter(row, FUNCTIONS, row.name)
     elif table == "std":
@@ -170,38 +171,38 @@ def enter(row: Row, table: str) -> None:
 
 
 def method(receiver: str, text: str, **options: Any) -> Callable[[Body], Body]:
-    """A method with a Python body: `body(receiver, *every_parameter)`."""
+    """Declare a method with a Python body: `body(receiver, *every_parameter)`."""
     return _decorator("method", receiver, text, options)
 
 
 def associated(receiver: str, text: str, **options: Any) -> Callable[[Body], Body]:
-    """A function of a type, called as `Type::name(…)`, with a Python body."""
+    """Declare a function of a type, called as `Type::name(…)`, with a Python body."""
     return _decorator("associated", receiver, text, options)
 
 
 def function(text: str, **options: Any) -> Callable[[Body], Body]:
-    """A global function with a Python body."""
+    """Declare a global function with a Python body."""
     return _decorator("function", "", text, options)
 
 
 def prelude(receiver: str, text: str, *, clause: str, doc: str, source: str, mut: bool = False) -> None:
-    """A method written in Concerto: it calls functions, so it must run on the machine's own frames."""
+    """Declare a method written in Concerto: it calls functions, so it must run on the machine's own frames."""
     enter(Row(receiver, text, kind="prelude", clause=clause, doc=doc, source=source, mut=mut), "method")
 
 
 def special(text: str, *, clause: str, doc: str) -> None:
-    """A global function the compiler turns into instructions."""
+    """Declare a global function that the compiler turns into instructions."""
     enter(Row("", text, kind="special", clause=clause, doc=doc), "function")
 
 
 def handle(receivers: str | tuple[str, ...], text: str, **options: Any) -> Callable[[Body], Body]:
-    """A method of a handle, or of several kinds of them: `body(machine, task, receiver, *every_parameter)`. `doc` stands for that
-    of the body, where rows of one body differ."""
+    """Declare a method of a handle, or of several kinds of them: `body(machine, task, receiver, *every_parameter)`. `doc`
+    replaces the body's docstring where rows of one body differ."""
     return _of_handles("method", receivers, text, options)
 
 
 def hidden(receivers: str | tuple[str, ...], text: str, **options: Any) -> Callable[[Body], Body]:
-    """A method of a handle that only code made by the compiler calls."""
+    """Declare a method of a handle that only code made by the compiler calls."""
     return _of_handles("hidden", receivers, text, {"clause": "", **options})
 
 
@@ -217,23 +218,23 @@ def _of_handles(
 
 
 def std(module: str, text: str, **options: Any) -> Callable[[Body], Body]:
-    """A function of the module `std::…` with a Python body."""
+    """Declare a function of the module `std::…` with a Python body."""
     return _decorator("std", "", text, {"module": module, **options})
 
 
 def effect(text: str, *, effect: str, clause: str, permission: str = "", special: str = "") -> Callable[[Body], Body]:
-    """A global function that the host performs, as `std_effect`."""
+    """Declare a global function that the host performs, as `std_effect` does."""
     return _effect("function", "", text, effect, clause, permission, special)
 
 
 def associated_effect(owner: str, text: str, *, effect: str, clause: str) -> Callable[[Body], Body]:
-    """What the compiler calls for a form of the language that the host performs; `owner` is no type of the language."""
+    """Declare what the compiler calls for a form of the language that the host performs; `owner` is no type of the language."""
     return _effect("associated", "", text, effect, clause, "", owner=owner)
 
 
 def std_effect(module: str, text: str, *, effect: str, clause: str, permission: str = "") -> Callable[[Body], Body]:
-    """A function of the module `std::…` that the host performs; the decorated one checks the arguments, gives the payload
-    of the effect and carries the documentation."""
+    """Declare a function of the module `std::…` that the host performs. The decorated function checks the arguments and
+    returns the payload of the effect; its docstring is the documentation."""
     return _effect("std", module, text, effect, clause, permission)
 
 
@@ -252,12 +253,12 @@ def _effect(
 
 
 def std_prelude(module: str, text: str, *, clause: str, doc: str, source: str) -> None:
-    """A function of the module `std::…` written in Concerto: it calls functions or combines effects."""
+    """Declare a function of the module `std::…` written in Concerto: it calls functions or combines effects."""
     enter(Row("", text, kind="prelude", clause=clause, doc=doc, source=source, module=module), "std")
 
 
 def std_special(module: str, text: str, *, clause: str, doc: str) -> None:
-    """A function of the module `std::…` that takes what only the compiler knows."""
+    """Declare a function of the module `std::…` that takes what only the compiler knows."""
     enter(Row("", text, kind="special", clause=clause, doc=doc, module=module), "std")
 
 
@@ -274,14 +275,15 @@ KIND_OF: dict[type, str] = {
 
 
 def lookup(kind: str, name: str) -> Row | None:
-    """The row of a method on a receiver kind, else the one every value has; with kind "" of a global function."""
+    """Return the row of a method of a receiver kind, else the one that every value has, else None; with kind "" of a global
+    function."""
     if not kind:
         return FUNCTIONS.get(name)
     return METHODS.get((kind, name)) or METHODS.get(("Any", name))
 
 
 def method_names(kind: str) -> list[str]:
-    """Every method of a receiver kind, for suggestions and completion."""
+    """Return the names of all methods of a receiver kind in order, for suggestions and completion."""
     return sorted(name for receiver, name in METHODS if receiver in (kind, "Any"))
 
 
@@ -291,8 +293,9 @@ def method_names(kind: str) -> list[str]:
 # Each guard gives the argument back or panics with P007.
 
 
-def mismatch(expected: str, found: Any) -> NoReturn:
-    raise Panic("P007", f"expected {expected}, found {typeof(found)}")
+def mismatch(expected: str, value: Any) -> NoReturn:
+    """Raise P007 for a value of another kind than `expected`, which is the type as programs write it."""
+    raise Panic("P007", f"expected {expected}, found {typeof(value)}")
 
 
 def text(value: Any) -> str:
@@ -312,17 +315,17 @@ def number(value: Any) -> Any:
 
 
 def float_of(value: Any) -> float:
-    """A Float, or an Int made one (L-3.3.4)."""
+    """Return a Float, or an Int made one (L-3.3.4); P007 for any other value."""
     return float(number(value))
 
 
 def array(value: Any) -> list[Any]:
-    """The elements of an Array."""
+    """Return the elements of an Array; P007 for any other value."""
     return value.items if type(value) is Array else mismatch("Array", value)
 
 
 def table(value: Any) -> dict[Any, Any]:
-    """The entries of a Map by dict key."""
+    """Return the entries of a Map by dict key; P007 for any other value."""
     return value.items if type(value) is Map else mismatch("Map", value)
 
 

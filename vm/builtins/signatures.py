@@ -1,7 +1,7 @@
 """Signatures of built-ins as data: the text a row carries, parsed into descriptors.
 
-Hands on `parse_signature` and `parse_type`. The trees are the descriptors of `values.descriptors`, so checker and
-machine speak of one thing; a name of one capital letter is a type parameter, `("var", "T")`.
+Hands on `parse_signature` and `parse_type`. The trees are the descriptors of `values/types.py`, so checker and machine read the
+same types; a name of one capital letter is a type parameter, `("var", "T")`.
 
     name<U>(first: Int, rest: fn(T) -> U, last: String = "") -> Array<U>        a parameter `values: Any...` repeats
 """
@@ -36,7 +36,7 @@ EMPTY_MAP.shared = True
 
 
 class Required:
-    """Marks a parameter without default, which is not the default `nil`."""
+    """Marks a parameter without a default, which is not the default `nil`."""
 
     __slots__ = ()
 
@@ -64,6 +64,8 @@ class Parameter:
 
 
 class Signature:
+    """A parsed signature."""
+
     __slots__ = ("name", "type_parameters", "parameters", "result")
 
     def __init__(
@@ -76,8 +78,8 @@ class Signature:
 
 
 def tokens(text: str) -> list[str]:
-    """Words, string literals, `->`, `...` and single signs."""
-    found = []
+    """Return the tokens of a signature: words, string literals, `->`, `...` and single signs."""
+    words = []
     at = 0
     while at < len(text):
         end = at + 1
@@ -92,9 +94,9 @@ def tokens(text: str) -> list[str]:
             end = at + 3
         if not text[at].isspace():
             word = text[at:end]
-            found.extend([word[:-3], "..."] if word.endswith("...") and len(word) > 3 else [word])
+            words.extend([word[:-3], "..."] if word.endswith("...") and len(word) > 3 else [word])
         at = end
-    return found
+    return words
 
 
 class Reader:
@@ -112,6 +114,7 @@ class Reader:
         return token
 
     def accept(self, token: str) -> bool:
+        """Take the next token if it is this one; return whether it was."""
         if self.tokens[self.at] != token:
             return False
         self.at += 1
@@ -122,17 +125,18 @@ class Reader:
             raise ValueError(f"expected {token!r} at {self.tokens[self.at :]}")
 
     def types_until(self, closing: str) -> tuple[Descriptor, ...]:
-        found: list[Descriptor] = []
+        types: list[Descriptor] = []
         while not self.accept(closing):
-            found.append(self.type())
+            types.append(self.type())
             self.accept(",")
-        return tuple(found)
+        return tuple(types)
 
     def type(self) -> Descriptor:
         base = self.base()
         return ("nilable", base) if self.accept("?") else base
 
     def base(self) -> Descriptor:
+        """Read a type without the `?` behind it."""
         name = self.take()
         if name == "(":
             return ("tuple", self.types_until(")"))
@@ -153,7 +157,7 @@ class Reader:
         return Parameter(name, kind, default, variadic)
 
     def literal(self) -> Any:
-        """The value of a default: a constant word, a String, a number or the empty Map."""
+        """Return the value of a default: a constant word, a String, a number or the empty Map."""
         if self.accept("{"):
             self.expect("}")
             return EMPTY_MAP
@@ -181,7 +185,7 @@ class Reader:
 
 
 def named(name: str) -> Descriptor:
-    """The descriptor of a type without arguments."""
+    """Return the descriptor of a type without arguments."""
     if name in SIMPLE:
         return SIMPLE[name]
     if len(name) == 1 and name.isupper():
@@ -192,13 +196,15 @@ def named(name: str) -> Descriptor:
 
 
 def parse_signature(text: str) -> Signature:
+    """Return the signature of a row's text. Raises ValueError for a malformed one."""
     return Reader(text).signature()
 
 
 def parse_type(text: str) -> Descriptor:
+    """Return the descriptor of a type's text. Raises ValueError for a malformed one."""
     return Reader(text).type()
 
 
 def name_in(text: str) -> str:
-    """The name a signature begins with, without reading the rest."""
+    """Return the name that a signature begins with, without reading the rest."""
     return text[: text.index("(")].partition("<")[0]

@@ -77,7 +77,7 @@ def trim_end(s: str) -> str:
 
 
 def _sized(mapped: str) -> str:
-    """A case mapping makes at most three characters of one, so its size may be checked after the work."""
+    """Check the size of a text after a case mapping, which makes at most three characters of one, so that this is soon enough."""
     if len(mapped) * 4 > limits.surely:
         check_string_size(utf8_size(mapped))
     return mapped
@@ -115,8 +115,8 @@ def string_repeat(s: str, n: Any) -> str:
 
 
 def _not_a(what: str, s: str) -> Err:
-    shown = s if len(s) <= 40 else s[:40] + "…"
-    return Err(make_error("ParseError", None, {"message": f"not {what}: {quote(shown)}", "input": s}))
+    excerpt = s if len(s) <= 40 else s[:40] + "…"
+    return Err(make_error("ParseError", None, {"message": f"not {what}: {quote(excerpt)}", "input": s}))
 
 
 @method("String", "parse_int() -> Result<Int, ParseError>", clause="L-6.3.6", linear=True)
@@ -124,8 +124,8 @@ def parse_int(s: str) -> Ok | Err:
     """The Int the trimmed text writes: a sign and decimal digits."""
     if len(s) >= LARGE:
         spend(len(s))
-    found = read_int(s)
-    return _not_a("an Int", s) if found is None else Ok(found)
+    value = read_int(s)
+    return _not_a("an Int", s) if value is None else Ok(value)
 
 
 @method("String", "parse_float() -> Result<Float, ParseError>", clause="L-6.3.6", linear=True)
@@ -133,8 +133,8 @@ def parse_float(s: str) -> Ok | Err:
     """The Float the trimmed text writes: as an Int, with fraction, exponent, or `inf` and `nan`."""
     if len(s) >= LARGE:
         spend(len(s))
-    found = read_float(s)
-    return _not_a("a Float", s) if found is None else Ok(found)
+    value = read_float(s)
+    return _not_a("a Float", s) if value is None else Ok(value)
 
 
 @method("String", "split(sep: String) -> Array<String>", clause="L-6.3.7", linear=True)

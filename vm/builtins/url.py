@@ -1,4 +1,4 @@
-"""`std::url` (L-7.13): addresses taken apart and put together (RFC 3986). It looks nothing up and reaches nobody."""
+"""`std::url` (L-7.13): addresses taken apart and put together (RFC 3986). It opens no connection."""
 
 from __future__ import annotations
 
@@ -59,15 +59,15 @@ def _is_scheme(s: str) -> bool:
 
 
 def _bad_escape(s: str) -> int | None:
-    """The position of the first `%` without its two digits."""
+    """Return the position of the first `%` without its two digits, None when there is none."""
     import re
 
     bad = re.compile("%(?![0-9a-fA-F]{2})")
     for start in range(0, len(s), BLOCK):
         look()
-        found = bad.search(s, start, start + BLOCK + 2)
-        if found is not None and found.start() < start + BLOCK:
-            return found.start()
+        escape = bad.search(s, start, start + BLOCK + 2)
+        if escape is not None and escape.start() < start + BLOCK:
+            return escape.start()
     return None
 
 
@@ -115,13 +115,15 @@ def encode(s: Any) -> str:
 
 
 def encoded(s: str, also: str) -> str:
+    """Return the percent-encoded text, in which the characters of `also` stay as they are too. Raises P103 when it is too
+    long."""
     from urllib.parse import quote
 
     if len(s) >= LARGE:
         spend(len(s))
-    made = quote(s, safe=also) if len(s) <= BLOCK else long_text.mapped(s, lambda block: quote(block, safe=also))
-    check_string_size(len(made))
-    return made
+    escaped = quote(s, safe=also) if len(s) <= BLOCK else long_text.mapped(s, lambda block: quote(block, safe=also))
+    check_string_size(len(escaped))
+    return escaped
 
 
 @std("url", "decode(s: String) -> Result<String, ParseError>", clause="L-7.13.4", linear=True)
@@ -150,7 +152,7 @@ def _bytes_of(part: str) -> bytes:
 
 
 def _blocks(s: str) -> Iterator[str]:
-    """None ends inside of what is percent-encoded."""
+    """Yield the text in blocks, none of which ends inside of a `%` and its two digits."""
     start = 0
     while start < len(s):
         end = start + BLOCK
@@ -185,7 +187,7 @@ def parse_query(s: Any) -> Ok | Err:
     """The pairs of a query in order, decoded, a `+` as a blank; a part without `=` has the value `""`."""
     if len(text(s)) >= LARGE:
         spend(len(s))
-    found = []
+    pairs = []
     query = s.removeprefix("?")
     at = len(s) - len(query)
     for parts in long_text.pieces(query, "&"):
@@ -196,10 +198,10 @@ def parse_query(s: Any) -> Ok | Err:
                 if type(one) is Err:
                     return one
             if part:
-                found.append(tuple([one.value for one in pair]))
-                check_items(len(found))
+                pairs.append(tuple([one.value for one in pair]))
+                check_items(len(pairs))
             at += len(part) + 1
-    return Ok(Array(found))
+    return Ok(Array(pairs))
 
 
 @std("url", "query_map(s: String) -> Result<Map<String, String>, ParseError>", clause="L-7.13.6", linear=True)

@@ -1,8 +1,8 @@
 """The assembler: the text of the disassembler, or one written by hand, to an image (V-3.6).
 
-A function's `hash` and line table are computed where the text does not give them; labels are any words after `@`,
-and one that is a number is a first guess of its offset. Hands on `assemble` and `AsmError`. Must not know:
-verification; a wrong image assembles too.
+Hands on `assemble` and `AsmError`. A function's `hash` and line table are computed where the text does not give them; labels are
+any words after `@`, and one that is a number is a first guess of its offset. A wrong image assembles
+too: the verifier refuses it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _DECODER = json.JSONDecoder()
 
 
 class AsmError(Exception):
-    """A text that is no image; `line` counts from 1, 0 for the text as a whole."""
+    """A text that is no image; `line` counts from 1, and is 0 for the text as a whole."""
 
     def __init__(self, line: int, message: str) -> None:
         super().__init__(f"line {line}: {message}" if line else message)
@@ -38,7 +38,7 @@ class AsmError(Exception):
 
 
 def assemble(text: str) -> i.Image:
-    """The image that `text` describes, or AsmError."""
+    """Return the image that a text describes, not verified. Raises AsmError with the line."""
     reader = Reader(text)
     sections = []
     for name, kind in i.SECTIONS:
@@ -74,7 +74,7 @@ def _section(reader: Reader, name: str, kind: type[i.Record] | None) -> Any:
 
 
 def _fields(reader: Reader, kind: type[i.Record]) -> list[Any]:
-    """One line per field, in the order of the record."""
+    """Read a record: one line per field, in the order of the record."""
     values = []
     for name in kind.__slots__:
         reader.word(name)
@@ -104,39 +104,39 @@ def _numbered(reader: Reader, name: str) -> list[Any]:
 
 
 def _functions(reader: Reader) -> list[i.Function]:
-    found: list[i.Function] = []
+    functions: list[i.Function] = []
     while reader.more():
         reader.word("function")
-        reader.number(len(found))
+        reader.number(len(functions))
         name = reader.value()
         reader.end()
-        found.append(_function(reader, name))
-    return found
+        functions.append(_function(reader, name))
+    return functions
 
 
 def _function(reader: Reader, name: Any) -> i.Function:
-    """Fields by name in any order, then the code or what stands for it."""
-    given: dict[str, Any] = {"hash": _NO_HASH}
+    """Read a function: fields by name in any order, then `code` with its lines, or `raw` bytes."""
+    fields: dict[str, Any] = {"hash": _NO_HASH}
     handlers: list[tuple[str, str, str, int]] = []
-    while "code" not in given or reader.next_word() == "raw":
+    while "code" not in fields or reader.next_word() == "raw":
         word = reader.take()
         if word == "code":
             reader.end()
-            Body(reader).read(given, handlers)
+            Body(reader).read(fields, handlers)
         elif word == "raw":
             part = reader.take()
-            given[part] = reader.value() if part == "handlers" else reader.binary()
+            fields[part] = reader.value() if part == "handlers" else reader.binary()
             reader.end()
         elif word == "handler":
             handlers.append((reader.take(), reader.take(), reader.take(), reader.whole()))
             reader.end()
         else:
-            given[word] = _field(reader, word)
+            fields[word] = _field(reader, word)
             reader.end()
-    missing = [field for field in i.Function.__slots__[1:] if field not in given]
-    if missing or len(given) > len(i.Function.__slots__) - 1:
-        reader.fail(f"function {name!r}: fields are missing or unknown {missing or sorted(given)}")
-    return i.Function(name, *(given[field] for field in i.Function.__slots__[1:]))
+    missing = [field for field in i.Function.__slots__[1:] if field not in fields]
+    if missing or len(fields) > len(i.Function.__slots__) - 1:
+        reader.fail(f"function {name!r}: fields are missing or unknown {missing or sorted(fields)}")
+    return i.Function(name, *(fields[field] for field in i.Function.__slots__[1:]))
 
 
 def _field(reader: Reader, word: str) -> Any:
@@ -160,7 +160,7 @@ class Body:
         self.labels: dict[str, int] = {}
         self.positions: list[tuple[int, tuple[int, int, int]]] = []
 
-    def read(self, given: dict[str, Any], handlers: list[tuple[str, str, str, int]]) -> None:
+    def read(self, fields: dict[str, Any], handlers: list[tuple[str, str, str, int]]) -> None:
         """Fill in `code`, `handlers` and `lines`."""
         reader = self.reader
         while (word := reader.take()) != "end":
@@ -175,7 +175,7 @@ class Body:
             reader.end()
         reader.end()
         try:
-            self._finish(given, handlers)
+            self._finish(fields, handlers)
         except ValueError as error:
             reader.fail(str(error))
 
@@ -197,12 +197,12 @@ class Body:
         else:
             self.program.append((op.number, self.reader.take() if op.kind is k.LABEL else self.reader.whole()))
 
-    def _finish(self, given: dict[str, Any], handlers: list[tuple[str, str, str, int]]) -> None:
+    def _finish(self, fields: dict[str, Any], handlers: list[tuple[str, str, str, int]]) -> None:
         guess = {index: int(word[1:]) for word, index in self.labels.items() if word[1:].isdecimal()}
         program = [(number, self._index(word) if type(word) is str else word) for number, word in self.program]
-        given["code"], offsets = encode_instructions(program, guess)
-        given["lines"] = encode_lines((offsets[index], *position) for index, position in self.positions)
-        given["handlers"] = [
+        fields["code"], offsets = encode_instructions(program, guess)
+        fields["lines"] = encode_lines((offsets[index], *position) for index, position in self.positions)
+        fields["handlers"] = [
             [offsets[self._index(start)], offsets[self._index(end)], offsets[self._index(target)], depth]
             for start, end, target, depth in handlers
         ]
@@ -217,12 +217,13 @@ class Body:
 
 
 def whole_number(word: str) -> int | None:
-    """Of at most ten digits, which every operand has."""
+    """Return the number of a word of at most ten digits, which every operand has; AsmError for another word."""
     return int(word) if word.isascii() and word.isdecimal() and len(word) <= 10 else None
 
 
 class Reader:
-    """The text word by word; every method that finds something else than it wants ends in AsmError with the line."""
+    """The text word by word. Every method raises AsmError with the line when something else stands there than it is asked to
+    read."""
 
     def __init__(self, text: str) -> None:
         self.lines = text.split("\n")
@@ -235,7 +236,7 @@ class Reader:
         raise AsmError(self.row + 1 if self.row < len(self.lines) else 0, message)
 
     def _advance(self) -> None:
-        """To the first word of the next line that holds one."""
+        """Go to the first word of the next line that holds one."""
         self.row += 1
         while self.row < len(self.lines):
             self.line, self.at = self.lines[self.row], 0
@@ -252,14 +253,14 @@ class Reader:
             self.at = len(self.line)
 
     def next_word(self) -> str:
-        """The word ahead; "" at the end of the line."""
+        """Return the word ahead without reading it; "" at the end of the line."""
         end = self.at
         while end < len(self.line) and self.line[end] not in " \t\r;":
             end += 1
         return self.line[self.at : end]
 
     def more(self) -> bool:
-        """Whether the section goes on."""
+        """Return whether the section has another line."""
         return self.at < len(self.line) and self.line[self.at] != "["
 
     def finished(self) -> bool:

@@ -1,7 +1,7 @@
 """An image as text: readable, complete, and read back by the assembler to the same bytes (V-3.6).
 
-Hands on `disassemble`, `disassemble_function` and `as_data` (for JSON). Takes any decodable image, verified or not:
-what does not fit the readable form is written as raw bytes. Must not know: execution.
+Hands on `disassemble`, `disassemble_function` and `as_data` (for JSON), and `CONSTANT_WORDS` with the other forms that the
+assembler reads. Takes any decodable image, verified or not: what does not fit the readable form is written as raw bytes.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 # ----------------------------------------------------------------
 # The words that disassembler and assembler share: how sections, fields, constants and flags are written (V-3.6).
 #
-# Values are JSON on one line; a semicolon outside of a string begins a comment. Hands on both directions of each form.
+# Values are JSON on one line; a semicolon outside of a string begins a comment.
 
 CONSTANT_WORDS: dict[int, str] = {
     i.K_INT: "int",
@@ -47,26 +47,26 @@ FLAG_WORDS: dict[int, str] = {
 
 
 def write(value: Any) -> str:
-    """A value on one line, with everything that is not printable escaped (G-10.4). Bytes are hexadecimal texts."""
+    """Return a value as JSON on one line, with everything that is not printable escaped (G-10.4). Bytes are hexadecimal texts."""
     if isinstance(value, bytes):
         return f'"{value.hex()}"'
     return printable(json.dumps(value, ensure_ascii=False))
 
 
 def printable(text: str) -> str:
-    """The text with everything escaped that could move a cursor or hide something."""
+    """Return a text with everything escaped that could move a cursor or hide something on a terminal."""
     return text if text.isprintable() else "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text)
 
 
 def flag_words(flags: int) -> list[Any]:
-    """Known flags by word; what remains, if anything, as a number."""
+    """Return the words of known flags, and what remains, if anything, as a number."""
     words: list[Any] = [word for bit, word in FLAG_WORDS.items() if flags & bit]
     rest = flags & ~sum(FLAG_WORDS)
     return [*words, rest] if rest else words
 
 
 def flags_of(words: list[Any]) -> int:
-    """ValueError for an unknown word."""
+    """Return the flags of words. Raises ValueError for an unknown word."""
     bits = {word: bit for bit, word in FLAG_WORDS.items()}
     flags = 0
     for word in words:
@@ -80,13 +80,11 @@ def label(offset: int) -> str:
     return f"@{offset}"
 
 
-# ----------------------------------------------------------------
-
 _MOST_SHOWN = 40  # characters of a text in a comment
 
 
 def disassemble(image: i.Image) -> str:
-    """The whole image, section after section."""
+    """Return the text of a whole image, section after section."""
     hashes = hash_functions(image)
     sources = Sources(image)
     lines = ["; Concerto image"]
@@ -106,7 +104,7 @@ def disassemble(image: i.Image) -> str:
 
 
 def disassemble_function(image: i.Image, number: int) -> str:
-    """One function, as it stands in the whole text."""
+    """Return the text of one function, as it stands in the whole text."""
     return "\n".join(_function(image, number, image.functions[number].hash, Sources(image))) + "\n"
 
 
@@ -126,7 +124,7 @@ def _plain_entry(section: str, entry: Any) -> str:
 
 
 def _function(image: i.Image, number: int, expected_hash: bytes, sources: Sources) -> list[str]:
-    """Fields first, then the code; `hash` only where it is not the one the assembler would compute."""
+    """Return the lines of a function: fields first, then the code; `hash` only where the assembler would compute another one."""
     function = image.functions[number]
     listing = Listing(function)
     lines = [f"function {number} {write(function.name)}"]
@@ -150,11 +148,11 @@ class Sources:
         self.texts = [text.split("\n") for text in image.source]
 
     def position(self, file: int, line: int, column: int) -> str:
-        """Numbers for the assembler, then what stands there for the reader."""
-        shown = self.names[file] if file < len(self.names) else ""
+        """Return a position as numbers for the assembler, then as a comment the source text there."""
+        text = self.names[file] if file < len(self.names) else ""
         if file < len(self.texts) and 0 < line <= len(self.texts[file]):
-            shown = printable(self.texts[file][line - 1][max(0, column - 1) :][:_MOST_SHOWN].strip())
-        return f"{file}:{line}:{column}" + (f"  ; {shown}" if shown else "")
+            text = printable(self.texts[file][line - 1][max(0, column - 1) :][:_MOST_SHOWN].strip())
+        return f"{file}:{line}:{column}" + (f"  ; {text}" if text else "")
 
 
 class Listing:
@@ -190,6 +188,7 @@ class Listing:
         return encode_instructions(program, guess)[0] == self.function.code
 
     def text(self, image: i.Image, sources: Sources) -> list[str]:
+        """Return the lines of the code."""
         lines = []
         for offset, number, operand in [*self.code, (len(self.function.code), -1, 0)]:
             if offset in self.labels:
@@ -205,13 +204,13 @@ def _instruction(image: i.Image, function: i.Function, number: int, operand: int
     op = OPCODES[number]
     if op.kind is k.NONE:
         return f"    {op.name}"
-    shown = label(operand) if op.kind is k.LABEL else str(operand)
+    text = label(operand) if op.kind is k.LABEL else str(operand)
     meaning = operand_text(image, function, op.kind, operand)
-    return f"    {op.name} {shown}" + (f"  ; {meaning}" if meaning else "")
+    return f"    {op.name} {text}" + (f"  ; {meaning}" if meaning else "")
 
 
 def operand_text(image: i.Image, function: i.Function, kind: k.OperandKind, operand: int) -> str:
-    """What an operand names, for readers; "" where the number says it all or names nothing."""
+    """Return what an operand names, for readers; "" where the number says it all or names nothing."""
     if kind is k.LOCAL:
         return printable(function.params[operand][0]) if operand < len(function.params) else ""
     table = getattr(image, kind.table, None) if kind.table else None
@@ -225,7 +224,7 @@ def operand_text(image: i.Image, function: i.Function, kind: k.OperandKind, oper
 
 
 def type_text(image: i.Image, index: int, depth: int = 3) -> str:
-    """A type in a few words: head, name, and the types inside to a small depth."""
+    """Return a type in a few words: head, name, and the types inside to a small depth."""
     descriptor = image.types[index] if index < len(image.types) else ["?"]
     head, *rest = descriptor
     if rest and type(rest[0]) is str:
@@ -238,7 +237,7 @@ def type_text(image: i.Image, index: int, depth: int = 3) -> str:
 
 
 def as_data(image: i.Image) -> dict[str, Any]:
-    """The image for JSON: sections by name, records as maps, code as instructions with their positions."""
+    """Return an image as data for JSON: sections by name, records as maps, code as instructions with their positions."""
     data: dict[str, Any] = {}
     for (name, kind), section in zip(i.SECTIONS, image.values(), strict=True):
         if kind is i.Function:
@@ -257,7 +256,7 @@ def as_data(image: i.Image) -> dict[str, Any]:
 
 
 def _finite(value: Any) -> Any:
-    """JSON has no infinities and no NaN: their words."""
+    """Return a Float for JSON, which has no infinities and no NaN: a word stands for them."""
     if isinstance(value, float):
         return value if isfinite(value) else repr(value)
     if isinstance(value, list):

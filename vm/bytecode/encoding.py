@@ -1,8 +1,8 @@
 """An image as bytes: magic and version, one msgpack value, SHA-256 of both (V-3.1).
 
-`encode` gives equal bytes for equal images; `decode` refuses, in the order of G-3.1, everything that `encode` would
-not have written, and allocates nothing before it knows how much. Hands on also `content_hash`. Must not know: what
-code means.
+`encode` returns equal bytes for equal images; `decode` refuses, in the order of G-3.1, everything that `encode` would not have
+written, and allocates nothing before it knows how much. Hands on also `content_hash`, `sha256`, `precheck_msgpack` (to
+snapshots), instructions to and from code bytes, and the line tables (`encode_lines`, `decode_lines`, `position_at`).
 """
 
 from __future__ import annotations
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
 # ----------------------------------------------------------------
 # SHA-256 without OpenSSL, which hashlib sets up as a whole: that costs a start more than the hash of an image (V-8.6).
-#
-# Hands on `sha256` as hashlib has it.
 
 try:
     if sys.version_info >= (3, 12):
@@ -40,15 +38,16 @@ except ImportError:  # of another Python
 # ----------------------------------------------------------------
 # A walk over the headers of a msgpack value before any of it is built (G-2.5, G-3.3).
 #
-# A few bytes can claim gigabytes, and a byte can become a hundred; this walk refuses both, so that what msgpack then
-# allocates is bounded by the file. Hands on `survey`.
+# A few bytes can claim gigabytes, and a byte can become a hundred; this walk refuses both, so that what msgpack then allocates
+# is bounded by the file.
 
 # What a header byte begins: fixed size, length-prefixed bytes, an array, a map, or nothing legal here.
 _FIXED, _BYTES, _ARRAY, _MAP, _ILLEGAL = range(5)
 
 
 def _heads() -> tuple[tuple[int, int, int], ...]:
-    """Per header byte (form, bytes of the length field, size or count if there is no such field)."""
+    """Return for each header byte (form, bytes of the length field, size or count if there is no such field), as the msgpack
+    specification lists them."""
     heads = [(_FIXED, 0, 0)] * 256
     heads[0x80:0x90] = [(_MAP, 0, n) for n in range(16)]
     heads[0x90:0xA0] = [(_ARRAY, 0, n) for n in range(16)]
@@ -67,22 +66,22 @@ _HEADS = _heads()
 
 # What a value costs in memory beside its bytes, at most: an object and its place; an empty array; an entry of a map.
 _VALUE, _ARRAY_COST, _MAP_COST = 64, 72, 240
-FREE = 32 << 20
+FREE = 32 << 20  # bytes that any value may cost
 
 
-def survey(data: bytes, nesting: int, free: int = FREE) -> None:
-    """ImageError V006 unless `data` is one whole value of plain kinds, at most `nesting` deep, cheap to build: of no more bytes
-    than twice its own and `free`."""
+def precheck_msgpack(data: bytes, nesting: int, free: int = FREE) -> None:
+    """Raise ImageError V006 unless `data` is one whole value of plain kinds, at most `nesting` deep, whose decoded form takes at
+    most twice the bytes of `data` and `free` bytes more."""
     at, end, cost, most = 0, len(data), 0, free + 2 * len(data)
     open_counts: list[int] = []  # values still to come in each open array or map
-    left, heads = 1, _HEADS
+    expected, heads = 1, _HEADS
     while True:
-        while left == 0:
+        while expected == 0:
             if not open_counts:
                 if at != end:
                     raise ImageError("V006", f"{end - at} bytes follow the value")
                 return
-            left = open_counts.pop()
+            expected = open_counts.pop()
         if at >= end:
             raise ImageError("V006", "the value is cut off")
         form, prefix, size = heads[data[at]]
@@ -90,25 +89,23 @@ def survey(data: bytes, nesting: int, free: int = FREE) -> None:
         if prefix:
             size = int.from_bytes(data[at : at + prefix], "big")
             at += prefix
-        left -= 1
+        expected -= 1
         cost += _VALUE
         if form <= _BYTES:
             at += size
         elif form == _ILLEGAL:
             raise ImageError("V006", f"byte {at - 1}: a kind of value that no image holds")
         else:
-            open_counts.append(left)
-            left = size if form == _ARRAY else 2 * size
+            open_counts.append(expected)
+            expected = size if form == _ARRAY else 2 * size
             cost += _ARRAY_COST if form == _ARRAY else _MAP_COST
-            if left > end - at:
-                raise ImageError("V006", f"byte {at}: {left} values claimed, {end - at} bytes left")
+            if expected > end - at:
+                raise ImageError("V006", f"byte {at}: {expected} values claimed, {end - at} bytes left")
             if len(open_counts) > nesting:
                 raise ImageError("V006", f"byte {at}: values nest deeper than {nesting}")
         if cost > most or at > end:
             raise ImageError("V006", f"byte {at}: the value is " + ("cut off" if at > end else "too costly to decode"))
 
-
-# ----------------------------------------------------------------
 
 MAGIC = b"\x8fCONCB"  # the first byte is no text in any encoding of text
 _HEAD = len(MAGIC) + len(FORMAT)
@@ -117,19 +114,20 @@ _FRAME_NESTING = 6  # sections, section, entry, decorators, decorator, arguments
 
 
 def encode(image: Image) -> bytes:
-    """The bytes of an image; ImageError V008 for one that `decode` would not take back."""
+    """Return the bytes of an image. Raises ImageError V008 for one that `decode` would refuse."""
     try:
         payload = _pack(shape.lower(image))
     except (ValueError, TypeError, OverflowError, RecursionError) as error:
         raise ImageError("V008", f"the image cannot be encoded: {error}") from None
-    _read(payload, DEFAULT)
+    _read(payload, DEFAULT)  # what this process cannot read back is not written
     body = MAGIC + bytes(FORMAT) + payload
     digest: bytes = sha256(body).digest()
     return body + digest
 
 
 def decode(data: bytes, limits: Limits = DEFAULT, pinned: Collection[str] | None = None) -> Image:
-    """The image in `data`, or ImageError V001 to V008. `pinned`: hashes that alone the host trusts (G-1.2)."""
+    """Return the image in `data`, not yet verified. Raises ImageError V001 to V008. `pinned`: content hashes of the only images
+    that the host trusts, None for any (G-1.2)."""
     _check_frame(data, limits)
     if pinned is not None and content_hash(data) not in pinned:
         raise ImageError("V005", f"the image {content_hash(data)} is not one that the host has pinned")
@@ -140,7 +138,7 @@ def decode(data: bytes, limits: Limits = DEFAULT, pinned: Collection[str] | None
 
 
 def content_hash(data: bytes) -> str:
-    """The identity of an encoded image: its SHA-256 in hexadecimal digits."""
+    """Return the identity of an encoded image: its SHA-256 in hexadecimal digits."""
     return data[-_HASH:].hex()
 
 
@@ -163,9 +161,10 @@ def _skew(what: str, needed: object, present: object) -> ImageError:
 
 
 def _read(payload: bytes, limits: Limits) -> list[Any]:
-    """The checked data in a payload: V006 to V008."""
-    survey(payload, limits.nesting + _FRAME_NESTING)
+    """Return the checked data of a payload. Raises ImageError V006 to V008."""
+    precheck_msgpack(payload, limits.nesting + _FRAME_NESTING)
     value = _unpack(payload)
+    # equal images have equal bytes, so the bytes must be the ones that `_pack` makes
     if _pack(value) != payload:
         raise ImageError("V007", "the image is not in canonical form")
     shape.check_sections(value, limits)
@@ -173,7 +172,7 @@ def _read(payload: bytes, limits: Limits) -> list[Any]:
 
 
 def _unpack(payload: bytes) -> Any:
-    """Every bound is explicit (G-3.3); `survey` has set tighter ones already."""
+    """Return the plain data of a payload. msgpack gets every bound explicitly (G-3.3), though `precheck_msgpack` was stricter."""
     size = len(payload)
     try:
         return msgpack.unpackb(
@@ -196,8 +195,8 @@ def _pack(value: Any) -> bytes:
 
 
 def _check_versions(image: Image, data: bytes) -> None:
-    """The versions in the header: an older standard library is served, another opcode set is not (numbers follow the
-    table)."""
+    """Refuse an image of another opcode set, since its numbers follow the table, or of a newer standard library (V003); an
+    older library is served."""
     header = image.header
     if header.format != list(data[len(MAGIC) : _HEAD]):
         raise ImageError("V008", "header.format: it differs from the version at the head of the file")
@@ -210,8 +209,8 @@ def _check_versions(image: Image, data: bytes) -> None:
 # ----------------------------------------------------------------
 # Code bytes to instructions and back: one byte opcode, its operand as unsigned LEB128 (V-3.3).
 #
-# Hands on `instructions` and `encode_instructions`. Refuses unknown opcodes (V101) and malformed operands (V102);
-# whether an operand means anything is the verifier's question.
+# `scan` refuses unknown opcodes (V101) and malformed operands (V102); whether an operand means anything is the verifier's
+# question.
 
 if TYPE_CHECKING:
     Instruction = tuple[int, int, int, int]  # offset, opcode number, operand (0 without one), offset of the next
@@ -221,27 +220,27 @@ IS_LABEL = tuple(op.kind is k.LABEL for op in OPCODES)
 
 
 def instructions(code: bytes) -> list[Instruction]:
-    """All instructions in order; ImageError V101 or V102 with the offset."""
-    found, fault = scan(code, len(code))
+    """Return all instructions in order. Raises ImageError V101 or V102 with the offset."""
+    scanned, fault = scan(code, len(code))
     if fault is not None:
         raise fault
-    ends = [offset for offset, _, _ in found[1:]] + [len(code)]
-    return [(*instruction, end) for instruction, end in zip(found, ends, strict=False)]
+    ends = [offset for offset, _, _ in scanned[1:]] + [len(code)]
+    return [(*instruction, end) for instruction, end in zip(scanned, ends, strict=False)]
 
 
 def scan(code: bytes, most: int) -> tuple[list[tuple[int, int, int]], ImageError | None]:
-    """(offset, opcode number, operand) up to the first fault, and that fault: V101, V102, or V126 for more than `most`
-    instructions."""
-    found: list[tuple[int, int, int]] = []
-    add = found.append
-    at, end, known, has_operand = 0, len(code), len(OPCODES), HAS_OPERAND
+    """Return the instructions up to the first fault as (offset, opcode number, operand), and that fault or None: V101, V102, or
+    V126 for more than `most` instructions."""
+    decoded: list[tuple[int, int, int]] = []
+    add = decoded.append
+    at, end, opcode_count, has_operand = 0, len(code), len(OPCODES), HAS_OPERAND
     crowded = end > most  # else there cannot be too many
     while at < end:
         number = code[at]
-        if number >= known:
-            return found, ImageError("V101", f"offset {at}: no opcode has the number {number}")
-        if crowded and len(found) >= most:
-            return found, ImageError("V126", f"offset {at}: there are too many instructions")
+        if number >= opcode_count:
+            return decoded, ImageError("V101", f"offset {at}: no opcode has the number {number}")
+        if crowded and len(decoded) >= most:
+            return decoded, ImageError("V126", f"offset {at}: there are too many instructions")
         if not has_operand[number]:
             add((at, number, 0))
             at += 1
@@ -252,18 +251,17 @@ def scan(code: bytes, most: int) -> tuple[list[tuple[int, int, int]], ImageError
             try:
                 operand, following = fields.read(code, at + 1)
             except ValueError as error:
-                return found, ImageError("V102", f"offset {at}: {OPCODES[number].name}: {error}")
+                return decoded, ImageError("V102", f"offset {at}: {OPCODES[number].name}: {error}")
             add((at, number, operand))
             at = following
-    return found, None
+    return decoded, None
 
 
 def encode_instructions(
     program: Sequence[tuple[int, int]], guess: dict[int, int] | None = None
 ) -> tuple[bytes, list[int]]:
-    """(code, offset of each instruction and of the end). A label operand is the index of its target instruction;
-    `guess` gives offsets to assume first for some of those indexes. Labels begin as short as possible and grow until
-    they fit."""
+    """Return the code of (opcode number, operand) pairs, and the byte offset of each instruction and of the end. A label operand
+    is the index of its target instruction; `guess` has offsets to assume first for some of those indexes."""
     offsets = _settle(program, dict(guess or ()))
     out = bytearray()
     add, has_operand, is_label = out.append, HAS_OPERAND, IS_LABEL
@@ -279,7 +277,8 @@ def encode_instructions(
 
 
 def _settle(program: Sequence[tuple[int, int]], guess: dict[int, int]) -> list[int]:
-    """Offsets under which every label has the width of its target's offset; widths only grow, so this ends."""
+    """Return the offsets under which every label has the width of its target's offset. Labels begin as short as possible and grow
+    until they fit; widths only grow, so this ends."""
     has_operand, is_label, width = HAS_OPERAND, IS_LABEL, fields.width
     widths = [
         1 if not has_operand[number] else 2 if operand < 0x80 else 1 + width(operand) for number, operand in program
@@ -304,9 +303,8 @@ def _settle(program: Sequence[tuple[int, int]], guess: dict[int, int]) -> list[i
 # ----------------------------------------------------------------
 # The line table of a function: from a code offset to file, line and column (V-3.3, V122).
 #
-# A run is `offset delta, line word, [file,] column`, each one LEB128 number; the line word is the zigzag line delta,
-# doubled, and odd if a file follows, as it does in the first run and wherever the file changes. A run holds up to the
-# next run's offset. Hands on `encode_lines`, `decode_lines`, `position_at`.
+# A run is `offset delta, line word, [file,] column`, each one LEB128 number; the line word is the zigzag line delta, doubled,
+# and odd if a file follows, as it does in the first run and wherever the file changes. A run holds up to the next run's offset.
 
 if TYPE_CHECKING:
     Position = tuple[int, int, int]  # file, line, column
@@ -314,7 +312,8 @@ if TYPE_CHECKING:
 
 
 def encode_lines(runs: Iterable[Run]) -> bytes:
-    """Runs in ascending order of offset; one that repeats its predecessor's position is left out."""
+    """Return the line table of runs in ascending order of offset; a run that repeats its predecessor's position is left out.
+    Raises ValueError for another order."""
     numbers: list[int] = []
     at, last_file, last_line, last_column = 0, -1, 0, 0
     for offset, file, line, column in runs:
@@ -329,7 +328,7 @@ def encode_lines(runs: Iterable[Run]) -> bytes:
 
 
 def walk_lines(lines: bytes) -> Iterator[Run]:
-    """The runs one by one; ValueError for a malformed table, at the run concerned."""
+    """Yield the runs one by one. Raises ValueError for a malformed table, at the run concerned."""
     numbers = fields.read_all(lines)
     next_, end = 0, len(numbers)
     at = line = 0
@@ -353,10 +352,10 @@ def decode_lines(lines: bytes) -> list[Run]:
 
 
 def position_at(lines: bytes, offset: int) -> Position:
-    """(file, line, column) of the instruction at or around `offset`; (0, 0, 0) before the first run."""
-    found = (0, 0, 0)
+    """Return (number of the file, line, column) of the instruction at or around a code offset; (0, 0, 0) before the first run."""
+    position = (0, 0, 0)
     for at, file, line, column in walk_lines(lines):
         if at > offset:
             break
-        found = (file, line, column)
-    return found
+        position = (file, line, column)
+    return position

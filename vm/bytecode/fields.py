@@ -1,6 +1,7 @@
-"""Checkers of single fields of decoded data: each takes (value, limits) and raises `Misshapen` with what was expected.
+"""Checkers of single fields of decoded data, and the LEB128 numbers of code and line tables (V-3.3, V-3.5).
 
-Hands on the checkers of plain kinds and combinators of them. Must not know: sections, bytes.
+A checker takes (value, limits) and raises `Misshapen` with what was expected; `shape.py` combines them to the shape of each
+section. Of a number below 2**32 only the shortest form is legal (V102).
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 # ----------------------------------------------------------------
 # Unsigned LEB128 numbers and the zigzag form of signed ones, as code and line tables hold them (V-3.3).
 #
-# Hands on reading and writing of one number or many. Only the shortest form of a number below 2**32 is legal (V102).
+# Only the shortest form of a number below 2**32 is legal (V102).
 
 LARGEST = 0xFFFF_FFFF
 _WIDEST = 5  # bytes of LARGEST
@@ -36,12 +37,13 @@ def append(out: bytearray, number: int) -> None:
 
 
 def width(number: int) -> int:
-    """Bytes that `number` takes."""
+    """Return the bytes that `number` takes."""
     return max(1, (number.bit_length() + 6) // 7)
 
 
 def read(data: bytes, at: int) -> tuple[int, int]:
-    """(number, offset behind it); ValueError for a number that is cut off, too large or longer than it need be."""
+    """Return the number at offset `at` and the offset behind it. Raises ValueError for one that is cut off, too large or longer
+    than necessary."""
     number = shift = 0
     for end in range(at, at + _WIDEST):
         if end >= len(data):
@@ -59,22 +61,22 @@ def read(data: bytes, at: int) -> tuple[int, int]:
 
 
 def read_all(data: bytes) -> list[int]:
-    """All numbers in `data`; ValueError as above."""
+    """Return all numbers in `data`; ValueError as `read`."""
     if not data or max(data) < 0x80:
         return list(data)
-    found: list[int] = []
+    numbers: list[int] = []
     goes_on = data.translate(_GOES_ON)
     at = 0
     while (long := goes_on.find(1, at)) >= 0:
-        found += data[at:long]
+        numbers += data[at:long]
         number, at = read(data, long)
-        found.append(number)
-    found += data[at:]
-    return found
+        numbers.append(number)
+    numbers += data[at:]
+    return numbers
 
 
 def write_all(numbers: list[int]) -> bytes:
-    """All numbers one after the other."""
+    """Return the bytes of all numbers, one after the other; ValueError for one outside 0..2**32-1."""
     if not numbers or (min(numbers) >= 0 and max(numbers) <= 0x7F):
         return bytes(numbers)
     out = bytearray()
@@ -88,11 +90,9 @@ def write_all(numbers: list[int]) -> bytes:
 
 
 def zigzag(number: int) -> int:
-    """A signed number as an unsigned one: 0 -1 1 -2 become 0 1 2 3."""
+    """Return a signed number as an unsigned one: 0 -1 1 -2 become 0 1 2 3."""
     return number * 2 if number >= 0 else -number * 2 - 1
 
-
-# ----------------------------------------------------------------
 
 if TYPE_CHECKING:
     Checker = Callable[[Any, Limits], None]
@@ -114,7 +114,7 @@ def natural(value: Any, limits: Limits) -> None:
 
 
 def positive(value: Any, limits: Limits) -> None:
-    """A bound: an Int that is at least 1 (M-2.5)."""
+    """Check a bound of a memory: an Int that is at least 1 (M-2.5)."""
     if type(value) is not int or not 1 <= value <= MAX_INT:
         raise Misshapen("an Int from 1 expected")
 
@@ -125,7 +125,7 @@ def int64(value: Any, limits: Limits) -> None:
 
 
 def float64(value: Any, limits: Limits) -> None:
-    """Of all NaNs one only, so that text can stand for every Float."""
+    """Check a Float. Of all NaNs one bit pattern is legal, so that the text of an image can stand for every Float."""
     if type(value) is not float or (value != value and pack(">d", value) != ONE_NAN):
         raise Misshapen("a Float expected")
 
@@ -150,7 +150,7 @@ def digest(value: Any, limits: Limits) -> None:
 
 
 def text(value: Any, limits: Limits) -> None:
-    """Any text up to the limit of string constants."""
+    """Check a text: at most as long as string constants may be."""
     if type(value) is not str:
         raise Misshapen("a text expected")
     if len(value) > limits.string or (len(value) * 4 > limits.string and len(value.encode()) > limits.string):
@@ -158,7 +158,7 @@ def text(value: Any, limits: Limits) -> None:
 
 
 def name(value: Any, limits: Limits) -> None:
-    """Text that names something; whether it is an identifier is the verifier's question (V125)."""
+    """Check a text that names something; whether it is an identifier is the verifier's question (V125)."""
     if type(value) is not str:
         raise Misshapen("a name expected")
     if len(value) > limits.name or len(value.encode()) > limits.name:
@@ -166,7 +166,7 @@ def name(value: Any, limits: Limits) -> None:
 
 
 def word(*words: str) -> Checker:
-    """One of these."""
+    """Return the checker of a text that is one of these words."""
 
     def check(value: Any, limits: Limits) -> None:
         if type(value) is not str or value not in words:
@@ -176,13 +176,13 @@ def word(*words: str) -> Checker:
 
 
 def source_text(value: Any, limits: Limits) -> None:
-    """A whole source file: the file limit bounds it."""
+    """Check a whole source file, which the limit of the image file bounds."""
     if type(value) is not str:
         raise Misshapen("a text expected")
 
 
 def plain(value: Any, limits: Limits) -> None:
-    """Data without code: nil, Bool, Int, Float, text, lists and maps of these, at most `limits.nesting` deep."""
+    """Check data without code: nil, Bool, Int, Float, text, lists and maps of these, at most `limits.nesting` deep."""
     _plain(value, limits, limits.nesting)
 
 
@@ -215,7 +215,7 @@ def optional(inner: Checker) -> Checker:
 
 
 def one_or_more(inner: Checker) -> Checker:
-    """One such, or a list of several."""
+    """Return the checker of one such value, or of a list of two or more."""
 
     def check(value: Any, limits: Limits) -> None:
         if type(value) is not list:
@@ -229,7 +229,7 @@ def one_or_more(inner: Checker) -> Checker:
 
 
 def listed(inner: Checker, most: str = "") -> Checker:
-    """A list of such; `most` names the limit that bounds its length."""
+    """Return the checker of a list of such values; `most`: the name of the limit that bounds its length."""
 
     def check(value: Any, limits: Limits) -> None:
         if type(value) is not list:
@@ -248,7 +248,7 @@ def listed(inner: Checker, most: str = "") -> Checker:
 
 
 def mapped(inner: Checker) -> Checker:
-    """A map from names to such."""
+    """Return the checker of a map from names to such values."""
 
     def check(value: Any, limits: Limits) -> None:
         if type(value) is not dict:
@@ -264,7 +264,7 @@ def mapped(inner: Checker) -> Checker:
 
 
 def row(*inner: Checker, rest: Checker | None = None) -> Checker:
-    """A list of exactly these, in order; `rest` checks any further ones."""
+    """Return the checker of a list of exactly these values, in order; `rest` checks any further ones."""
     count = len(inner)
 
     def check(value: Any, limits: Limits) -> None:

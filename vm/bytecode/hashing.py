@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 # ----------------------------------------------------------------
 # Digests of the nodes of a graph such that a node's digest covers everything it reaches, and nothing else.
 #
-# Hands on `digest_nodes`. Nodes that reach each other are digested together, by rounds: after n rounds a digest tells
-# apart whatever differs within n steps.
+# Nodes that reach each other are digested together, by rounds: after n rounds a digest tells apart whatever differs within n
+# steps.
 
 if TYPE_CHECKING:
     Node = tuple[bytes, list[int]]  # own content; the nodes it names, in order
@@ -36,20 +36,20 @@ _MOST_ROUNDS = 64
 
 
 def digest_nodes(nodes: list[Node]) -> list[bytes]:
-    """A SHA-256 per node; its number and the order of other nodes do not count."""
+    """Return a SHA-256 per node, which depends neither on the node's number nor on the order of other nodes."""
     digests: dict[int, bytes] = {}
     for group in components(nodes):
         digests.update(_group(nodes, group, digests))
     return [digests[number] for number in range(len(nodes))]
 
 
-def _group(nodes: list[Node], group: list[int], known: dict[int, bytes]) -> dict[int, bytes]:
-    """Digests of nodes that reach each other, given those of all they reach besides."""
+def _group(nodes: list[Node], group: list[int], digests: dict[int, bytes]) -> dict[int, bytes]:
+    """Return the digests of a group of nodes that reach each other; `digests` has those of all other nodes that they reach."""
     current = {number: _digest(nodes[number][0], []) for number in group}
     everyone = _digest(b"", sorted(current.values()))
     for _ in range(min(len(group), _MOST_ROUNDS)):
         current = {
-            number: _digest(nodes[number][0], [everyone, *(current.get(n) or known[n] for n in nodes[number][1])])
+            number: _digest(nodes[number][0], [everyone, *(current.get(n) or digests[n] for n in nodes[number][1])])
             for number in group
         }
     return current
@@ -63,8 +63,8 @@ def _digest(content: bytes, parts: list[bytes]) -> bytes:
 
 
 def components(nodes: list[Node]) -> Iterator[list[int]]:
-    """Groups of nodes that reach each other, each after all groups it reaches (Tarjan's algorithm with a stack of
-    its own)."""
+    """Return the groups of nodes that reach each other (strongly connected components), each after all groups that it reaches:
+    Tarjan's algorithm with an explicit stack."""
     order: dict[int, int] = {}
     low: dict[int, int] = {}
     open_nodes: list[int] = []
@@ -95,8 +95,6 @@ def components(nodes: list[Node]) -> Iterator[list[int]]:
                     yield group
 
 
-# ----------------------------------------------------------------
-
 _SECTIONS = ("functions", "types", *DECLARED_SECTIONS)
 
 # Per opcode: its name, the section of a node its operand names, whether that is a constant, whether a label.
@@ -107,7 +105,7 @@ _FORMS = tuple(
 
 
 def hash_functions(image: i.Image) -> list[bytes]:
-    """A hash per function, in order. Total: a number outside its table stands for itself."""
+    """Return the hash of each function, in order. Never fails: a number outside its table stands for itself."""
     graph = _Graph(image)
     return digest_nodes(graph.nodes())[: len(image.functions)]
 
@@ -138,14 +136,15 @@ class _Graph:
         return nodes
 
     def _plain(self, entry: i.Record) -> Node:
-        """A declaration that names nothing by a number."""
+        """Return the node of a declaration that names nothing by a number."""
         return self._node(entry.values(), [])
 
     def _node(self, content: list[Any], named: list[tuple[str, int]]) -> Node:
-        """`named`: (section, index) of what the node names; an index outside its section becomes content."""
-        found = [self.first[section] + index for section, index in named if index < self.sizes[section]]
+        """Return a node with this content and edges to what it names, as (section, index); an index outside its section becomes
+        content."""
+        edges = [self.first[section] + index for section, index in named if index < self.sizes[section]]
         lost = [[section, index] for section, index in named if index >= self.sizes[section]]
-        return self.pack([content, lost]), found
+        return self.pack([content, lost]), edges
 
     def _function(self, function: i.Function) -> Node:
         named = [("types", function.result), *(("types", entry[1]) for entry in function.params)]
@@ -165,7 +164,7 @@ class _Graph:
     def _code(
         self, code: list[tuple[int, int, int]], named: list[tuple[str, int]], index_of: dict[int, int]
     ) -> list[Any]:
-        """Instructions as content; what they name in another section goes to `named`."""
+        """Return instructions as content, and append to `named` what they name in another section."""
         content: list[Any] = []
         add, forms, constants = content.append, _FORMS, len(self.image.constants)
         for _, number, operand in code:
@@ -215,7 +214,7 @@ class _Graph:
         return self._node(content, named)
 
     def _context(self, context: i.Context) -> Node:
-        """Its slots, not who uses them."""
+        """Return the node of a context: its slots, not the functions that use them."""
         named = [("types", slot[2]) for slot in context.slots]
         named += [("functions", slot[4]) for slot in context.slots if slot[4] is not None]
         return self._node([context.name, [[*slot[:2], slot[3], slot[4] is None, *slot[5:]] for slot in context.slots]], named)
@@ -230,8 +229,8 @@ class _Graph:
 
     def _pipeline(self, pipeline: i.Pipeline) -> Node:
         named = [("types", pipeline.input), ("types", pipeline.output)]
-        for _, given, gives, _, function in pipeline.stages:
-            named += [("types", index) for index in (given, gives) if index is not None]
+        for _, takes, gives, _, function in pipeline.stages:
+            named += [("types", index) for index in (takes, gives) if index is not None]
             named.append(("functions", function))
         return self._node([pipeline.name, [[s[0], s[1] is None, s[3]] for s in pipeline.stages]], named)
 
@@ -248,24 +247,24 @@ _NAMING: dict[str, Callable[[_Graph, Any], Node]] = {
 
 
 def _methods(image: i.Image) -> dict[str, list[tuple[str, int]]]:
-    """What a call by this method name may run: methods of the program, and what the impls of a trait hold."""
-    found: dict[str, list[tuple[str, int]]] = {}
+    """Return what a call by each method name may run: methods of the program, and traits whose impls have one."""
+    targets: dict[str, list[tuple[str, int]]] = {}
     for number, function in enumerate(image.functions):
         if function.flags & i.F_METHOD:
             name = function.name.rpartition("::")[2].rpartition(".")[2]
-            found.setdefault(name, []).append(("functions", number))
+            targets.setdefault(name, []).append(("functions", number))
     for index, entry in enumerate(image.types):
         for number in inner_functions(entry):
             if number < len(image.functions):
                 name = image.functions[number].name.rpartition("::")[2]
                 for key in (name, f"{entry[1]}::{name}"):
-                    if ("types", index) not in found.setdefault(key, []):
-                        found[key].append(("types", index))
-    return found
+                    if ("types", index) not in targets.setdefault(key, []):
+                        targets[key].append(("types", index))
+    return targets
 
 
 def _without_indexes(value: Any) -> Any:
-    """A descriptor with every number replaced by nil: what stands there is counted by `inner_types`."""
+    """Return a descriptor with every type number replaced by nil: edges to `inner_types` stand for them."""
     if type(value) is list:
         return [_without_indexes(inner) for inner in value]
     return None if type(value) is int else value

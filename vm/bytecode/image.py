@@ -1,7 +1,7 @@
 """The image as data (V-3.2, O-10): what a compiled program is, before encoding and after decoding.
 
-One record per section entry; encoding is the fields in the order of `__slots__`. Hands on `Image`. Must not know:
-bytes, verification, execution.
+Hands on `Image`, with one record per section entry, to code generation, verifier and linker. The encoding of a record is its
+fields in the order of `__slots__`, so a new field goes to the end and `STD_VERSION` or `FORMAT` tells older readers.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ F_PROPAGATES = 16  # `?` and throw may leave it: its result is Result, or it is 
 
 
 class Record:
-    """A positional record; equality by fields, so that images can be compared."""
+    """A positional record: its fields are encoded in the order of `__slots__`. Equality is by fields, so that images can be
+    compared."""
 
     __slots__: tuple[str, ...] = ()
 
@@ -193,13 +194,13 @@ class Memory(Record):
 
 
 def memories_of(model: Model) -> list[int]:
-    """The memories of its field, the turn goes to the last."""
-    held = model.memory
-    return held if isinstance(held, list) else [] if held is None else [held]
+    """Return the indexes of a model's attached memories; a turn is appended to the last one."""
+    memory = model.memory
+    return memory if isinstance(memory, list) else [] if memory is None else [memory]
 
 
 def log_of(memories: list[Memory], memory: Memory) -> Memory:
-    """The memory whose log a view shows, through the views between; any other one itself."""
+    """Return the memory whose log a view shows, through the views between; a memory that is no view itself."""
     while memory.of is not None:
         memory = memories[memory.of]
     return memory
@@ -303,7 +304,7 @@ class Image(Record):
     source: list[str]
 
     def strip(self) -> None:
-        """Leave out what only readers of traces and listings need (O-10.20)."""
+        """Leave out source texts and names of locals, which only readers of traces and listings need (O-10.20)."""
         self.names, self.source = [], []
 
 
@@ -365,17 +366,17 @@ _JOINTS = {ord(mark): "" for mark in ":.<>,#@$()[]?&-|+*/"}
 
 
 def is_identifier(text: str) -> bool:
-    """`[A-Za-z_][A-Za-z0-9_]*` (L-1.3.1)."""
+    """Return whether a text is `[A-Za-z_][A-Za-z0-9_]*` (L-1.3.1)."""
     return text.isascii() and text.isidentifier()
 
 
 def is_path(text: str) -> bool:
-    """Identifiers, numbers and joints."""
+    """Return whether a text consists of identifiers, numbers and the signs that join them in names of functions."""
     return text.isascii() and text.translate(_JOINTS).replace("_", "a").isalnum()
 
 
 def is_unicode(text: str) -> bool:
-    """No lone surrogate."""
+    """Return whether a text is valid Unicode: it has no lone surrogate."""
     if text.isascii():
         return True
     try:

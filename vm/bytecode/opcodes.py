@@ -1,7 +1,7 @@
 """THE opcode table: one row per opcode; number, encoder, decoder, verifier, disassembler, assembler, interpreter
 loop and reference page are computed from it (V-2.1).
 
-A row is `name | operand kind | stack picture | flow | sentence`. The picture names what is popped and pushed,
+A row is `name | operand kind | stack effect | flow | sentence`. The stack effect names what is popped and pushed,
 deepest first; a starred name takes the operand's count (V-2.2): the number itself for a count, the parameters of a
 function, the arguments of a method or builtin, the fields of a type or error, the payload
 of a variant. `FLOWS` says where control goes.
@@ -185,16 +185,16 @@ FLOWS = {
 
 
 class Opcode:
-    """One row. `pops` and `pushes` are the names of the picture; a trailing `*` marks the counted group."""
+    """One row. `pops` and `pushes` are the names of the stack effect; a trailing `*` marks the counted group."""
 
-    __slots__ = ("number", "name", "kind", "picture", "pops", "pushes", "flow", "doc", "starred")
+    __slots__ = ("number", "name", "kind", "stack_effect", "pops", "pushes", "flow", "doc", "starred")
 
-    def __init__(self, number: int, name: str, kind: k.OperandKind, picture: str, flow: str, doc: str) -> None:
-        before, _, after = picture.partition("--")
+    def __init__(self, number: int, name: str, kind: k.OperandKind, stack_effect: str, flow: str, doc: str) -> None:
+        before, _, after = stack_effect.partition("--")
         self.number = number
         self.name = name
         self.kind = kind
-        self.picture = picture
+        self.stack_effect = stack_effect
         self.pops = tuple(before.split())
         self.pushes = tuple(after.split())
         self.flow = flow
@@ -202,7 +202,7 @@ class Opcode:
         self.starred = any(name.endswith("*") for name in self.pops)
 
     def effect(self, count: int) -> tuple[int, int]:
-        """(popped, pushed) when the starred name stands for `count` values."""
+        """Return how many values are popped and pushed when the starred name stands for `count` values."""
         return len(self.pops) + (count - 1 if self.starred else 0), len(self.pushes)
 
     def __repr__(self) -> str:
@@ -215,7 +215,7 @@ OPCODE_SET_VERSION = 1
 
 
 # ----------------------------------------------------------------
-# What the verifier needs of each opcode, read off its stack picture, operand kind and flow (V-2.2): no second list
+# What the verifier needs of each opcode, read off its stack effect, operand kind and flow (V-2.2): no second list
 # of opcodes.
 #
 # A popped `iterator` is one that ITERATE pushed; `any*` takes iterators and values alike; every other name is a value.
@@ -226,7 +226,7 @@ PLAIN, READ_SLOT, WRITE_SLOT, MIXED, BEGIN_WALK, WALK, MAKE_CELL, USE_CELL, CAPT
 
 
 def role(op: Opcode) -> int:
-    """One of the words above."""
+    """Return the role of an opcode for the verifier: one of the words above."""
     if op.kind is k.LOCAL:
         return WRITE_SLOT if op.pops else READ_SLOT
     if op.kind is k.CELL:
@@ -241,7 +241,7 @@ def role(op: Opcode) -> int:
 
 
 def throws(op: Opcode) -> bool:
-    """Whether it may go to a handler: `raise`, and a `stop` that pops an error."""
+    """Return whether an opcode may go to a handler: those of flow `raise`, and a `stop` that pops an error."""
     return op.flow == "raise" or (op.flow == "stop" and op.pops == ("error",))
 
 

@@ -1,14 +1,13 @@
-"""Operand kinds: each says once how it encodes, which table bounds it, and what a starred name in a picture counts.
+"""Operand kinds: each says once how it encodes, which table bounds it, and what a starred name in a stack effect counts.
 
-Every operand is one unsigned LEB128 number after the opcode byte (V-3.3). Must not know: any opcode.
+Every operand is one unsigned LEB128 number after the opcode byte (V-3.3). Which opcode takes which kind is in `opcodes.py`.
 """
 
 from __future__ import annotations
 
 
 class OperandKind:
-    """One kind of operand. `table` names the index space the verifier holds it to (G-4.3); `rule` is the code of a
-    breach."""
+    """One kind of operand. `table`: the section of the image that it is an index of (G-4.3); `rule`: the code of a breach."""
 
     __slots__ = ("name", "table", "rule", "doc")
 

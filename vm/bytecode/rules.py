@@ -1,7 +1,8 @@
-"""The rules of the verifier (G-4.3): code and text of each, and the one place that refuses.
+"""The rules of the verifier (G-4.3): code and text of each, and the one function that refuses an image.
 
-Hands on `RULES`, `LOADING`, `NOT_APPLICABLE` and `refuse`. A rule that stands in no table is enforced by nobody: the tests take
-one out at a time and see what is then accepted. Must not know: how a rule is checked.
+Hands on `RULES`, `LOADING`, `NOT_APPLICABLE` and `refuse`, and to the checks `Scope` (the tables of one image) and `Code` (the
+decoded instructions of a function). A rule that stands in no table is enforced by nobody: the tests take one out at a time and
+see what is then accepted.
 """
 
 from __future__ import annotations
@@ -67,29 +68,29 @@ MOST_VISITS = 32
 
 
 def refuse(code: str, place: str, what: str) -> None:
-    """ImageError with place, rule and what breaks it (V-4.2)."""
+    """Raise ImageError with place, rule and what breaks it (V-4.2). Does nothing when a test has taken the rule out of RULES."""
     if code in RULES:
         raise ImageError(code, f"{place}: {what} (rule: {RULES[code]})")
 
 
 # ----------------------------------------------------------------
 # What the rules look things up in: the tables of one image in the form the verifier asks them (G-4.2).
-#
-# Hands on `Scope`, and `Code`, the decoded instructions of a function.
 
 if TYPE_CHECKING:
-    Effect = tuple[int, int, int, int]  # values popped, values pushed, role of pictures.py, whether it ends a block
+    Effect = tuple[int, int, int, int]  # values popped, values pushed, role in the block (opcodes.py), whether it ends a block
 
 _RECORD_FIELDS = 16  # no built-in record has more fields (L-6.9)
 
 
 class Scope:
-    """`sizes`: entries per index space of operands.py. `fields`: per type its number of fields, or None.
-    `builtins`, `performed`: arguments of the built-ins that the machine and that the host does.
-    `most_fields`: a field position below it exists in some type. `left`: instructions that may still come."""
+    """The tables of one image. `sizes`: entries per index space of operands.py. `fields`: per type its number of fields, or None.
+    `builtins`, `performed`: numbers of arguments of the built-ins that the machine does and of those that the host does.
+    `most_fields`: a field position below it exists in some type. `instructions_left`: instructions that the limit still allows.
+    `effects`: stack effects of the (opcode, operand) pairs that kept all rules."""
 
     __slots__ = (
-        "image", "builtins", "performed", "limits", "sizes", "kinds", "parameters", "fields", "most_fields", "left", "effects",
+        "image", "builtins", "performed", "limits", "sizes", "kinds", "parameters", "fields", "most_fields", "instructions_left",
+        "effects",
     )  # fmt: skip
 
     def __init__(
@@ -108,11 +109,11 @@ class Scope:
         self.parameters = [len(function.params) for function in image.functions]
         self.fields = [field_count(descriptor) for descriptor in image.types]
         self.most_fields = max([_RECORD_FIELDS, *(count for count in self.fields if count is not None)])
-        self.left = limits.instructions
+        self.instructions_left = limits.instructions
         self.effects: dict[tuple[int, int], Effect] = {}
 
     def payload(self, constant: int) -> int:
-        """Number of parts of the variant that a constant of that kind names; 0 where it names none."""
+        """Return the number of parts of the variant that constant number `constant` names; 0 where it names none."""
         type_index, variant = self.image.constants[constant][1]
         types = self.image.types
         if type_index >= len(types) or types[type_index][0] != "enum" or variant >= len(types[type_index][2]):
@@ -121,7 +122,7 @@ class Scope:
 
 
 class Code:
-    """`index_of`: instruction index by offset."""
+    """The decoded instructions of one function, as (offset, opcode number, operand). `index_of`: instruction index by offset."""
 
     __slots__ = ("instructions", "index_of")
 
@@ -131,13 +132,14 @@ class Code:
 
 
 def place(function: i.Function, what: str = "") -> str:
+    """Return how messages name a function, and `what` inside it."""
     return f"function `{function.name}`{', ' if what else ''}{what}"
 
 
 def decoded(scope: Scope, function: i.Function) -> Code:
-    """The instructions of a function: V101, V102, V126."""
-    found, fault = scan(function.code, scope.left)
+    """Return the instructions of a function, and count them against the limit. Raises ImageError V101, V102, V126."""
+    instructions, fault = scan(function.code, scope.instructions_left)
     if fault is not None:
         refuse(fault.code, place(function), fault.message)
-    scope.left -= len(found)
-    return Code(found)
+    scope.instructions_left -= len(instructions)
+    return Code(instructions)

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 # ----------------------------------------------------------------
 # Type descriptors: the rows of the types section (O-10.6).
 #
-# A descriptor is a list of a head and its arguments; inner types are indexes into the same section. Hands on
-# `check_descriptor` (shape), `inner_types`, `inner_functions` and `default_functions` (the indexes a descriptor names).
+# A descriptor is a list of a head and its arguments; inner types are indexes into the same section.
 
 # Arguments of a head: T a type index, L a list of type indexes, N a name, O a name that may be missing, W a list of
 # texts, F fields [name, type, public] and, where there is one, the function of the default, V variants [name, payload types,
@@ -60,6 +59,7 @@ _ROWS = {head: _row(form) for head, form in HEADS.items()}
 
 
 def check_descriptor(value: Any, limits: Limits) -> None:
+    """Check the row of one type: its head is known, and its arguments are what that head has."""
     if type(value) is not list or not value or type(value[0]) is not str or value[0] not in HEADS:
         raise f.Misshapen("a type descriptor expected")
     if len(value) > 1 + len(HEADS[value[0]]):
@@ -70,7 +70,7 @@ def check_descriptor(value: Any, limits: Limits) -> None:
 
 
 def inner_types(descriptor: list[Any]) -> Iterator[int]:
-    """The type indexes in a well-shaped descriptor."""
+    """Return the type indexes in a well-shaped descriptor."""
     for letter, argument in zip(HEADS[descriptor[0]], descriptor[1:], strict=False):
         if letter == "T":
             yield argument
@@ -86,33 +86,31 @@ def inner_types(descriptor: list[Any]) -> Iterator[int]:
 
 
 def inner_functions(descriptor: list[Any]) -> Iterator[int]:
-    """The functions a descriptor names: those of the impls of a trait."""
+    """Return the numbers of the functions that a descriptor names: those of the impls of a trait."""
     if descriptor[0] == "trait":
         for _, methods in descriptor[2]:
             yield from methods
 
 
 def field_rows(descriptor: list[Any]) -> list[list[Any]]:
-    """The fields of a struct or schema, none for other types."""
+    """Return the fields of a struct or schema, [] for other types."""
     fields: list[list[Any]] = descriptor[2] if descriptor[0] in ("struct", "schema") else []
     return fields
 
 
 def default_functions(descriptor: list[Any]) -> Iterator[int]:
-    """The functions that give the defaults of fields (L-5.10.1)."""
+    """Return the numbers of the functions that compute the defaults of fields (L-5.10.1)."""
     return (row[3] for row in field_rows(descriptor) if len(row) > 3 and type(row[3]) is int)
 
 
 def field_count(descriptor: list[Any]) -> int | None:
-    """Number of fields of a struct or schema; None for other types."""
+    """Return the number of fields of a struct or schema; None for other types."""
     return len(descriptor[2]) if descriptor[0] in ("struct", "schema") else None
 
 
-# ----------------------------------------------------------------
-
 
 def steps(value: Any, limits: Limits) -> None:
-    """Only known steps of a memory (M-2.13), each with a value that its row takes."""
+    """Check that there are only known steps of a memory (M-2.13), each with a value that its row takes."""
     if type(value) is not dict:
         raise f.Misshapen("a map of steps expected")
     wrong = memory_steps.problem(value)
@@ -144,7 +142,7 @@ def _constant(value: Any, limits: Limits) -> None:
 
 
 def _prices(value: Any, limits: Limits) -> None:
-    """Of a million tokens in and out, and where one is set, those cached and those written to a cache (O-1.221)."""
+    """Check prices per million tokens: in, out, and where set, cached ones and those written to a cache (O-1.221)."""
     (ALL_PRICES if type(value) is list and len(value) == 4 else TWO_PRICES)(value, limits)
 
 
@@ -262,7 +260,7 @@ _SECTIONS = tuple((name, _section(name, kind)) for name, kind in i.SECTIONS)
 
 
 def check_sections(value: Any, limits: Limits) -> None:
-    """ImageError V008 with section, entry and field unless `value` has the shape of an image."""
+    """Raise ImageError V008 with section, entry and field unless decoded data has the shape of an image."""
     if type(value) is not list or len(value) != len(_SECTIONS):
         raise i.ImageError("V008", f"an image has {len(_SECTIONS)} sections")
     for (name, checker), section in zip(_SECTIONS, value, strict=True):
@@ -274,7 +272,7 @@ def check_sections(value: Any, limits: Limits) -> None:
 
 
 def build(value: list[Any]) -> i.Image:
-    """Records of checked data."""
+    """Return the image of checked data."""
     sections = []
     for (name, kind), section in zip(i.SECTIONS, value, strict=True):
         if name == "constants":
@@ -288,7 +286,7 @@ def build(value: list[Any]) -> i.Image:
 
 
 def lower(image: i.Image) -> list[Any]:
-    """The data of an image: every record is the list of its fields."""
+    """Return the data of an image: every record is the list of its fields."""
     sections = []
     for (_, kind), section in zip(i.SECTIONS, image.values(), strict=True):
         if kind in _SINGLE:
@@ -303,5 +301,5 @@ def lower(image: i.Image) -> list[Any]:
 
 
 def _one_nan(tag: int, value: Any) -> list[Any]:
-    """A constant; arithmetic gives NaNs of several patterns, an image holds one."""
+    """Return the data of a constant; every NaN becomes the one that an image may hold."""
     return [tag, float("nan") if tag == i.K_FLOAT and value != value else value]

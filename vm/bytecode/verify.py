@@ -1,8 +1,7 @@
-"""The verifier: nothing runs before it has passed (V-4.1).
+"""The verifier: no image runs before it has passed (V-4.1).
 
-`verify(image, builtins)` checks the tables, then each function in one linear pass, and hands on a `Verified`, which
-also holds what the pass found out: decoded instructions, the stack before each, block leaders. Must not know: bytes
-of images, execution.
+`verify(image, builtins)` checks the tables, then each function in one linear pass. It returns a `Verified`, which the linker and
+the translated tier read: decoded instructions, the depth of the stack before each, block leaders.
 """
 
 from __future__ import annotations
@@ -23,8 +22,7 @@ if TYPE_CHECKING:
 # ----------------------------------------------------------------
 # Rules about the names of locals, which an image may leave out (V105, V122, V125; V-3.9).
 #
-# After them every row names a slot or cell its function has, between two instructions of it. Hands on `check_name_table` and
-# `check_names`.
+# After them every row names a slot or cell its function has, between two instructions of it.
 
 
 def check_name_table(image: Image) -> None:
@@ -33,7 +31,7 @@ def check_name_table(image: Image) -> None:
 
 
 def check_names(image: Image, number: int, code: Code) -> None:
-    """The rows of one function."""
+    """Check the names of locals of function `number` (V105, V122, V125)."""
     function = image.functions[number]
     ends = {*code.index_of, len(function.code)}
     for name, where, start, end in image.names[number] if number < len(image.names) else ():
@@ -45,8 +43,6 @@ def check_names(image: Image, number: int, code: Code) -> None:
         if start >= end or start not in code.index_of or end not in ends:
             refuse("V122", at, f"{start}..{end} does not lie on instructions of the function")
 
-
-# ----------------------------------------------------------------
 
 _FROM_VERIFIER = object()
 NOTHING: Mapping[tuple[str, str], int] = {}
@@ -78,7 +74,7 @@ class FunctionFacts:
 
 
 class Verified:
-    """An image that has passed the verifier; only `verify` can make one."""
+    """An image that has passed the verifier; only `verify` can make one, so whoever holds one need not check again."""
 
     __slots__ = ("image", "functions")
 
@@ -96,8 +92,8 @@ def verify(
     *,
     performed: Mapping[tuple[str, str], int] = NOTHING,
 ) -> Verified:
-    """`builtins`: number of arguments, receiver included, per (receiver kind or "", name); `performed`: the same of what the
-    host does. ImageError V1xx."""
+    """Return the image with the facts of its functions. Raises ImageError V1xx for the first rule that it breaks. `builtins`:
+    number of arguments, receiver included, per (receiver kind or "", name); `performed`: the same for what the host does."""
     scope = Scope(image, builtins, performed, limits)
     check_tables(scope)
     check_name_table(image)

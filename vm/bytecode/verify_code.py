@@ -1,4 +1,8 @@
-"""Rules of the verifier about code: each instruction by itself, and what flows through a function (V102 to V120, L-5.11.3)."""
+"""Rules of the verifier about code: each instruction by itself, and what flows through a function (V102 to V120, L-5.11.3).
+
+Hands on to `verify.py`: `check_operands`, which also returns the stack effect of each instruction, `StackMap`, the depths of the
+stack, and `unplaced_returns`. The first breach raises ImageError with the code of its rule.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +26,6 @@ if TYPE_CHECKING:
 
 # ----------------------------------------------------------------
 # Rules about one instruction by itself: its operand is inside its table and of its kind (V102 to V109, V119, V120).
-#
-# Hands on `check_operands`, which also tells what each instruction pops and pushes.
 
 if TYPE_CHECKING:
     Breach = tuple[str, str]  # rule, reason
@@ -44,25 +46,25 @@ _PARALLEL = BY_NAME["PARALLEL"].number
 
 
 def check_operands(scope: Scope, function: i.Function, code: Code) -> list[Effect]:
-    """The effect of each instruction on the stack, counted groups counted."""
-    found = []
-    known, slots, offsets = scope.effects, function.slots, code.index_of
+    """Return the stack effect of each instruction, with counted groups counted. Raises ImageError V102 to V109, V119, V120."""
+    stack_effects = []
+    effects, slots, offsets = scope.effects, function.slots, code.index_of
     for _, number, operand in code.instructions:
         effect = _WITHOUT_OPERAND[number]
         if effect is None:
             form = _FORM[number]
             if form == _ANYWHERE:
-                effect = known.get((number, operand))
+                effect = effects.get((number, operand))
             elif operand < slots if form == _SLOT else form == _LABEL and operand in offsets:
                 effect = _UNCOUNTED[number]
             if effect is None:
                 effect = _checked(scope, function, code, number, operand)
-        found.append(effect)
-    return found
+        stack_effects.append(effect)
+    return stack_effects
 
 
 def _checked(scope: Scope, function: i.Function, code: Code, number: int, operand: int) -> Effect:
-    """The effect of an instruction that keeps all rules; what holds in every function is looked at once per image."""
+    """Return the stack effect of an instruction that keeps all rules. What holds in every function is checked once per image."""
     pair = (number, operand)
     local_rule = _LOCAL_RULES[number]
     if local_rule is not None:
@@ -83,12 +85,13 @@ def _effect(number: int, count: int) -> Effect:
 
 
 _UNCOUNTED = tuple(_effect(op.number, 0) for op in OPCODES)
-# The effects that need no further look.
+# The stack effects of opcodes for which there is nothing to check.
 _WITHOUT_OPERAND = tuple(
     _effect(op.number, 0) if op.kind is k.NONE and not p.SUSPENDS[op.number] else None for op in OPCODES
 )
-# Which look is enough at the others: whether the function has the slot; whether an instruction starts at the label; whether the
-# operand was right elsewhere in the image.
+# What is enough to check of an operand at first: that the function has the slot, that an instruction starts at the label, that
+# the same pair was right elsewhere in the image; else the whole of `_checked`. Nearly all instructions end here, which keeps
+# verification cheap.
 _SLOT, _LABEL, _ANYWHERE, _WHOLE = range(4)
 
 
@@ -104,7 +107,7 @@ def _refuse(breaches: Iterable[Breach], function: i.Function, code: Code, pair: 
 
 
 def where(function: i.Function, code: Code, number: int, operand: int) -> str:
-    """Function, offset and text of the first such instruction."""
+    """Return function, offset and text of the first such instruction, for messages."""
     at = next(offset for offset, *rest in code.instructions if rest == [number, operand])
     return describe(function, at, number, operand)
 
@@ -236,7 +239,8 @@ def _arguments_of_function(scope: Scope, operand: int) -> int:
 
 
 def _arguments_of_constant(scope: Scope, operand: int) -> int:
-    """Payload of a variant, arguments of a method, of a builtin with its receiver, message and fields of an error."""
+    """Return how many values a constant's counted group has: the payload of a variant, arguments of a method, of a built-in with
+    its receiver, message and fields of an error."""
     if operand >= len(scope.kinds):
         return 0
     kind, value = scope.image.constants[operand]
@@ -268,8 +272,8 @@ _COUNTS: dict[str, Callable[[Scope, int], int]] = {
 # ----------------------------------------------------------------
 # Rules about paths: what the stack, the locals and the cells hold before each instruction (V109 to V117, V126).
 #
-# Hands on `StackMap`: one pass over the reachable blocks of a function, forward through a worklist. Handlers and
-# snapshots rely on the depths found here and on nothing else (G-4.2).
+# `StackMap` makes one pass over the reachable blocks of a function, forward through a worklist. Handlers and snapshots rely on
+# the depths found here and on nothing else (G-4.2).
 
 if TYPE_CHECKING:
     # Stack depth; then bit masks: stack positions with iterators, assigned locals, assigned cells.
@@ -277,7 +281,9 @@ if TYPE_CHECKING:
 
 
 class StackMap:
-    """The pass over one function. `depths`, `iterators`: per instruction, the depth -1 where control never arrives."""
+    """The pass over one function. `depths`: the depth of the stack before each instruction, -1 where control never arrives;
+    `iterators`: bit masks of the stack positions with iterators. This is abstract interpretation as in the JVM's verifier: a
+    block is visited again while a path brings a smaller set of assigned locals or cells, at most MOST_VISITS times."""
 
     __slots__ = (
         "scope", "function", "program", "index_of", "effects", "depths", "iterators", "leads", "handlers", "states",
@@ -300,8 +306,8 @@ class StackMap:
         self.queued: set[int] = set()
 
     def _leads(self) -> bytearray:
-        """1 at each index that begins a block: the first, targets of jumps and handlers, whatever follows a block's
-        end; and one behind the last."""
+        """Return 1 at each index that begins a block: the first, targets of jumps and handlers, what follows the end of a block;
+        and 1 behind the last."""
         leads = bytearray(len(self.program) + 1)
         leads[0] = leads[-1] = 1
         ends_block, jumps = p.ENDS_BLOCK, p.JUMPS
@@ -315,12 +321,13 @@ class StackMap:
         return leads
 
     def leaders(self) -> list[int]:
+        """Return the indexes that begin a block, in order."""
         return [index for index, leads in enumerate(self.leads[:-1]) if leads]
 
     def _innermost_handlers(self) -> dict[int, tuple[int, int]]:
-        """(target index, depth) by instruction index, for the instructions that may throw inside a range: one sweep
-        over both."""
-        found: dict[int, tuple[int, int]] = {}
+        """Return (target index, depth) of the innermost handler by instruction index, for the instructions inside a range that
+        may throw. Instructions and ranges are both in order of offset, so one sweep over them is enough."""
+        handlers: dict[int, tuple[int, int]] = {}
         coming = sorted(enumerate(self.function.handlers), key=lambda item: (-item[1][0], item[1][1], item[0]))
         around: list[list[int]] = []  # ranges that hold the instruction, innermost last
         for index, (offset, number, _) in enumerate(self.program if coming else ()):
@@ -329,10 +336,11 @@ class StackMap:
             while around and around[-1][1] <= offset:
                 around.pop()
             if around and p.THROWS[number] and around[-1][2] in self.index_of:
-                found[index] = (self.index_of[around[-1][2]], around[-1][3])
-        return found
+                handlers[index] = (self.index_of[around[-1][2]], around[-1][3])
+        return handlers
 
     def run(self) -> None:
+        """Make the pass. Raises ImageError V109 to V117, V126."""
         function = self.function
         if not self.program or p.FALLS_THROUGH[self.program[-1][1]]:
             at = self.program[-1][0] if self.program else 0
@@ -355,66 +363,66 @@ class StackMap:
     # ---------------------------------------------------------------- where paths join
 
     def _arrive(self, index: int, state: State, source: int) -> None:
-        """Control comes to a block in this state; what both ways in assign stays assigned."""
-        known = self.states.get(index)
-        if known is None:
+        """Merge a state into that of a block: only what all ways in have assigned stays assigned. Refuses V113, V114."""
+        earlier = self.states.get(index)
+        if earlier is None:
             merged = state
-        elif known == state:
+        elif earlier == state:
             return
         else:
-            if known[0] != state[0]:
-                self._refuse("V113", source, f"depth {state[0]} meets depth {known[0]}")
-            if known[1] != state[1]:
+            if earlier[0] != state[0]:
+                self._refuse("V113", source, f"depth {state[0]} meets depth {earlier[0]}")
+            if earlier[1] != state[1]:
                 self._refuse("V114", source, "a value meets an iterator")
-            merged = (known[0], known[1], known[2] & state[2], known[3] & state[3])
-            if merged == known:
+            merged = (earlier[0], earlier[1], earlier[2] & state[2], earlier[3] & state[3])
+            if merged == earlier:
                 return
         self.states[index] = merged
         if index not in self.queued:
             self.queued.add(index)
             heappush(self.pending, index)
 
-    def _throw(self, index: int, state: State, left: int) -> None:
-        """Control goes to the handler in range with the stack cut to its depth and the error pushed."""
+    def _throw(self, index: int, state: State, below: int) -> None:
+        """Send control to the handler in range, with the stack cut to its depth and the error pushed. Refuses V117."""
         target, depth = self.handlers[index]
-        if left < depth:
-            self._refuse("V117", index, f"the handler expects depth {depth}, {left} is left")
+        if below < depth:
+            self._refuse("V117", index, f"the handler expects depth {depth}, {below} is left")
         self._arrive(target, (depth + 1, state[1] & ((1 << depth) - 1), state[2], state[3]), index)
 
     # ---------------------------------------------------------------- along a block
 
     def _block(self, index: int) -> None:
-        """Follow one block from its leader to its end, and hand its last state to all successors."""
+        """Follow one block from its leader to its end, and merge its last state into all successors."""
         effects, depths, iterators, leads = self.effects, self.depths, self.iterators, self.leads
         program, declared, handlers = self.program, self.function.stack, self.handlers
         depth, kinds, slots, cells = self.states[index]
         while True:
             popped, pushed, role, ends = effects[index]
             depths[index] = depth
-            if kinds:
+            if kinds:  # bit masks of iterators; nearly always 0
                 iterators[index] = kinds
-            left = depth - popped
-            if left < 0:
+            below = depth - popped
+            if below < 0:
                 self._refuse("V111", index, f"it pops {popped} of {depth} values")
-                left = 0
+                below = 0
             if handlers and index in handlers:
-                self._throw(index, (depth, kinds, slots, cells), left)
-            depth = left + pushed
+                self._throw(index, (depth, kinds, slots, cells), below)
+            depth = below + pushed
             if depth > declared:
                 self._refuse("V112", index, f"depth {depth}, declared {declared}")
             if role > WRITE_SLOT:
-                kinds, cells = self._effect(index, role, left, kinds, cells)
+                kinds, cells = self._effect(index, role, below, kinds, cells)
             else:
                 if role == READ_SLOT:
                     if not slots >> program[index][2] & 1:
                         self._refuse("V115", index, f"local {program[index][2]} may be unassigned")
                 elif role == WRITE_SLOT:
                     slots |= 1 << program[index][2]
-                if kinds and kinds >> left:
+                if kinds and kinds >> below:
                     self._refuse("V116", index, "it pops an iterator")
-                    kinds &= (1 << left) - 1
+                    kinds &= (1 << below) - 1
             if ends:
-                self._leave(index, (depth, kinds, slots, cells), left)
+                self._leave(index, (depth, kinds, slots, cells), below)
                 return
             index += 1
             if leads[index]:
@@ -422,22 +430,23 @@ class StackMap:
                     self._arrive(index, (depth, kinds, slots, cells), index - 1)
                 return
 
-    def _effect(self, index: int, role: int, left: int, kinds: int, cells: int) -> tuple[int, int]:
-        """Kinds of the stack and existing cells behind an instruction that leaves `left` values of the stack alone."""
+    def _effect(self, index: int, role: int, below: int, kinds: int, cells: int) -> tuple[int, int]:
+        """Return kinds of the stack and existing cells behind an instruction that leaves the lowest `below` values of the stack
+        alone."""
         _, number, operand = self.program[index]
-        above, kinds = kinds >> left, kinds & ((1 << left) - 1)
+        above, kinds = kinds >> below, kinds & ((1 << below) - 1)
         if role == p.WALK:
             if above != 1:
                 self._refuse("V116", index, "the top of the stack is no iterator")
-            return kinds | 1 << left, cells
+            return kinds | 1 << below, cells
         if role == p.MIXED:
-            if p.PUSHES[number] and above >> max(0, self.depths[index] - left - 1):
+            if p.PUSHES[number] and above >> max(0, self.depths[index] - below - 1):
                 self._refuse("V116", index, "the value to keep is an iterator")
             return kinds, cells
         if above:
             self._refuse("V116", index, "it pops an iterator")
         if role == p.BEGIN_WALK:
-            return kinds | 1 << left, cells
+            return kinds | 1 << below, cells
         if role == p.MAKE_CELL:
             return kinds, cells | 1 << operand
         if role == p.CAPTURE:
@@ -452,24 +461,22 @@ class StackMap:
             if not cells >> cell & 1:
                 self._refuse("V115", index, f"captured cell {cell} may not exist yet")
 
-    def _leave(self, index: int, state: State, left: int) -> None:
-        """The end of a block: its jump, the instruction behind it, or the end of the function."""
+    def _leave(self, index: int, state: State, below: int) -> None:
+        """Go on at the end of a block: to its jump, the instruction behind it, or nowhere at the end of the function."""
         _, number, operand = self.program[index]
         if p.JUMPS[number] and operand in self.index_of:
             jumped = state
             if p.ROLE[number] == p.WALK:  # the jump of NEXT drops the iterator
-                jumped = (left, state[1] & ((1 << left) - 1), state[2], state[3])
+                jumped = (below, state[1] & ((1 << below) - 1), state[2], state[3])
             self._arrive(self.index_of[operand], jumped, index)
         if p.FALLS_THROUGH[number] and index + 1 < len(self.program):
             self._arrive(index + 1, state, index)
-        if p.RETURNS[number] and left:
-            self._refuse("V113", index, f"{left + 1} values are on the stack")
+        if p.RETURNS[number] and below:
+            self._refuse("V113", index, f"{below + 1} values are on the stack")
 
 
 # ----------------------------------------------------------------
 # Which returns of a function may give an Err that no instruction of the program made (L-5.11.3).
-#
-# Hands on `unplaced_returns`.
 
 RETURN, CALL, JUMP, SETTLE, SLIDE, OK, ERR = (
     BY_NAME[name].number for name in ("RETURN", "CALL", "JUMP", "SETTLE", "SLIDE", "OK", "ERR")
@@ -477,8 +484,9 @@ RETURN, CALL, JUMP, SETTLE, SLIDE, OK, ERR = (
 
 
 def unplaced_returns(verified: Verified, number: int) -> set[int]:
-    """Indexes of the RETURNs of a function that gives a Result. Those are left out that give an Ok, an Err which is made here, or
-    what a function of the program gives, whose own RETURN has seen to it."""
+    """Return the indexes of the RETURNs of a fallible function that may return an Err without a place. Left out are those that
+    return an Ok, an Err made in this function, or the result of another function of the program, whose own RETURN has set the
+    place."""
     image = verified.image
     function = image.functions[number]
     if image.types[function.result][0] != "result" or function.flags & im.F_HIDDEN:
@@ -491,13 +499,13 @@ def unplaced_returns(verified: Verified, number: int) -> set[int]:
     handled = {facts.index_of[target] for _, _, target, _ in function.handlers}
 
     def placed(index: int) -> bool:
-        """Whether what is on the stack before an instruction is known to need no place."""
-        pending, seen = [index], set()
+        """Return whether the value on the stack before an instruction surely needs no place: a walk backwards over all paths."""
+        pending, visited = [index], set()
         while pending:
             at = pending.pop()
-            if at in seen:
+            if at in visited:
                 continue
-            seen.add(at)
+            visited.add(at)
             if at in handled or at == 0:
                 return False
             falls = OPCODES[facts.instructions[at - 1][1]].flow not in ("jump", "stop")
@@ -505,11 +513,11 @@ def unplaced_returns(verified: Verified, number: int) -> set[int]:
                 opcode, operand = facts.instructions[source][1:]
                 if opcode in (JUMP, SETTLE, SLIDE):
                     pending.append(source)
-                elif facts.depths[source] >= 0 and opcode not in (OK, ERR) and not (opcode == CALL and saw_to(operand)):
+                elif facts.depths[source] >= 0 and opcode not in (OK, ERR) and not (opcode == CALL and places_errors(operand)):
                     return False
         return True
 
-    def saw_to(callee: int) -> bool:
+    def places_errors(callee: int) -> bool:
         called = image.functions[callee]
         return image.types[called.result][0] == "result" and not called.flags & im.F_HIDDEN
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def check_tables(scope: Scope) -> None:
-    """Everything outside of functions."""
+    """Check everything outside of functions."""
     for check in (_types, _constants, _declarations, _entries):
         check(scope)
 
@@ -64,7 +64,7 @@ def _type_names(at: str, descriptor: list[Any]) -> None:
 
 
 def _parts(at: str, variant: list[Any]) -> None:
-    """The parts of a struct variant all have names, those of others none."""
+    """Check that the parts of a struct variant all have names, and those of other variants none."""
     names = variant[2:]
     _identifiers(at, names)
     if names and len(names) != len(variant[1]):
@@ -72,16 +72,16 @@ def _parts(at: str, variant: list[Any]) -> None:
 
 
 def _acyclic(types: list[Any]) -> None:
-    """A type without a name that holds itself has no end: walks from each, stopping at declared types."""
-    done = [descriptor[0] in DECLARED for descriptor in types]
+    """Refuse a type without a name that holds itself, which would have no end: walk from each type, stopping at declared ones."""
+    is_checked = [descriptor[0] in DECLARED for descriptor in types]
     for start in range(len(types)):
-        walk = [(start, iter(() if done[start] else inner_types(types[start])))]
+        walk = [(start, iter(() if is_checked[start] else inner_types(types[start])))]
         path = {start}
         while walk:
             index, rest = walk[-1]
-            inner = next((t for t in rest if t < len(types) and not done[t]), None)
+            inner = next((t for t in rest if t < len(types) and not is_checked[t]), None)
             if inner is None:
-                done[index] = True
+                is_checked[index] = True
                 path.discard(index)
                 walk.pop()
             elif inner in path:
@@ -116,7 +116,7 @@ def _constants(scope: Scope) -> None:
 
 
 def _builtin(at: str, receiver: str, name: str) -> None:
-    """The receiver is a type, a module of the library, or nothing."""
+    """Check that the receiver of a built-in is a type, a module of the library, or nothing."""
     if receiver:
         _name(at, receiver)
     _identifier(at, name)
@@ -191,18 +191,19 @@ def _declarations(scope: Scope) -> None:
 
 
 def keyed(image: i.Image, number: int) -> bool:
-    """Whether a memory, or the one it shows, has `.per(…)`."""
+    """Return whether a memory, or the one that it is a view of, has `.per(…)`."""
     return bool(i.log_of(image.memories, image.memories[number]).steps.get("keys"))
 
 
 def _check_of(image: i.Image, index: int, memory: i.Memory) -> None:
-    """A view leads to a log, through views that show units of it (M-9.15); one that shows only its summary has one (M-9.17)."""
-    seen = {index}
+    """Check that a view leads to a log, through views that show units of it (M-9.15); and that one that shows only its summary
+    has one (M-9.17)."""
+    visited = {index}
     at = memory
     while at.of is not None:
-        if at.of >= len(image.memories) or at.of in seen:
+        if at.of >= len(image.memories) or at.of in visited:
             refuse("V108", f"memory {index}", f"there is no memory {at.of} with a log to show")
-        seen.add(at.of)
+        visited.add(at.of)
         at = image.memories[at.of]
         if at.of is not None and ("shape" in at.steps or "only" in at.steps):
             refuse("V119", f"memory {index}", "the view it is of shows no units of a log")
@@ -211,7 +212,8 @@ def _check_of(image: i.Image, index: int, memory: i.Memory) -> None:
 
 
 def _context(scope: Scope, at: str, context: i.Context) -> None:
-    """Its slots have types, and defaults without parameters; functions that use them exist (O-10.15)."""
+    """Check that a context's slots have types, and defaults without parameters, and that functions that use them exist
+    (O-10.15)."""
     image = scope.image
     names = [slot[1] for slot in context.slots]
     _identifiers(at, names)
@@ -232,7 +234,8 @@ def _context(scope: Scope, at: str, context: i.Context) -> None:
 
 
 def _tool(scope: Scope, at: str, tool: i.Tool) -> None:
-    """Its state is a struct; a method takes the state, or nothing, and then what its shape lists (O-10.11)."""
+    """Check that a tool's state is a struct, and that a method takes the state or nothing, then what its shape lists
+    (O-10.11)."""
     if tool.state >= len(scope.fields) or scope.fields[tool.state] is None:
         refuse("V107", at, f"type {tool.state} has no fields")
     for name, number, wire, _, shape, *_ in tool.methods:
@@ -249,31 +252,32 @@ def _tool(scope: Scope, at: str, tool: i.Tool) -> None:
 
 
 def _gives_state(scope: Scope, function: i.Function) -> bool:
-    """Whether a method with `mut self` has the result of one."""
+    """Return whether a method with `mut self` has the result of one."""
     types = scope.image.types
     result = types[function.result] if function.result < len(types) else ["nil"]
     return not function.flags & i.F_INOUT or (result[0] == "tuple" and len(result[1]) == 2)
 
 
 def _is_object(shape: Any) -> bool:
-    """Whether this is `["object", name, modes, fields]` with named fields."""
+    """Return whether a value is `["object", name, modes, fields]` with named fields."""
     if type(shape) is not list or len(shape) != 4 or shape[0] != "object" or type(shape[3]) is not list:
         return False
     return all(type(field) is list and len(field) == 6 and type(field[0]) is str for field in shape[3])
 
 
 def _pipeline(scope: Scope, at: str, pipeline: i.Pipeline) -> None:
-    """Its types are there, and each stage has a function of one value or, an expression, of all values before it."""
+    """Check that a pipeline's types exist, and that each stage has a function of one value or, for an expression, of all values
+    before it."""
     functions = scope.image.functions
     types = [pipeline.input, pipeline.output]
-    for number, (name, given, gives, decorators, function) in enumerate(pipeline.stages, 1):
+    for number, (name, takes, gives, decorators, function) in enumerate(pipeline.stages, 1):
         _identifiers(at, [name, *(decorator for decorator, _ in decorators)])
-        types += [gives] if given is None else [given, gives]
+        types += [gives] if takes is None else [takes, gives]
         if function >= len(functions):
             refuse("V106", at, f"stage `{name}` is function {function} of {len(functions)}")
         elif functions[function].captures:
             refuse("V105", at, f"stage `{name}` captures cells")
-        elif scope.parameters[function] != (number if given is None else 1):
+        elif scope.parameters[function] != (number if takes is None else 1):
             refuse("V119", at, f"stage `{name}` has a function of {scope.parameters[function]} parameters")
     if max(types) >= len(scope.image.types):
         refuse("V107", at, f"there is no type {max(types)}")
@@ -326,7 +330,7 @@ def _identifiers(at: str, names: Iterable[str]) -> None:
 
 
 def check_function_tables(scope: Scope, function: i.Function, code: Code) -> None:
-    """Everything in the record of a function but its instructions."""
+    """Check everything in the record of a function but its instructions."""
     if not is_path(function.name):
         refuse("V125", f"function {function.name!r}", f"{function.name!r} is no name")
     for check in (_sizes, _parameters, _cells):
@@ -347,7 +351,7 @@ def _sizes(scope: Scope, function: i.Function) -> None:
 
 
 def _parameters(scope: Scope, function: i.Function) -> None:
-    """A default is a function of the parameters before its own (L-5.9.1)."""
+    """Check that the default of a parameter is a function of the parameters before it (L-5.9.1)."""
     if len(function.params) > function.slots:
         refuse("V104", place(function), f"{len(function.params)} parameters in {function.slots} locals")
     for index, (name, type_index, default) in enumerate(function.params):
@@ -378,7 +382,7 @@ def _cells(scope: Scope, function: i.Function) -> None:
 
 
 def _handlers(scope: Scope, function: i.Function, code: Code) -> None:
-    """Ranges that begin and end at instructions, inner before outer, never crossing."""
+    """Check that handler ranges begin and end at instructions, inner before outer, and never cross (V117)."""
     starts, end_of_code = code.index_of, len(function.code)
     for start, end, target, depth in function.handlers:
         at = place(function, f"handler {start}..{end}")
@@ -427,11 +431,11 @@ DEEPEST = 64
 
 
 class Breach(Exception):
-    """What is wrong with a shape."""
+    """The text of what is wrong with a schema type."""
 
 
 def check_schemas(image: Image) -> None:
-    """ImageError V107 naming the schema and what does not fit."""
+    """Raise ImageError V107, naming the schema and what does not fit, unless all schemas are well-formed."""
     declared = {entry[1]: entry for entry in image.types if entry[0] in ("struct", "schema", "enum")}
     for schema in image.schemas:
         try:
@@ -451,7 +455,8 @@ def _check_schema(schema: Schema, image: Image, declared: dict[str, Any]) -> Non
 
 
 def check_tools(image: Image) -> None:
-    """ImageError V107 naming the tool and what does not fit; that the arguments are an object is known (tables.py)."""
+    """Raise ImageError V107, naming the tool and what does not fit, unless all shapes of tools are well-formed; that arguments
+    are an object has been checked by `check_tables`."""
     declared = {entry[1]: entry for entry in image.types if entry[0] in ("struct", "schema", "enum")}
     for tool in image.tools:
         for name, _, _, _, shape, schema, _, effect in tool.methods:
@@ -530,7 +535,7 @@ def _check_object(shape: list[Any], declared: dict[str, Any], around: tuple[str,
 
 
 def _is_field(field: Any) -> bool:
-    """[name, type, optional, has_default, default, description]"""
+    """Return whether a value is [name, type, optional, has_default, default, description]."""
     if type(field) is not list or len(field) != 6:
         return False
     name, _, optional, has_default, _, description = field

@@ -1,7 +1,7 @@
 """Slots of contexts as the code of a program reads and writes them (M-8.21, M-8.23, M-10.2 to M-10.4).
 
-Values of slots are of their declared types here and JSON for the memory that keeps them. No row offers these methods to a
-program: the compiler calls them.
+Values of slots have their declared types here and are JSON for the memory that stores them. No signature offers these hidden
+methods to a program: the compiler calls them. Hands on `linked_slots` to the linker and `slot_method` to the host.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from ..bytecode.image import Image
     from ..values import MemoryRef
-    from .effects import Running
+    from .effects import MachineContext
     from .linked import Site
     from .tasks import Task
 
@@ -37,7 +37,7 @@ WAY_OUT = (
 
 
 class LinkedSlot:
-    """A slot of a context in a linked program: `default` is the function that gives its value where none is stored, or None."""
+    """A slot of a context in a linked program. `default`: the function that computes its value where none is stored, or None."""
 
     __slots__ = ("tier", "name", "descriptor", "default")
 
@@ -49,8 +49,8 @@ class LinkedSlot:
 
 
 class StoredBuilder(Builder):
-    """Builds a value from what an earlier declaration of its type may have written (M-8.23): fields that were added have their
-    defaults, those that were renamed the value under the name before, and what is declared no more is left out."""
+    """Builds a value from what an earlier declaration of its type may have written (M-8.23): fields that were added get their
+    defaults, renamed ones the value under their earlier name, and fields that are not declared any more are left out."""
 
     __slots__ = ("computed", "declared")
 
@@ -61,6 +61,7 @@ class StoredBuilder(Builder):
         self.computed: Callable[[int], Any] = lambda number: computed(program.codes[number])
 
     def stored(self, data: Any, descriptor: Any) -> Any:
+        """Return the value of stored plain data, with missing fields computed. Raises Misfit or Panic when it does not fit."""
         built = self.build(data, descriptor)
         for struct, position, number in self.holes:
             setattr(struct, struct.__slots__[position], self.computed(number))
@@ -73,7 +74,7 @@ class StoredBuilder(Builder):
 
 
 class _Defaults:
-    """The functions of defaults, by type and position of the field, as a Builder asks for them."""
+    """The functions of defaults, by type and position of the field, as `Builder` asks for them."""
 
     __slots__ = ("types",)
 
@@ -89,7 +90,7 @@ class _Defaults:
 
 
 def linked_slots(image: Image, descriptors: list[Any], codes: list[Any]) -> dict[str, dict[str, LinkedSlot]]:
-    """Slots by the name of the memory and their own."""
+    """Return the slots of a program by the name of the memory and their own."""
     contexts = [
         {
             name: LinkedSlot(tier, name, descriptors[type_index], None if default is None else codes[default])
@@ -100,8 +101,9 @@ def linked_slots(image: Image, descriptors: list[Any], codes: list[Any]) -> dict
     return {memory.name: contexts[memory.context] for memory in image.memories if memory.context is not None}
 
 
-def _find(machine: Running, memory: MemoryRef, name: Any) -> LinkedSlot:
-    """What came from behind Any as a `Memory<C>` may be another memory."""
+def _find(machine: MachineContext, memory: MemoryRef, name: Any) -> LinkedSlot:
+    """Return the slot of a memory. Raises P014 when it has none of that name: what comes from behind Any as a `Memory<C>` may
+    be another memory."""
     slots: dict[str, LinkedSlot] = machine.program.slots.get(memory.name, {})
     slot = slots.get(name) if type(name) is str else None
     if slot is None:
@@ -109,19 +111,20 @@ def _find(machine: Running, memory: MemoryRef, name: Any) -> LinkedSlot:
     return slot
 
 
-def _load_slot(machine: Running, task: Task, memory: MemoryRef, slots: list[LinkedSlot]) -> list[Any]:
-    """An Option for each, as one snapshot."""
+def _load_slot(machine: MachineContext, task: Task, memory: MemoryRef, slots: list[LinkedSlot]) -> list[Any]:
+    """Return an Option of the value of each slot, all read at one moment."""
     contents = machine.memories.at_once(memory, "slots", [[(slot.tier, slot.name) for slot in slots]], task)
-    return [_decoded(machine, memory, slot, held) for slot, held in zip(slots, contents, strict=True)]
+    return [_decoded(machine, memory, slot, content) for slot, content in zip(slots, contents, strict=True)]
 
 
-def _decoded(machine: Running, memory: MemoryRef, slot: LinkedSlot, held: list[Any]) -> Any:
-    """`held`: the content, or nothing."""
-    if not held:
+def _decoded(machine: MachineContext, memory: MemoryRef, slot: LinkedSlot, content: list[Any]) -> Any:
+    """Return the Option of a slot's value; `content`: a list of its stored JSON, or []. Raises P452 when it does not fit the
+    type."""
+    if not content:
         return NONE
     builder = StoredBuilder(machine.program, machine.memories.computed)
     try:
-        return Some(builder.stored(from_json(held[0]), slot.descriptor))
+        return Some(builder.stored(from_json(content[0]), slot.descriptor))
     except Misfit as misfit:
         key = f" (key {', '.join(map(str, memory.key))})" if memory.key else ""
         what = f"the slot {slot.name} of {memory.name}{key} does not fit its type: {misfit} at {builder.place()}"
@@ -130,8 +133,8 @@ def _decoded(machine: Running, memory: MemoryRef, slot: LinkedSlot, held: list[A
     raise Panic("P452", f"{what}; {WAY_OUT.format(slot=slot.name)}") from None
 
 
-def _fitting(machine: Running, memory: MemoryRef, slot: LinkedSlot) -> Any:
-    """What gives the value of a stored content, None where it does not fit."""
+def _fitting(machine: MachineContext, memory: MemoryRef, slot: LinkedSlot) -> Any:
+    """Return the function from stored content to the slot's value, None where it does not fit."""
 
     def value(content: Any) -> Any:
         try:
@@ -150,16 +153,18 @@ CHANGING = ("_seen", "_swap")
 
 
 def is_slot_method(name: str) -> bool:
+    """Return whether a memory's method is one of those here."""
     return name in BODIES
 
 
-def slot_method(machine: Running, task: Task, memory: MemoryRef, name: str, arguments: list[Any]) -> Any:
-    """Return what such a method gives, or the `Invoke` that computes it."""
+def slot_method(machine: MachineContext, task: Task, memory: MemoryRef, name: str, arguments: list[Any]) -> Any:
+    """Return the result of a slot's method, or the `Invoke` that computes it. Raises `must_wait` of the memories when it has
+    to wait."""
     return BODIES[name](machine, task, memory, *arguments)
 
 
 def _slot_row(text: str) -> Callable[[Body], Body]:
-    """Enter a hidden method of memories whose work the decorated function does."""
+    """Declare a hidden method of memories with this signature; the decorated function does its work."""
 
     def register(body: Body) -> Body:
         BODIES[name_in(text)] = body
@@ -169,7 +174,7 @@ def _slot_row(text: str) -> Callable[[Body], Body]:
     return register
 
 
-def _called(machine: Running, task: Task, memory: MemoryRef, site: Site, arguments: list[Any]) -> Any:
+def _called(machine: MachineContext, task: Task, memory: MemoryRef, site: Site, arguments: list[Any]) -> Any:
     values = in_order(HIDDEN["Memory", site.name], site, arguments)
     if site.name not in CHANGING or not machine.memories.is_queued(memory, values[0]):
         try:
@@ -185,8 +190,8 @@ def _called(machine: Running, task: Task, memory: MemoryRef, site: Site, argumen
 
 
 @_slot_row("_slot(name: Any, held: Any = nil) -> Any")
-def _slot(machine: Running, task: Task, memory: MemoryRef, name: Any, option: Any) -> Any:
-    """The value of a slot with a default, else an Option; `option` is what the function loaded before."""
+def _slot(machine: MachineContext, task: Task, memory: MemoryRef, name: Any, option: Any) -> Any:
+    """Return the value of a slot with a default, else an Option. `option`: what the function loaded before, or nil."""
     slot = _find(machine, memory, name)
     if option is None:
         (option,) = _load_slot(machine, task, memory, [slot])
@@ -196,15 +201,16 @@ def _slot(machine: Running, task: Task, memory: MemoryRef, name: Any, option: An
 
 
 @_slot_row("_needed(name: Any, held: Any) -> Any")
-def _needed(machine: Running, task: Task, memory: MemoryRef, name: Any, option: Any) -> Any:
+def _needed(machine: MachineContext, task: Task, memory: MemoryRef, name: Any, option: Any) -> Any:
+    """Return the value of a slot that the function needs. Raises P454 when it was forgotten meanwhile."""
     if type(option) is not Some:
         raise Panic("P454", f"the slot {name} of {memory.name} was forgotten, which this function needs")
     return share(option.value)
 
 
 @_slot_row("_enter(names: Array<String>, needed: Array<String>, function: Any) -> Any")
-def _enter(machine: Running, task: Task, memory: MemoryRef, names: Any, needed: Any, function: Any) -> Any:
-    """The Options of all listed slots, or the error that names those needed without a value (M-10.3)."""
+def _enter(machine: MachineContext, task: Task, memory: MemoryRef, names: Any, needed: Any, function: Any) -> Any:
+    """Return the Options of all listed slots, or the error that names those of `needed` without a value (M-10.3)."""
     slots = [_find(machine, memory, name) for name in expect(names, Array, "Array").items]
     options = _load_slot(machine, task, memory, slots)
     absent = [slot.name for slot, option in zip(slots, options, strict=True) if type(option) is not Some]
@@ -218,27 +224,27 @@ def _enter(machine: Running, task: Task, memory: MemoryRef, names: Any, needed: 
 
 
 @_slot_row("_seen(name: Any) -> Any")
-def _seen(machine: Running, task: Task, memory: MemoryRef, name: Any) -> Any:
-    """What a change in place begins with (M-8.21): the Option of what is stored, whatever the function saw before, and the text
-    that says what it was, "" for nothing. No access: what follows is one."""
+def _seen(machine: MachineContext, task: Task, memory: MemoryRef, name: Any) -> Any:
+    """Begin a change in place (M-8.21): return the Option of what is stored, whatever the function saw before, and a text that
+    identifies that content, "" for none. This is no access; the write that follows is one."""
     slot = _find(machine, memory, name)
-    content, said = machine.memories.at_once(memory, "seen_slot", [slot.tier, slot.name], task)
-    return (_decoded(machine, memory, slot, content), said)
+    content, fingerprint = machine.memories.at_once(memory, "seen_slot", [slot.tier, slot.name], task)
+    return (_decoded(machine, memory, slot, content), fingerprint)
 
 
 @_slot_row("_swap(name: Any, value: Any, said: String, held: Any) -> Any")
-def _swap(machine: Running, task: Task, memory: MemoryRef, name: Any, value: Any, said: Any, held: Any) -> Any:
-    """Whether the slot held what `_seen` said until it was written, and, for a function that holds it, the Option of what is
-    stored then."""
+def _swap(machine: MachineContext, task: Task, memory: MemoryRef, name: Any, value: Any, fingerprint: Any, is_bound: Any) -> Any:
+    """Write a slot if it still holds what `_seen` returned. Return whether it was written, and, for a function that has the
+    slot bound, the Option of what is stored then."""
     slot = _find(machine, memory, name)
-    arguments = [slot.tier, slot.name, value, expect(said, str, "String"), _fitting(machine, memory, slot)]
+    arguments = [slot.tier, slot.name, value, expect(fingerprint, str, "String"), _fitting(machine, memory, slot)]
     stored = machine.memories.at_once(memory, "swap_slot", arguments, task)
-    return (bool(stored), _decoded(machine, memory, slot, stored) if held is True else NONE)
+    return (bool(stored), _decoded(machine, memory, slot, stored) if is_bound is True else NONE)
 
 
 @_slot_row("_put(name: Any, value: Any) -> Any")
-def _put(machine: Running, task: Task, memory: MemoryRef, name: Any, value: Any) -> Any:
-    """The Option of what is stored now: a redactor may have rewritten it."""
+def _put(machine: MachineContext, task: Task, memory: MemoryRef, name: Any, value: Any) -> Any:
+    """Write a slot, and return the Option of what is stored now: a redactor may have rewritten it."""
     slot = _find(machine, memory, name)
     arguments = [slot.tier, name, value, _fitting(machine, memory, slot)]
     stored = machine.memories.at_once(memory, "put_slot", arguments, task)
@@ -246,6 +252,6 @@ def _put(machine: Running, task: Task, memory: MemoryRef, name: Any, value: Any)
 
 
 @_slot_row("_after(name: Any, written: Any, held: Any) -> Any")
-def _after(machine: Running, task: Task, memory: MemoryRef, name: Any, written: Any, held: Any) -> Any:
-    """What the function holds of a slot after it wrote the fact `written` by its name."""
-    return _load_slot(machine, task, memory, [_find(machine, memory, name)])[0] if name == written else held
+def _after(machine: MachineContext, task: Task, memory: MemoryRef, name: Any, written: Any, current: Any) -> Any:
+    """Return what the function has of a slot after it wrote the fact `written` by its name."""
+    return _load_slot(machine, task, memory, [_find(machine, memory, name)])[0] if name == written else current

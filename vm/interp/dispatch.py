@@ -1,13 +1,14 @@
-"""`exec_call_method`: the one door for receiver.method(args) (V-6.2), and the panics of control opcodes.
+"""The call of a method whose receiver is known only at run time, and the panics of control opcodes (V-6.2).
 
-By the receiver's class to a method of the program or a row of the built-in registry, then to its body or to a function written
-in the language. A call gives its result, `Invoke` for a function the loop enters, or `SUSPENDED` when an effect ends the slice.
+`exec_call_method` goes by the receiver's class to a method of the program or a row of the built-in registry, then to its body
+or to a function written in the language. A call returns its result, `Invoke` for a function that the loop enters, or `SUSPENDED`
+when an effect ends the slice.
 """
 
 from __future__ import annotations
 
 from ..builtins import KIND_OF, REQUIRED, lookup
-from ..builtins.binding import bound
+from ..builtins.binding import entry_of
 from ..builtins.handles import server_use, tool_use
 from ..builtins.hashmaps import is_quiet
 from ..builtins.registry import HIDDEN
@@ -38,51 +39,53 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..builtins import Row
-    from .effects import Running
+    from .effects import MachineContext
     from .linked import Code, Site
     from .tasks import Task
 
 
-def exec_call_method(machine: Running, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
-    """Run one method; arguments beyond `site.names` are positional. Raises Panic P014 when the receiver has no such method.
+def exec_call_method(machine: MachineContext, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
+    """Run one method; the last `len(site.names)` arguments are named, those before are positional. Returns its result, `Invoke`
+    or SUSPENDED. Raises Panic P014 when the receiver has no such method.
 
     The generated loop holds the text of this function: a call of Python's own costs as much as the look-up."""
     entry = site.cache.get(type(receiver)) or method_entry(machine, receiver, site)
     return entry(machine, task, receiver, site, arguments)
 
 
-def method_entry(machine: Running, receiver: Any, site: Site) -> Any:
-    """What a site calls for receivers of this class, from now on. Panic P014 when they have no such method."""
+def method_entry(machine: MachineContext, receiver: Any, site: Site) -> Any:
+    """Return the function that a site calls for receivers of this class, and keep it in the site's cache."""
     entry = site.cache[type(receiver)] = find_method(machine, receiver, site)
     return entry
 
 
-def safe_method(machine: Running, receiver: Any, site: Site) -> Any:
-    """What the site would call if that neither ends the slice nor needs the task; None if it may."""
+def safe_method(machine: MachineContext, receiver: Any, site: Site) -> Any:
+    """Return the function that the site would call if that neither ends the slice nor needs the task, else None."""
     entry = site.cache.get(type(receiver)) or method_entry(machine, receiver, site)
     if entry is _varied_call:
-        entry = _found(machine, receiver, site)
+        entry = _meaning(machine, receiver, site)
     access = ACCESS.get(entry)
     return entry if access == "read" or (access == "write" and is_quiet(machine, receiver)) else None
 
 
-def find_method(machine: Running, receiver: Any, site: Site) -> Any:
-    """The calling function for this receiver class at this site."""
+def find_method(machine: MachineContext, receiver: Any, site: Site) -> Any:
+    """Return the function that calls this method for receivers of this class: it depends on the class alone, so that it can be
+    kept; where receivers of one class differ, that function looks again at each call."""
     if site.trait:
         return _program_call
     if type(receiver) in (EnumValue, tuple, ErrorValue, ModelRef) and site.name in machine.program.implemented:
         return _varied_call  # types with impls of their own share these classes
     if type(receiver) in (ToolRef, McpRef):
         return _tool_call  # other tools are of the same class
-    return _found(machine, receiver, site)
+    return _meaning(machine, receiver, site)
 
 
-def _varied_call(machine: Running, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
-    return _found(machine, receiver, site)(machine, task, receiver, site, arguments)
+def _varied_call(machine: MachineContext, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
+    return _meaning(machine, receiver, site)(machine, task, receiver, site, arguments)
 
 
-def _found(machine: Running, receiver: Any, site: Site) -> Any:
-    """What a method name means on this receiver: a method of the program, a built-in one, a field (L-3.10.3)."""
+def _meaning(machine: MachineContext, receiver: Any, site: Site) -> Any:
+    """Return the function for a method of the program, else a built-in one, else a field of function type (L-3.10.3)."""
     if program_method(machine, receiver, site) is not None:
         return _program_call
     kind = kind_of(receiver)
@@ -90,7 +93,7 @@ def _found(machine: Running, receiver: Any, site: Site) -> Any:
     if row is None:
         return _field_call
     if row.kind == "handle":
-        entry = bound(row, -1 if site.names else site.argc)
+        entry = entry_of(row, -1 if site.names else site.argc)
         if row.access:
             ACCESS[entry] = row.access
         return entry
@@ -99,9 +102,9 @@ def _found(machine: Running, receiver: Any, site: Site) -> Any:
     return _pure_call
 
 
-def program_method(machine: Running, receiver: Any, site: Site, arguments: list[Any] | None = None) -> Any:
-    """The method that an impl of the program gives this receiver, or None: its own one, then, unless there is a built-in one,
-    that of a trait (L-3.10.3). A site of a trait means that trait's."""
+def program_method(machine: MachineContext, receiver: Any, site: Site, arguments: list[Any] | None = None) -> Any:
+    """Return the method that an impl of the program has for this receiver, or None: its own one, then, unless there is a built-in
+    one, that of a trait (L-3.10.3). A site with a trait means that trait's method. P014 when several fit."""
     program, name = machine.program, site.name
     if site.trait:
         return _of_trait(machine, receiver, site, arguments)
@@ -116,7 +119,7 @@ def program_method(machine: Running, receiver: Any, site: Site, arguments: list[
     return _of_trait(machine, receiver, site, arguments)
 
 
-def _of_trait(machine: Running, receiver: Any, site: Site, arguments: list[Any] | None) -> Any:
+def _of_trait(machine: MachineContext, receiver: Any, site: Site, arguments: list[Any] | None) -> Any:
     for kind in kinds_of(receiver):
         offers = machine.program.trait_methods.get((site.trait, kind, site.name), ())
         if len(offers) > 1:
@@ -126,8 +129,9 @@ def _of_trait(machine: Running, receiver: Any, site: Site, arguments: list[Any] 
     return None
 
 
-def _one_of(machine: Running, receiver: Any, site: Site, offers: list[Any], arguments: list[Any] | None) -> Any:
-    """Among impls of one trait the arguments choose (L-3.10.3); without them, any of those that are alike."""
+def _one_of(machine: MachineContext, receiver: Any, site: Site, offers: list[Any], arguments: list[Any] | None) -> Any:
+    """Return the one of several impls of a trait that the arguments fit (L-3.10.3); without arguments, any if all are alike in
+    `mut self`. P014 when none or several fit."""
     if len({code.label.rpartition("::")[0] for code in offers}) == 1 or site.trait:
         if arguments is None and len({code.inout for code in offers}) == 1:
             return offers[0]
@@ -137,16 +141,17 @@ def _one_of(machine: Running, receiver: Any, site: Site, offers: list[Any], argu
     raise Panic("P014", f"{typeof(receiver)} has several methods {site.name}, of different traits or impls")
 
 
-def _takes(machine: Running, code: Any, site: Site, arguments: list[Any]) -> bool:
-    """Whether positional arguments are of the types of its parameters as they are."""
+def _takes(machine: MachineContext, code: Any, site: Site, arguments: list[Any]) -> bool:
+    """Return whether the positional arguments are of the types of the parameters of `code`, without conversion."""
     params = machine.program.image.functions[code.number].params[1:]
-    given = arguments[: len(arguments) - len(site.names)]
+    values = arguments[: len(arguments) - len(site.names)]
     kinds = [machine.program.descriptors[type_] for _, type_, _ in params]
-    return len(given) <= len(kinds) and all(map(matches, given, kinds))
+    return len(values) <= len(kinds) and all(map(matches, values, kinds))
 
 
 def kinds_of(value: Any) -> Iterable[str]:
-    """The words under which the impls for a value are found, nearest first; an error has those of its family's parents too."""
+    """Return the words under which the impls for a value are found, nearest first; those of an error include the parents of its
+    family. `kind_of_type` in `values/types.py` writes the same words for types."""
     if isinstance(value, (Struct, EnumValue)):
         return (value.decl.key, "Error") if value.decl.is_error else (value.decl.key,)
     if type(value) is ModelRef:
@@ -158,15 +163,15 @@ def kinds_of(value: Any) -> Iterable[str]:
     return ancestors(value.family) if type(value) is ErrorValue else (typeof(value),)
 
 
-def _tool_call(machine: Running, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
+def _tool_call(machine: MachineContext, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
     if (receiver.name, site.name) in machine.program.tool_methods:
         return tool_use(machine, task, receiver, site, arguments)
     if (receiver.name, site.name) in machine.program.server_methods:
         return server_use(machine, task, receiver, site, arguments)
-    return _found(machine, receiver, site)(machine, task, receiver, site, arguments)
+    return _meaning(machine, receiver, site)(machine, task, receiver, site, arguments)
 
 
-def _program_call(machine: Running, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
+def _program_call(machine: MachineContext, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
     code = program_method(machine, receiver, site, arguments)
     if code is None:
         raise Panic("P014", f"{typeof(receiver)} does not implement {plain_name(site.trait)}")
@@ -176,14 +181,15 @@ def _program_call(machine: Running, task: Task, receiver: Any, site: Site, argum
     return Invoke(code, [share(receiver), *placed], ())
 
 
-def changes_self(machine: Running, receiver: Any, site: Site) -> bool:
-    """Whether the call must store the receiver back."""
+def changes_self(machine: MachineContext, receiver: Any, site: Site) -> bool:
+    """Return whether the method has `mut self`, so that the call must store the receiver back."""
     code = program_method(machine, receiver, site)
     return code is not None and code.inout
 
 
-def exec_call_inout(machine: Running, receiver: Any, site: Site, arguments: list[Any]) -> Invoke:
-    """Run a method with `mut self`; it gives its result and the new receiver."""
+def exec_call_inout(machine: MachineContext, receiver: Any, site: Site, arguments: list[Any]) -> Invoke:
+    """Return the `Invoke` of a method with `mut self`, which returns its result and the new receiver. P014 for any other
+    method."""
     code = program_method(machine, receiver, site, arguments)
     if code is None or not code.inout:
         raise no_such_member(receiver, site.name)
@@ -191,9 +197,10 @@ def exec_call_inout(machine: Running, receiver: Any, site: Site, arguments: list
     return Invoke(code, [receiver, *placed], ())
 
 
-def in_places(machine: Running, code: Any, site: Site, arguments: list[Any]) -> tuple[Any, list[Any]]:
-    """The method, or its form that supplies missing defaults, and its arguments in parameter order; P015 when they do not fit.
-    Behind `Any` each stands where the parameter's type is expected (L-3.3.3); those for a trait's method have been checked."""
+def in_places(machine: MachineContext, code: Any, site: Site, arguments: list[Any]) -> tuple[Any, list[Any]]:
+    """Return the method, or its form that supplies missing defaults, and its arguments in the order of parameters; P015 when they
+    do not fit. Arguments for a receiver behind `Any` are checked against the parameters' types (P007, L-3.3.3); those for a
+    trait's method have been checked by the compiler."""
     names = [name for name, _, _ in machine.program.image.functions[code.number].params][1:]
     positional = len(arguments) - len(site.names)
     placed = dict(zip(names, arguments[:positional], strict=False))
@@ -210,11 +217,11 @@ def in_places(machine: Running, code: Any, site: Site, arguments: list[Any]) -> 
 
 
 def kind_of(value: Any) -> str:
-    """The receiver kind of the registry; declared types have none of their own."""
+    """Return the receiver kind under which the registry has built-in methods; "Any" for values of declared types."""
     return KIND_OF.get(type(value), "Any")
 
 
-def _pure_call(machine: Running, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
+def _pure_call(machine: MachineContext, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
     row = lookup(kind_of(receiver), site.name)
     assert row is not None
     if row.mut and getattr(receiver, "shared", False):
@@ -222,7 +229,7 @@ def _pure_call(machine: Running, task: Task, receiver: Any, site: Site, argument
     return row.body(receiver, *fill(row, site, arguments))
 
 
-def _language_call(machine: Running, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
+def _language_call(machine: MachineContext, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
     kind = kind_of(receiver)
     row = lookup(kind, site.name)
     code = machine.program.language_methods.get((kind, site.name))
@@ -231,8 +238,8 @@ def _language_call(machine: Running, task: Task, receiver: Any, site: Site, argu
     return Invoke(code, [share(receiver), *fill(row, site, arguments)], ())
 
 
-def _field_call(machine: Running, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
-    """A field or Map entry of function type (L-3.10.3)."""
+def _field_call(machine: MachineContext, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
+    """Call a field or Map entry of function type (L-3.10.3)."""
     member = get_member(receiver, site.name) if isinstance(receiver, (Map, Struct)) else None
     if type(member) is not Closure:
         raise no_such_member(receiver, site.name)
@@ -241,22 +248,23 @@ def _field_call(machine: Running, task: Task, receiver: Any, site: Site, argumen
     return Invoke(member.function, arguments, member.cells)
 
 
-# What runs to its end by itself, or gives the frame that goes on: "read" always, "write" on a hashmap of which nobody is told.
-# Entries of hashmaps' methods are added when a site first calls them.
+# Calling functions that run to their end by themselves, or return the frame that goes on: "read" always, "write" on a hashmap
+# without watchers. Methods of hashmaps are added when a site first calls them.
 ACCESS: dict[Any, str] = dict.fromkeys((_program_call, _language_call, _pure_call, _field_call), "read")
 
 
 def fill(row: Row, site: Site, arguments: list[Any]) -> list[Any]:
-    """Positional arguments for `row`: named ones put in their places, defaults supplied (P015 when they do not fit)."""
+    """Return the arguments for the body of `row` in the order of its parameters, with defaults supplied; P015 when they do not
+    fit."""
     positional = len(arguments) - len(site.names)
-    given = dict(zip(site.names, arguments[positional:], strict=True))
+    named = dict(zip(site.names, arguments[positional:], strict=True))
     filled = arguments[:positional]
     for parameter in row.parameters[positional:]:
-        if parameter.name in given:
-            filled.append(given.pop(parameter.name))
+        if parameter.name in named:
+            filled.append(named.pop(parameter.name))
         elif parameter.default is not REQUIRED:
             filled.append(parameter.default)
-    if given or len(filled) != len(row.parameters):
+    if named or len(filled) != len(row.parameters):
         raise Panic("P015", f"{site.name} expects {len(row.parameters)} arguments, given {len(arguments)}")
     return filled
 
@@ -266,18 +274,21 @@ def no_such_member(receiver: Any, name: str) -> Panic:
 
 
 def bad_call(callee: Any, count: int) -> Panic:
+    """Return the panic for a call of `callee` with a wrong number of arguments, or of what is no function."""
     if type(callee) is not Closure:
         return Panic("P015", f"{typeof(callee)} is not a function")
     return Panic("P015", f"the function expects {callee.function.argc} arguments, given {count}")
 
 
 def node_before(code: Code, following: Any, count: int) -> Any:
-    """The node `count` before `following`: of an opcode within a run that one node stands for."""
+    """Return the node that is `count` before `following`. Where one node stands for a run of opcodes, this finds the node of an
+    opcode inside."""
     at = next((i for i, node in enumerate(code.nodes) if node is following), len(code.nodes))
     return code.nodes[at - count]
 
 
 def missing_value() -> Any:
+    """Return the error of a `?` on None."""
     return make_error("RuntimeError", None, ("missing value",))
 
 
@@ -294,8 +305,9 @@ OF_VALUES = (TypeError, AttributeError, LookupError, ValueError, ArithmeticError
 
 
 def as_panic(error: BaseException) -> BaseException:
-    """What leaves the loop: panics and interrupts as they are; a Python error of a value of another kind, which only a typed
-    opcode in a foreign image can meet, as P007 (G-4.4)."""
+    """Return the exception that leaves the loop for one that was raised inside. Panics and interrupts stay as they are; too deep
+    recursion and lack of memory are P103; a Python error about a value of another kind, which only a typed opcode in a foreign
+    image can meet, is P007 (G-4.4)."""
     if isinstance(error, RecursionError):
         return Panic("P103", "value nested too deeply")
     if isinstance(error, MemoryError):

@@ -1,6 +1,8 @@
-"""What the machine asks of its host (V-6.3): effects as data, and the protocols of what the host hands in.
+"""What the machine asks of its host (V-6.3): effects as data, and protocols of what the host hands in.
 
-The machine makes `Effect`s and the host answers them; nothing here performs anything. Must not know: providers, clocks, files.
+The machine makes an `Effect` whose payload is one of the records below, and a performer of the host (`runtime/effects/`) answers
+it with `Machine.resume`. `MachineContext` is what handles' methods use of the machine, `Memories` what the machine uses of the
+session's memories. A change of what an effect carries is a change of its record here and of its performer.
 """
 
 from __future__ import annotations
@@ -27,11 +29,11 @@ if TYPE_CHECKING:
         def clear(self) -> None: ...
 
     class Memories(Protocol):
-        """The memories of a session by name, handed to its machine. `failure`: what a store that fails raises; `must_wait`: what
-        is raised, before anything was done, by a method that has to wait for a store, a lock or a vector; `attended`: the names
-        of memories of which a method may have to; `computed`: gives what a function without parameters does, run to its end;
-        `is_shared`: whether others write the store of a memory meanwhile; `is_queued`: whether sessions change a slot of it in
-        turns."""
+        """The memories of a session by name, handed to its machine. `failure`: the exception of a store that fails; `must_wait`:
+        the exception, raised before anything was done, of a method that has to wait for a store, a lock or a vector; `attended`:
+        the names of memories of which a method may have to; `computed` runs a function without parameters to its end and
+        returns its value; `is_shared`: whether others write the store of a memory meanwhile; `is_queued`: whether sessions
+        change a slot of it in turns."""
 
         failure: Any
         must_wait: Any
@@ -41,34 +43,58 @@ if TYPE_CHECKING:
         def is_shared(self, ref: Any) -> bool: ...
         def is_queued(self, ref: Any, slot: Any) -> bool: ...
         def __getitem__(self, name: str) -> Memory: ...
-        def at(self, ref: Any) -> Memory: ...
-        def keyed(self, ref: Any, method: str, values: dict[str, Any], task: Any) -> Any: ...
-        def bounds(self, name: str, given: dict[str, Any]) -> dict[str, Any]: ...
-        def made(self, name: str, given: dict[str, Any], messages: Any) -> Any: ...
-        def initial_fact(self, name: str, arguments: list[Any]) -> None: ...
-        def initial(self, name: str, role: str, content: str, pinned: bool) -> None: ...
-        def written(self, ref: Any, task: Any) -> Memory: ...
-        def perform(self, ref: Any, method: str, arguments: list[Any], task: Any) -> Any: ...
-        def at_once(self, ref: Any, method: str, arguments: list[Any], task: Any) -> Any: ...
-        def keyed_at_once(self, ref: Any, method: str, values: dict[str, Any], task: Any) -> Any: ...
+        def at(self, ref: Any) -> Memory:
+            """Return the memory of a handle, at its key and branch."""
 
-    class Running(Protocol):
-        """The part of the machine that methods of handles use."""
+        def keyed(self, ref: Any, method: str, values: dict[str, Any], task: Any) -> Any:
+            """Return the result of `key`, `keys` or `erase` (M-7.3); `values`: key parts by name."""
+
+        def bounds(self, name: str, computed: dict[str, Any]) -> dict[str, Any]:
+            """Return the bounds that a declared memory begins with; P014 or P452 when they may not be set (M-2.14)."""
+
+        def memory_value(self, name: str, bounds: dict[str, Any], messages: Any) -> Any:
+            """Return the handle of a new memory value, which begins with `messages` (M-2.19, M-2.20)."""
+
+        def initial_fact(self, name: str, arguments: list[Any]) -> None:
+            """Take `remember` of an initialisation statement (M-2.10)."""
+
+        def initial(self, name: str, role: str, content: str, pinned: bool) -> None:
+            """Take a message of an initialisation statement, with which logs of the memory begin (M-2.10)."""
+
+        def written(self, ref: Any, task: Any) -> Memory:
+            """Return what a task's direct writes go to: the memory, or the open turn that they join (M-5.20)."""
+
+        def perform(self, ref: Any, method: str, arguments: list[Any], task: Any) -> Any:
+            """Return the result of a method of the direct API, with values of the machine (M-6.2 to M-6.20)."""
+
+        def at_once(self, ref: Any, method: str, arguments: list[Any], task: Any) -> Any:
+            """As `perform`; raises `must_wait`, and has done nothing, where something has to be waited for."""
+
+        def keyed_at_once(self, ref: Any, method: str, values: dict[str, Any], task: Any) -> Any:
+            """As `keyed`; raises `must_wait`, and has done nothing, where something has to be waited for."""
+
+    class MachineContext(Protocol):
+        """The part of the machine that methods of handles use; a body gets it as its first argument."""
 
         memories: Memories
         stores: Any
         program: Any
 
-        def suspend(self, task: Any, kind: str, payload: Any) -> None: ...
-        def cancel_handle(self, task: Any, handle: Any) -> Any: ...
-        def close_stream(self, task: Any, stream: Any) -> Any: ...
+        def suspend(self, task: Any, kind: str, payload: Any) -> None:
+            """Let the task wait for an effect; the body returns SUSPENDED then."""
+
+        def cancel_handle(self, task: Any, handle: Any) -> Any:
+            """Return whether the task of a handle still ran, or SUSPENDED; it is cancelled."""
+
+        def close_stream(self, task: Any, stream: Any) -> Any:
+            """End a reply that is on its way; returns SUSPENDED."""
 
 
 class Effect:
     """One request to the host. `key` is the task path and a counter of the task, independent of scheduling (V-6.5).
 
-    `awaited`: the task continues only with `Machine.resume`. Kind `cancel` has a list of effects as its payload, which the host
-    stops performing, and ends, before it runs the machine again.
+    `kind` chooses the performer (`runtime/effects/table.py`). `awaited`: the task continues only with `Machine.resume`. Kind
+    `cancel` has a list of effects as its payload, which the host stops performing, and ends, before it runs the machine again.
     """
 
     __slots__ = ("key", "kind", "payload", "awaited", "task")
@@ -86,8 +112,8 @@ class Effect:
 
 class EmitPayload:
     """Effect `emit`: `value` is a value of the machine. If the effect is awaited, the answer is a Result, and `timeout_ms` bounds
-    the wait for it; None leaves that to the host (O-5.26). `answer`: the descriptor of what it has to be, None for anything
-    (O-5.35)."""
+    the wait for it in milliseconds; None leaves that to the host (O-5.26). `answer`: the descriptor of the type that the answer
+    has to be of, None for any (O-5.35)."""
 
     __slots__ = ("channel", "value", "timeout_ms", "answer")
 
@@ -114,12 +140,12 @@ class StoreFile:
 class ModelCall:
     """Effect `model`: execute, execute_with_schema, chat, stream or view on a model or builder.
 
-    `model`: the name, of the declared one or of an instance that `spawn` made, which has a number;
-    `memory`: the attached memory, or a tuple of memories; None for none, UNSET for the model's own (O-3.24); `turn`: `tokens` and
-    `meta` of with_memory, None for neither;
-    `context`: a value or UNSET; `overrides`: what a Prompt replaces (O-1.67); `schema`: schema name or None. `tools`: handles of
-    added tools; `own_tools`: whether the model's static ones are offered too (O-3.20, O-3.21); `messages`: those of chat, as
-    the program gave them.
+    `model`: the name of a declared model; `instance`: the number of an instance that `spawn` made of it, 0 for the model itself.
+    `memory`: the attached memory, or a tuple of memories; None for none, UNSET for the model's own (O-3.24). `auto`: whether the
+    turn is appended to it. `turn`: `tokens` (a count) and `meta` of with_memory, None for neither. `context`: a value or UNSET.
+    `overrides`: the fields that a Prompt replaces (O-1.67). `schema`: the name of a schema or None. `tools`: handles of added
+    tools; `own_tools`: whether the model's static ones are offered too (O-3.20, O-3.21). `messages`: those of chat, as the
+    program passed them.
     """
 
     __slots__ = (
@@ -173,7 +199,7 @@ class ModelLife:
 
 class ServerUse:
     """Effect `mcp`: a tool of an MCP server, called by the program itself (O-4.45). `arguments` in the order of the declared
-    parameters, UNSET for one left out; or the Map that `call` was given."""
+    parameters, UNSET for one left out; or the Map that the program passed to `call`."""
 
     __slots__ = ("server", "method", "arguments")
 
@@ -197,7 +223,7 @@ class ToolUse:
 
 class MemoryUse:
     """Effect `memory`: a method of the direct API that waits: for vectors of facts (M-10.16), for the turn lock (M-5.17), for
-    the store (G-12.7); of a keyed memory `keys` or `erase`, whose argument are the values of key parts by name (M-7.3)."""
+    the store (G-12.7); of a keyed memory `keys` or `erase`, whose argument is a dict of key parts by name (M-7.3)."""
 
     __slots__ = ("memory", "method", "arguments")
 

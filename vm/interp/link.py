@@ -1,7 +1,7 @@
 """From a verified image to a program that runs: operands resolved to objects, jumps to nodes (V-2.4, speed.md 2).
 
-Functions are linked when they are first called. A node is the list [opcode number of the loop, operand, next node, its marks in
-the loop's search tree].
+Hands on `Program`, and `load_bytes` and `load_image`, which verify before they link. A function is linked at its first call into
+nodes; a node is the list [opcode number of the loop, operand, next node, its marks in the loop's search tree].
 """
 
 from __future__ import annotations
@@ -40,20 +40,21 @@ if TYPE_CHECKING:
     from ..bytecode.verify import Verified
 
 
-# ----------------------------------------------------------------
-# Runs of linked opcodes that one node stands for (speed.md, 2). They exist in linked code only and change nothing but speed.
+# Runs of linked opcodes that one node stands for (superinstructions; speed.md, 2). They exist in linked code only and change
+# nothing but speed.
 
-# Runs know one opcode that pushes what its linked operand is.
+# For runs all opcodes that push their linked operand are the same one, CONST.
 _CONSTANTS = ("INT", "NIL", "TRUE", "FALSE", "NONE", "MODEL", "MEMORY", "SCHEMA", "TOOL")
 _NAMES = ["CONST" if op.name in _CONSTANTS else op.name for op in OPCODES]
 _SIZES = [GROUP_SIZES[op.kind] if op.starred else None for op in OPCODES]
-LONGEST_GROUP = 3  # that runs tell apart
-# A local that grows by a text: this run is taken before all others, which must not hold its parts
+LONGEST_GROUP = 3  # sizes of counted groups up to which runs tell opcodes apart
+# A local that grows by a text, which the loop appends in place: this run comes before all others, which must not hold its parts
 GROWING = ("CONCAT", "STORE")
 
 
 def run_names(nodes: list[list[Any]], opcodes: list[int]) -> list[str]:
-    """What runs call each instruction: the name of its opcode, with `/n` behind it where its counted group has few values."""
+    """Return the name of each instruction in the table of runs: its opcode's, with `/n` behind it where its counted group has n
+    values, at most LONGEST_GROUP."""
     names = []
     for one, opcode in zip(nodes, opcodes, strict=True):
         size_of = _SIZES[opcode]
@@ -63,8 +64,9 @@ def run_names(nodes: list[list[Any]], opcodes: list[int]) -> list[str]:
 
 
 def fuse(nodes: list[list[Any]], opcodes: list[int], targets: set[int]) -> None:
-    """Replace runs of opcodes by one node each, so that as few nodes as possible are left. A run is entered at its first opcode
-    only, so the nodes inside are never reached that way; they stay in place for positions, and for frames that go on there."""
+    """Replace runs of opcodes by one node each, so that as few nodes as possible are left. `targets`: indexes of instructions
+    that control may come to from elsewhere. The nodes inside a run stay in `nodes` for positions, and for frames that go on
+    there."""
     names = run_names(nodes, opcodes)
     at = 0
     for length in tiling(names, targets, FUSED, _LENGTHS):
@@ -77,12 +79,12 @@ def fuse(nodes: list[list[Any]], opcodes: list[int], targets: set[int]) -> None:
 
 
 def lengths_of(runs: Iterable[tuple[str, ...]]) -> dict[tuple[str, ...], tuple[int, ...]]:
-    """The lengths of runs of several opcodes, longest first, by their first two."""
-    found: dict[tuple[str, ...], set[int]] = {GROWING: {2}}
+    """Return the lengths of runs of several opcodes, longest first, by the names of their first two."""
+    lengths_by_pair: dict[tuple[str, ...], set[int]] = {GROWING: {2}}
     for run in runs:
         if len(run) > 1:
-            found.setdefault(run[:2], set()).add(len(run))
-    return {pair: tuple(sorted(lengths, reverse=True)) for pair, lengths in found.items()}
+            lengths_by_pair.setdefault(run[:2], set()).add(len(run))
+    return {pair: tuple(sorted(lengths, reverse=True)) for pair, lengths in lengths_by_pair.items()}
 
 
 _LENGTHS = lengths_of(FUSED)
@@ -91,20 +93,21 @@ _LENGTHS = lengths_of(FUSED)
 def tiling(
     names: list[str], targets: set[int], runs: Container[tuple[str, ...]], lengths: dict[tuple[str, ...], tuple[int, ...]]
 ) -> list[int]:
-    """The lengths of runs, 1 for a single instruction, that make the fewest nodes of a function's instructions. No run reaches
-    over an instruction in `targets`. `lengths` are those of `runs`."""
+    """Return the lengths of the runs, 1 for a single instruction, that make the fewest nodes of a function's instructions. No run
+    reaches over an instruction in `targets`. `lengths`: of `runs`, as `lengths_of` returns them."""
+    # Dynamic programming from the end: `fewest[at]` nodes are enough for the instructions from `at` on.
     end = len(names)
     chosen = [1] * end
-    left = [0] * (end + 1)
+    fewest = [0] * (end + 1)
     barrier = end  # the next target, or the end
     for at in range(end - 1, -1, -1):
-        left[at] = left[at + 1] + 1
+        fewest[at] = fewest[at + 1] + 1
         pair = tuple(names[at : at + 2])
         for length in lengths.get(pair, ()):
             if at + length > barrier:
                 continue
-            if pair == GROWING or (left[at + length] + 1 < left[at] and tuple(names[at : at + length]) in runs):
-                left[at], chosen[at] = left[at + length] + 1, length
+            if pair == GROWING or (fewest[at + length] + 1 < fewest[at] and tuple(names[at : at + length]) in runs):
+                fewest[at], chosen[at] = fewest[at + length] + 1, length
         if at in targets:
             barrier = at
     tiles = []
@@ -115,20 +118,19 @@ def tiling(
     return tiles
 
 
-# ----------------------------------------------------------------
-
 _COUNTING = (NUMBERS["ENTER"], NUMBERS["LOOP"])
 _NUMBER = tuple(NUMBERS[op.name] for op in OPCODES)
 _LITERALS = {"NIL": None, "TRUE": True, "FALSE": False, "NONE": NONE}
 
 
 class Program:
-    """A verified image, linked function by function. Shared by all sessions of the program: holds no run's state. `known`:
-    classes of declared types that programs of one session share, by declaration; it is added to."""
+    """A verified image, linked function by function. All sessions of a program share it, so it holds no state of a run.
+    `shared_classes`: classes of declared types by declaration, which the programs of one session share; new ones are entered
+    into it."""
 
-    def __init__(self, verified: Verified, known: dict[Any, Any] | None = None) -> None:
+    def __init__(self, verified: Verified, shared_classes: dict[Any, Any] | None = None) -> None:
         image = verified.image
-        self.known = {} if known is None else known
+        self.shared_classes = {} if shared_classes is None else shared_classes
         self.verified = verified
         self.image = image
         self.types = [_nested(t) for t in image.types]
@@ -162,26 +164,26 @@ class Program:
         self._tables = self._operand_tables()
 
     def begin(self, code: Code) -> list[Any]:
-        """A node that enters a function as a first call does, so that its first run is charged whether it is linked or not."""
+        """Return a node that enters a function and links it, so that its first run is charged whether it is linked or not."""
         return node(NUMBERS["LINK"], code, None)
 
     def handle(self, section: str, number: int, scope: list[str]) -> Any:
-        """The handle of a declaration that offers tools, or of a scope of it."""
+        """Return the handle of declaration `number` of a section of the image, or of a scope of it."""
         handle = self.handles[section][number]
         return type(handle)(handle.name, tuple(scope)) if scope else handle
 
     def is_fallible(self, code: Code) -> bool:
-        """Whether a function gives a Result."""
+        """Return whether a function returns a Result."""
         return bool(self.types[self.image.functions[code.number].result][0] == "result")
 
     # ------------------------------------------------------------ tables
 
     def _class_of(self, entry: Any, is_error: bool) -> Any:
-        """The value class or enum type of a declared type, else None."""
+        """Return the value class or enum type of a declared type, None for other types."""
         declaration = (_nested(entry), is_error)
-        if declaration not in self.known:
-            self.known[declaration] = self._new_class(entry, is_error)
-        return self.known[declaration]
+        if declaration not in self.shared_classes:
+            self.shared_classes[declaration] = self._new_class(entry, is_error)
+        return self.shared_classes[declaration]
 
     def _new_class(self, entry: Any, is_error: bool) -> Any:
         if entry[0] in ("struct", "schema"):
@@ -192,15 +194,16 @@ class Program:
             return EnumType(plain_name(entry[1]), variants, key=entry[1], is_error=is_error)
         return None
 
-    def _descriptor(self, number: int, seen: frozenset[int]) -> Any:
-        """The nested descriptor the value functions take; a type inside itself is left as `any` at the second meeting."""
+    def _descriptor(self, number: int, enclosing: frozenset[int]) -> Any:
+        """Return the nested descriptor of a type for `values/casts.py`. A type inside itself is `any` there, or it had no end.
+        `enclosing`: numbers of the types around it."""
         entry = self.image.types[number]
         kind = entry[0]
         if kind in ("struct", "schema", "enum"):
             return (kind, entry[1])
-        if number in seen:
+        if number in enclosing:
             return ("any",)
-        inner = seen | {number}
+        inner = enclosing | {number}
         if kind == "trait":
             return (kind, entry[1], tuple(self._descriptor(row[0], inner) for row in entry[2]))
         if kind in ("array", "option", "nilable", "map", "result", "set", "queue", "stack"):
@@ -229,58 +232,60 @@ class Program:
         return value
 
     def _language_methods(self) -> dict[tuple[str, str], Code]:
-        """Methods written in the language are hidden functions named `Kind::method`."""
-        found = {}
+        """Return the built-in methods that are written in the language, by kind and name: hidden functions `Kind::method`."""
+        codes = {}
         for code in self.codes:
             kind, _, name = code.label.partition("::")
             if code.hidden and name:
-                found[kind, name] = code
-        return found
+                codes[kind, name] = code
+        return codes
 
     def _methods(self) -> dict[tuple[str, str], Code]:
-        """Methods of the program by type and name."""
-        found = {}
+        """Return the methods of the program by type and name."""
+        codes = {}
         for code in self.codes:
             if self.image.functions[code.number].flags & im.F_METHOD and not code.hidden:
                 kind, dot, name = code.label.rpartition(".")  # of a model
                 if not dot:
                     kind, _, name = code.label.rpartition("::")
-                found[kind + dot, name] = code
-        return found
+                codes[kind + dot, name] = code
+        return codes
 
     def _trait_methods(self) -> dict[tuple[str, str, str], dict[Code, None]]:
-        """Methods of impls of traits by trait, kind of receiver and name; under the trait "" those of all traits, for receivers
-        whose type is not known when compiling. More than one: what the program says does not choose among them."""
-        found: dict[tuple[str, str, str], dict[Code, None]] = {}
+        """Return the methods of impls of traits by trait, kind of receiver and name; under the trait "" those of all traits, for
+        receivers whose type is not known when compiling. Where there is more than one, the arguments choose at run time."""
+        codes: dict[tuple[str, str, str], dict[Code, None]] = {}
         for entry in self.image.types:
             for index, numbers in entry[2] if entry[0] == "trait" else ():
                 kind = kind_of_type(self.image.types[index])
                 for code in [self.codes[number] for number in numbers]:
                     name = code.label.rpartition("::")[2]
                     for trait in (entry[1], ""):
-                        found.setdefault((trait, kind, name), {})[code] = None
-        return found
+                        codes.setdefault((trait, kind, name), {})[code] = None
+        return codes
 
     def _partial(self) -> dict[tuple[str, frozenset[str]], Code]:
-        """Hidden methods `T::name::givenN`, which supply what they do not take, by `T::name` and the arguments they take."""
-        found = {}
+        """Return the hidden methods `T::name::givenN`, which supply the defaults of the parameters that they do not have, by
+        `T::name` and the names of the parameters that they have."""
+        codes = {}
         for code in self.codes:
             function = self.image.functions[code.number]
             if function.flags & im.F_METHOD and code.hidden:
-                taken = frozenset([name for name, _, _ in function.params[1:]])
-                found[code.label.rpartition("::")[0], taken] = code
-        return found
+                parameters = frozenset([name for name, _, _ in function.params[1:]])
+                codes[code.label.rpartition("::")[0], parameters] = code
+        return codes
 
     # ------------------------------------------------------------ linking
 
     def link(self, code: Code) -> list[Any]:
-        """The node a function is entered by; its nodes are built the first time."""
+        """Return the node by which a function is entered; the first time its nodes are built."""
         if code.nodes:
             return code.entry
         listing = self.verified.functions[code.number]
         instructions = listing.instructions
         at = listing.index_of
         nodes: list[list[Any]] = [node(_NUMBER[number], operand, None) for _, number, operand in instructions]
+        # operands of jumps are nodes, so all nodes exist before the first operand is resolved
         for before, following in zip(nodes, nodes[1:], strict=False):
             before[2] = following
         costs = run_costs([OPCODES[number].flow for _, number, _ in instructions])
@@ -288,6 +293,7 @@ class Program:
             nodes[i][1] = self._operand(code, OPCODES[number], operand, offset, listing.depths[i], at, nodes, costs)
         self._hook_loops(code, nodes, instructions, listing.depths, at)
         unplaced = unplaced_returns(self.verified, code.number)
+        # such a RETURN sets the place of an Err that has none yet (L-5.11.3)
         for i in unplaced:
             nodes[i][:] = node(NUMBERS["RETURN_RESULT"], code.way_by(i), nodes[i][2])
         apart = self._targets(code, instructions, at) | unplaced
@@ -298,11 +304,11 @@ class Program:
         return code.entry
 
     def untranslated(self, code: Code) -> None:
-        """A function stays with the interpreter."""
+        """Let calls of a function go straight to its first node, without counting: it stays with the interpreter."""
         code.entry = code.nodes[0]
 
     def leave_alone(self, code: Code, site: LoopSite | None = None) -> None:
-        """A machine has no use for the counting of a function's calls or of a loop's rounds."""
+        """Stop counting a function's calls, or a loop's rounds, because the machine that runs it does not translate."""
         if site is None:
             self.untranslated(code)
         else:
@@ -310,7 +316,7 @@ class Program:
         self.uncounted.append((code, site))
 
     def count_again(self) -> None:
-        """Another machine has."""
+        """Count again what `leave_alone` stopped counting, for a machine that translates."""
         for code, site in self.uncounted:
             if site is None:
                 code.entry = node(NUMBERS["ENTER"], code, code.nodes[0])
@@ -319,7 +325,7 @@ class Program:
         self.uncounted = []
 
     def _hook_loops(self, code: Code, nodes: list[list[Any]], instructions: Any, depths: list[int], at: dict[int, int]) -> None:
-        """Back edges go to their loop's head through a node that counts them."""
+        """Send the back edges of each loop to its head through a node LOOP, which counts rounds."""
         sites: dict[int, list[Any]] = {}
         records: dict[int, LoopSite] = {}
         for index, (_, number, operand) in enumerate(instructions):
@@ -332,7 +338,7 @@ class Program:
                 sites[head][1].jumps.append(nodes[index][1])
 
     def _targets(self, code: Code, instructions: Any, at: dict[int, int]) -> set[int]:
-        """Indexes of the instructions that jumps and handlers go to."""
+        """Return the indexes of the instructions that jumps and handlers go to."""
         jumps = {at[operand] for _, number, operand in instructions if OPCODES[number].kind is k.LABEL}
         return jumps | {at[handler[2]] for handler in self.image.functions[code.number].handlers}
 
@@ -349,7 +355,7 @@ class Program:
         return self._resolve(op, operand)
 
     def _operand_tables(self) -> dict[k.OperandKind, list[Any]]:
-        """The table that an operand of a kind is an index of."""
+        """Return the tables that operands are indexes of, by operand kind."""
         constants = (k.CONST, k.VARIANT, k.METHOD, k.BUILTIN, k.HOST, k.ERROR, k.NAME, k.CONFIG)
         return {
             **dict.fromkeys(constants, self.constants), k.FUNCTION: self.codes,
@@ -371,17 +377,18 @@ class Program:
     def _handler(
         self, code: Code, offset: int, depth: int, at: dict[int, int], nodes: Any, costs: list[int]
     ) -> tuple[Any, int, int, bool]:
-        """(handler node or None, its cost, values to drop beneath the error, None leaves as None)."""
-        for start, end, target, kept in self.image.functions[code.number].handlers:
+        """Return what an error at a code offset does: (handler node or None, its cost, values to drop beneath the error, whether
+        a None leaves the function as None)."""
+        for start, end, target, depth_below in self.image.functions[code.number].handlers:
             if start <= offset < end:
                 index = at[target]
-                return nodes[index], costs[index], depth - 1 - kept, False
+                return nodes[index], costs[index], depth - 1 - depth_below, False
         return None, 0, depth - 1, code.returns_option
 
     # ------------------------------------------------------------ positions
 
     def position(self, code: Code, following: Any) -> tuple[str, int, int]:
-        """(file, line, column) of the instruction before node `following`."""
+        """Return (file, line, column) of the instruction before node `following`."""
         return self._place(code, self._offset(code, following))
 
     def _place(self, code: Code, offset: int) -> tuple[str, int, int]:
@@ -390,53 +397,54 @@ class Program:
         return name, line, column
 
     def locals_of(self, code: Code, following: Any, slots: list[Any], cells: list[Any]) -> dict[str, Any]:
-        """The variables that have a value at the instruction before node `following`, inner ones over outer ones of their name;
-        none for an image without their names (V-3.9)."""
+        """Return the variables that have a value at the instruction before node `following`, by name; an inner one hides an outer
+        one of its name. {} for an image without names (V-3.9)."""
         if not self.image.names:
             return {}
         offset = self._offset(code, following)
-        found = {}
+        variables = {}
         for name, place, start, end in self.image.names[code.number]:
             if not start <= offset < end:
                 continue
             if place < len(slots):
-                found[name] = slots[place]
+                variables[name] = slots[place]
             elif cells[place - len(slots)] is not None:
-                found[name] = cells[place - len(slots)].value
-        return found
+                variables[name] = cells[place - len(slots)].value
+        return variables
 
     def _offset(self, code: Code, following: Any) -> int:
-        """Of the instruction before a node."""
+        """Return the code offset of the instruction before a node."""
         return self.verified.functions[code.number].instructions[self.index_before(code, following)][0]
 
     def index_before(self, code: Code, following: Any) -> int:
-        """Of the instruction before a node."""
+        """Return the index of the instruction before a node: a frame holds the node to go on with, not the one that called."""
         if following is not None and following[0] in _COUNTING:
             following = following[2]
         index = next((i for i, one in enumerate(code.nodes) if one is following), len(code.nodes))
         return max(index - 1, 0)
 
     def place_of(self, code: Code, index: int) -> tuple[str, int, int]:
-        """(file, line, column) of an instruction."""
+        """Return (file, line, column) of the instruction of this index; line and column from 1, 0 where nothing is known."""
         return self._place(code, self.verified.functions[code.number].instructions[index][0])
 
     def start_of(self, function: int) -> tuple[str, int, int] | None:
-        """Where the body of a function begins; None for an image without that."""
+        """Return (file, line, column) where the body of a function begins; None for an image without positions."""
         file, line, column = position_at(self.image.functions[function].lines, 0)
         return (self.image.source_map[file][0], line, column) if line and file < len(self.image.source_map) else None
 
 
 def _memory(image: im.Image, memory: im.Memory) -> MemoryRef | KeyedRef:
-    """The handle of a declaration; a view of a keyed memory is keyed alike (M-7.3). What memory values are made from is keyed by
-    their numbers and bounds (M-2.19)."""
+    """Return the handle of a declared memory. A view of a keyed memory has the same keys (M-7.3); the declaration that memory
+    values are made from is keyed by their numbers and bounds (M-2.19)."""
     base = im.log_of(image.memories, memory)
-    made = base.steps.get("made")
-    names = tuple(base.steps.get("keys", ())) if made is None else (MADE, *made)
+    parts = base.steps.get("made")
+    names = tuple(base.steps.get("keys", ())) if parts is None else (MADE, *parts)
     return KeyedRef(memory.name, names) if names else MemoryRef(memory.name)
 
 
 def run_costs(flows: list[str]) -> list[int]:
-    """Fuel of the straight run that begins at each instruction: up to and including the next one that never falls through."""
+    """Return the fuel of the straight run that begins at each instruction, one per instruction up to and including the next one
+    that never falls through. `flows`: of the opcodes."""
     costs = [0] * len(flows)
     length = 0
     for i in range(len(flows) - 1, -1, -1):
@@ -449,17 +457,17 @@ def _nested(value: Any) -> Any:
     return tuple(_nested(v) for v in value) if isinstance(value, (list, tuple)) else value
 
 
-# ----------------------------------------------------------------
 # From bytes to a program that can run: decode, verify, link; nothing skips a step (V-4.1, G-3.1).
 
 
 def load_bytes(data: bytes) -> Program:
-    """Raises ImageError (V0xx, V1xx)."""
+    """Return the program of an image file. Raises ImageError: V0xx when it cannot be decoded, V1xx when a rule refuses it."""
     program = load_image(decode(data))
     program.content_hash = content_hash(data)
     return program
 
 
-def load_image(image: Image, known: dict[Any, Any] | None = None) -> Program:
-    """A program from an image of this process; it is verified like any other (G-4.1). `known`: as for `Program`."""
-    return Program(verify(image, ARITY, performed=PERFORMED), known)
+def load_image(image: Image, shared_classes: dict[Any, Any] | None = None) -> Program:
+    """Return the program of an image made in this process; it is verified like any other (G-4.1). `shared_classes`: as for
+    `Program`. Raises ImageError (V1xx)."""
+    return Program(verify(image, ARITY, performed=PERFORMED), shared_classes)

@@ -1,6 +1,6 @@
-"""What linked code consists of: functions, call sites, error forms.
+"""The records that linked code consists of: functions, call sites, loops, error forms.
 
-Plain records, so that dispatch, tasks and the linker share them without knowing one another.
+The linker makes them; dispatch, tasks, the loop and the translated tier read them without importing one another.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..values.objects import Way
 
 
-# How many values the starred name of a picture stands for, by the kind of the operand.
+# How many values the starred name of a stack effect stands for, by the kind of the operand.
 GROUP_SIZES: dict[k.OperandKind, Callable[[Any], int]] = {
     k.COUNT: lambda operand: operand,
     k.FUNCTION: lambda operand: operand.argc,
@@ -32,13 +32,14 @@ GROUP_SIZES: dict[k.OperandKind, Callable[[Any], int]] = {
 
 
 def is_error(value: Any) -> bool:
-    """Whether it is a struct or enum with `impl Error` (L-3.11.14)."""
+    """Return whether a value is a struct or enum with `impl Error` (L-3.11.14)."""
     return isinstance(value, (Struct, EnumValue)) and value.decl.is_error
 
 
 class Code:
-    """A linked function. `entry` is a node that links the function on its first call; `cost` the fuel of its first run; `home` is
-    its program, which a closure kept by a later program of the same session still needs."""
+    """A linked function. `entry`: the node by which a call enters it; at first one that links the function. `cost`: the fuel of
+    the straight run of instructions at its beginning. `home`: its program, which a closure kept by a later program of the same
+    session still needs. `hidden`: traces leave it out (V-7.5)."""
 
     __slots__ = (
         "number", "name", "label", "argc", "blank", "cell_count", "captures", "entry", "cost", "nodes", "hidden",
@@ -64,14 +65,14 @@ class Code:
         self.returns_option = bool(function.flags & im.F_OPTION)
 
     def way_by(self, index: int) -> Way:
-        """The way of an error that an instruction makes; none in a function that traces leave out."""
+        """Return the way of an error that the instruction of this index makes: one place, or none in a hidden function."""
         return () if self.hidden else ((self, index),)
 
 
 class LoopSite:
-    """The operand of LOOP, to which back edges go as long as the loop may yet be translated: `head`, index of its first
-    instruction, `depth` of the operand stack there, `jumps`: the operands of the back edges, `target`: the node they go to
-    otherwise, `all`: the sites of the function by their heads."""
+    """The operand of LOOP, to which back edges go as long as the loop may yet be translated. `head`: index of its first
+    instruction; `depth`: of the operand stack there; `jumps`: the operands of the back edges; `target`: the node that they go to
+    when nothing counts rounds; `hits`: rounds so far; `all`: the sites of the function by their heads."""
 
     __slots__ = ("code", "head", "depth", "target", "counting", "jumps", "hits", "all")
 
@@ -87,18 +88,19 @@ class LoopSite:
         others[head] = self
 
     def unhook(self) -> None:
-        """The loop stays with the interpreter."""
+        """Let the back edges go straight to the loop's first node: the loop stays with the interpreter."""
         for jump in self.jumps:
             jump[0] = self.target
 
     def hook(self) -> None:
+        """Let the back edges go to LOOP, which counts rounds until the loop is worth translating."""
         for jump in self.jumps:
             jump[0] = self.counting
 
 
 class Site:
-    """A dynamic call: name, argument count, names of trailing named arguments, and per receiver class what it calls. `trait`: the
-    trait whose method it is, "" for any."""
+    """A call of a method by name. `argc`: the number of all arguments; `names`: of the trailing ones that are named; `cache`: the
+    calling function per receiver class, filled by `dispatch`; `trait`: the trait whose method is meant, "" for any."""
 
     __slots__ = ("name", "trait", "argc", "names", "cache")
 
@@ -110,7 +112,7 @@ class Site:
 
 
 class HostFunction:
-    """The operand of CALL_HOST: the effect it makes, and what makes its payload of the arguments."""
+    """The operand of CALL_HOST: the kind of effect, and `prepare`, which checks the arguments and returns the payload."""
 
     __slots__ = ("effect", "prepare", "argc")
 
@@ -121,7 +123,8 @@ class HostFunction:
 
 
 class ErrorForm:
-    """The operand of ERROR and IS_ERROR: a family, a variant or None, the fields after the message."""
+    """The operand of ERROR and IS_ERROR: a family, a variant or None, and the names of the fields after the message. `count`: the
+    values that ERROR pops."""
 
     __slots__ = ("family", "variant", "fields", "count")
 
@@ -132,16 +135,17 @@ class ErrorForm:
         self.count = 1 + len(fields)
 
     def make(self, values: list[Any]) -> Any:
-        """An error of this form from its message (nil: the default one) and the fields."""
+        """Return an error of this form from its message (nil: the default one) and the values of its fields."""
         fields = dict(zip(self.fields, values[1:], strict=True))
         if values[0] is not None:
             return make_error(self.family, self.variant, {"message": values[0], **fields})
         return make_error(self.family, self.variant, fields) if fields else make_error(self.family, self.variant)
 
     def matches(self, value: Any) -> bool:
-        found = getattr(value, "family", None)
-        if found is None:  # a type with `impl Error` (L-3.11.15)
+        """Return whether a value is an error of this family, or one below it, and of this variant if there is one."""
+        family = getattr(value, "family", None)
+        if family is None:  # a type with `impl Error` (L-3.11.15)
             return self.family == "Error" and self.variant is None and is_error(value)
-        if not is_family(found, self.family):
+        if not is_family(family, self.family):
             return False
         return self.variant is None or value.variant == self.variant

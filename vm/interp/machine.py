@@ -1,7 +1,7 @@
-"""The machine: runs tasks of one program cooperatively and hands effects to its host (V-6).
+"""The machine: runs the tasks of one program cooperatively and hands effects to its host (V-6).
 
-Sans-I/O: `step()` runs whatever can run and returns the effects it ended in; `resume(effect, value)` continues a task. Limits are
-fuel, call depth, tasks at work and the size of Strings (G-6.1). Must not know: providers, files, clocks, asyncio.
+It performs no input or output itself: `step()` runs whatever can run and returns the effects it ended in; `resume(effect, value)`
+continues a task. `limit` sets fuel, call depth, tasks at work, bytes of Strings and bytes of all values (G-6.1).
 """
 
 from __future__ import annotations
@@ -34,16 +34,17 @@ if TYPE_CHECKING:
     MakeTier = Callable[["Machine", bool], Any]  # for a machine, and whether fuel is counted in it
 
 CHUNK = 2_000  # fuel handed to the loop at a time; between chunks the run looks whether it is to stop
-UNLIMITED = 1 << 62
+UNLIMITED = 1 << 62  # fuel of a run without a limit: no run lives to use it up, so the loop needs no second case
 CALLS, ROUNDS = 20, 40  # of a function or loop before it is translated
-LARGEST_PAYLOAD = 1 << 20
-LARGEST_MEMORY = 1 << 30
+LARGEST_PAYLOAD = 1 << 20  # bytes of JSON
+LARGEST_MEMORY = 1 << 30  # bytes
 TRY = NUMBERS["TRY"]
-SMALL = frozenset({int, float, bool, type(None)})
+SMALL = frozenset({int, float, bool, type(None)})  # payloads that are never too large
 
 
 def checked_emit(channel: Any, payload: Any, timeout: Any, answer: Any = None) -> EmitPayload:
-    """What may leave: a payload of at most 1 MiB of JSON (G-6.1)."""
+    """Return the payload of an emit effect. Raises Panic: P007 for a channel that is no String, P013 for a `timeout` that is no
+    count of milliseconds, P103 for a payload of more than 1 MiB of JSON (G-6.1)."""
     if type(channel) is not str:
         raise Panic("P007", f"expected String, found {typeof(channel)} as a channel")
     if timeout is not None and (type(timeout) is not int or timeout < 0):
@@ -62,10 +63,10 @@ class Stopped(Exception):
 
 
 class Machine(Scheduler):
-    """One run. `memories` is the session's memory store; `limit` sets its limits before it starts. `stop`, set by
-    the host at any time, is raised where the run next looks: at a chunk, in translated code at a loop or call, in a built-in
-    every few milliseconds. `gauge` tells when the values of the run may have become too many (G-6.8); a thread of the host's
-    may set `weighs`, and they are weighed where the run next looks."""
+    """One run. `memories` are those of the session; `limit` sets the limits of the run before it starts. `stop`, an exception
+    that the host sets at any time, is raised where the run next looks: at a chunk, in translated code at a loop or call, in a
+    built-in every few milliseconds. `gauge` counts what the run makes (G-6.8); any thread of the host may call `weigh_soon`, and
+    the values are weighed where the run next looks."""
 
     def __init__(self, program: Program, memories: Memories, make_tier: MakeTier | None = None) -> None:
         super().__init__(program)
@@ -92,8 +93,8 @@ class Machine(Scheduler):
         self, steps: int | None, depth: int, tasks: int = 1024, value_bytes: int = LONGEST_STRING,
         memory_bytes: int = LARGEST_MEMORY,
     ) -> None:  # fmt: skip
-        """`steps` is the fuel limit or None, `depth` the call-depth limit, `tasks` that of tasks at work, `value_bytes` that of a
-        String in UTF-8, `memory_bytes` that of all values which the run can reach (G-6.1)."""
+        """Set the limits of the run: fuel (`steps`, None for none), depth of calls, tasks at work, bytes of a String in UTF-8,
+        and bytes of all values that the run can reach (G-6.1)."""
         self.steps = UNLIMITED if steps is None else steps
         self.reserve = self.steps  # fuel not handed out yet
         self.depth_limit = depth + 1  # the bottom frame of a task is not a call
@@ -102,23 +103,23 @@ class Machine(Scheduler):
         self.memory_bytes = memory_bytes
 
     def successor(self) -> Machine:
-        """A new machine under the same limits, for the same host, in which nothing runs."""
-        made = Machine(self.program, self.memories, self.make_tier)
+        """Return a new machine under the same limits, for the same host, in which nothing runs."""
+        successor = Machine(self.program, self.memories, self.make_tier)
         copied = ("steps", "depth_limit", "task_limit", "value_bytes", "memory_bytes")
         for name in (*copied, "keeps_locals", "calls_before", "loops_before"):
-            setattr(made, name, getattr(self, name))
-        made.reserve = made.steps
-        made.both, made.counted, made.stop, made.beside = self.both, self.counted, self.stop, self.beside
+            setattr(successor, name, getattr(self, name))
+        successor.reserve = successor.steps
+        successor.both, successor.counted, successor.stop, successor.beside = self.both, self.counted, self.stop, self.beside
         if self.gauge is not None:
-            made.gauge, made.unwatched = self.gauge, self.unwatched
-            self.gauge.machine = made
-        return made
+            successor.gauge, successor.unwatched = self.gauge, self.unwatched
+            self.gauge.machine = successor
+        return successor
 
-    # ------------------------------------------------------------ the two tiers (V-7)
+    # ------------------------------------------------------------ the two tiers: interpreter and translated code (V-7)
 
     def tiers(self, both: bool, *, at_once: bool = False, counted: bool = False) -> None:
-        """Whether the translated tier is used, where there is one. `at_once`: for whatever runs, not only for what runs often;
-        `counted`: fuel is counted in it too, which is dear, although there is no limit."""
+        """Choose whether the translated tier is used, where there is one. `at_once`: for whatever runs, not only for what runs
+        often; `counted`: count fuel in it too, which makes it slower, although there is no limit."""
         self.both = both = both and self.make_tier is not None
         self.counted = counted
         if both:
@@ -140,13 +141,13 @@ class Machine(Scheduler):
             self.tier.flag(attention)
 
     def weigh_soon(self) -> None:
-        """Weigh the values where the run next looks. From any thread."""
+        """Weigh the values where the run next looks. Any thread may call this."""
         self._weighs = True
         self._flag(True)
 
     def attend(self) -> None:
-        """Raises `stop`, or P103 where the values of the run are too heavy. What another thread says meanwhile is not lost: the
-        flag falls before what it stands for is looked at."""
+        """Raise `stop`, or P103 where the values of the run are too heavy."""
+        # The flag falls before what it stands for is read, so that what another thread sets meanwhile is not lost.
         self._flag(False)
         if self._weighs and not self._weighing:
             self._weighs = False
@@ -170,28 +171,28 @@ class Machine(Scheduler):
             self.gauge.weighed(weight)
         self._weighs = False  # whoever asked meanwhile has not seen the new mark
 
-    def made(self, items: int) -> None:
-        """So many items are about to be made, or worked on."""
+    def announce(self, items: int) -> None:
+        """Tell the gauge that a built-in is about to make this many items, or to work on them; raises what `attend` raises."""
         if self.gauge is not None:
             self.gauge.count(items)
         if self.attention:
             self.attend()
 
     def spend(self, items: int) -> None:
-        """Fuel of a built-in over so many items (G-6.1), charged before its work."""
-        self.made(items)
-        cost = -(-items // 16)
+        """Charge the fuel of a built-in that works on this many items, one per 16 of them (G-6.1), before its work."""
+        self.announce(items)
+        cost = -(-items // 16)  # rounded up
         if self.tier is None or not self.tier.charge(cost):
             self.debt.append(cost)
 
     def pay_debt(self, fuel: int) -> int:
-        """What is left of a chunk when a built-in has charged fuel."""
+        """Return what is left of a chunk after the fuel that built-ins have charged; raises P101 when none is left."""
         fuel -= sum(self.debt)
         self.debt.clear()
         return fuel if fuel >= 0 else self.refill(fuel)
 
     def _tier(self) -> Any:
-        """Made, and its modules loaded, when the first function or loop has run often."""
+        """Return the translated tier, which is made, and its modules loaded, when the first function or loop has run often."""
         metered = self.counted or self.steps != UNLIMITED
         if self.tier is None or self.tier.metered is not metered:
             assert self.make_tier is not None
@@ -199,6 +200,8 @@ class Machine(Scheduler):
         return self.tier
 
     def translated_call(self, task: Task, code: Code, locs: list[Any], cells: list[Any], room: int) -> Any:
+        """Run a function that has been called often in the translated tier, with `room` calls nested in it at most. False when
+        the interpreter has to run it; else what the loop goes on with, as `Tier.call` returns it."""
         if self.both and code.home is self.program:
             if self.unwatched and self.gauge is not None:
                 self.gauge.computing(True)
@@ -207,6 +210,7 @@ class Machine(Scheduler):
         return False
 
     def translated_loop(self, task: Task, site: LoopSite, locs: list[Any], cells: list[Any], stack: list[Any], room: int) -> Any:
+        """As `translated_call`, for a loop that has gone round often, from its head on."""
         if self.both and site.code.home is self.program:
             if self.unwatched and self.gauge is not None:
                 self.gauge.computing(True)
@@ -215,12 +219,13 @@ class Machine(Scheduler):
         return False
 
     def take_raised(self) -> BaseException:
+        """Return the exception that came out of translated code, once."""
         raised, self.raised = self.raised, None
         assert raised is not None
         return raised
 
     def pay(self, cost: int) -> None:
-        """Fuel that translated code has used."""
+        """Subtract fuel that translated code has used."""
         self.fuel -= cost
         if self.fuel < 0:
             self.reserve += self.fuel
@@ -229,11 +234,11 @@ class Machine(Scheduler):
     # ------------------------------------------------------------ running
 
     def start(self, code: Code, arguments: list[Any]) -> Task:
-        """A new root task; its outcome is `task.result` once its status is done."""
+        """Return a new root task; its outcome is `task.result` once its status is done."""
         return self.new_task(None, code, list(arguments), [None] * code.cell_count)
 
     def step(self) -> list[Effect]:
-        """Run ready tasks, in order of creation, until one makes effects; those effects in order. Empty: nothing can run.
+        """Run ready tasks, in order of creation, until one makes effects; return these effects in order, [] when nothing can run.
 
         A task goes on after an effect that is not awaited before any other runs (O-6.16). Raises Panic with position and trace,
         after every task was cancelled (O-6.15), and Stopped."""
@@ -251,12 +256,13 @@ class Machine(Scheduler):
         return self.effects
 
     def _stopped(self, stop: Exception) -> Exception:
-        """Between slices the run stops where its first task waits."""
+        """Return `stop` with the place where the first task waits: between slices no task runs."""
         task = next(iter(self.roots), None)
         return self.placed(task, stop) if isinstance(stop, Panic) and task is not None else stop
 
     def deadlock(self) -> Exception:
-        """Nothing can run and nothing is awaited from the host: tasks that got hold of their own handles."""
+        """Return the panic for a run in which nothing can run and nothing is awaited from the host: tasks that got hold of their
+        own handles."""
         return self._stopped(Panic("P013", "await: the tasks wait for each other"))
 
     def _slice(self, task: Task) -> None:
@@ -284,7 +290,7 @@ class Machine(Scheduler):
         self.after_slice(task)
 
     def under_limits(self, work: Callable[[], Any]) -> Any:
-        """What `work` gives, which the host does for the run: it reads the stop flag as a built-in does."""
+        """Return the result of `work`, which the host does for the run; it stops and is charged as a built-in is."""
         meter = exchange(self)
         try:
             return work()
@@ -292,7 +298,8 @@ class Machine(Scheduler):
             exchange(meter)
 
     def resume(self, effect: Effect, value: Any) -> None:
-        """Answer an awaited effect with a value of the machine; an Err from outside was made where the effect is (L-5.11.3)."""
+        """Answer an awaited effect with a value of the machine; an Err from outside begins its way at the effect (L-5.11.3).
+        Raises ValueError when no task awaits it."""
         task = effect.task
         if task.effect is not effect:
             raise ValueError(f"{effect!r} is not awaited")
@@ -302,7 +309,8 @@ class Machine(Scheduler):
         self.ready(task)
 
     def _here(self, task: Task) -> Way:
-        """The place of a task, that of its innermost function which traces show; none where a `?` comes next, which is one."""
+        """Return the place of a task: of its innermost function that traces show; none where a `?` comes next, which sets a
+        place itself."""
         if task.state[0] is not None and task.state[0][0] == TRY:
             return ()
         frames = [(task.state[0], task.state[3]), *((ins, code) for ins, _, _, code in reversed(task.frames) if code is not None)]
@@ -310,13 +318,13 @@ class Machine(Scheduler):
         return () if at is None else at[1].way_by(self.program.index_before(at[1], at[0]))
 
     def panicked(self, task: Task, panic: Panic) -> None:
-        """A panic of a task, or of the effect it waited for: raises it, with its place, unless a call of the host contains it."""
+        """Raise a panic of a task, or of the effect it waited for, with its place, unless a call of the host contains it."""
         self._place(task, panic)
         if not self.contained(task, panic):
             raise self._ended(panic) from None
 
     def placed(self, task: Task, panic: Panic) -> Panic:
-        """The panic with its place; it ends the run (O-6.15)."""
+        """End the run by a panic, and return it with its place (O-6.15)."""
         self._place(task, panic)
         return self._ended(panic)
 
@@ -336,6 +344,7 @@ class Machine(Scheduler):
     # ------------------------------------------------------------ what the loop calls
 
     def suspend(self, task: Task, kind: str, payload: Any) -> None:
+        """Let the task wait for an effect of this kind; whoever calls this returns SUSPENDED to the loop."""
         effect = Effect(task.next_key(), kind, payload, True, task)
         self.wait_for_host(task, effect)
         self.effects.append(effect)
@@ -344,7 +353,7 @@ class Machine(Scheduler):
         self.effects.append(Effect(task.next_key(), "emit", checked_emit(channel, payload, None), False, task))
 
     def ask(self, task: Task, channel: Any, payload: Any, timeout: Any, answer: Any = None) -> None:
-        """An emit whose answer the task waits for (O-5.25); `answer`: the type that it has to be of (O-5.35)."""
+        """Make an emit whose answer the task waits for (O-5.25); `timeout` in milliseconds; `answer`: its type (O-5.35)."""
         self.suspend(task, "emit", checked_emit(channel, payload, timeout, answer))
 
     def flush(self, task: Task) -> None:
@@ -358,25 +367,26 @@ class Machine(Scheduler):
         self.configured[target] = value
 
     def call(
-        self, effect: Effect, code: Code, arguments: list[Any], captured: Any, done: Callable[[Task], None],
+        self, effect: Effect, code: Code, arguments: list[Any], captured: Any, on_end: Callable[[Task], None],
         contains: bool = False,
     ) -> HostCall:  # fmt: skip
-        """What runs for an effect is one call deeper than the task that waits for it: P012 (G-6.1)."""
+        """As `Scheduler.call`. What runs for an effect is one call deeper than the task that waits for it: P012 (G-6.1)."""
         parent = effect.task
         if parent.base + len(parent.frames) >= self.depth_limit:
             raise self.too_deep()
-        return super().call(effect, code, arguments, captured, done, contains)
+        return super().call(effect, code, arguments, captured, on_end, contains)
 
     def too_deep(self) -> Panic:
         return Panic("P012", f"call depth exceeded: limit {self.depth_limit - 1}")
 
     def chunk(self) -> int:
-        """Fuel for a slice of the loop: what it gave back last time, or a new chunk."""
+        """Return fuel for a slice of the loop: what the loop returned last time, or a new chunk."""
         fuel, self.fuel = self.fuel, 0
         return fuel if fuel > 0 else self.refill(fuel)
 
     def refill(self, overdraft: int) -> int:
-        """The next chunk; `overdraft` (zero or negative) is what the block just entered costs beyond the last one."""
+        """Return the next chunk of fuel; `overdraft` (zero or negative) is what the block just entered costs beyond the last one.
+        Raises P101 when the limit is reached, and what `attend` raises."""
         if self.attention:
             self.attend()
         if self.unwatched and self.gauge is not None:
@@ -390,7 +400,7 @@ class Machine(Scheduler):
 
     @property
     def exact(self) -> bool:
-        """Whether `used` is all that was used."""
+        """Whether `used` counts what translated code has used too."""
         return self.tier is None or bool(self.tier.metered)
 
     @property
@@ -401,14 +411,14 @@ class Machine(Scheduler):
     # ------------------------------------------------------------ stack traces
 
     def _frames(self, task: Task) -> list[tuple[Code, Any, list[Any], list[Any]]]:
-        """(code, next node, locals, cells) per frame, innermost first, hidden functions left out (V-7.5). A task whose parent
-        waits for it continues with the frames of its parent."""
-        found: list[tuple[Code, Any, list[Any], list[Any]]] = []
+        """Return (code, next node, locals, cells) per frame, innermost first, without hidden functions (V-7.5). A task whose
+        parent waits for it continues with the frames of its parent."""
+        visible: list[tuple[Code, Any, list[Any], list[Any]]] = []
         at: Task | None = task
         while at is not None:
             ins, locs, cells, code, _ = at.state
             frames = [(code, ins, locs, cells), *((c, i, ls, cs) for i, ls, cs, c in reversed(at.frames) if c is not None)]
-            found += [frame for frame in frames if not frame[0].hidden]
+            visible += [frame for frame in frames if not frame[0].hidden]
             parent = at.parent
             at = parent if parent is not None and (parent.wait in at.watchers or parent.calls) else None
-        return found
+        return visible

@@ -1,9 +1,9 @@
 """What each opcode does, written once (V-2.5).
 
-A function per opcode that needs no control over the machine: its parameters are the left side of the opcode's picture, then, by
-name, what else it needs: `operand` (the linked operand), `locals_`, `cells`, `machine`. Its return value is the right side. The
-interpreter loop is generated from these bodies (tools/gen_loop.py), the translator calls them. Opcodes that move between
-instructions, frames or tasks have a function in `vm/interp/template.py`.
+Each opcode that needs no control over the machine is one function. Its parameters are the left side of the opcode's stack
+effect, then, by name, what else it needs: `operand` (the linked operand), `locals_`, `cells`, `machine`. Its return value is
+the right side. The interpreter loop is generated from these bodies (tools/gen_loop.py), and the translator calls them. Opcodes
+that move between instructions, frames or tasks have a function in `vm/interp/template.py`.
 """
 
 from __future__ import annotations
@@ -77,8 +77,8 @@ if TYPE_CHECKING:
 
 
 def iterate(value: Any, machine: Any = None) -> Iterator[Any]:
-    """An iterator over the elements; the storage is not written while it is walked because the value was marked shared. A
-    HashMap, which the machine holds, is walked as it is now (L-5.7.7)."""
+    """Return an iterator over the elements. The storage is not written while it is walked, because the value was marked
+    shared. A HashMap, whose store `machine` has, is walked as it is now (L-5.7.7). Raises P007 for any other kind."""
     kind = type(value)
     if kind is Array:
         return iter(value.items)
@@ -94,8 +94,6 @@ def iterate(value: Any, machine: Any = None) -> Iterator[Any]:
         return iter(machine.stores.view(value).entries())
     raise Panic("P007", f"expected a value to walk over, found {typeof(value)}")
 
-
-# ----------------------------------------------------------------
 
 # ---------------------------------------------------------------- constants
 
@@ -245,7 +243,7 @@ def SET_ELEMENT(value: Any, tuple: Any, operand: int) -> Any:
 
 
 def write_element(object: Any, index: Any, value: Any) -> None:
-    """Every write by index but the plain one into an Array."""
+    """Store an element by index, in all cases but the plain one, an Int within an Array, which the loop does itself."""
     if type(object) is Array and type(index) is int:
         index_out_of_range(index, len(object.items))
     elif type(object) is Map:
@@ -255,14 +253,14 @@ def write_element(object: Any, index: Any, value: Any) -> None:
 
 
 def refuse_write(object: Any, index: Any) -> NoReturn:
-    """An index of another kind, or something that has no elements to write: a String, or a tuple behind Any."""
+    """Raise P007 for an index of another kind, or for a value that has no elements to write: a String, or a tuple behind Any."""
     if type(object) is Array:
         raise Panic("P007", f"expected an index of type Int, found {typeof(index)}")
     raise Panic("P007", f"expected Array or Map, found {typeof(object)} in a place")
 
 
 def index_place(object: Any, index: Any) -> Any:
-    """The element a longer place goes through: a missing key is P005 (L-5.5.5)."""
+    """Return the element that a place with several indexes goes through. Raises P005 for a missing key (L-5.5.5)."""
     if type(object) is Array or type(object) is Map:
         return read_index(object, index)
     return refuse_write(object, index)

@@ -1,7 +1,7 @@
 """The tree of tasks: which can run, who waits for whom, what a cancellation takes with it (V-6.4, O-6.12 to O-6.16, G-7.2).
 
-Ready tasks run in order of creation. At most `task_limit` are at work; the rest are held back until one ends or waits for
-others. Hands on `Scheduler`, the part of the machine that instructions on tasks call. Must not know: instructions, the host.
+Hands on `Scheduler`, the base class of the machine, and the classes of what a task waits for. Ready tasks run in order of
+creation. At most `task_limit` are at work; the rest are held back until one ends or waits for others.
 """
 
 from __future__ import annotations
@@ -24,11 +24,8 @@ if TYPE_CHECKING:
     from .linked import Code
 
 
-# ----------------------------------------------------------------
-# What a task waits for inside the machine (O-6.2 to O-6.5, O-6.14): the ends of other tasks.
-#
-# A wait watches tasks; `ended` is called once for each of them, in the order they end, and answers the waiting task when it has
-# what it needs.
+# What a task waits for inside the machine (O-6.2 to O-6.5, O-6.14): the ends of other tasks. A wait watches tasks; `ended` is
+# called once for each of them, in the order in which they end, and answers the waiting task when nothing is missing any more.
 
 if TYPE_CHECKING:
     class Machine(Protocol):
@@ -44,7 +41,8 @@ if TYPE_CHECKING:
 
 
 def outcome(machine: Machine, ended: Task) -> Any:
-    """What the end of a task gives to one who awaits it: its value, or for a cancelled one an Err, else P413 (O-6.13)."""
+    """Return what an `await` of a task that has ended gives: its value; when it was cancelled, an Err if its function is
+    fallible, else P413 is raised (O-6.13)."""
     if not ended.cancelled:
         return share(ended.result)
     if ended.code.home.is_fallible(ended.code):
@@ -53,12 +51,15 @@ def outcome(machine: Machine, ended: Task) -> Any:
 
 
 class Wait:
+    """Why `task` is suspended inside the machine."""
+
     __slots__ = ("task",)
 
     def __init__(self, task: Task) -> None:
         self.task = task
 
     def ended(self, machine: Machine, ended: Task) -> None:
+        """Take note of the end of one watched task."""
         raise NotImplementedError
 
 
@@ -74,16 +75,16 @@ class Await(Wait):
 class JoinAll(Wait):
     """`await (a, b)`: all values as a tuple in operand order."""
 
-    __slots__ = ("operands", "left")
+    __slots__ = ("operands", "pending")
 
-    def __init__(self, task: Task, operands: list[Task], left: int) -> None:
+    def __init__(self, task: Task, operands: list[Task], pending: int) -> None:
         super().__init__(task)
         self.operands = operands
-        self.left = left
+        self.pending = pending
 
     def ended(self, machine: Machine, ended: Task) -> None:
-        self.left -= 1
-        if self.left == 0:
+        self.pending -= 1
+        if self.pending == 0:
             machine.answer(self, lambda: self.values(machine))
 
     def values(self, machine: Machine) -> tuple[Any, ...]:
@@ -123,7 +124,7 @@ class Each(Wait):
         self.places: dict[Task, int] = {}  # of the running ones
 
     def fill(self, machine: Machine) -> None:
-        """Start tasks while there is room."""
+        """Start tasks for the next elements while fewer than `limit` run."""
         while len(self.places) < self.limit:
             for element in self.elements:
                 check_items(len(self.results) + 1)
@@ -153,28 +154,28 @@ class Each(Wait):
 class AllEnded(Wait):
     """The tasks a function started, before it returns `value` (O-6.14)."""
 
-    __slots__ = ("value", "left")
+    __slots__ = ("value", "pending")
 
-    def __init__(self, task: Task, value: Any, left: int) -> None:
+    def __init__(self, task: Task, value: Any, pending: int) -> None:
         super().__init__(task)
         self.value = value
-        self.left = left
+        self.pending = pending
 
     def ended(self, machine: Machine, ended: Task) -> None:
-        self.left -= 1
-        if self.left == 0:
+        self.pending -= 1
+        if self.pending == 0:
             machine.answer(self, lambda: self.value)
 
 
 class HostCall:
-    """What the host runs in a task, for an effect or as the root of a run: `done` gets the task when it has ended. With
-    `contains` a panic ends this task alone, and stands in `panic` then."""
+    """What the host runs in a task, for an effect or as the root of a run: `on_end` is called with the task when it has ended.
+    With `contains` a panic ends this task alone and is put into `panic`."""
 
-    __slots__ = ("task", "done", "contains", "panic")
+    __slots__ = ("task", "on_end", "contains", "panic")
 
-    def __init__(self, task: Task, done: Callable[[Task], None], contains: bool = False) -> None:
+    def __init__(self, task: Task, on_end: Callable[[Task], None], contains: bool = False) -> None:
         self.task = task
-        self.done = done
+        self.on_end = on_end
         self.contains = contains
         self.panic: Panic | None = None
 
@@ -182,12 +183,12 @@ class HostCall:
         parent = ended.parent
         if parent is not None:
             machine.call_ended(parent)
-        self.done(ended)
+        self.on_end(ended)
 
-
-# ----------------------------------------------------------------
 
 class Scheduler:
+    """The tasks of one machine, from their start to their end."""
+
     def __init__(self, program: Program) -> None:
         self.program = program
         self.task_limit = 1024
@@ -196,15 +197,16 @@ class Scheduler:
         self.root_count = 0
         self.current: Task | None = None  # goes on before all others: its last effect was not awaited
         self.queue: list[tuple[int, Task]] = []  # heap of those that can run
-        self.held: list[tuple[int, Task]] = []  # heap of those that could run but for the limit
+        self.held_back: list[tuple[int, Task]] = []  # heap of those that could run but for the limit
         self.at_work = 0
         self.running: Task | None = None
-        self.effects: list[Effect] = []  # made since the host looked last
-        self.closed: list[Effect] = []  # effects it performs and nobody waits for any more
+        self.effects: list[Effect] = []  # new ones, which the host has not seen yet
+        self.closed: list[Effect] = []  # effects that the host performs and no task waits for any more
 
     # ------------------------------------------------------------ making and running
 
     def new_task(self, parent: Task | None, code: Code, arguments: list[Any], cells: list[Any]) -> Task:
+        """Return a new task that may run, a child of `parent` or a root."""
         if parent is None:
             path = str(self.root_count)
             self.root_count += 1
@@ -217,18 +219,19 @@ class Scheduler:
         return task
 
     def next_ready(self) -> Task | None:
+        """Return the task to run next: the one whose last effect was not awaited, else the oldest; None when none can run."""
         task = self.current
         self.current = None
         if task is not None and task.status is READY:
             return task
         while self.queue:
             task = heappop(self.queue)[1]
-            if task.status is READY:
+            if task.status is READY:  # a cancelled task stays in the heap until it comes up
                 return task
         return None
 
     def ready(self, task: Task) -> None:
-        """It can run, as soon as there is room for it."""
+        """Let a task run as soon as the limit on tasks at work allows it."""
         task.status = READY
         if task.working:
             heappush(self.queue, (task.number, task))
@@ -237,20 +240,21 @@ class Scheduler:
             self.at_work += 1
             heappush(self.queue, (task.number, task))
         else:
-            heappush(self.held, (task.number, task))
+            heappush(self.held_back, (task.number, task))
 
     def _rest(self, task: Task) -> None:
-        """It is no longer at work: the next one held back may run."""
+        """Take a task out of those at work, so that the next one held back may run."""
         if not task.working:
             return
         task.working = False
         self.at_work -= 1
-        while self.held and self.at_work < self.task_limit:
-            other = heappop(self.held)[1]
+        while self.held_back and self.at_work < self.task_limit:
+            other = heappop(self.held_back)[1]
             if other.status is READY:
                 self.ready(other)
 
     def after_slice(self, task: Task) -> None:
+        """Decide what happens to a task whose slice is over: it ends, goes on at once, or waits."""
         if task.status is DONE:
             self._end(task)
         elif task.answer is not NOTHING:
@@ -269,14 +273,14 @@ class Scheduler:
     # ------------------------------------------------------------ ends
 
     def _end(self, task: Task) -> None:
-        """A task has run to its end. What it started ends with it."""
+        """End a task that has run to its end; children that still run are cancelled."""
         for child in list(task.children):
             self.cancel(child)
         self._leave(task)
 
     def _leave(self, task: Task) -> None:
         watchers = task.watchers
-        self.closed.extend(task.streams)  # what was not read to its end
+        self.closed.extend(task.streams)  # replies that were not read to their end
         self.roots.pop(task, None)
         task.drop()
         self._rest(task)
@@ -290,13 +294,14 @@ class Scheduler:
         ended = []
         for member in list(task.subtree()):
             if member is self.running:
-                member.doomed = True
+                member.doomed = True  # its frames are in the hands of the loop: it stops where it suspends next
                 continue
             if member.effect is not None:
                 self._close(member.effect)
             member.status = DONE
             member.cancelled = True
             ended.append(member)
+        # only now: a watcher of one member may look at the status of another
         for member in ended:
             self._leave(member)
         return True
@@ -314,7 +319,7 @@ class Scheduler:
     # ------------------------------------------------------------ waits
 
     def wait(self, wait: Wait, watched: list[Task]) -> Any:
-        """Suspend the task of this wait; it is at work no more."""
+        """Suspend the task of this wait until tasks in `watched` end; it does not count as at work meanwhile."""
         task = wait.task
         task.status = WAITING
         task.wait = wait
@@ -324,7 +329,8 @@ class Scheduler:
         return SUSPENDED
 
     def answer(self, wait: Wait, make: Callable[[], Any]) -> None:
-        """Continue the task of this wait with what `make` gives; nothing if it waits no longer."""
+        """Continue the task of this wait with the result of `make`, or with the panic that it raises. Does nothing when the task
+        waits no longer."""
         task = wait.task
         if task.wait is not wait:
             return
@@ -336,6 +342,7 @@ class Scheduler:
         self.ready(task)
 
     def fail(self, wait: Wait, panic: Panic) -> None:
+        """Continue the task of this wait with a panic."""
         def fault() -> Any:
             raise panic
 
@@ -344,16 +351,18 @@ class Scheduler:
     # ------------------------------------------------------------ what instructions call
 
     def start_task(self, task: Task, code: Code, arguments: list[Any], cells: list[Any]) -> TaskHandle:
-        """A child with copies of the variables it captures (O-6.8)."""
+        """Start a child with copies of the variables that it captures, and return its handle (O-6.8)."""
         return self.new_task(task, code, arguments, copies(code, cells)).handle
 
     def join(self, task: Task, handles: list[Any]) -> Any:
+        """`await (a, b)`: return the values as a tuple, or SUSPENDED until all have ended. P007 for what is no Task."""
         operands = tasks_of(handles)
         running = [operand for operand in operands if operand.status is not DONE]
         wait = JoinAll(task, operands, len(running))
         return self.wait(wait, running) if running else wait.values(self)
 
     def race(self, task: Task, handles: list[Any]) -> Any:
+        """`race (a, b)`: return the value of the first that has ended and cancel the others, or SUSPENDED (O-6.12)."""
         operands = tasks_of(handles)
         if not operands:
             raise Panic("P013", "race: expected one operand or more")
@@ -366,7 +375,7 @@ class Scheduler:
         return self.pause(task, value) if self.closed else value
 
     def await_value(self, task: Task, value: Any) -> Any:
-        """The value of a task; any other value is itself (L-9.1.2)."""
+        """`.await`: return the value of a task, or SUSPENDED; any other value is returned as it is (L-9.1.2)."""
         if type(value) is not TaskHandle:
             return value
         awaited = value.task
@@ -375,6 +384,8 @@ class Scheduler:
         return self.wait(Await(task), [awaited])
 
     def parallel(self, task: Task, code: Code, cells: list[Any], iterable: Any, limit: Any) -> Any:
+        """`parallel for`: start the first tasks and return SUSPENDED, or an empty Array for no elements. `limit`: how many run at
+        a time, None for as many as the run allows; P007 or P013 for one that is no count."""
         if limit is None:
             limit = self.task_limit
         elif type(limit) is not int:
@@ -386,7 +397,8 @@ class Scheduler:
         return self.wait(each, []) if each.places else Array([])
 
     def settle(self, task: Task, value: Any, depth: int) -> Any:
-        """Before a function returns `value`: the tasks it started are cancelled by an Err, else waited for (O-6.14)."""
+        """End the tasks that a function started, before it returns `value`: an Err cancels them, else they are waited for
+        (O-6.14). `depth`: of the frame that returns. Return the value or SUSPENDED."""
         started = [child for child in task.children if child.depth == depth]
         if type(value) is Err:
             for child in started:
@@ -397,18 +409,19 @@ class Scheduler:
         return self.pause(task, value) if self.closed else value
 
     def cancel_handle(self, task: Task, handle: TaskHandle) -> Any:
-        """`.cancel()`: the slice ends where effects have to be closed, so that all is over when the task goes on (G-7.2)."""
+        """`.cancel()`: return whether the task still ran. The slice ends where effects have to be closed, so that they are over
+        when the task goes on (G-7.2)."""
         running = self.cancel(handle.task)
         return self.pause(task, running) if self.closed else running
 
     def close_stream(self, task: Task, stream: Any) -> Any:
-        """The host ends the reply, and gives the stream its response, before the task goes on."""
+        """Let the host end a reply that is on its way and set the stream's response, before the task goes on."""
         stream.effect.task.streams.pop(stream.effect, None)
         self._close(stream.effect)
         return self.pause(task, None)
 
     def pause(self, task: Task, value: Any) -> Any:
-        """End the slice; the task goes on with `value` at once."""
+        """End the slice; the task goes on with `value` once the host has seen the effects."""
         task.status = WAITING
         task.answer = value
         return SUSPENDED
@@ -416,26 +429,27 @@ class Scheduler:
     # ------------------------------------------------------------ what the host calls
 
     def call(
-        self, effect: Effect, code: Code, arguments: list[Any], captured: Any, done: Callable[[Task], None],
+        self, effect: Effect, code: Code, arguments: list[Any], captured: Any, on_end: Callable[[Task], None],
         contains: bool = False,
     ) -> HostCall:  # fmt: skip
-        """Run a function as a child of the task that waits for `effect`; `done` gets the child when it has ended."""
+        """Run a function as a child of the task that waits for `effect`; `on_end` is called with the child when it has ended.
+        `captured`: the cells of a closure. Raises ValueError when no task awaits the effect."""
         parent = effect.task
         if parent.effect is not effect:
             raise ValueError(f"{effect!r} is not awaited")
         parent.calls += 1
-        self._rest(parent)  # it waits for its child: all places could be taken by such parents
+        self._rest(parent)  # it waits for its child; if it stayed at work, such parents could fill the limit for ever
         task = self.new_task(parent, code, arguments, [*captured, *[None] * (code.cell_count - len(captured))])
-        return self.watched(task, done, contains)
+        return self.watched(task, on_end, contains)
 
-    def watched(self, task: Task, done: Callable[[Task], None], contains: bool = False) -> HostCall:
-        """The host's record of a task that it waits for."""
-        call = HostCall(task, done, contains)
+    def watched(self, task: Task, on_end: Callable[[Task], None], contains: bool = False) -> HostCall:
+        """Return the host's record of a task whose end it waits for."""
+        call = HostCall(task, on_end, contains)
         task.watchers.append(call)
         return call
 
     def contained(self, task: Task, panic: Panic) -> bool:
-        """Whether the host runs the task, or one above it, in a call that contains panics: only that ends."""
+        """Return whether the host runs the task, or one above it, in a call that contains panics. If so, end that call."""
         above: Task | None = task
         while above is not None:
             call = next((one for one in above.watchers if type(one) is HostCall and one.contains), None)
@@ -447,11 +461,12 @@ class Scheduler:
         return False
 
     def end_calls(self, parent: Task) -> None:
-        """The effect is answered: whatever still runs for it is cancelled."""
+        """Cancel what still runs for an effect of `parent` that has been answered."""
         for child in list(parent.children) if parent.calls else ():
             self.cancel(child)
 
     def call_ended(self, parent: Task) -> None:
+        """Put a task at work again when the last function that ran for its effect has ended."""
         parent.calls -= 1
         if not parent.calls and not parent.working and parent.status is not DONE:
             parent.working = True  # it only waits, so it may exceed the limit for a moment
@@ -459,12 +474,13 @@ class Scheduler:
 
 
 def copies(code: Code, cells: list[Any]) -> list[Any]:
-    """Cells of a new frame of `code`: captured ones hold the present values of the maker's."""
+    """Return the cells of a new frame of `code`: the captured ones are copies with the present values of `cells`."""
     captured: list[Any] = [Cell(share(cells[i].value)) for i in code.captures]
     return captured + [None] * (code.cell_count - len(captured))
 
 
 def tasks_of(handles: list[Any]) -> list[Task]:
+    """Return the tasks behind handles; P007 for any other value."""
     for handle in handles:
         if type(handle) is not TaskHandle:
             raise Panic("P007", f"expected Task, found {typeof(handle)}")

@@ -1,7 +1,7 @@
 """The shared stores of a run: hashmaps and ledgers (O-5.1 to O-5.22).
 
-`Stores` finds the store behind a handle; `View` is a hashmap or a scope of it. Plain data: the methods of a program, with what
-watchers, files and wrong arguments need, stand in `builtins/hashmaps.py` and `builtins/ledgers.py`.
+`Stores` finds the store behind a handle; `View` is a hashmap or a scope of it. This is plain data: the methods of a program, with
+what watchers, files and wrong arguments need, are in `builtins/hashmaps.py` and `builtins/ledgers.py`.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
     Change = tuple[Any, Any, Any]  # key, old and new value as Options
 
-# Of a value of this very class nothing else is asked.
+# A value of exactly this class fits the type without a further check: the usual case is one comparison.
 _CLASSES = {"int": int, "string": str, "bool": bool, "float": float}
 
-MOST_IDENTIFIER, MOST_KEYS, MOST_KEY, MOST_VALUE = 512, 32, 128, 65_536
+MOST_IDENTIFIER, MOST_KEYS, MOST_KEY, MOST_VALUE = 512, 32, 128, 65_536  # of a ledger entry; lengths in code points
 
 
 class HashStore:
@@ -46,13 +46,13 @@ class HashStore:
         self.value_class = _CLASSES.get(value_type[0])
 
     def fitting(self, value: Any, descriptor: Any, what: str) -> Any:
-        """A value of the declared type; what comes from behind Any may be another (P415)."""
+        """Return a value as one of the declared type; P415 for another, which may come from behind Any. `what` names it."""
         if matches(value, descriptor) or (type(value) is int and descriptor[0] == "float"):
             return check(value, descriptor)
         raise Panic("P415", f"{what} of hashmap {self.name} is {type_text(descriptor)}, found {typeof(value)}")
 
     def put(self, key: Any, value: Any) -> None:
-        """Writes an entry of the whole hashmap, of which nobody is to be told."""
+        """Write an entry of the whole hashmap for which no watcher has to run; P415 when it does not fit."""
         if type(key) is not self.key_class:
             key = self.fitting(key, self.key_type, "the key")
         if type(value) is not self.value_class:
@@ -60,18 +60,19 @@ class HashStore:
         self.items[key if type(key) is str else key_of(key)] = value
 
     def calls(self, changes: Iterable[Change]) -> list[Any]:
-        """What watchers are to be told, in order: (watcher of every key, closure, key, old, new) (O-5.11)."""
-        told: list[Any] = []
+        """Return the calls of watchers for these changes, in order, as (whether it watches every key, closure, key, old value,
+        new value) (O-5.11)."""
+        calls: list[Any] = []
         for key, old, new in changes:
             for prefix, watched, closure in self.watchers:
                 if watched is not None:
                     if watched == key:
-                        told.append((False, closure, unkey(key), old, new))
+                        calls.append((False, closure, unkey(key), old, new))
                 elif not prefix:
-                    told.append((True, closure, unkey(key), old, new))
+                    calls.append((True, closure, unkey(key), old, new))
                 elif type(key) is str and key.startswith(prefix):
-                    told.append((True, closure, key[len(prefix) :], old, new))
-        return told
+                    calls.append((True, closure, key[len(prefix) :], old, new))
+        return calls
 
 
 class View:
@@ -84,7 +85,7 @@ class View:
         self.prefix = prefix
 
     def key(self, key: Any) -> Any:
-        """The key in the dict for a key of the program."""
+        """Return the dict key for a key of the program; P007 for a key of a scope that is no String."""
         if self.prefix:
             if type(key) is not str:
                 raise Panic("P007", f"expected String, found {typeof(key)} as a key of a scope")
@@ -92,14 +93,14 @@ class View:
         return key_of(key)
 
     def entries(self) -> list[tuple[Any, Any]]:
-        """(key, value) of now, in insertion order; the values are marked, since the store keeps them."""
+        """Return the present (key, value) pairs in insertion order; values are marked as shared, since the store keeps them."""
         if not self.prefix:
             works_on(len(self.store.items))
             return [(unkey(key), share(value)) for key, value in paced(self.store.items.items())]
         return [(key[len(self.prefix) :], share(self.store.items[key])) for key in self.inside()]
 
     def inside(self) -> list[Any]:
-        """The dict keys this view shows."""
+        """Return the dict keys that this view shows."""
         works_on(len(self.store.items))
         if not self.prefix:
             return list(self.store.items)
@@ -109,7 +110,7 @@ class View:
         return len(self.inside() if self.prefix else self.store.items)
 
     def find(self, key: Any) -> Any:
-        """Option of the value."""
+        """Return the value as an Option."""
         at = self.key(key)
         items = self.store.items
         return Some(share(items[at])) if at in items else NONE
@@ -118,6 +119,7 @@ class View:
         return self.key(key) in self.store.items
 
     def set(self, key: Any, value: Any) -> Change:
+        """Write one entry and return the change; P415 when key or value does not fit."""
         at = self.key(self.store.fitting(key, self.store.key_type, "the key"))
         value = self.store.fitting(value, self.store.value_type, "the value")
         old = self.find(key)
@@ -125,7 +127,7 @@ class View:
         return at, old, Some(value)
 
     def set_many(self, entries: Map) -> list[Change]:
-        """All or none: a value that does not fit leaves the store as it was."""
+        """Write all entries and return the changes, or none: a value that does not fit (P415) leaves the store as it was."""
         works_on(len(entries.items))
         changes: list[Change] = []
         new: dict[Any, Any] = {}
@@ -134,15 +136,16 @@ class View:
             value = self.store.fitting(value, self.store.value_type, "the value")
             changes.append((at, Some(share(new[at])) if at in new else self.find(key), Some(value)))
             new[at] = share(value)
-        self.store.items.update(new)
+        self.store.items.update(new)  # only when all entries fit
         return changes
 
     def delete(self, keys: Iterable[Any]) -> list[Change]:
-        """Takes the dict keys out that are there."""
+        """Remove the entries of these dict keys and return the changes; keys without an entry change nothing."""
         items = self.store.items
         return [(key, Some(items.pop(key)), NONE) for key in keys if key in items]
 
     def watch(self, key: Any, closure: Any) -> None:
+        """Subscribe a closure to the changes of a key, which comes as a tuple of one, or with None of every key of this view."""
         self.store.watchers.append((self.prefix, None if key is None else self.key(key[0]), closure))
 
 
@@ -156,7 +159,7 @@ class Ledger:
         self.entries: dict[str, tuple[list[str], str]] = {}
 
     def put(self, identifier: str, keys: list[str], value: str) -> None:
-        """An upsert; a replaced entry keeps its place (O-5.15)."""
+        """Insert or replace an entry; a replaced one stays at its place (O-5.15). P416 for one that is too long."""
         self._limit("an identifier", len(identifier), MOST_IDENTIFIER)
         self._limit("a value", len(value), MOST_VALUE)
         self._limit("the keys of an entry", len(keys), MOST_KEYS, "keys")
@@ -169,7 +172,7 @@ class Ledger:
             raise Panic("P416", f"{what} of ledger {self.name} has {size} {unit}; the limit is {most}")
 
     def identifiers(self) -> Iterable[str]:
-        """All of them, for one who works on all."""
+        """Yield all identifiers, and charge the run for work on all entries."""
         works_on(len(self.entries))
         return paced(self.entries, FEW)
 
@@ -181,7 +184,7 @@ class Ledger:
         return LedgerEntry(identifier, Array(list(keys)), value)
 
     def by_identifier(self, text: str) -> list[Any]:
-        """Every word of the text is a word of the identifier (O-5.18, O-5.21)."""
+        """Return the entries whose identifier holds every word of the text; none for a text without words (O-5.18, O-5.21)."""
         wanted = words(text)
         return [self.record(i) for i in self.identifiers() if wanted and wanted <= words(i)]
 
@@ -195,7 +198,7 @@ class Ledger:
 
 
 def words(text: str) -> set[str]:
-    """The maximal runs of letters, digits, `_` and `-`, lower-cased (O-5.21)."""
+    """Return the maximal runs of letters, digits, `_` and `-` in a text, in lower case (O-5.21)."""
     return {word.lower() for word in "".join(c if c in "_-" or c.isalpha() or c.isdecimal() else " " for c in text).split()}
 
 
@@ -214,14 +217,14 @@ class Stores:
         return View(store, "".join(f"{name}:" for name in ref.scope)) if ref.scope else store.whole
 
     def ledger(self, ref: LedgerRef | ScopedRef) -> Ledger:
-        """The store of a ledger handle, made when it is first used."""
+        """Return the store of a ledger handle; it is created when it is first used."""
         at = (ref.name, ref.scope)
         if at not in self.ledgers:
             self.ledgers[at] = Ledger(ref.name)
         return self.ledgers[at]
 
     def take_over(self, earlier: Stores) -> None:
-        """Go on with the stores of another program where both declare one of that name and type."""
+        """Take the stores of an earlier program of the session where both declare one of the same name and type."""
         for name, store in earlier.hashmaps.items():
             own = self.hashmaps.get(name)
             if own is not None and (own.key_type, own.value_type, own.path) == (store.key_type, store.value_type, store.path):

@@ -1,7 +1,7 @@
 """A task: one chain of frames with its operand stack, and its place in the tree of tasks (V-6.1, V-6.4).
 
-`frames` holds the suspended callers as (next node, locals, cells, code), `state` the running frame in the same form with the top
-of the stack. Must not know: effects' meaning, waiting, the host.
+`Task.frames` holds the suspended callers as (next node, locals, cells, code), `Task.state` the running frame in the same form
+with the top of the stack. The scheduler decides when a task runs and what ends its wait; the loop runs its instructions.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ NOTHING = object()
 
 
 def is_below(path: str, above: str) -> bool:
-    """Whether the task with a path is the one with the other path, or was started below it."""
+    """Return whether the task with a path is the one with the path `above`, or was started below it."""
     return path == above or path.startswith(f"{above}.")
 
 
 class Task:
-    """`number` is the order of creation; `path` names the task whatever the order of running (V-6.5).
+    """One task. `number` is the order of creation; `path` names the task whatever the order of running (V-6.5).
 
     `base` counts the frames of the tasks above it, `depth` those of its parent when it started. `working`: it counts against the
-    limit of tasks at work. `wait`: what inside the machine it waits for; `watchers`: what waits for its end.
+    limit of tasks at work. `wait`: the wait inside the machine that it is suspended in; `watchers`: the waits for its end.
     """
 
     __slots__ = (
@@ -65,7 +65,7 @@ class Task:
         self.cancelled = False
         self.doomed = False  # cancelled by itself: it stops where it suspends next (O-6.13)
         self.result: Any = None
-        self.answer: Any = NOTHING  # what an instruction gives that ended its slice and waits for nothing
+        self.answer: Any = NOTHING  # the result of an instruction that ended its slice and waits for nothing
         self.fault: Panic | None = None  # raised when it goes on
         self.effect: Any = None
         self.wait: Any = None
@@ -80,10 +80,12 @@ class Task:
         return TaskHandle(self, self.code.label)
 
     def next_key(self) -> str:
+        """Return the key of the next effect of this task: it does not depend on the order of scheduling (V-6.5)."""
         self.counter += 1
         return f"{self.path}:{self.counter}"
 
     def next_path(self) -> str:
+        """Return the path of the next child."""
         self.born += 1
         return f"{self.path}.{self.born}"
 
@@ -98,7 +100,7 @@ class Task:
         self.state = (ins, locals_, cells, code, value)
 
     def subtree(self) -> Iterator[Task]:
-        """The task and everything below it, parents first."""
+        """Yield the task and all tasks below it, parents first."""
         pending = [self]
         while pending:
             task = pending.pop()
@@ -106,7 +108,7 @@ class Task:
             pending.extend(reversed(task.children))
 
     def drop(self) -> None:
-        """Let go of what only a running task needs."""
+        """Release what only a running task needs, and leave the parent's list of children."""
         self.stack = []
         self.frames = []
         self.state = ()
@@ -118,8 +120,7 @@ class Task:
             self.parent.children.pop(self, None)
 
 
-# ----------------------------------------------------------------
-# What a method tells the loop instead of a value: enter a function, or the slice is over.
+# What a method returns to the loop instead of a value: enter a function, or the slice is over.
 
 
 class Invoke:
@@ -134,6 +135,8 @@ class Invoke:
 
 
 class Suspended:
+    """The slice of the task is over: an effect or a wait has to be answered first."""
+
     __slots__ = ()
 
 

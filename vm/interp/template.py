@@ -1,8 +1,9 @@
 """What the opcodes do that move between instructions, frames or tasks, and a plain loop that runs every opcode (V-2.5).
 
-A function per opcode: its parameters are the left side of the opcode's picture, then `operand`, the linked operand, and `loop`,
-the variables of the loop. What it returns is pushed, unless it is NOTHING (control is elsewhere, or the picture pushes nothing)
-or SUSPENDED (the task waits, or has ended). While a function runs, `loop.stack` is what lies beneath its parameters.
+A function per opcode: its parameters are the left side of the opcode's stack effect, then `operand`, the linked operand, and
+`loop`, the variables of the loop. What it returns is pushed, unless it is NOTHING (control is elsewhere, or the stack effect
+pushes nothing) or SUSPENDED (the task waits, or has ended). While a function runs, `loop.stack` is what lies beneath its
+parameters.
 
 `tools/gen_loop.py` writes the fast loop from these functions and those of `vm/interp/ops.py`: it puts them into one function,
 with the variables of `Loop` as local ones. `run` does the same slowly, call by call, so that a test can compare the two.
@@ -137,7 +138,7 @@ class Meaning:
         self.moves = function.__module__ == __name__  # it is one of this file
 
     def arguments(self, operand: Any, loop: Loop) -> dict[str, Any]:
-        """The values of its parameters, those of its picture taken off the stack."""
+        """The values of its parameters, those of its stack effect taken off the stack."""
         context = {"operand": operand, "loop": loop, "locals_": loop.locs, "cells": loop.cells, "machine": loop.machine}
         found: dict[str, Any] = {}
         for parameter in reversed(self.parameters):

@@ -1,8 +1,8 @@
 """What the values weigh that a run can reach: the memory that counts against its budget (G-6.8).
 
-Hands on `weight_of_run` and `weight_of`. Each value is weighed once, however often it is reached, by what CPython says that it
-takes. The stack of Python is searched too, so that values in the hands of translated code and of built-ins count. Must not know:
-how much memory the process has.
+Hands on `weight_of_run` to the machine, and `MemoryGauge`, the protocol by which the host says when to weigh. Each value is
+weighed once, however often it is reached, by the bytes that CPython reports for it. The stack of Python is searched too, so that
+values in the hands of translated code and of built-ins count.
 """
 
 from __future__ import annotations
@@ -26,43 +26,45 @@ if TYPE_CHECKING:
     from typing import Any, Protocol
 
     class MemoryGauge(Protocol):
-        """What the host does so that a run notices in time that its memory grows."""
+        """What the host does so that a run notices in time that its memory grows. It calls `Machine.weigh_soon`."""
 
         machine: Any
 
         def count(self, items: int) -> None:
-            """A built-in works on so many items."""
+            """A built-in is about to work on this many items, or to make them."""
 
         def computing(self, translated: bool) -> None:
-            """The run computes, and nobody watches it (`Machine.unwatched`)."""
+            """The run computes, `translated` or not, and no thread watches it (`Machine.unwatched`)."""
 
         def weighed(self, weight: int) -> None:
-            """What the values of the run weigh now."""
+            """The values of the run weigh this many bytes now."""
 
 
-# What a value refers to and no run has made: the program, and what belongs to Python.
+# Classes of what values refer to but no run has made: the program, and what belongs to Python. They weigh nothing.
 PROGRAM = frozenset({
     type, ModuleType, FunctionType, BuiltinFunctionType, MethodType, CodeType, type(sys._getframe()), Program, Code, LoopSite,
     Site, EnumType, StructType,
 })  # fmt: skip
 LEAVES = frozenset({str, int, float, bool, type(None), bytes, bytearray})
-# What a variable of Python may hold that is a value of the run, or a part of one in the making.
+# Classes of what a variable of Python may hold that is a value of the run, or a part of one in the making.
 FOUND = frozenset({
     str, bytes, list, dict, tuple, set, deque, Array, Map, Set, Queue, Stack, Some, Ok, Err, EnumValue, ErrorValue, Closure,
 })  # fmt: skip
 LOOP = frozenset({"locs", "cells", "tos", "st", "new", "value", "left", "object", "closure"})
 BATCH = 4096
-STEP = 64  # wholes that Python is asked for in one go
-LONG = 1024  # bytes of a whole whose parts are not listed
+STEP = 64  # containers whose parts are asked for in one call of `get_referents`
+LONG = 1024  # bytes of a container from which its parts are walked with an iterator, not listed
 ITERABLE = frozenset({list, tuple, set, deque})
-APART = 16  # what is lost where a whole has its storage in another place
+APART = 16  # bytes lost to rounding where a container has its storage in a second block
 REGION = 16  # bits of an address within a region, of which a byte each 16 bytes says whether a value there was seen
 PLACES = (1 << REGION - 4) - 1
-ALONE = 4  # references to a value that only one other holds: that one's, the batch's, the variable's and the argument's
+# References to a value that only one other value holds: that one's, the batch's, the variable's and the argument's. Such a value
+# cannot be reached twice, so its address need not be remembered.
+ALONE = 4
 
 
 def weight_of_run(machine: Any, most: int) -> int:
-    """Bytes of the values that a run can reach; beyond `most` it stops to look."""
+    """Return the bytes of all values that a run can reach; the walk stops once they are more than `most`."""
     roots: list[Any] = [machine.stores, machine.memories, machine.effects, machine.configured]
     roots += [parts() for parts in machine.beside]
     for task in machine.roots:
@@ -72,7 +74,7 @@ def weight_of_run(machine: Any, most: int) -> int:
 
 
 def on_the_stack(frame: FrameType | None) -> Iterator[Any]:
-    """Values in the variables of Python's frames, down to the loop of the innermost machine."""
+    """Yield the values in the variables of Python's frames, down to the loop of the innermost machine."""
     while frame is not None:
         if "push_frame" in frame.f_locals:
             yield [value for name, value in frame.f_locals.items() if name in LOOP]
@@ -88,21 +90,22 @@ class Seen(dict[int, bytearray]):
     numbers does; this takes a sixteenth at most."""
 
     def __missing__(self, region: int) -> bytearray:
-        made = self[region] = bytearray(PLACES + 1)
-        return made
+        marks = self[region] = bytearray(PLACES + 1)
+        return marks
 
 
 def weight_of(roots: Iterable[Any], most: int, passed: frozenset[int] = frozenset()) -> int:
-    """Bytes of the values and all that they hold, but for the objects of the numbers in `passed`."""
+    """Return the bytes of the values and of all that they hold, without the objects whose `id` is in `passed`; the walk stops
+    once they are more than `most`. Raises what `look` raises."""
     pending: list[Any] = [list(roots)]  # lists of values that are taken off, and iterators over long wholes
-    seen = Seen()
+    addresses = Seen()
     for at in passed:
-        seen[at >> REGION][at >> 4 & PLACES] = 1
+        addresses[at >> REGION][at >> 4 & PLACES] = 1
     size, count = sys.getsizeof, sys.getrefcount
     total = 0
     while pending:
         look()
-        batch = taken(pending)
+        batch = next_batch(pending)
         small: list[Any] = []
         below: list[Any] = []
         for value in batch:
@@ -111,7 +114,7 @@ def weight_of(roots: Iterable[Any], most: int, passed: frozenset[int] = frozense
                 continue
             if count(value) > ALONE:
                 at = id(value)
-                region = seen[at >> REGION]
+                region = addresses[at >> REGION]
                 at = at >> 4 & PLACES
                 if region[at]:
                     continue
@@ -123,7 +126,7 @@ def weight_of(roots: Iterable[Any], most: int, passed: frozenset[int] = frozense
             elif not isinstance(value, type):
                 own = size(value)
                 total += (own + 15 & -16) + (APART if kind is list or kind is dict else 0)
-                if kind is dict:  # Python does not tell of keys that are texts
+                if kind is dict:  # `get_referents` leaves out keys of a dict whose keys are all texts
                     pending += (iter(value), iter(value.values()))
                 elif own > LONG and kind in ITERABLE:
                     pending.append(iter(value))
@@ -138,8 +141,8 @@ def weight_of(roots: Iterable[Any], most: int, passed: frozenset[int] = frozense
     return total
 
 
-def taken(pending: list[Any]) -> list[Any]:
-    """The next values."""
+def next_batch(pending: list[Any]) -> list[Any]:
+    """Take at most BATCH values off the last list or iterator of `pending`, and return them."""
     last = pending[-1]
     if type(last) is list:
         batch = last[-BATCH:]
@@ -154,7 +157,7 @@ def taken(pending: list[Any]) -> list[Any]:
 
 
 def parts_of(task: Task) -> Iterator[Any]:
-    """The values that a task holds; the nodes of its code are none."""
+    """Yield the values that a task holds, without the nodes of its code."""
     yield from (task.stack, task.result, task.answer, task.effect, task.wait, *task.state[1:3], *task.state[4:])
     for _, locals_, cells, _ in task.frames:
         yield locals_

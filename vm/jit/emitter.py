@@ -54,7 +54,7 @@ def registrar(rows: dict[int, Form]) -> Callable[..., Callable[[Form], Form]]:
 
 
 def starred_count(op: Opcode, operand: int, linked: Any) -> int:
-    """How many values the starred name in the stack picture of an opcode stands for."""
+    """How many values the starred name in the stack effect of an opcode stands for."""
     if op.name == "STRUCT":
         return len(linked.decl.fields)
     if op.name == "ERROR":

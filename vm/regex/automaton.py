@@ -1,7 +1,7 @@
 """A pattern as a finite automaton whose states are made while a text is read: time linear in the text (G-9.5).
 
-Hands on `Automaton` with `end_of_first`, where the match a backtracking matcher would find first ends, and `start_of`,
-where the longest match that ends at a position begins. A state is the list of instructions a walk may stand at, best
+Hands on `Automaton`: `end_of_first` is where the match ends that a backtracking matcher would find first, `start_of` where the
+longest match begins that ends at a position. A state is the list of instructions a walk may stand at, best
 first; instructions behind a match are cut off, so that order decides as it does in backtracking.
 
 A state is a dict from character to next state, for the loop over a text costs one look-up per character. Steps that find
@@ -23,13 +23,15 @@ if TYPE_CHECKING:
 
     State = dict[Any, Any]
 
-MOST_STEPS = 20_000  # remembered; then all are forgotten, and made again as needed
+# Steps that are kept. A pattern may have exponentially many states, so at this number all are dropped and made again as needed
+# (the cache of a lazy DFA, as RE2 has it).
+MOST_STEPS = 20_000
 DEAD = None
 
 
 class Facts:
-    """What a state is made of; stands in the state's dict under the key None. `before`: the class of the symbol last
-    read. `steps`: (next state, whether a match ends before the symbol) by symbol."""
+    """What a state was made from; it stands in the state's dict under the key None. `before`: the class of the symbol read
+    last. `steps`: (next state, whether a match ends before the symbol) by symbol."""
 
     __slots__ = ("walks", "searching", "before", "steps")
 
@@ -41,7 +43,8 @@ class Facts:
 
 
 class Automaton:
-    """`backward`: reads from right to left and wants the longest match. A walk is instruction + size * loop bits."""
+    """The states of one program. `backward`: it reads from right to left and wants the longest match. A walk is one number:
+    instruction + size * loop bits."""
 
     __slots__ = ("code", "size", "bits", "asserts", "backward", "states", "remembered", "read_to")
 
@@ -58,14 +61,15 @@ class Automaton:
     # ------------------------------------------------------------ reading
 
     def finds(self, subject: Subject) -> bool:
-        """Whether there is a match; reading stops where one is certain."""
+        """Return whether the text has a match; reading stops where one is certain."""
         return self.end_of_first(subject, 0, certain=True) >= 0
 
     def end_of_first(self, subject: Subject, position: int, certain: bool = False) -> int:
-        """Where the first match at or after `position` ends, -1 when there is none; `read_to` is how far it read. With
-        `certain`, an end that proves that there is one."""
+        """Return where the first match at or after `position` ends, -1 when there is none; `read_to` is how far it read, in
+        characters. With `certain`, return any end that proves that there is a match."""
         body = subject.body
         state = self.state((0,), True, class_of(subject.symbol(position - 1)))
+        # The loop over characters is Python's own, with one dict look-up each; the iterator tells where a step was missing.
         signs = iter(body)
         signs.__setstate__(position)  # type: ignore[attr-defined]
         while True:
@@ -85,8 +89,9 @@ class Automaton:
                 return self.finish(subject, state, at, at if matched else -1)
         return self.finish(subject, state, max(position, len(body)) - 1, -1)
 
-    def finish(self, subject: Subject, state: Any, at: int, found: int) -> int:
-        """Reads on behind position `at`, where a match was found or the characters ended, until no walk is left."""
+    def finish(self, subject: Subject, state: Any, at: int, best: int) -> int:
+        """Read on from position `at`, after a match or at the end of the characters, until no walk is left; return the end of
+        the match."""
         body = subject.body
         at += 1
         while state is not DEAD and at < len(body):
@@ -96,20 +101,20 @@ class Automaton:
             step = state[None].steps.get(sign)
             state, matched = step if step is not None else self.step(state, sign)
             if matched:
-                found = at
+                best = at
             at += 1
         while state is not DEAD and at <= len(subject.text):
             state, matched = self.step(state, END if at == len(subject.text) else FINAL_LINE_END)
             if matched:
-                found = at
+                best = at
             at += 1
         self.read_to = at
-        return found
+        return best
 
     def start_of(self, subject: Subject, end: int, lowest: int) -> int:
-        """The smallest start, not below `lowest`, of a match that ends at `end`."""
+        """Return the smallest start, not below `lowest`, of a match that ends at `end`."""
         state: Any = self.state((0,), False, class_of(subject.symbol(end)))
-        found = end
+        smallest = end
         for at in range(end - 1, lowest - 2, -1):
             if at % STRIDE == 0:
                 look()
@@ -117,14 +122,16 @@ class Automaton:
             step = state[None].steps.get(symbol)
             state, matched = step if step is not None else self.step(state, symbol)
             if matched:
-                found = at + 1
+                smallest = at + 1
             if state is DEAD:
                 break
-        return found
+        return smallest
 
     # ------------------------------------------------------------ states
 
     def state(self, walks: tuple[int, ...], searching: bool, before: int) -> State:
+        """Return the state of these walks, best first. `searching`: a match may still begin at a later character; `before`:
+        the class of the symbol read last, on which assertions depend."""
         if not self.asserts:
             before = 0
         key = (walks, searching, before)
@@ -134,24 +141,25 @@ class Automaton:
         return state
 
     def step(self, state: State, symbol: Any) -> tuple[Any, bool]:
-        """The state behind `symbol` and whether a match ends before it."""
+        """Return the state behind `symbol` and whether a match ends before it."""
         facts = state[None]
-        known = facts.steps.get(symbol)
-        if known is not None:
-            return known  # type: ignore[no-any-return]
+        cached = facts.steps.get(symbol)
+        if cached is not None:
+            return cached  # type: ignore[no-any-return]
         if self.remembered >= MOST_STEPS:
             self.states.clear()
             self.remembered = 0
             state = self.state(facts.walks, facts.searching, facts.before)
             facts = state[None]
         self.remembered += 1
-        made = self.make_step(facts, symbol)
-        facts.steps[symbol] = made
-        if made[0] is not DEAD and not made[1] and type(symbol) is str:
-            state[symbol] = made[0]
-        return made
+        step = self.make_step(facts, symbol)
+        facts.steps[symbol] = step
+        if step[0] is not DEAD and not step[1] and type(symbol) is str:
+            state[symbol] = step[0]
+        return step
 
     def make_step(self, facts: Facts, symbol: Any) -> tuple[Any, bool]:
+        """Return the state behind `symbol` and whether a match ends before it, without a look at steps made before."""
         after = class_of(symbol)
         left, right = (after, facts.before) if self.backward else (facts.before, after)
         walks: dict[int, None] = {}
@@ -161,26 +169,26 @@ class Automaton:
             walks.setdefault(0)
         return (self.state(tuple(walks), searching, after) if walks else DEAD), matched
 
-    def advance(self, walks: tuple[int, ...], symbol: Any, left: int, right: int, found: dict[int, None]) -> bool:
-        """Enters into `found` where each walk stands behind `symbol`, best first; whether one is at the end."""
+    def advance(self, walks: tuple[int, ...], symbol: Any, left: int, right: int, reached: dict[int, None]) -> bool:
+        """Enter into `reached` where each walk stands behind `symbol`, best first; return whether one is at the end."""
         code, size = self.code, self.size
         sign = "\n" if symbol == FINAL_LINE_END else symbol
         pending = list(reversed(walks))
-        seen: set[int] = set()
+        visited: set[int] = set()
         matched = False
         while pending:
             walk = pending.pop()
-            if walk in seen:
+            if walk in visited:
                 continue
-            seen.add(walk)
+            visited.add(walk)
             at = walk % size
             operation, first, second = code[at]
             if operation == CHAR:
                 if first == sign:
-                    found.setdefault(at + 1 + size * self.bits)
+                    reached.setdefault(at + 1 + size * self.bits)
             elif operation == SET:
                 if type(sign) is str and first.has(sign):
-                    found.setdefault(at + 1 + size * self.bits)
+                    reached.setdefault(at + 1 + size * self.bits)
             elif operation == MATCH:
                 matched = True
                 if not self.backward:
@@ -190,7 +198,8 @@ class Automaton:
         return matched
 
     def onward(self, at: int, bits: int, operation: int, first: Any, second: Any) -> tuple[int, ...]:
-        """Where a walk continues without taking a character, the better last; `bits` are its loop bits, scaled."""
+        """Return where a walk continues without taking a character, the better alternative last; `bits`: its loop bits,
+        scaled."""
         if operation == SPLIT:
             return (second + bits, first + bits)
         if operation == JUMP:

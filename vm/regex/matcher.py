@@ -1,7 +1,7 @@
 """Patterns ready for use: search, in time linear in the text where the pattern allows it (G-9.5).
 
-Hands on `compile_pattern` and `Regex`. The automaton finds where a match stands; the backtracker then finds its groups
-between the two ends. Patterns with lookaround or back references go to the backtracker alone, under its budget.
+Hands on `compile_pattern` and `Regex`. The automaton finds where a match stands; `Backtracker` then finds its groups between the
+two ends. Patterns with lookaround or back references go to the backtracker alone, under its budget of steps.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 # ----------------------------------------------------------------
 # Matching by trying alternatives in order: what finds groups, and what lookaround and back references need.
 #
-# Hands on `Backtracker`. With `memory` it remembers where a choice failed and never tries it again there, which makes it
-# linear in the text; a pattern with lookaround or back references cannot, and runs under a step budget (G-9.5).
+# With `memory` the `Backtracker` remembers where a choice failed and never tries it again there, which makes it linear in the
+# text; a pattern with lookaround or back references cannot, and runs under a step budget (G-9.5).
 
 CHUNK_BITS = 16
 CHUNK = 1 << CHUNK_BITS
@@ -46,11 +46,11 @@ FAILED = -1  # on the stack above the number of a choice: both of its sides were
 
 
 class BudgetSpent(Exception):
-    """The step budget of a pattern with lookaround or back references is used up."""
+    """The step budget of a pattern with lookaround or back references is used up (G-9.5)."""
 
 
 class Backtracker:
-    """One program on one text. `slots` holds start and end of the match and of each group, -1 where it took no part.
+    """One program on one text. `slots`: start and end of the match and of each group, -1 for a group that took no part.
 
     A choice on the stack is one number: (position * loop states + loop bits) * instructions + instruction.
     """
@@ -70,11 +70,12 @@ class Backtracker:
         self.bits = self.states - 1
 
     def match_at(self, at: int) -> int:
-        """The end of the match that begins at `at`, -1 when there is none; `slots` then are its groups."""
+        """Return the end of the match that begins at `at`, -1 when there is none; `slots` then has its groups."""
         self.slots[:] = [-1] * len(self.slots)
         return self.run(at)
 
     def run(self, at: int) -> int:
+        """As `match_at`, without clearing `slots`: lookarounds share them."""
         code, text, slots, stack = self.program.code, self.subject.text, self.slots, self.stack
         base = len(stack)
         pc = bits = pace = 0
@@ -87,19 +88,19 @@ class Backtracker:
                 if at < self.limit and (text[at] == first if operation == CHAR else first.has(text[at])):
                     at += 1
                     pc += 1
-                    bits = self.bits
+                    bits = self.bits  # every loop has taken a character now
                     continue
             elif operation == SPLIT:
                 if self.choose(pc, at, bits, second):
                     pc = first
                     continue
             elif operation == SAVE:
-                stack += (slots[first], -2 - first)
+                stack += (slots[first], -2 - first)  # for `back`, which restores the slot
                 slots[first] = at
                 pc += 1
                 continue
             elif operation == MATCH:
-                del stack[base:]
+                del stack[base:]  # a lookaround is tried once: its other choices are dropped
                 return at
             else:
                 state = self.other(operation, first, second, pc, at, bits)
@@ -113,7 +114,7 @@ class Backtracker:
             at, bits = divmod(rest, self.states)
 
     def choose(self, pc: int, at: int, bits: int, later: int) -> bool:
-        """Leaves the second side of a choice for later; False when the choice is known to fail."""
+        """Put the second side of a choice on the stack for later; return False when the choice is known to fail."""
         here = (at * self.states + bits) * self.size
         memory = self.memory
         if memory is None:
@@ -130,7 +131,7 @@ class Backtracker:
         return True
 
     def back(self, base: int) -> int:
-        """Undoes what was done since the last choice with a side left and takes it from the stack; -1 without one."""
+        """Undo what was done since the last choice with a side left, take it from the stack and return it; -1 without one."""
         stack = self.stack
         while len(stack) > base:
             top = stack.pop()
@@ -144,6 +145,7 @@ class Backtracker:
         return -1
 
     def remember(self, choice: int) -> None:
+        """Enter a choice of which both sides have failed."""
         assert self.memory is not None
         chunk = self.memory.get(choice >> CHUNK_BITS)
         if chunk is None:
@@ -153,7 +155,7 @@ class Backtracker:
     def other(
         self, operation: int, first: Any, second: Any, pc: int, at: int, bits: int
     ) -> tuple[int, int, int] | None:
-        """The rarer operations: where the walk continues, None when it fails."""
+        """Do one of the rarer operations; return where the walk continues, None when it fails."""
         if operation == JUMP:
             return first, at, bits
         if operation == ASSERT:
@@ -170,23 +172,24 @@ class Backtracker:
         return self.backref(first, second, pc, at, bits)
 
     def look(self, at: int, program: Program, ahead: bool, negative: bool, width: int) -> bool:
-        """A lookaround is tried once: what it found stays as it is (groups of a negative one are forgotten)."""
+        """Return whether a lookaround holds. It is tried once: groups that it set stay set, except those of a negative one."""
         start = at - width
         before = self.slots.copy()
         inner = Backtracker(program, self.subject, self.slots, False, self.steps)
-        found = start >= 0 and inner.run(start) >= 0
+        matched = start >= 0 and inner.run(start) >= 0
         self.steps = inner.steps - 1
         if self.steps < 0:
             raise BudgetSpent
-        if found and not negative:
+        if matched and not negative:
             for slot, old in enumerate(before):
                 if self.slots[slot] != old:
                     self.stack += (old, -2 - slot)
         else:
             self.slots[:] = before
-        return found != negative
+        return matched != negative
 
     def backref(self, number: int, folds: bool, pc: int, at: int, bits: int) -> tuple[int, int, int] | None:
+        """Return where the walk continues behind a repetition of a group's text, None when another text stands here."""
         start, end = self.slots[2 * number : 2 * number + 2]
         self.steps -= 1
         if self.steps < 0:
@@ -194,14 +197,12 @@ class Backtracker:
         if start < 0 or end < 0:
             return None
         wanted = self.subject.text[start:end]
-        found = self.subject.text[at : at + end - start]
+        candidate = self.subject.text[at : at + end - start]
         self.steps -= len(wanted) // 64
-        if wanted != found and not (folds and list(map(fold, wanted)) == list(map(fold, found))):
+        if wanted != candidate and not (folds and list(map(fold, wanted)) == list(map(fold, candidate))):
             return None
         return pc + 1, at + len(wanted), self.bits if wanted else bits
 
-
-# ----------------------------------------------------------------
 
 MOST_REMEMBERED = 64
 # How many times over the automaton may read a text for all matches, before the memory of failures takes over.
@@ -215,7 +216,7 @@ _remembered: dict[str, Regex] = {}
 
 
 def compile_pattern(source: str) -> Regex:
-    """PatternError for text that is no pattern; recent patterns are remembered."""
+    """Return the compiled pattern; recent ones are cached. Raises PatternError for text that is no pattern."""
     regex = _remembered.pop(source, None) or Regex(source)
     _remembered[source] = regex
     if len(_remembered) > MOST_REMEMBERED:
@@ -224,7 +225,8 @@ def compile_pattern(source: str) -> Regex:
 
 
 class Regex:
-    """A compiled pattern. A match is its list of slots: start, end, then start and end of each group."""
+    """A compiled pattern. A match is a list of positions in characters: start, end, then start and end of each group, -1 for
+    none."""
 
     __slots__ = ("groups", "names", "program", "forward", "backward", "first")
 
@@ -244,19 +246,19 @@ class Regex:
         return self.find(text) is not None
 
     def find(self, text: str) -> list[int] | None:
-        """The first match."""
+        """Return the first match, None when there is none."""
         return next(self.find_all(text), None)
 
     def find_all(self, text: str) -> Iterator[list[int]]:
-        """The matches from left to right, not overlapping; behind an empty one the search begins a character later."""
+        """Yield the matches from left to right, not overlapping; behind an empty one the search begins a character later."""
         search = Linear(self, text) if self.program.linear else Budgeted(self, text)
         at = 0
         while at <= len(text):
-            found = search.next(at)
-            if found is None:
+            spans = search.next(at)
+            if spans is None:
                 return
-            yield found
-            at = found[1] + (found[0] == found[1])
+            yield spans
+            at = spans[1] + (spans[0] == spans[1])
 
     def subject(self, text: str) -> Subject:
         return Subject(text, self.program.final)
@@ -282,6 +284,7 @@ class Budgeted:
         self.backtracker = Backtracker(regex.program, regex.subject(text), regex.slots(), memory, LEAST_STEPS)
 
     def next(self, at: int) -> list[int] | None:
+        """Return the first match at or after a position, None when there is none. Raises BudgetSpent."""
         text = self.text
         for start in range(at, len(text) + 1):
             if start % STRIDE == 0:
@@ -296,8 +299,8 @@ class Budgeted:
 
 
 class Linear:
-    """The search of the automaton. A text on which each match needs a look far ahead would be read over and over; when
-    that shows, a search that remembers its failures takes over."""
+    """The search of the automaton. A text on which each match needs a look far ahead would be read over and over (quadratic
+    time); when that shows, a search by a `Backtracker` that remembers its failures takes over."""
 
     __slots__ = ("regex", "subject", "work", "other")
 
@@ -308,6 +311,7 @@ class Linear:
         self.other: Budgeted | None = None
 
     def next(self, at: int) -> list[int] | None:
+        """Return the first match at or after a position, None when there is none."""
         if self.other is None and self.work > LEAST_WORK + MOST_READINGS * len(self.subject.text):
             self.other = Budgeted(self.regex, self.subject.text, memory=True)
         if self.other is not None:
@@ -321,9 +325,10 @@ class Linear:
         return self.with_groups(start, end) if self.regex.groups else [start, end]
 
     def with_groups(self, start: int, end: int) -> list[int]:
-        """The groups of the match from `start` to `end`: no better walk leads beyond its end, so none need look there."""
+        """Return the match from `start` to `end` with its groups. No better walk leads beyond its end, so none need look
+        there."""
         inner = Backtracker(self.regex.program, self.subject, self.regex.slots(), memory=True)
         inner.limit = end
-        found = inner.match_at(start)
-        assert found == end
+        matched_end = inner.match_at(start)
+        assert matched_end == end
         return inner.slots

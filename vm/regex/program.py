@@ -1,6 +1,7 @@
 """From the tree of a pattern to a program of small instructions.
 
-Hands on `compile_forward`, `compile_backward` and `Program`. An instruction is (operation, first, second):
+Hands on `compile_forward`, `compile_backward` and `Program`, and to the matchers `Subject` (a text as they see it) and `holds`.
+An instruction is (operation, first, second):
 
     CHAR c | SET set         take one character          SPLIT a b    continue at a, later at b
     JUMP a                   continue at a               SAVE n       the position into slot n
@@ -11,7 +12,6 @@ Hands on `compile_forward`, `compile_backward` and `Program`. An instruction is 
 
 Loops whose body may be empty carry a number; a matcher holds one bit per such loop, set when a character is taken. So an
 empty iteration ends its loop, as in the pattern languages programmers know, and no walk goes in circles.
-Must not know: texts.
 """
 
 from __future__ import annotations
@@ -28,12 +28,13 @@ if TYPE_CHECKING:
 # CHAR and SET, which matchers meet most, are the lowest.
 CHAR, SET, SPLIT, JUMP, SAVE, ASSERT, MATCH, ENTER, AGAIN, LOOK, BACKREF = range(11)
 MOST_INSTRUCTIONS = 10_000
-MOST_LOOPS = 12
+MOST_LOOPS = 12  # one bit each: an instruction has up to 2**12 loop states, for each of which failures are remembered
 
 
 class Program:
-    """`linear`: without lookaround and back references. `loops`: bits a walk carries. `final`: has a `$` that also
-    matches before a line end at the end of the text. `asserts`: has any assertion."""
+    """The instructions of one pattern or lookaround. `linear`: it has neither lookaround nor back references. `loops`: how
+    many loop bits a walk carries. `final`: it has a `$` that also matches before a line end at the end of the text. `asserts`:
+    it has any assertion."""
 
     __slots__ = ("code", "loops", "linear", "final", "asserts")
 
@@ -47,28 +48,30 @@ class Program:
         self.final = (ASSERT, "final end", None) in code or any(look.final for look in looks)
 
     def first_tests(self) -> list[Any] | None:
-        """The tests of which a match must pass one with its first character; None when it may be empty."""
-        found = []
-        seen = set()
+        """Return the tests of which a match must pass one with its first character; None when a match may be empty."""
+        tests = []
+        visited = set()
         pending = [0]
         while pending:
             at = pending.pop()
-            if at in seen:
+            if at in visited:
                 continue
-            seen.add(at)
+            visited.add(at)
             operation, first, second = self.code[at]
             if operation in (MATCH, BACKREF):
                 return None
             if operation in (CHAR, SET):
-                found.append(first)
+                tests.append(first)
             elif operation == AGAIN:
                 pending.extend(second[:2])
             else:
                 pending.extend({SPLIT: (first, second), JUMP: (first,)}.get(operation, (at + 1,)))
-        return found
+        return tests
 
 
 def compile_forward(tree: Node) -> Program:
+    """Return the program that takes the characters of a match from first to last and keeps the positions of groups. Raises
+    PatternError when it would be too large."""
     writer = Writer(backward=False)
     writer.emit(SAVE, 0)
     writer.write(tree)
@@ -78,7 +81,7 @@ def compile_forward(tree: Node) -> Program:
 
 
 def compile_backward(tree: Node) -> Program:
-    """A program that takes the characters of a match from last to first; it keeps no positions."""
+    """Return a program that takes the characters of a match from last to first; it keeps no positions."""
     writer = Writer(backward=True)
     writer.write(tree)
     writer.emit(MATCH)
@@ -86,7 +89,7 @@ def compile_backward(tree: Node) -> Program:
 
 
 def nullable(node: Node) -> bool:
-    """Whether the node may match without a character."""
+    """Return whether the node may match without a character."""
     kind = node[0]
     if kind == "char":
         return False
@@ -100,7 +103,7 @@ def nullable(node: Node) -> bool:
 
 
 def width_of(node: Node) -> int | None:
-    """The number of characters every match of the node takes, None when they differ."""
+    """Return the number of characters that every match of the node takes, None when they differ."""
     kind = node[0]
     if kind == "char":
         return 1
@@ -119,7 +122,8 @@ def width_of(node: Node) -> int | None:
 
 
 class Writer:
-    """Emits one program."""
+    """Writes one program, by Thompson's construction: each node of the tree becomes instructions that go on behind their last
+    one."""
 
     __slots__ = ("code", "backward", "loops")
 
@@ -129,6 +133,7 @@ class Writer:
         self.loops = 0
 
     def emit(self, operation: int, first: Any = None, second: Any = None) -> int:
+        """Append an instruction and return its index. Raises PatternError beyond MOST_INSTRUCTIONS."""
         if len(self.code) >= MOST_INSTRUCTIONS:
             raise PatternError("the pattern is too large", 0)
         self.code.append((operation, first, second))
@@ -138,6 +143,7 @@ class Writer:
         return len(self.code)
 
     def write(self, node: Node) -> None:
+        """Append the instructions of a node."""
         kind = node[0]
         if kind == "char":
             self.emit(CHAR if type(node[1]) is str else SET, node[1])
@@ -158,6 +164,7 @@ class Writer:
             self.emit(BACKREF, node[1], node[2])
 
     def alternatives(self, parts: list[Node]) -> None:
+        """Write the parts so that an earlier one is tried first."""
         jumps = []
         for part in parts[:-1]:
             split = self.emit(SPLIT)
@@ -177,6 +184,7 @@ class Writer:
         self.emit(SAVE, 2 * number + 1)
 
     def look(self, ahead: bool, negative: bool, node: Node) -> None:
+        """Write a lookaround, whose program is run for itself. Raises PatternError for a look-behind without a fixed width."""
         width = 0 if ahead else width_of(node)
         if width is None:
             raise PatternError("look-behind needs a fixed width", 0)
@@ -188,12 +196,14 @@ class Writer:
     # ------------------------------------------------------------ repetition
 
     def repeat(self, node: Node, least: int, most: int | None, greedy: bool) -> None:
+        """Write at least `least` and at most `most` (None: any number of) matches, as many as possible if `greedy`."""
         empty = nullable(node)
+        # `x+` is one copy of x with a jump back; other lower bounds are that many copies
         fewer = least - 1 if most is None and least and not empty else least
         for _ in range(fewer):
             before = self.here()
             self.write(node)
-            if self.here() == before:
+            if self.here() == before:  # no instruction: further copies would add none
                 break
         if most is not None:
             self.optional(node, most - least, greedy, empty)
@@ -208,18 +218,21 @@ class Writer:
         self.code[at] = (SPLIT, inner, end) if greedy else (SPLIT, end, inner)
 
     def any_number(self, node: Node, greedy: bool) -> None:
+        """Write any number of matches of a node that takes a character."""
         head = self.emit(SPLIT)
         self.write(node)
         self.emit(JUMP, head)
         self.split(head, head + 1, self.here(), greedy)
 
     def at_least_once(self, node: Node, greedy: bool) -> None:
+        """Write one or more matches of a node that takes a character."""
         start = self.here()
         self.write(node)
         end = self.emit(SPLIT)
         self.split(end, start, end + 1, greedy)
 
     def new_loop(self) -> int:
+        """Return the number of a loop whose body may be empty. Raises PatternError beyond MOST_LOOPS."""
         self.loops += 1
         if self.loops > MOST_LOOPS:
             raise PatternError(f"more than {MOST_LOOPS} repetitions of what may be empty", 0)
@@ -229,6 +242,7 @@ class Writer:
         return (AGAIN, number, (start, end, end) if greedy else (end, start, end))
 
     def loop(self, node: Node, greedy: bool) -> None:
+        """Write any number of matches of a node that may be empty."""
         number = self.new_loop()
         head = self.emit(SPLIT)
         self.emit(ENTER, number)
@@ -238,19 +252,19 @@ class Writer:
         self.code[last] = self.again(number, head + 1, last + 1, greedy)
 
     def optional(self, node: Node, times: int, greedy: bool, empty: bool) -> None:
-        """Up to `times` further matches, each inside the one before."""
+        """Write up to `times` further matches, each inside the one before."""
         if not times:
             return
         number = self.new_loop() if empty and times > 1 else -1
         splits = []
         ends = []
-        for left in range(times, 0, -1):
-            if number < 0 or left == times:
+        for remaining in range(times, 0, -1):
+            if number < 0 or remaining == times:
                 splits.append(self.emit(SPLIT))
             if number >= 0:
                 self.emit(ENTER, number)
             self.write(node)
-            if number >= 0 and left > 1:
+            if number >= 0 and remaining > 1:
                 ends.append(self.emit(AGAIN))
         for split in splits:
             self.split(split, split + 1, self.here(), greedy)
@@ -261,8 +275,8 @@ class Writer:
 # ----------------------------------------------------------------
 # A text as matchers see it: characters by position and what assertions ask about them.
 #
-# Hands on `Subject`, the symbols beyond characters and `holds`. A matcher whose pattern has a `$` for the end of the text
-# sees a line end in last place as a symbol of its own, so what follows a character never has to be looked up.
+# A matcher whose pattern has a `$` for the end of the text sees a line end in last place as a symbol of its own, so what
+# follows a character never has to be looked up.
 
 # Symbols that are no characters, and classes of symbols.
 START, END, FINAL_LINE_END = -1, -2, -3
@@ -270,7 +284,7 @@ LINE_END, WORD, OTHER = -4, -5, -6
 
 
 def class_of(symbol: Any) -> int:
-    """The class of a character or of a symbol beyond them, which is its own."""
+    """Return the class of a character; a symbol beyond the characters is its own class."""
     if type(symbol) is int:
         return symbol
     if symbol == "\n":
@@ -279,7 +293,7 @@ def class_of(symbol: Any) -> int:
 
 
 class Subject:
-    """A text; `body` is what of it is read as characters."""
+    """A text as matchers read it; `body`: the part of it that is read as characters."""
 
     __slots__ = ("text", "body")
 
@@ -288,7 +302,7 @@ class Subject:
         self.body = text[:-1] if final and text.endswith("\n") else text
 
     def symbol(self, at: int) -> Any:
-        """What stands at a position, from just before the text to just behind it."""
+        """Return the symbol at a position, from just before the text (-1) to just behind it."""
         if 0 <= at < len(self.body):
             return self.body[at]
         if at < 0:
@@ -300,7 +314,7 @@ class Subject:
 
 
 def holds(kind: str, left: int, right: int) -> bool:
-    """Whether an assertion holds between symbols of two classes."""
+    """Return whether an assertion holds between symbols of two classes."""
     if kind == "start":
         return left == START
     if kind == "end":

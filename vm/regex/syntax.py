@@ -5,7 +5,7 @@ Hands on `parse_pattern`, `Pattern`, `PatternError`, `CharSet` and `fold`. Nodes
     ("empty",)  ("char", test)  ("cat", [node, …])  ("alt", [node, …])  ("repeat", node, least, most or None, greedy)
     ("group", number, node)  ("assert", kind)  ("look", ahead, negative, node)  ("backref", number, fold)
 
-A test is a one-character String or a `CharSet`. Must not know: how patterns are matched.
+A test is a one-character String or a `CharSet`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ LOOKS = {"=": (True, False), "!": (True, True), "<=": (False, False), "<!": (Fal
 
 
 class PatternError(Exception):
-    """The pattern is none; `at` is the offset of the sign that cannot stand there."""
+    """A text that is no pattern; `at`: the offset, in characters, of the sign that cannot stand there."""
 
     def __init__(self, reason: str, at: int) -> None:
         super().__init__(reason, at)
@@ -44,7 +44,7 @@ class PatternError(Exception):
 
 
 def fold(sign: str) -> str:
-    """The character that stands for all that differ from `sign` in case only."""
+    """Return the one character that stands for all that differ from `sign` in case only."""
     folded = sign.casefold()
     if len(folded) != 1:
         folded = sign.lower()
@@ -63,9 +63,9 @@ CLASSES: dict[str, Callable[[str], bool]] = {"d": str.isdecimal, "w": is_word, "
 
 
 class CharSet:
-    """A set of characters: single ones, ranges, classes with their complements; answers are remembered."""
+    """A set of characters: single ones, ranges, classes with their complements. Answers are cached."""
 
-    __slots__ = ("singles", "ranges", "classes", "negated", "folds", "known")
+    __slots__ = ("singles", "ranges", "classes", "negated", "folds", "answers")
 
     def __init__(self, negated: bool = False, folds: bool = False) -> None:
         self.singles: set[str] = set()
@@ -73,18 +73,18 @@ class CharSet:
         self.classes: list[tuple[Callable[[str], bool], bool]] = []
         self.negated = negated
         self.folds = folds
-        self.known: dict[str, bool] = {}
+        self.answers: dict[str, bool] = {}
 
     def add_class(self, letter: str) -> None:
-        """`d`, `w`, `s`, or the capital letter of the complement."""
+        """Add the class `d`, `w` or `s`, or for a capital letter its complement."""
         self.classes.append((CLASSES[letter.lower()], letter.isupper()))
 
     def has(self, sign: str) -> bool:
-        answer = self.known.get(sign)
+        answer = self.answers.get(sign)
         if answer is None:
-            if len(self.known) >= CACHED:
-                self.known.clear()
-            answer = self.known[sign] = self._asks(sign) != self.negated
+            if len(self.answers) >= CACHED:
+                self.answers.clear()
+            answer = self.answers[sign] = self._asks(sign) != self.negated
         return answer
 
     def _asks(self, sign: str) -> bool:
@@ -110,7 +110,7 @@ class Pattern:
 
 
 def parse_pattern(source: str) -> Pattern:
-    """PatternError for text that is no pattern."""
+    """Return the parsed pattern. Raises PatternError for text that is no pattern."""
     parser = Parser(source)
     parser.global_flags()
     tree = parser.alternatives()
@@ -120,7 +120,7 @@ def parse_pattern(source: str) -> Pattern:
 
 
 class Parser:
-    """Recursive descent; `flags` are those in force where the parser stands, `open` the groups not yet closed."""
+    """Recursive descent; `flags`: those in force where the parser stands; `open`: the groups that are not yet closed."""
 
     __slots__ = ("source", "at", "flags", "groups", "names", "open", "nesting", "parts")
 
@@ -135,7 +135,7 @@ class Parser:
         self.parts = 0
 
     def count(self) -> None:
-        """Another part of the pattern."""
+        """Count another part of the pattern against the limit."""
         self.parts += 1
         if self.parts > MOST_PARTS:
             self.fail("the pattern is too large", 0)
@@ -148,7 +148,7 @@ class Parser:
         raise PatternError(reason, self.at if at is None else at)
 
     def peek(self) -> str:
-        """The next sign, empty at the end."""
+        """Return the next sign, empty at the end."""
         return self.source[self.at : self.at + 1]
 
     def accept(self, text: str) -> bool:
@@ -161,14 +161,14 @@ class Parser:
         end = self.source.find(closing, self.at)
         if end < 0:
             self.fail(f"missing `{closing}` after {what}")
-        found = self.source[self.at : end]
+        name = self.source[self.at : end]
         self.at = end + 1
-        return found
+        return name
 
     # ------------------------------------------------------------ structure
 
     def global_flags(self) -> None:
-        """`(?im)` at the very beginning."""
+        """Read `(?im)` at the very beginning."""
         while self.source.startswith("(?", self.at):
             self.count()
             end = self.at + 2
@@ -180,18 +180,18 @@ class Parser:
             self.at = end + 1
 
     def alternatives(self) -> Node:
-        found = [self.sequence()]
+        branches = [self.sequence()]
         while self.accept("|"):
             self.count()
-            found.append(self.sequence())
-        return found[0] if len(found) == 1 else ("alt", found)
+            branches.append(self.sequence())
+        return branches[0] if len(branches) == 1 else ("alt", branches)
 
     def sequence(self) -> Node:
-        found: list[Node] = []
+        items: list[Node] = []
         while self.peek() not in ("", "|", ")"):
             self.count()
-            found.append(self.repeated())
-        return found[0] if len(found) == 1 else ("cat", found) if found else ("empty",)
+            items.append(self.repeated())
+        return items[0] if len(items) == 1 else ("cat", items) if items else ("empty",)
 
     def repeated(self) -> Node:
         start = self.at
@@ -208,10 +208,11 @@ class Parser:
         return ("repeat", node, *bounds, greedy)
 
     def bounds(self) -> tuple[int, int | None] | None:
-        """Least and most of a quantifier, None when none stands here; a brace that is none is a character."""
-        for sign, found in (("*", (0, None)), ("+", (1, None)), ("?", (0, 1))):
+        """Read a quantifier and return its least and most (None for no bound); None when none stands here. A brace that begins
+        no quantifier is a character."""
+        for sign, limits in (("*", (0, None)), ("+", (1, None)), ("?", (0, 1))):
             if self.accept(sign):
-                return found
+                return limits
         start = self.at
         if not self.accept("{"):
             return None
@@ -256,9 +257,9 @@ class Parser:
 
     def is_quantifier(self) -> bool:
         start = self.at
-        found = self.bounds() is not None
+        is_one = self.bounds() is not None
         self.at = start
-        return found
+        return is_one
 
     def literal(self, sign: str) -> Node:
         if "i" not in self.flags or (sign.lower() == sign.upper() == fold(sign)):
@@ -274,7 +275,7 @@ class Parser:
         return test
 
     def escape(self) -> Node:
-        """What stands behind a backslash outside of a class."""
+        """Read what stands behind a backslash outside of a class."""
         sign = self.peek()
         if sign in ASSERTIONS:
             self.at += 1
@@ -290,7 +291,7 @@ class Parser:
         return self.literal(self.escaped_char())
 
     def escaped_char(self) -> str:
-        """The character an escape writes."""
+        """Return the character that an escape stands for."""
         start = self.at - 1
         sign = self.peek()
         self.at += 1
@@ -352,7 +353,7 @@ class Parser:
         test.ranges.append((low, high))
 
     def class_char(self, test: CharSet) -> str:
-        """One character of a class; empty for `\\d` and its kin, which are added at once."""
+        """Return one character of a class; empty for an escape of a class of characters, which is added at once."""
         if not self.accept("\\"):
             self.at += 1
             return self.source[self.at - 1]
@@ -380,7 +381,7 @@ class Parser:
         return node
 
     def inside(self, start: int) -> Node:
-        """The rest of a group up to its bracket."""
+        """Read the rest of a group up to its bracket."""
         node = self.alternatives()
         if not self.accept(")"):
             self.fail("missing `)`", start)
@@ -399,7 +400,7 @@ class Parser:
         return ("group", number, node)
 
     def extension(self, start: int) -> Node:
-        """What begins with `(?`."""
+        """Read what begins with `(?`."""
         if self.accept(":"):
             return self.inside(start)
         if self.accept("P<"):
@@ -423,7 +424,7 @@ class Parser:
         return name
 
     def scoped_flags(self, start: int) -> Node:
-        """`(?i:…)`."""
+        """Read `(?i:…)`."""
         end = self.at
         while self.source[end : end + 1] in tuple(FLAGS):
             end += 1

@@ -1,6 +1,8 @@
 """The bytes around a snapshot (G-13.7, G-13.9): magic and format, what it is of, SHA-256; read in the order of G-3.1.
 
-`seal` and `unseal` turn plain data to bytes and back. What is read is bounded before it is built (V-3.5), and canonical.
+`seal` and `unseal` turn plain data to bytes and back; what is read is bounded before it is built (V-3.5), and canonical.
+`layout_of` numbers the types of a program, and `SnapshotError` has the codes of images: V001 size, V002 magic, V003 format,
+V004 hash, V005 of another program, V006 decoding, V007 canonical form, V008 shape.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ import hashlib
 import msgpack
 
 from ..bytecode.declarations import DECLARATIONS
-from ..bytecode.encoding import content_hash, encode, survey
+from ..bytecode.encoding import content_hash, encode, precheck_msgpack
 from ..bytecode.image import STD_VERSION, ImageError, log_of
 from ..schema import DeclaredTypes
 from ..values.casts import matches
@@ -27,14 +29,10 @@ if TYPE_CHECKING:
 
 # ----------------------------------------------------------------
 # What is wrong with a snapshot, or with a value that none can hold (G-13.8, G-13.9).
-#
-# Hands on `SnapshotError` with the codes of images (G-3.1): V001 size, V002 magic, V003 format, V004 hash, V005 of another
-# image,
-# V006 decoding, V007 canonical form, V008 shape.
 
 
 class SnapshotError(Exception):
-    """`code` is V0xx; the message ends with the way out."""
+    """A snapshot, or a value in one, that is refused. `code` is V0xx; the message ends with what to do."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(code, message)
@@ -46,11 +44,9 @@ class SnapshotError(Exception):
 
 
 def misshapen(what: str) -> SnapshotError:
-    """Bytes that no writer of this format makes."""
+    """Return the error for bytes that no writer of this format makes."""
     return SnapshotError("V008", f"{what}; take the bytes as they were written")
 
-
-# ----------------------------------------------------------------
 
 MAGIC = b"\x8fCONCS"  # the first byte is no text in any encoding of text
 FORMAT = (1, 0)
@@ -62,7 +58,7 @@ _FREE = 512 << 20  # what rows may cost in memory: a million Ints of one byte ea
 
 
 def seal(what: str, identity: str, body: Any) -> bytes:
-    """The bytes of a snapshot of that kind (`what`), of the image with that hash."""
+    """Return the bytes of a snapshot of kind `what`, of the image with that hash."""
     head = MAGIC + bytes(FORMAT) + _packed([what, STD_VERSION, identity, body])
     if len(head) + _HASH > LARGEST:
         size = f"{len(head) + _HASH} bytes, the limit is {LARGEST}"
@@ -71,26 +67,26 @@ def seal(what: str, identity: str, body: Any) -> bytes:
 
 
 def unseal(data: bytes, what: str, program: Program) -> Any:
-    """The body of a snapshot of that kind and program; SnapshotError V001 to V007 for anything else."""
+    """Return the body of a snapshot of kind `what` of this program. Raises SnapshotError V001 to V007 for anything else."""
     _check_frame(data, what)
     payload = bytes(memoryview(data)[_HEAD:-_HASH])
-    found = _read(payload, what)
-    if type(found) is not list or len(found) != 4 or type(found[2]) is not str:
+    parts = _read(payload, what)
+    if type(parts) is not list or len(parts) != 4 or type(parts[2]) is not str:
         raise misshapen(f"the {what} has no head")
-    if found[0] != what:
+    if parts[0] != what:
         raise misshapen(f"these are no bytes of a {what}")
     identity = identity_of(program)
-    if found[2] != identity:
+    if parts[2] != identity:
         name = program.image.header.name
-        reason = f"the {what} is of the program {found[2]}, this is {name}, {identity}"
+        reason = f"the {what} is of the program {parts[2]}, this is {name}, {identity}"
         raise SnapshotError("V005", f"{reason}; load the image it was made with")
-    if found[1] != STD_VERSION:  # the hash covers it too: only a forged one gets here
+    if parts[1] != STD_VERSION:  # the hash covers it too: only a forged one gets here
         raise misshapen(f"the {what} names another standard library than its image")
-    return found[3]
+    return parts[3]
 
 
 def identity_of(program: Program) -> str:
-    """The hash of its image, reckoned once."""
+    """Return the hash of a program's image; it is computed once."""
 
     layout = layout_of(program)
     if not layout.identity:
@@ -116,7 +112,7 @@ def _check_frame(data: bytes, what: str) -> None:
 def _read(payload: bytes, what: str) -> Any:
     size = len(payload)
     try:
-        survey(payload, _NESTING, _FREE)
+        precheck_msgpack(payload, _NESTING, _FREE)
         value = msgpack.unpackb(
             payload, raw=False, use_list=True, strict_map_key=True, max_str_len=size, max_bin_len=size, max_array_len=size,
             max_map_len=size, max_ext_len=0, unicode_errors="surrogatepass",
@@ -136,19 +132,19 @@ def _packed(value: Any) -> bytes:
 # ----------------------------------------------------------------
 # What a program declares, as snapshots name it: types and functions by number, handles by name (G-13.7).
 #
-# Made once per program, when something of it is first written or read. Hands on `layout_of`.
+# Made once per program, when something of it is first written or read.
 
 
 class Layout:
-    """`numbers`: of struct classes and enum types by their identity; `names`: of declarations by kind of handle; `identity`: the
-    hash of the image once it was asked for."""
+    """`numbers`: of struct classes and enum types by the `id` of the class; `names`: of declarations by kind of handle;
+    `identity`: the hash of the image, once it was asked for."""
 
     __slots__ = ("program", "identity", "numbers", "names", "keys", "stores", "types")
 
     def __init__(self, program: Program) -> None:
         self.program = program
         self.identity = ""
-        self.numbers = {id(made): number for number, made in enumerate(program.classes) if made is not None}
+        self.numbers = {id(cls): number for number, cls in enumerate(program.classes) if cls is not None}
         image = program.image
         self.names = {
             handle.__name__: frozenset([entry.name for entry in getattr(image, kind.section)])
@@ -160,32 +156,33 @@ class Layout:
         self.types = DeclaredTypes(program.types, program.classes, program.descriptors)
 
     def fields(self, number: int) -> tuple[Any, Any]:
-        """The class of a declared struct and the types of its fields."""
+        """Return the class of a declared struct and the types of its fields."""
         entry = self.program.types[number]
-        found = self.types.struct_class(entry[1])
-        return found, found.decl.types
+        cls = self.types.struct_class(entry[1])
+        return cls, cls.decl.types
 
     def variant(self, number: int, variant: int) -> tuple[Any, Any]:
-        """An enum type, and one of its variants with the types of its payload."""
+        """Return an enum type, and one of its variants with the types of its payload."""
         decl = self.types.enum_type(self.program.types[number][1])
         return decl, decl.variants[variant]
 
 
 def _store(memory: Any, memories: Any) -> str | None:
-    """The name of the store of a memory, which is that of the memory a view shows (M-2.13)."""
+    """Return the name of the store of a memory: for a view that of the memory whose log it shows (M-2.13)."""
     name: str | None = log_of(memories, memory).steps.get("store", {}).get("name")
     return name
 
 
 def layout_of(program: Program) -> Layout:
+    """Return the layout of a program, which is made once."""
     if program.layout is None:
         program.layout = Layout(program)
-    found: Layout = program.layout
-    return found
+    layout: Layout = program.layout
+    return layout
 
 
 def fits(value: Any, descriptor: Any) -> bool:
-    """Whether a value may stand where the type is declared: what the machine, and the host behind it, rely upon."""
+    """Return whether a value may stand where the type is declared: the machine, and the host behind it, rely on that."""
     wanted = descriptor[1] if descriptor[0] == "nilable" else descriptor
     return (type(value) is int and wanted[0] == "float") or matches(value, descriptor)
 
@@ -195,19 +192,19 @@ def fits(value: Any, descriptor: Any) -> bool:
 
 if TYPE_CHECKING:
     class Secrets(Protocol):
-        """What stands before every sink (G-10.3); in values secrets stand by name."""
+        """What the host knows of secrets (G-10.3): in values of a snapshot their names stand for them."""
 
         def clean(self, text: str) -> str:
-            """The text as a sink shows it."""
+            """Return the text as a sink shows it, without secrets."""
 
         def split(self, text: str) -> list[str]:
-            """The text around secrets, with their names between."""
+            """Return the text around secrets, with their names between."""
 
         def value(self, name: str) -> str:
-            """What comes in the place of a name."""
+            """Return the secret of a name."""
 
     class Heads(Protocol):
-        """Of a handle of a memory: the name of its store, and the version of its log (M-14.6)."""
+        """Returns, for a handle of a memory, the name of its store and the version of its log (M-14.6)."""
 
         def __call__(self, ref: MemoryRef) -> tuple[str | None, int]: ...
 
@@ -219,7 +216,7 @@ if TYPE_CHECKING:
         def clean(self, text: str) -> str: ...
         def head(self, ref: MemoryRef) -> tuple[str | None, int]: ...
         def function(self, code: Code) -> int: ...
-        def type_number(self, made: Any, value: Any) -> int: ...
+        def type_number(self, cls: Any, value: Any) -> int: ...
         def cell(self, cell: Cell) -> int: ...
         def stream_key(self, stream: Stream) -> str: ...
         def task(self, task: Task) -> int: ...
@@ -235,11 +232,11 @@ if TYPE_CHECKING:
         def stream_effect(self, key: Any) -> Any: ...
         def value(self, form: Any) -> Any: ...
         def values(self, forms: Any) -> list[Any]: ...
-        def list(self, given: Any) -> list[Any]: ...
-        def text(self, given: Any) -> str: ...
+        def list(self, form: Any) -> list[Any]: ...
+        def text(self, form: Any) -> str: ...
         def joined(self, parts: Any) -> str: ...
-        def flag(self, given: Any) -> bool: ...
-        def index(self, given: Any) -> int: ...
+        def flag(self, form: Any) -> bool: ...
+        def index(self, form: Any) -> int: ...
         def function(self, number: Any) -> Code: ...
         def cell(self, number: Any) -> Cell: ...
         def task(self, number: Any) -> Task: ...

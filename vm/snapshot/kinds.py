@@ -1,9 +1,9 @@
 """The closed set of value kinds, each with its one encoding (V-5.8, G-13.8); there is no fallback.
 
-A row of the heap is the number of the kind, which is its place in `KINDS`, and fields in which other values stand by number.
-Scalars, short Strings and `None` stand in fields as they are and have no rows. Structural values refer to rows before their own,
-so no value holds itself; closures refer to cells, handles of tasks to tasks, which have tables of their own.
-Hands on `KINDS` and `kind_of`. Must not know: frames, bytes.
+Hands on `KINDS` and `kind_of`, and the forms of ways, iterators and payloads. A row of the heap is the number of the kind, which
+is its place in `KINDS`, and fields in which other values stand by number. Scalars, short Strings and `None` stand in fields as
+they are and have no rows. Structural values refer to rows before their own, so no value holds itself; closures refer to cells,
+handles of tasks to tasks, which have tables of their own. A new kind goes to the end: its place is part of the format.
 """
 
 from __future__ import annotations
@@ -65,12 +65,10 @@ if TYPE_CHECKING:
 # ----------------------------------------------------------------
 # The way of an error in its row (L-5.11.4): nothing for none, else a list of functions by number, each with the index of its
 # instruction, and a number by itself where places are left out.
-#
-# Hands on `lowered_way` and `read_way`.
 
 
-def lowered_way(w: Writer, way: Way) -> list[Any]:
-    """The fields of a row that the way takes. Places of an earlier program of the session are left out."""
+def lower_way(w: Writer, way: Way) -> list[Any]:
+    """Return the fields of a row for a way: none for an empty one. Places of an earlier program of the session are left out."""
     places: list[Any] = []
     for place in way:
         if type(place) is int:
@@ -80,14 +78,15 @@ def lowered_way(w: Writer, way: Way) -> list[Any]:
     return [places] if places else []
 
 
-def read_way(r: Reader, given: Any = None) -> Way:
-    if given is None:
+def read_way(r: Reader, form: Any = None) -> Way:
+    """Return the way of a row, () for none. Raises SnapshotError for one that no program makes."""
+    if form is None:
         return ()
-    left_out = [at for at, place in enumerate(r.list(given)) if type(place) is int]
-    whole = [HALF] if len(given) == MOST + 1 else []
-    if not 0 < len(given) <= MOST + 1 or left_out != whole or whole and given[HALF] < 1:
+    left_out = [at for at, place in enumerate(r.list(form)) if type(place) is int]
+    whole = [HALF] if len(form) == MOST + 1 else []
+    if not 0 < len(form) <= MOST + 1 or left_out != whole or whole and form[HALF] < 1:
         raise misshapen("an error with a way that none has")
-    return tuple([place if type(place) is int else _place(r, place) for place in given])
+    return tuple([place if type(place) is int else _place(r, place) for place in form])
 
 
 def _place(r: Reader, place: Any) -> Any:
@@ -97,8 +96,6 @@ def _place(r: Reader, place: Any) -> Any:
         raise misshapen(f"a place that {code.label} has not")
     return code, index
 
-
-# ----------------------------------------------------------------
 
 if TYPE_CHECKING:
     Parts = Callable[[Any], Iterable[Any]]
@@ -110,7 +107,8 @@ ANY = ("any",)  # of fields that no family names: a host may add them
 
 
 class Kind:
-    """`parts`: the values inside, which are written first; `lower`: the fields of its row; `build`: the value of the fields."""
+    """The encoding of one kind of value. `parts`: the values inside, which are written first; `lower`: returns the fields of
+    its row; `build`: returns the value of such fields, or raises SnapshotError."""
 
     __slots__ = ("number", "name", "classes", "parts", "lower", "build")
 
@@ -139,15 +137,15 @@ def _text(r: Reader, text: Any) -> str:
 
 
 def _container(cls: type, storage: type) -> Kind:
-    """Array, Queue and Stack: the mark and the items."""
+    """Return the kind of Array, Queue or Stack: the mark and the items."""
 
     def lower(w: Writer, value: Any) -> list[Any]:
         return [value.shared, list(map(w.place, value.items))]
 
     def build(r: Reader, shared: Any, items: Any) -> Any:
-        made: Any = cls(storage(r.values(items)))
-        made.shared = r.flag(shared)
-        return made
+        container: Any = cls(storage(r.values(items)))
+        container.shared = r.flag(shared)
+        return container
 
     return Kind(cls.__name__.lower(), (cls,), lambda value: value.items, lower, build)
 
@@ -158,11 +156,11 @@ def _lower_set(w: Writer, value: Set) -> list[Any]:
 
 def _build_set(r: Reader, shared: Any, items: Any) -> Set:
     values = r.values(items)
-    made = make_set(values)
-    if len(made.items) != len(values):
+    result = make_set(values)
+    if len(result.items) != len(values):
         raise misshapen("a Set holds one value twice")
-    made.shared = r.flag(shared)
-    return made
+    result.shared = r.flag(shared)
+    return result
 
 
 def _lower_map(w: Writer, value: Map) -> list[Any]:
@@ -177,11 +175,11 @@ def _build_map(r: Reader, shared: Any, entries: Any) -> Map:
     values = r.values(entries)
     if len(values) % 2:
         raise misshapen("a Map holds a key without a value")
-    made = Map({key_of(values[at]): values[at + 1] for at in range(0, len(values), 2)})
-    if len(made.items) * 2 != len(values):
+    result = Map({key_of(values[at]): values[at + 1] for at in range(0, len(values), 2)})
+    if len(result.items) * 2 != len(values):
         raise misshapen("a Map holds one key twice")
-    made.shared = r.flag(shared)
-    return made
+    result.shared = r.flag(shared)
+    return result
 
 
 def _build_tuple(r: Reader, items: Any) -> tuple[Any, ...]:
@@ -201,15 +199,15 @@ def _build_struct(r: Reader, number: Any, shared: Any, fields: Any) -> Any:
 
 
 def _filled(r: Reader, cls: Any, types: Any, shared: Any, fields: Any, holes: bool, later: tuple[Any, ...] = ()) -> Any:
-    """`holes`: a field may lack its value, which the program is about to give it (`json::parse_as`). `later`: the values of
-    fields that the writer did not know yet."""
+    """Return a struct of these fields. `holes`: a field may lack its value, which the program is about to compute
+    (`json::parse_as`). `later`: the values of fields that the writer did not know yet."""
     values = [*r.values(fields), *later]
     fitting = [fits(value, kind) or (holes and value is None) for value, kind in zip(values, types, strict=True)]
     if not all(fitting):
         raise misshapen(f"fields that no {cls.decl.name} has")
-    made = cls.of(values)
-    made.shared = r.flag(shared)
-    return made
+    struct = cls.of(values)
+    struct.shared = r.flag(shared)
+    return struct
 
 
 # The tokens of O-1.221, in a Response of a snapshot from before.
@@ -230,16 +228,16 @@ def _lower_record(w: Writer, value: Any) -> list[Any]:
 def _build_record(r: Reader, name: Any, shared: Any, fields: Any, *run: Any) -> Any:
     cls = RECORDS[r.text(name)]
     later = COUNTED_LATER if cls is Response and len(fields) + len(COUNTED_LATER) == len(cls.decl.types) else ()
-    made = _filled(r, cls, cls.decl.types, shared, fields, False, later)
+    record = _filled(r, cls, cls.decl.types, shared, fields, False, later)
     if cls is Response:
         of, messages = run
-        found = tuple(r.values(messages))
-        if any(type(message) is not RECORDS["Message"] for message in found):
+        run_messages = tuple(r.values(messages))
+        if any(type(message) is not RECORDS["Message"] for message in run_messages):
             raise misshapen("a Response of a run whose messages are none")
-        made.of_run((r.text(of), found))
+        record.of_run((r.text(of), run_messages))
     elif run:
         raise misshapen(f"a {name} with a run")
-    return made
+    return record
 
 
 def _lower_enum(w: Writer, value: EnumValue) -> list[Any]:
@@ -252,14 +250,14 @@ def _build_enum(r: Reader, number: Any, variant: Any, shared: Any, payload: Any)
     values = None if payload is None else tuple(r.values(payload))
     if len(values or ()) != row.arity or not all(map(fits, values or (), row.types)):
         raise misshapen(f"a payload that no {decl.name}::{row.name} has")
-    made = EnumValue(decl, variant, values)
-    made.shared = r.flag(shared)
-    return made
+    value = EnumValue(decl, variant, values)
+    value.shared = r.flag(shared)
+    return value
 
 
 def _lower_error(w: Writer, value: ErrorValue) -> list[Any]:
-    fields = [part for name, held in value.fields.items() for part in (name, w.place(held))]
-    return [value.family, value.variant, w.place(value.message), fields, *lowered_way(w, value.way)]
+    fields = [part for name, field in value.fields.items() for part in (name, w.place(field))]
+    return [value.family, value.variant, w.place(value.message), fields, *lower_way(w, value.way)]
 
 
 def _build_error(r: Reader, family: Any, variant: Any, message: Any, fields: Any, *way: Any) -> ErrorValue:
@@ -267,12 +265,12 @@ def _build_error(r: Reader, family: Any, variant: Any, message: Any, fields: Any
     if variant is not None and variant not in row.variants:
         raise misshapen(f"an error {family}::{variant}")
     names, values = list(map(r.text, r.list(fields)[::2])), r.values(r.list(fields)[1::2])
-    if not all(fits(held, FIELD_TYPES.get(name, ANY)) for name, held in zip(names, values, strict=True)):
+    if not all(fits(field, FIELD_TYPES.get(name, ANY)) for name, field in zip(names, values, strict=True)):
         raise misshapen(f"fields that no {family} has")
-    made = ErrorValue(family, variant, r.text(r.value(message)))
-    made.fields = dict(zip(names, values, strict=True))
-    made.way = read_way(r, *way)
-    return made
+    error = ErrorValue(family, variant, r.text(r.value(message)))
+    error.fields = dict(zip(names, values, strict=True))
+    error.way = read_way(r, *way)
+    return error
 
 
 # ---------------------------------------------------------------- wrappers, ranges, functions
@@ -283,45 +281,45 @@ def _wrapper(cls: type) -> Kind:
         return [getattr(value, "shared", False), w.place(value.value)]
 
     def build(r: Reader, shared: Any, inner: Any) -> Any:
-        made: Any = cls(r.value(inner))
-        made.shared = r.flag(shared)
-        return made
+        wrapper: Any = cls(r.value(inner))
+        wrapper.shared = r.flag(shared)
+        return wrapper
 
     return Kind(cls.__name__.lower(), (cls,), lambda value: (value.value,), lower, build)
 
 
 def _lower_bytes(w: Writer, value: bytes) -> list[Any]:
-    """Base64, or pieces of it with names of secrets between them (G-10.3): secrets are looked for as the texts that they are."""
+    """Return Base64, or pieces of it with names of secrets between them (G-10.3): secrets are searched in the bytes as text."""
     parts = w.secrets.split(value.decode("latin-1"))
     if len(parts) == 1:
         return [base64_of(value)]
     return [[part if at % 2 else base64_of(part.encode("latin-1")) for at, part in enumerate(parts)]]
 
 
-def _build_bytes(r: Reader, given: Any) -> bytes:
-    if type(given) is list:
-        parts = list(map(r.text, given))
+def _build_bytes(r: Reader, form: Any) -> bytes:
+    if type(form) is list:
+        parts = list(map(r.text, form))
         if len(parts) % 2 == 0:
             raise misshapen("Bytes that end in a secret's name")
         return b"".join(r.secrets.value(part).encode() if at % 2 else _of_base64(part) for at, part in enumerate(parts))
-    return _of_base64(r.text(given))
+    return _of_base64(r.text(form))
 
 
 def _of_base64(text: str) -> bytes:
-    found = from_base64(text)
-    if type(found) is not bytes:
+    data = from_base64(text)
+    if type(data) is not bytes:
         raise misshapen("Bytes that are no base64")
-    return found
+    return data
 
 
 def _lower_err(w: Writer, value: Err) -> list[Any]:
-    return [getattr(value, "shared", False), w.place(value.value), *lowered_way(w, value.way)]
+    return [getattr(value, "shared", False), w.place(value.value), *lower_way(w, value.way)]
 
 
 def _build_err(r: Reader, shared: Any, inner: Any, *way: Any) -> Any:
-    made: Any = Err(r.value(inner), read_way(r, *way))
-    made.shared = r.flag(shared)
-    return made
+    error: Any = Err(r.value(inner), read_way(r, *way))
+    error.shared = r.flag(shared)
+    return error
 
 
 def _build_range(r: Reader, start: Any, end: Any, inclusive: Any) -> RangeValue:
@@ -365,9 +363,9 @@ def _build_memory(r: Reader, name: Any, branch: Any, key: Any, store: Any, versi
         raise misshapen(f"a key that the memory {name} has not")
     if store != r.layout.stores[name]:
         raise misshapen(f"a store that the memory {name} has not")
-    made = MemoryRef(name, r.text(branch), tuple(key))
-    r.memories.append((made, r.index(version)))
-    return made
+    memory = MemoryRef(name, r.text(branch), tuple(key))
+    r.memories.append((memory, r.index(version)))
+    return memory
 
 
 def _build_keyed(r: Reader, name: Any) -> KeyedRef:
@@ -382,8 +380,8 @@ def _scoped(cls: type) -> Kind:
         return [value.name, list(map(w.clean, value.scope))]
 
     def build(r: Reader, name: Any, scope: Any) -> Any:
-        made: Any = cls
-        return made(r.declared(cls.__name__, name), tuple(map(r.text, r.list(scope))))
+        constructor: Any = cls
+        return constructor(r.declared(cls.__name__, name), tuple(map(r.text, r.list(scope))))
 
     return Kind(cls.__name__, (cls,), _nothing, lower, build)
 
@@ -403,15 +401,15 @@ def _build_builder(
     r: Reader, model: Any, memory: Any, auto: Any, context: Any, tools: Any, without_tools: Any, turn: Any
 ) -> ModelBuilder:
     of, offered = r.value(model), tuple(r.values(tools))
-    attached, given = ([r.value(part) for part in r.list(setting)] for setting in (memory, context))
+    attached, contexts = ([r.value(part) for part in r.list(setting)] for setting in (memory, context))
     tokens, meta = (None, None) if turn is None else (r.list(turn)[0], r.value(turn[1]))
-    held = attached[0] if attached and type(attached[0]) is tuple else [part for part in attached if part is not None]
-    fitting = type(of) in (ModelRef, AgentRef) and all(type(part) is MemoryRef for part in held)
-    fitting = fitting and all(type(tool) in _OFFERED for tool in offered) and max(len(attached), len(given)) < 2
+    memories = attached[0] if attached and type(attached[0]) is tuple else [part for part in attached if part is not None]
+    fitting = type(of) in (ModelRef, AgentRef) and all(type(part) is MemoryRef for part in memories)
+    fitting = fitting and all(type(tool) in _OFFERED for tool in offered) and max(len(attached), len(contexts)) < 2
     if not fitting or type(tokens) not in (int, type(None)) or type(meta) not in (Map, type(None)):
         raise misshapen("a builder with settings that none has")
     return ModelBuilder(
-        of, attached[0] if attached else UNSET, r.flag(auto), given[0] if given else UNSET, offered, r.flag(without_tools),
+        of, attached[0] if attached else UNSET, r.flag(auto), contexts[0] if contexts else UNSET, offered, r.flag(without_tools),
         None if turn is None else (tokens, meta),
     )  # fmt: skip
 
@@ -436,14 +434,14 @@ def _lower_stream(w: Writer, value: Stream) -> list[Any]:
 
 
 def _build_stream(r: Reader, name: Any, key: Any, response: Any, walked: Any, failure: Any) -> Stream:
-    made = Stream(r.declared("ModelRef", name), None)
-    made.response, made.walked, made.failure = r.value(response), r.flag(walked), r.value(failure)
-    if type(made.response) is not (type(None) if key else Response) or type(made.failure) not in (Err, type(None)):
+    stream = Stream(r.declared("ModelRef", name), None)
+    stream.response, stream.walked, stream.failure = r.value(response), r.flag(walked), r.value(failure)
+    if type(stream.response) is not (type(None) if key else Response) or type(stream.failure) not in (Err, type(None)):
         raise misshapen("a stream that ended in neither a Response nor an Err")
     if key is not None:
-        made.effect = r.stream_effect(key)
-        r.streams[key] = made
-    return made
+        stream.effect = r.stream_effect(key)
+        r.streams[key] = stream
+    return stream
 
 
 
@@ -482,19 +480,19 @@ _STRUCT = _BY_CLASS[Struct]
 
 
 def kind_of(value: Any) -> Kind:
-    found = _BY_CLASS.get(type(value))
-    if found is None and isinstance(value, Struct):
-        found = _STRUCT
-    if found is None:
+    """Return the kind of a value. Raises SnapshotError V008 for one that no snapshot can hold."""
+    kind = _BY_CLASS.get(type(value))
+    if kind is None and isinstance(value, Struct):
+        kind = _STRUCT
+    if kind is None:
         raise SnapshotError("V008", f"a value of {type(value).__name__} has no form in a snapshot")
-    return found
+    return kind
 
 
 # ----------------------------------------------------------------
 # Walks over values that have begun, as they stand on operand stacks (G-13.7): what is still to come.
 #
-# Hands on `lowered_iterator` and `read_iterator`. A Python iterator is copied by its own description, so that looking at what
-# remains takes nothing from it.
+# A Python iterator is copied by its own description, so that looking at what remains takes nothing from it.
 
 if TYPE_CHECKING:
     class IteratorWriter(Protocol):
@@ -502,7 +500,7 @@ if TYPE_CHECKING:
 
     class IteratorReader(Protocol):
         def values(self, forms: Any) -> list[Any]: ...
-        def list(self, given: Any) -> list[Any]: ...
+        def list(self, form: Any) -> list[Any]: ...
 
 
 # Of what `iterate` walks over, with the ranges that Python keeps apart by size.
@@ -515,15 +513,15 @@ def is_iterator(value: Any) -> bool:
     return type(value) in ITERATOR_KINDS
 
 
-def lowered_iterator(w: IteratorWriter, walk: Iterator[Any]) -> list[Any]:
-    """A range by its bounds, anything else by the values that are left."""
+def lower_iterator(w: IteratorWriter, walk: Iterator[Any]) -> list[Any]:
+    """Return the form of a walk that has begun: a range by its bounds, anything else by the values that are still to come."""
     description: Any = walk.__reduce__()
     if type(description) is not tuple:
         raise SnapshotError("V008", "a walk that cannot be described; end it first")
     make, arguments, *place = description
     if arguments and type(arguments[0]) is range:
-        left = arguments[0][place[0] if place and place[0] else 0 :]
-        return [RANGE, left.start, max(left.start, left.stop)]
+        remaining = arguments[0][place[0] if place and place[0] else 0 :]
+        return [RANGE, remaining.start, max(remaining.start, remaining.stop)]
     twin = make(*arguments)
     if place and place[0] is not None:
         twin.__setstate__(place[0])
@@ -531,6 +529,7 @@ def lowered_iterator(w: IteratorWriter, walk: Iterator[Any]) -> list[Any]:
 
 
 def read_iterator(r: IteratorReader, form: Any) -> Iterator[Any]:
+    """Return a walk over the values that the form lists."""
     kind, *parts = r.list(form)
     if kind == RANGE:
         start, stop = parts
@@ -546,8 +545,8 @@ def read_iterator(r: IteratorReader, form: Any) -> Iterator[Any]:
 # ----------------------------------------------------------------
 # What effects ask of the host, as parts of a snapshot (G-13.7: what a task waits for).
 #
-# A payload is made of values, of the records of `effects`, and of plain lists, tuples and dicts of such. Hands on
-# `lowered_payload`, `read_payload`, and `same_form`, by which a reader holds a payload to what the host performs.
+# A payload is made of values, of the records of `effects`, and of plain lists, tuples and dicts of such. By `same_form` a
+# reader checks a stored payload against the effect that the host performs.
 
 if TYPE_CHECKING:
     class PayloadWriter(Protocol):
@@ -559,8 +558,8 @@ if TYPE_CHECKING:
         program: Program
 
         def value(self, form: Any) -> Any: ...
-        def index(self, given: Any) -> int: ...
-        def list(self, given: Any) -> list[Any]: ...
+        def index(self, form: Any) -> int: ...
+        def list(self, form: Any) -> list[Any]: ...
 
 
 PAYLOAD_RECORDS: tuple[Any, ...] = (
@@ -570,36 +569,38 @@ PAYLOAD_RECORDS: tuple[Any, ...] = (
 VALUE, LIST, TUPLE, DICT, LEFT_OUT, PIPELINE, RECORD = range(7)
 
 
-def lowered_payload(w: PayloadWriter, payload: Any) -> list[Any]:
+def lower_payload(w: PayloadWriter, payload: Any) -> list[Any]:
+    """Return the form of an effect's payload."""
     kind = type(payload)
     if kind is list or kind is tuple:
-        return [LIST if kind is list else TUPLE, [lowered_payload(w, part) for part in payload]]
+        return [LIST if kind is list else TUPLE, [lower_payload(w, part) for part in payload]]
     if kind is dict:
-        return [DICT, [part for key, value in payload.items() for part in (w.put(key), lowered_payload(w, value))]]
+        return [DICT, [part for key, value in payload.items() for part in (w.put(key), lower_payload(w, value))]]
     if payload is UNSET:
         return [LEFT_OUT]
     if kind is Pipeline:
         return [PIPELINE, w.program.image.pipelines.index(payload)]
     if kind in PAYLOAD_RECORDS:
-        slots = [lowered_payload(w, getattr(payload, name)) for name in kind.__slots__]
+        slots = [lower_payload(w, getattr(payload, name)) for name in kind.__slots__]
         return [RECORD, PAYLOAD_RECORDS.index(kind), slots]
     return [VALUE, w.put(payload)]
 
 
 def read_payload(r: PayloadReader, form: Any) -> Any:
+    """Return the payload of a form. Raises SnapshotError for a record that no effect has."""
     kind, *parts = r.list(form)
     if kind == LEFT_OUT and not parts:
         return UNSET
     if kind == RECORD:
         number, slots = parts
         cls = PAYLOAD_RECORDS[r.index(number)]
-        made = cls.__new__(cls)
+        record = cls.__new__(cls)
         rows = list(r.list(slots))
         if cls is effects.EmitPayload and len(rows) == 3:  # of a version whose answers had no type
             rows.append([VALUE, None])
         for name, slot in zip(cls.__slots__, rows, strict=True):
-            setattr(made, name, read_payload(r, slot))
-        return made
+            setattr(record, name, read_payload(r, slot))
+        return record
     (part,) = parts
     if kind == VALUE:
         return r.value(part)
@@ -613,14 +614,14 @@ def read_payload(r: PayloadReader, form: Any) -> Any:
     raise misshapen("an effect that asks for nothing that is known")
 
 
-def same_form(given: Any, held: Any) -> bool:
-    """Whether a payload asks the same of the host as the one that it performs already, whatever values stand in it."""
-    if type(given) is not type(held):
+def same_form(payload: Any, performed: Any) -> bool:
+    """Return whether a stored payload asks the same of the host as the one that it performs, whatever values stand in it."""
+    if type(payload) is not type(performed):
         return False
-    if type(held) in PAYLOAD_RECORDS:
-        return all(same_form(getattr(given, name), getattr(held, name)) for name in type(held).__slots__)
-    if type(held) is list or type(held) is tuple:
-        return len(given) == len(held) and all(map(same_form, given, held))
-    if type(held) is dict:
-        return list(given) == list(held) and all(map(same_form, given.values(), held.values()))
-    return type(held) not in (str, int, bool) or given == held
+    if type(performed) in PAYLOAD_RECORDS:
+        return all(same_form(getattr(payload, name), getattr(performed, name)) for name in type(performed).__slots__)
+    if type(performed) is list or type(performed) is tuple:
+        return len(payload) == len(performed) and all(map(same_form, payload, performed))
+    if type(performed) is dict:
+        return list(payload) == list(performed) and all(map(same_form, payload.values(), performed.values()))
+    return type(performed) not in (str, int, bool) or payload == performed

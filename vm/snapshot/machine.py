@@ -1,5 +1,9 @@
 """A machine between two steps as bytes, and another machine from them (G-13.7, V-5.8): tasks with their frames, who waits for
 whom, the heap, stores.
+
+Hands on `write_run` and `read_run` for runs that are resumed, with `HostRecords`, what the host has of the machine; and
+`lower_stores`, `read_stores` and `RestoredStores.replace` for the state of a session. Reading any bytes that no machine wrote
+raises SnapshotError.
 """
 
 from __future__ import annotations
@@ -16,7 +20,7 @@ from ..interp.tasks import DONE, READY, WAITING, Task
 from ..panics import Panic
 from ..values import Closure, HashMapRef, key_of, unkey
 from .envelope import SnapshotError, fits, misshapen, unseal
-from .kinds import is_iterator, lowered_iterator, lowered_payload, read_iterator, read_payload, same_form
+from .kinds import is_iterator, lower_iterator, lower_payload, read_iterator, read_payload, same_form
 from .reader import WRONG, Reader
 from .writer import Writer
 
@@ -38,17 +42,15 @@ if TYPE_CHECKING:
 # The frames and the operand stack of one task (G-13.7, G-13.9): each frame stands at a suspension point of its function, and
 # the stack holds what the verifier's stack map says for it.
 #
-# Hands on `lowered_frames` and `read_frames`. A frame names its function by number and hash, and the instruction it goes on
-# with by
-# its place.
+# A frame names its function by number and hash, and the instruction it goes on with by its place.
 
 CALLS = frozenset({"CALL", "CALL_VALUE", "CALL_METHOD", "CALL_INOUT"})  # what a frame waits in for another one
 _BEGIN = NUMBERS["LINK"]
 NOT_BEGUN = -1
 
 
-def lowered_frames(w: Writer, task: Task) -> list[Any]:
-    """The frames, outermost first, and what is on the operand stack."""
+def lower_frames(w: Writer, task: Task) -> list[Any]:
+    """Return the rows of the frames, outermost first, and the forms of what is on the operand stack."""
     ins, locs, cells, code, top = task.state
     frames = [*task.frames[1:], (ins, locs, cells, code)]
     stack = [*task.stack, top][1:]  # the first entry is no value: what the top register held when the stack was empty
@@ -56,7 +58,7 @@ def lowered_frames(w: Writer, task: Task) -> list[Any]:
 
 
 def _entry(w: Writer, value: Any) -> Any:
-    return lowered_iterator(w, value) if is_iterator(value) else w.put(value)
+    return lower_iterator(w, value) if is_iterator(value) else w.put(value)
 
 
 def _frame(w: Writer, ins: Any, locs: list[Any], cells: list[Any], code: Code) -> list[Any]:
@@ -77,7 +79,8 @@ def _place(code: Code, ins: Any) -> int:
 
 
 def read_frames(r: Reader, task: Task, rows: Any, stack: Any) -> None:
-    """Gives the task its frames and its stack."""
+    """Set the frames and the operand stack of a task. SnapshotError unless each frame stands at a suspension point of its
+    function and the stack has the depth and kinds that the verifier found there."""
     program = r.program
     frames = [_read_frame(r, *row) for row in r.list(rows)]
     iterators: list[bool] = []
@@ -93,8 +96,8 @@ def read_frames(r: Reader, task: Task, rows: Any, stack: Any) -> None:
         ins = code.nodes[at]
     if len(r.list(stack)) != len(iterators):
         raise misshapen("a stack of another depth than its frames have")
-    held = [read_iterator(r, form) if walk else r.value(form) for form, walk in zip(stack, iterators, strict=True)]
-    whole = [None, *held]
+    values = [read_iterator(r, form) if walk else r.value(form) for form, walk in zip(stack, iterators, strict=True)]
+    whole = [None, *values]
     task.stack, top = whole[:-1], whole[-1]
     task.frames = [(program.halt, None, None, None), *((code.nodes[at], ls, cs, code) for code, at, ls, cs in frames[:-1])]
     task.state = (ins, locs, cells, code, top)
@@ -115,8 +118,8 @@ def _read_frame(r: Reader, number: Any, digest: Any, at: Any, locs: Any, cells: 
 
 
 def _kinds(r: Reader, code: Code, at: int, calls: frozenset[str] | None, awaits: bool) -> list[bool]:
-    """Which entries of a frame's part of the stack are iterators; `calls`: what the instruction before may be, None for any that
-    suspends; `awaits`: what it gives is not there yet."""
+    """Return which entries of a frame's part of the stack are iterators. `calls`: the opcodes that may stand before, None for any
+    that suspends; `awaits`: the result of that instruction is not on the stack yet."""
     facts = r.program.verified.functions[code.number]
     before = OPCODES[facts.instructions[at - 1][1]] if 0 < at < len(facts.instructions) else None
     if before is None or (before.flow != "suspend" if calls is None else before.name not in calls):
@@ -129,17 +132,17 @@ def _kinds(r: Reader, code: Code, at: int, calls: frozenset[str] | None, awaits:
 # ----------------------------------------------------------------
 # Hashmaps, ledgers and configured fields of a machine as parts of a snapshot (G-13.7: state).
 #
-# In the state of a session a hashmap with a file keeps its entries there: only its watchers are written. Hands on `lowered`,
-# and
-# `read`, whose outcome `replace` puts in place of a machine's own without fail.
+# In the state of a session a hashmap with a file keeps its entries there: only its watchers are written. `read_stores` checks
+# everything first, so that `replace` cannot fail half-way.
 
 
-def lowered(w: Writer, machine: Machine, with_files: bool) -> list[Any]:
-    """Configured fields, hashmaps, ledgers; `with_files`: entries of hashmaps with a file too, which a run goes on with."""
+def lower_stores(w: Writer, machine: Machine, with_files: bool) -> list[Any]:
+    """Return the forms of configured fields, hashmaps and ledgers; `with_files`: entries of hashmaps with a file too, which a run
+    that is resumed goes on with."""
     configured = [[list(target), w.put(value)] for target, value in machine.configured.items()]
     stores = machine.stores
     hashmaps = [[name, _entries(w, store, with_files), _watchers(w, store)] for name, store in stores.hashmaps.items()]
-    ledgers = [[name, list(map(w.clean, scope)), _records(w, held)] for (name, scope), held in stores.ledgers.items()]
+    ledgers = [[name, list(map(w.clean, scope)), _records(w, ledger)] for (name, scope), ledger in stores.ledgers.items()]
     return [configured, hashmaps, ledgers]
 
 
@@ -150,7 +153,7 @@ def _entries(w: Writer, store: HashStore, with_files: bool) -> list[Any] | None:
 
 
 def _watchers(w: Writer, store: HashStore) -> list[Any]:
-    """The key is none, or one in a list: nil is no key."""
+    """Return the watchers' rows. The key is an empty list for every key, else a list of one: nil could not be told from none."""
     return [
         [w.clean(prefix), [] if key is None else [w.put(unkey(key))], w.put(closure)] for prefix, key, closure in store.watchers
     ]
@@ -160,8 +163,8 @@ def _records(w: Writer, ledger: Ledger) -> list[Any]:
     return [[w.put(name), [w.put(key) for key in keys], w.put(value)] for name, (keys, value) in ledger.entries.items()]
 
 
-class Read:
-    """What a snapshot says of stores and configured fields, whole and checked; `files`: the hashmaps that are to be read anew."""
+class RestoredStores:
+    """Stores and configured fields of a snapshot, complete and checked; `files`: the hashmaps that the host has to read anew."""
 
     __slots__ = ("stores", "configured", "files")
 
@@ -175,26 +178,27 @@ class Read:
         machine.configured = self.configured
 
 
-def read_stores(r: Reader, part: Any, with_files: bool) -> Read:
+def read_stores(r: Reader, part: Any, with_files: bool) -> RestoredStores:
+    """Return the stores of a snapshot; SnapshotError unless names, types and limits are those of the program."""
     try:
         configured, hashmaps, ledgers = part
         stores = Stores(r.program)
         _fill_hashmaps(r, stores, hashmaps, with_files)
         for row in ledgers:
             _fill_ledger(r, stores, *row)
-        return Read(stores, _configured(r, configured))
+        return RestoredStores(stores, _configured(r, configured))
     except WRONG:
         raise misshapen("the stores are malformed") from None
 
 
 def _configured(r: Reader, rows: Any) -> dict[tuple[str, int, str], Any]:
     fields = {tuple(value) for kind, value in r.program.image.constants if kind == K_CONFIG}
-    found: dict[Any, Any] = {}
+    fields_by_target: dict[Any, Any] = {}
     for target, value in rows:
-        if tuple(target) not in fields or tuple(target) in found:
+        if tuple(target) not in fields or tuple(target) in fields_by_target:
             raise misshapen("a field that the program does not configure")
-        found[tuple(target)] = r.value(value)
-    return found
+        fields_by_target[tuple(target)] = r.value(value)
+    return fields_by_target
 
 
 def _fill_hashmaps(r: Reader, stores: Stores, rows: Any, with_files: bool) -> None:
@@ -236,37 +240,38 @@ def _fill_ledger(r: Reader, stores: Stores, name: Any, scope: Any, records: Any)
 # ----------------------------------------------------------------
 # What a task waits for inside the machine, and who waits for its end, as parts of a snapshot.
 #
-# Hands on `lowered_wait`, `lowered_watchers` and their inverses. Waits that were answered meanwhile are left out: the end of
-# what
-# they watch tells them nothing.
+# Waits that were answered meanwhile are left out: the end of what they watch tells them nothing.
 
 KINDS: tuple[type[Wait], ...] = (Await, JoinAll, First, Each, AllEnded)
 BY_HOST = None  # a watcher that is no wait of a task
 
 
-def lowered_wait(w: Writer, wait: Any) -> list[Any] | None:
+def lower_wait(w: Writer, wait: Any) -> list[Any] | None:
+    """Return the form of what a task waits for inside the machine, None for nothing."""
     if wait is None:
         return None
     kind = KINDS.index(type(wait))
     if type(wait) is Await:
         return [kind]
     if type(wait) is AllEnded:
-        return [kind, w.put(wait.value), wait.left]
+        return [kind, w.put(wait.value), wait.pending]
     if type(wait) is Each:
         cells = [None if cell is None else w.cell(cell) for cell in wait.captured]
         places = [[w.task(task), place] for task, place in wait.places.items()]
         results = [w.put(value) for value in wait.results]
-        return [kind, w.function(wait.code), cells, lowered_iterator(w, wait.elements), wait.limit, results, places]
+        return [kind, w.function(wait.code), cells, lower_iterator(w, wait.elements), wait.limit, results, places]
     operands = list(map(w.task, wait.operands))
-    return [kind, operands, wait.left] if type(wait) is JoinAll else [kind, operands]
+    return [kind, operands, wait.pending] if type(wait) is JoinAll else [kind, operands]
 
 
-def lowered_watchers(w: Writer, task: Task) -> list[Any]:
-    told = [one for one in task.watchers if type(one) is HostCall or one.task.wait is one]
-    return [BY_HOST if type(one) is HostCall else w.task(one.task) for one in told]
+def lower_watchers(w: Writer, task: Task) -> list[Any]:
+    """Return the forms of a task's watchers: numbers of the tasks that wait, BY_HOST for calls of the host."""
+    watchers = [one for one in task.watchers if type(one) is HostCall or one.task.wait is one]
+    return [BY_HOST if type(one) is HostCall else w.task(one.task) for one in watchers]
 
 
 def read_wait(r: Reader, task: Task, form: Any) -> Wait | None:
+    """Return the wait of a form, None for nothing. Its watched tasks are set by `read_watchers`."""
     if form is None:
         return None
     kind, *parts = r.list(form)
@@ -275,16 +280,16 @@ def read_wait(r: Reader, task: Task, form: Any) -> Wait | None:
         () = parts
         return Await(task)
     if cls is AllEnded:
-        value, left = parts
-        return AllEnded(task, r.value(value), r.index(left))
+        value, pending = parts
+        return AllEnded(task, r.value(value), r.index(pending))
     if cls is Each:
         return _read_each(r, task, *parts)
     operands = list(map(r.task, parts[0]))
     if cls is First:
         (_,) = parts
         return First(task, operands)
-    _, left = parts
-    return JoinAll(task, operands, r.index(left))
+    _, pending = parts
+    return JoinAll(task, operands, r.index(pending))
 
 
 def _read_each(r: Reader, task: Task, function: Any, cells: Any, elements: Any, limit: Any, results: Any, places: Any) -> Each:
@@ -299,10 +304,10 @@ def _read_each(r: Reader, task: Task, function: Any, cells: Any, elements: Any, 
 
 
 def _check_wait(wait: Wait, watched: list[Task]) -> None:
-    """It ends when those that it watches have ended, not before and not never."""
+    """Refuse a wait that would end too early or never: it has to watch exactly the tasks that it counts on."""
     fitting = bool(watched)
     if isinstance(wait, JoinAll | AllEnded):
-        fitting = fitting and wait.left == len(watched)
+        fitting = fitting and wait.pending == len(watched)
     elif isinstance(wait, Each):
         fitting = fitting and len(watched) == len(wait.places) and set(watched) == set(wait.places)
     if not fitting:
@@ -312,7 +317,8 @@ def _check_wait(wait: Wait, watched: list[Task]) -> None:
 def read_watchers(
     r: Reader, alive: list[Task], forms: dict[Task, Any], calls: dict[str, HostCall]
 ) -> list[tuple[HostCall, Task]]:
-    """Gives all tasks their watchers, when all are there; `calls`: those of the host, given back with their tasks."""
+    """Set the watchers of all tasks, once all tasks exist. `calls`: the calls of the host by the path of their task; they come
+    back with the new tasks that they belong to."""
     called = []
     watched: dict[int, list[Task]] = {}
     for task in alive:
@@ -329,19 +335,18 @@ def read_watchers(
     for task in alive:
         if task.wait is not None:
             _check_wait(task.wait, watched.get(id(task.wait), []))
-        asked = sum(1 for child in task.children if any(type(one) is HostCall for one in child.watchers))
-        if task.calls != asked or (asked and task.effect is None):
+        host_calls = sum(1 for child in task.children if any(type(one) is HostCall for one in child.watchers))
+        if task.calls != host_calls or (host_calls and task.effect is None):
             raise misshapen("a task that the host runs for nothing")
     return called
 
 
 # ----------------------------------------------------------------
 # A machine between two steps as bytes, and another machine from them (G-13.7, V-5.8): tasks with their frames, the heap,
-# stores,
-# configured fields, budgets.
+# stores, configured fields, budgets.
 #
 # What the host performs goes on with the new machine: it keeps its records of effects and of what it runs, and their tasks are
-# those of the new one. Hands on `written`, `read` and `Held`.
+# those of the new one.
 
 if TYPE_CHECKING:
     Check = Callable[[Any, list[tuple[MemoryRef, int]]], object]
@@ -349,13 +354,14 @@ if TYPE_CHECKING:
 WHAT = "snapshot of a run"
 
 
-class Held:
+class HostRecords:
     """What the host has of a machine: effects by key, of which tasks await some, and others have replies on their way or are to
-    be closed; what it runs, by the path of the task; `kept`: values that share with those of the machine. `check` gets the
-    part of the host itself, and the handles of memories with their versions, before anything changes."""
+    be closed; what it runs, by the path of the task; `host_values`: values outside of the machine that may share storage with
+    those inside. `check` gets the part of the host itself, and the handles of memories with their versions, before anything
+    changes; it raises what speaks against the read."""
 
-    def __init__(self, machine: Machine, kept: list[Any], check: Check) -> None:
-        self.kept = kept
+    def __init__(self, machine: Machine, host_values: list[Any], check: Check) -> None:
+        self.host_values = host_values
         self.check = check
         tasks = [task for root in machine.roots for task in root.subtree()]
         awaited = [task.effect for task in tasks if task.effect is not None]
@@ -369,7 +375,7 @@ class Held:
 
 
 class RunWriter(Writer):
-    """Writes tasks that run and replies on their way, too."""
+    """A writer that also takes tasks that run and replies on their way."""
 
     def stream_key(self, stream: Stream) -> str:
         key: str = stream.effect.key
@@ -385,17 +391,18 @@ class RunWriter(Writer):
         numbers = [task.number, task.depth, task.counter, task.born, task.calls]
         streams = [stream.key for stream in task.streams]
         return [
-            task.path, self.function(task.code), parent, flags, numbers, *lowered_frames(self, task), fault, effect,
-            lowered_wait(self, task.wait), lowered_watchers(self, task), streams,
+            task.path, self.function(task.code), parent, flags, numbers, *lower_frames(self, task), fault, effect,
+            lower_wait(self, task.wait), lower_watchers(self, task), streams,
         ]  # fmt: skip
 
 
 def _effect(w: Writer, effect: Effect) -> list[Any]:
-    return [effect.key, effect.kind, lowered_payload(w, effect.payload)]
+    return [effect.key, effect.kind, lower_payload(w, effect.payload)]
 
 
-def written(machine: Machine, kept: list[Any], secrets: Secrets, head: Heads, own: Any) -> bytes:
-    """`kept`: as `Held` has them; `own`: plain data of the host itself."""
+def write_run(machine: Machine, host_values: list[Any], secrets: Secrets, head: Heads, own: Any) -> bytes:
+    """Return the bytes of a run. `host_values`: as in `HostRecords`; `own`: plain data of the host itself. SnapshotError V008
+    when the run holds a value that no snapshot can hold."""
     w = RunWriter(machine.program, secrets, head)
     for root in machine.roots:
         for task in root.subtree():
@@ -403,15 +410,15 @@ def written(machine: Machine, kept: list[Any], secrets: Secrets, head: Heads, ow
     current = None if machine.current is None else w.task(machine.current)
     numbers = [machine.used, machine.created, machine.root_count]
     closed = [effect.key for effect in machine.closed]
-    state = lowered(w, machine, True)
-    return w.sealed(WHAT, [numbers, current, closed, state, [w.put(value) for value in kept], own])
+    state = lower_stores(w, machine, True)
+    return w.sealed(WHAT, [numbers, current, closed, state, [w.put(value) for value in host_values], own])
 
 
 # ---------------------------------------------------------------- reading
 
 
 def own_part(program: Program, data: bytes) -> Any:
-    """What the host gave for itself, of a snapshot whose run is not taken up."""
+    """Return the plain data of the host (`own`) from a snapshot, without reading the run."""
     try:
         return unseal(data, WHAT, program)[3][-1]
     except WRONG:
@@ -419,12 +426,12 @@ def own_part(program: Program, data: bytes) -> Any:
 
 
 class RunReader(Reader):
-    """`held`: what the host performs; `adopted`: its effects with the tasks and payloads that are theirs from now on."""
+    """`host`: what the host performs; `adopted`: its effects with the tasks and payloads that are theirs from now on."""
 
     holes = True  # while functions of the program give defaults to what `json::parse_as` made
 
-    def __init__(self, program: Program, data: bytes, held: Held, secrets: Secrets) -> None:
-        self.held = held
+    def __init__(self, program: Program, data: bytes, host: HostRecords, secrets: Secrets) -> None:
+        self.host = host
         self.adopted: list[tuple[Effect, Task, Any]] = []
         self.watchers: dict[Task, Any] = {}
         super().__init__(program, data, WHAT, secrets)
@@ -433,10 +440,10 @@ class RunReader(Reader):
         return self.effect(key)
 
     def effect(self, key: Any) -> Effect:
-        found = self.held.effects.get(self.text(key))
-        if found is None:
+        effect = self.host.effects.get(self.text(key))
+        if effect is None:
             raise misshapen(f"an effect {key} that the host does not perform")
-        return found
+        return effect
 
     def end_task(self, task: Task, *row: Any) -> None:
         if len(row) == 3:
@@ -465,7 +472,7 @@ class RunReader(Reader):
         return None
 
     def _put_below(self, task: Task, parent: Task) -> None:
-        """Rows of parents stand before those of their children, so that no task is below itself."""
+        """Make a task a child. Rows of parents stand before those of their children, so that no task can be below itself."""
         if parent.status is DONE or not task.path.startswith(f"{parent.path}.") or task.depth > len(parent.frames):
             raise misshapen("a task that its parent has not started")
         task.parent = parent
@@ -473,33 +480,33 @@ class RunReader(Reader):
         parent.children[task] = None
 
     def _adopt(self, task: Task, key: Any, kind: Any, payload: Any) -> None:
-        effect, asked = self.effect(key), read_payload(self, payload)
-        if kind != effect.kind or not key.startswith(f"{task.path}:") or not same_form(asked, effect.payload):
+        effect, stored_payload = self.effect(key), read_payload(self, payload)
+        if kind != effect.kind or not key.startswith(f"{task.path}:") or not same_form(stored_payload, effect.payload):
             raise misshapen(f"the effect {key} is another one than the host performs")
         task.effect = effect
-        self.adopted.append((effect, task, asked))
+        self.adopted.append((effect, task, stored_payload))
 
 
-def read(machine: Machine, data: bytes, held: Held, secrets: Secrets) -> tuple[list[Any], dict[str, Stream]]:
-    """Puts the run into a machine in which nothing has run, whose limits stay the host's. Gives what was kept beside it, and
-    streams that have not ended, by the keys of the effects that began them.
+def read_run(machine: Machine, data: bytes, host: HostRecords, secrets: Secrets) -> tuple[list[Any], dict[str, Stream]]:
+    """Put a run into a machine in which nothing has run, whose limits stay the host's. Return the host's values, and the streams
+    that have not ended by the keys of the effects that began them.
 
-    SnapshotError, and nothing of the host has changed, unless all of it fits what the host performs."""
-    r = RunReader(machine.program, data, held, secrets)
+    SnapshotError unless all of it fits what the host performs; the records of the host have not changed then."""
+    r = RunReader(machine.program, data, host, secrets)
     try:
-        numbers, current, closed, state, kept, own = r.roots
+        numbers, current, closed, state, host_values, own = r.roots
         used, machine.created, machine.root_count = map(r.index, numbers)
         machine.reserve = machine.steps - used
         read_stores(r, state, True).replace(machine)
-        alive = _plant(r, machine, current)
-        called = read_watchers(r, alive, r.watchers, held.calls)
-        if len(called) != len(held.calls) or {task.effect.key for task in alive if task.effect is not None} != held.awaited:
+        alive = _place_tasks(r, machine, current)
+        called = read_watchers(r, alive, r.watchers, host.calls)
+        if len(called) != len(host.calls) or {task.effect.key for task in alive if task.effect is not None} != host.awaited:
             raise misshapen("tasks of another moment than the host's")
         machine.closed = list(map(r.effect, closed))
-        values = r.values(kept)
-        if list(map(type, values)) != list(map(type, held.kept)):
+        values = r.values(host_values)
+        if list(map(type, values)) != list(map(type, host.host_values)):
             raise misshapen("values that the host has not kept")
-        held.check(own, r.memories)
+        host.check(own, r.memories)
     except WRONG:
         raise misshapen(f"the {WHAT} is malformed") from None
     for effect, task, payload in r.adopted:
@@ -509,8 +516,8 @@ def read(machine: Machine, data: bytes, held: Held, secrets: Secrets) -> tuple[l
     return values, r.streams
 
 
-def _plant(r: RunReader, machine: Machine, current: Any) -> list[Task]:
-    """The tree of tasks, and who may run; those that have not ended."""
+def _place_tasks(r: RunReader, machine: Machine, current: Any) -> list[Task]:
+    """Put the tasks into the machine, with the queues of those that may run; return those that have not ended."""
     alive = list(r.watchers)
     numbers, paths = {task.number for task in alive}, {task.path for task in alive}
     awaited = [task.effect for task in alive if task.effect is not None]
@@ -524,10 +531,10 @@ def _plant(r: RunReader, machine: Machine, current: Any) -> list[Task]:
         raise misshapen("a task that runs and cannot")
     machine.roots = {task: None for task in sorted(alive, key=lambda task: task.number) if task.parent is None}
     machine.queue = [(task.number, task) for task in ready if task.working and task is not machine.current]
-    machine.held = [(task.number, task) for task in ready if not task.working]
+    machine.held_back = [(task.number, task) for task in ready if not task.working]
     heapify(machine.queue)
-    heapify(machine.held)
+    heapify(machine.held_back)
     machine.at_work = sum(task.working for task in alive)
-    if machine.held and machine.at_work < machine.task_limit:
+    if machine.held_back and machine.at_work < machine.task_limit:
         raise misshapen("a task that could run and may not")
     return alive

@@ -1,7 +1,7 @@
 """Rows to values, with every check that what a writer made would pass (G-13.9).
 
-Hands on `Reader`, which has built all values when it is made; `value` gives the one of a form. Any bytes give values of the
-closed set or a SnapshotError. Must not know: what the places are for.
+Hands on `Reader`, which has built all values when its constructor returns; `value` returns the one of a form. Any bytes give
+values of the closed set or a SnapshotError. What a value is for is known to `snapshot/machine.py`.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ WRONG = (TypeError, ValueError, LookupError, AttributeError, OverflowError, Recu
 
 
 class Reader:
-    """`roots` is the plain data that the writer was given. `memories`: the handles of memories with the versions their logs had.
-    `holes`: whether a struct may lack values of fields."""
+    """Reads one snapshot. `roots`: the plain data that the writer got. `memories`: the handles of memories with the versions
+    that their logs had. `holes`: whether a struct may lack values of fields."""
 
     holes = False
 
@@ -47,8 +47,8 @@ class Reader:
                 self._built.append(KINDS[self.index(row[0])].build(self, *row[1:]))
             except WRONG:
                 raise misshapen(f"row {number} of the {what} is malformed") from None
-        for cell, held in zip(self._cells, cells, strict=True):
-            cell.value = self.value(held)
+        for cell, form in zip(self._cells, cells, strict=True):
+            cell.value = self.value(form)
         for task, row in zip(self._tasks, tasks, strict=True):
             try:
                 self.end_task(task, *row)
@@ -68,7 +68,8 @@ class Reader:
     # ------------------------------------------------------------ values
 
     def value(self, form: Any) -> Any:
-        """Scalars and short Strings are themselves, `[]` is None, `[n]` the value of row n, which stands before its users."""
+        """Return the value of a form: scalars and short Strings are themselves, `[]` is None, `[n]` the value of row n, which
+        stands before its users."""
         kind = type(form)
         if kind is str or kind is bool or kind is float or form is None:
             return form
@@ -87,32 +88,32 @@ class Reader:
 
     # ------------------------------------------------------------ parts of rows
 
-    def list(self, given: Any) -> list[Any]:
-        if type(given) is not list:
+    def list(self, form: Any) -> list[Any]:
+        if type(form) is not list:
             raise misshapen("a part that is no list")
-        return given
+        return form
 
-    def text(self, given: Any) -> str:
-        if type(given) is not str:
+    def text(self, form: Any) -> str:
+        if type(form) is not str:
             raise misshapen("a part that is no text")
-        return given
+        return form
 
     def joined(self, parts: Any) -> str:
-        """A String of texts and, between them, names of secrets."""
+        """Return a String of texts and, between them, names of secrets."""
         texts = list(map(self.text, self.list(parts)))
         if len(texts) % 2 == 0:
             raise misshapen("a text that ends in a secret's name")
         return "".join(self.secrets.value(text) if at % 2 else text for at, text in enumerate(texts))
 
-    def flag(self, given: Any) -> bool:
-        if type(given) is not bool:
+    def flag(self, form: Any) -> bool:
+        if type(form) is not bool:
             raise misshapen("a part that is neither true nor false")
-        return given
+        return form
 
-    def index(self, given: Any) -> int:
-        if type(given) is not int or given < 0:
+    def index(self, form: Any) -> int:
+        if type(form) is not int or form < 0:
             raise misshapen("a part that is no number of anything")
-        return given
+        return form
 
     def function(self, number: Any) -> Code:
         return self.program.codes[self.index(number)]
@@ -124,18 +125,18 @@ class Reader:
         return self._tasks[self.index(number)]
 
     def stream_effect(self, key: Any) -> Any:
-        """The effect that began a reply which has not ended; only a run has one."""
+        """Return the effect that began a reply which has not ended; only the snapshot of a run has one."""
         raise misshapen("a reply that is on its way")
 
     def declared(self, kind: str, name: Any) -> str:
-        """The name of a declaration of the program, to which a handle of that kind leads."""
+        """Return the name of a declaration of the program, checked for that kind of handle."""
         if self.text(name) not in self.layout.names[kind]:
             raise misshapen(f"the program declares no {name} as {kind}")
         return str(name)
 
 
 def _ended_task(program: Program) -> Task:
-    """A task that is over; its row says what it gave."""
+    """Return a task that is over, with the result that its row has."""
     task = Task(0, "", None, program.codes[0], [], [], None, program.halt)
     task.status = DONE
     task.drop()

@@ -1,7 +1,7 @@
 """Values to rows (G-13.7): one flat table addressed by number, so that what is shared stays shared.
 
-Hands on `Writer`: `place` gives the form of a value in a field, `sealed` the bytes. The order of rows follows from the values
-alone. Must not know: what the places are for.
+Hands on `Writer`: `place` returns the form of a value in a field, `sealed` the bytes. The order of rows follows from the values
+alone, so equal states have equal bytes.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ _TEXT, _WITH_SECRETS = KINDS[:2]
 
 
 class Writer:
-    """In Strings of the program secrets stand by name; `clean` leaves them out of names (G-10.3). `head` tells of memories."""
+    """Writes one snapshot. In Strings of the program names stand for secrets; `clean` removes secrets from names (G-10.3).
+    `head` returns store and version of a memory."""
 
     def __init__(self, program: Program, secrets: Secrets, head: Heads) -> None:
         self.program = program
@@ -46,7 +47,7 @@ class Writer:
         self._task_list: list[Task] = []
 
     def put(self, value: Any) -> Any:
-        """The form of a value that may not have been written yet; what it holds is written first."""
+        """Return the form of a value that may not have been written yet; what it holds is written first."""
         pending = [value]
         while pending:
             top = pending[-1]
@@ -81,7 +82,7 @@ class Writer:
         return kind in _SCALARS or value is NONE or id(value) in self._places
 
     def place(self, value: Any) -> Any:
-        """The form of a value that was written."""
+        """Return the form of a value that was written."""
         kind = type(value)
         if kind in _SCALARS:
             return value
@@ -94,26 +95,26 @@ class Writer:
             raise SnapshotError("V008", f"the function {code.label} belongs to an earlier program; call one of this program")
         return code.number
 
-    def type_number(self, made: Any, value: Any) -> int:
-        """Of the class of a struct or the type of an enum."""
-        number = self.layout.numbers.get(id(made))
+    def type_number(self, cls: Any, value: Any) -> int:
+        """Return the number of the class of a struct or the type of an enum; `value` is for the message."""
+        number = self.layout.numbers.get(id(cls))
         if number is None:
             raise SnapshotError("V008", f"the type {value.type_name} belongs to an earlier program; make the value anew")
         return number
 
     def cell(self, cell: Cell) -> int:
-        """Cells are numbered as they are met; what they hold is written last, since it may lead back to them."""
+        """Return the number of a cell. What cells hold is written last, since it may lead back to them."""
         return _number(self._cells, self._cell_list, cell)
 
     def task(self, task: Task) -> int:
         return _number(self._tasks, self._task_list, task)
 
     def stream_key(self, stream: Stream) -> str:
-        """The key of the effect that began a reply which has not ended; only a run has one."""
+        """Return the key of the effect that began a reply which has not ended; only a run has one, else SnapshotError."""
         raise SnapshotError("V008", f"a reply of {stream.name} is on its way; read the stream to its end first")
 
     def sealed(self, what: str, roots: Any) -> bytes:
-        """The bytes of a snapshot; `roots` are plain data in which values stand as `put` gave them."""
+        """Return the bytes of the snapshot; `roots` are plain data in which values stand in the forms that `put` returned."""
         cells: list[Any] = []
         tasks: list[Any] = []
         while len(cells) < len(self._cell_list) or len(tasks) < len(self._task_list):
@@ -124,15 +125,15 @@ class Writer:
         return seal(what, identity_of(self.program), [self.rows, cells, tasks, roots])
 
     def task_row(self, task: Task) -> list[Any]:
-        """What a handle tells of a task that is over."""
+        """Return the row of a task that is over: what its handle needs."""
         if task.status is not DONE:
             raise SnapshotError("V008", f"the task {task.code.label} runs; wait for its end first")
         return [self.function(task.code), task.cancelled, self.put(None if task.cancelled else task.result)]
 
 
 def _number(numbers: dict[int, int], order: list[Any], one: Any) -> int:
-    found = numbers.get(id(one))
-    if found is None:
-        found = numbers[id(one)] = len(order)
+    number = numbers.get(id(one))
+    if number is None:
+        number = numbers[id(one)] = len(order)
         order.append(one)
-    return found
+    return number

@@ -1,7 +1,7 @@
 """The values of the machine: their classes, copy on write, equality, display, JSON, casts, arithmetic (V-5).
 
-Hands on every name a neighbour needs. The universe of values is closed: no native object stands inside a value (V-5.8).
-Knows nothing of bytecode, frames, hosts or built-in methods.
+This file exports every name that other folders of `vm/` and the runtime need. The kinds of values are a closed set: no object of
+Python's or of the host's stands inside a value (V-5.8).
 """
 
 from __future__ import annotations

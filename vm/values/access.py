@@ -33,7 +33,8 @@ def no_such_member(value: Any, name: str) -> NoReturn:
 
 
 def element(items: Any, position: Any) -> Any:
-    """`items[position]` for a list, str, tuple or bytes; a negative index is out of range (L-5.6.1)."""
+    """Return `items[position]` of a list, str, tuple or bytes. Raises the panic of a position out of range, which a negative
+    index always is (L-5.6.1)."""
     if type(position) is not int:
         raise Panic("P007", f"expected an index of type Int, found {typeof(position)}")
     if 0 <= position < len(items):
@@ -42,7 +43,7 @@ def element(items: Any, position: Any) -> Any:
 
 
 def map_at(table: Map, key: Any) -> Any:
-    """`m[k]`: the value, P005 for a missing key (L-5.6.3)."""
+    """Return `m[k]`. Raises P005 for a missing key (L-5.6.3)."""
     try:
         return table.items[key_of(key)]
     except KeyError:
@@ -50,7 +51,7 @@ def map_at(table: Map, key: Any) -> Any:
 
 
 def range_at(value: RangeValue, position: Any) -> int:
-    """`r[i]`, which is start + i (L-5.6.1)."""
+    """Return `r[i]`, which is start + i (L-5.6.1)."""
     if type(position) is not int:
         raise Panic("P007", f"expected an index of type Int, found {typeof(position)}")
     length = value.length()
@@ -58,7 +59,7 @@ def range_at(value: RangeValue, position: Any) -> int:
 
 
 def slice_of(value: Any, bounds: RangeValue) -> Any:
-    """`xs[a..b]` and `s[a..b]`, both ends clamped (L-5.6.2)."""
+    """Return `xs[a..b]` or `s[a..b]`, both ends clamped (L-5.6.2)."""
     if type(value) is str or type(value) is bytes:
         start, end = bounds.slice_bounds(len(value))
         return value[start:end]
@@ -69,7 +70,7 @@ def slice_of(value: Any, bounds: RangeValue) -> Any:
 
 
 def index(value: Any, position: Any) -> Any:
-    """`value[position]` by the kinds at run time (L-3.7.1)."""
+    """Return `value[position]` by the kinds at run time (L-3.7.1)."""
     kind = type(value)
     if kind is Map:
         return map_at(value, position)
@@ -85,7 +86,7 @@ def index(value: Any, position: Any) -> Any:
 
 
 def length(value: Any) -> int:
-    """`len(value)` of a String, Bytes, Array, Map, tuple, Range or collection (L-6.1.2)."""
+    """Return `len(value)` of a String (in code points), Bytes, Array, Map, tuple, Range or collection (L-6.1.2)."""
     kind = type(value)
     if kind is Array or kind is Map:
         return len(value.items)
@@ -99,7 +100,7 @@ def length(value: Any) -> int:
 
 
 def fit_length(value: RangeValue) -> int:
-    """The length of a Range; one that is no Int is P002, as any other result (L-5.2.1)."""
+    """Return the length of a Range. Raises P002 for one that is no Int, as for any other result (L-5.2.1)."""
     count = value.length()
     if count > INT_MAX:
         raise Panic("P002", "integer overflow in `len`")
@@ -107,7 +108,7 @@ def fit_length(value: RangeValue) -> int:
 
 
 def get_member(value: Any, name: str) -> Any:
-    """`.name` on Any: a Map key, struct or error field, nil if absent; P014 on other kinds."""
+    """Return `.name` on Any: a Map key, struct or error field, nil if absent. Raises P014 on other kinds."""
     if type(value) is Map:
         return value.items.get(name)
     if isinstance(value, Struct | ErrorValue):
@@ -116,8 +117,8 @@ def get_member(value: Any, name: str) -> Any:
 
 
 def get_error_member(value: Any, name: str) -> Any:
-    """`.name` of what is known as an `Error`: a type with `impl Error` has its name as kind, its field `message` or its Display
-    text as message (L-3.11.14)."""
+    """Return `.name` of a value whose static type is `Error`. A type with `impl Error` has its name as kind, and its field
+    `message` or its Display text as message (L-3.11.14)."""
     if not isinstance(value, Struct | EnumValue):
         return get_member(value, name)
     own = value.get(name) if isinstance(value, Struct) else None
@@ -131,7 +132,7 @@ def get_error_member(value: Any, name: str) -> Any:
 
 
 def store_index(value: Any, position: Any, content: Any) -> Any:
-    """Stores `content` at `position` of an owned container and gives what replaces the container in its place."""
+    """Store `content` at `position` of an owned container and return what replaces the container in its place."""
     kind = type(value)
     if kind is Array:
         element(value.items, position)
@@ -146,7 +147,7 @@ def store_index(value: Any, position: Any, content: Any) -> Any:
 
 
 def with_element(value: Any, position: int, content: Any) -> Any:
-    """A tuple like `value` with one element replaced."""
+    """Return a tuple like `value` with one element replaced."""
     if type(value) is not tuple:
         raise Panic("P007", f"expected Tuple, found {typeof(value)} in a place")
     element(value, position)
@@ -154,7 +155,7 @@ def with_element(value: Any, position: int, content: Any) -> Any:
 
 
 def map_store(table: Map, key: Any, content: Any) -> None:
-    """Sets a key, which may be new (L-5.5.5), under the limit on items."""
+    """Set a key, which may be new (L-5.5.5). Raises P103 when the Map would have too many items."""
     at = key_of(key)
     items = table.items
     if at not in items and len(items) >= limits.items:
@@ -163,7 +164,7 @@ def map_store(table: Map, key: Any, content: Any) -> None:
 
 
 def store_member(value: Any, name: str, content: Any) -> Any:
-    """Stores a field of an owned struct or a String key of an owned Map; P014 on other kinds or an unknown field."""
+    """Store a field of an owned struct or a String key of an owned Map. Raises P014 on other kinds or an unknown field."""
     if type(value) is Map:
         map_store(value, name, content)
     elif isinstance(value, Struct) and name in value.decl.index:

@@ -1,7 +1,7 @@
-"""Arithmetic and comparison with the language's exact results (L-5.2, L-5.3.2, L-3.6).
+"""Arithmetic and comparison with the language's exact results, and numbers from text (L-5.2, L-5.3.2, L-3.6).
 
-Hands on the Int and Float primitives that typed instructions use, and generic operators for operands whose kinds are
-known only at run time (L-3.6.12). Every failure is a panic: P002, P003, P007, P013.
+Hands on the Int and Float primitives that typed instructions use, generic operators for operands whose kinds are known only at
+run time (L-3.6.12), and `read_int` and `read_float`. Every failure of an operation is a panic: P002, P003, P007, P013.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def overflow(operation: str) -> NoReturn:
-    """The panic of an Int result outside 64 bits."""
+    """Raise P002 for an Int result outside 64 bits."""
     raise Panic("P002", f"integer overflow in `{operation}`")
 
 
@@ -32,32 +32,33 @@ def division_by_zero(operation: str) -> NoReturn:
 
 
 def fit(number: int, operation: str) -> int:
-    """`number` if it is an Int, else the panic of overflow."""
+    """Return `number` if it is an Int of 64 bits. Raises P002."""
     if INT_MIN <= number <= INT_MAX:
         return number
     return overflow(operation)
 
 
 def int_div(a: int, b: int) -> int:
-    """Truncates toward zero (L-5.2.1)."""
+    """Return the quotient truncated toward zero (L-5.2.1). Raises P003 for 0, P002 for the least Int divided by -1."""
     if b == 0:
         division_by_zero("/")
     quotient = a // b
-    if quotient < 0 and quotient * b != a:
+    if quotient < 0 and quotient * b != a:  # Python rounds down
         return quotient + 1
     return fit(quotient, "/")
 
 
 def int_rem(a: int, b: int) -> int:
-    """The remainder with the sign of the left operand; it is always in range (L-5.2.1)."""
+    """Return the remainder with the sign of the left operand, which is always in range (L-5.2.1). Raises P003 for 0."""
     if b == 0:
         division_by_zero("%")
-    remainder = a % b
+    remainder = a % b  # with the sign of `b` in Python
     return remainder - b if remainder and (a < 0) != (b < 0) else remainder
 
 
 def int_pow(base: int, exponent: int) -> int:
-    """`x ** 0` is 1, a negative exponent P013; no large power is ever computed (L-5.2.3, G-6.3)."""
+    """Return the power; `x ** 0` is 1. Raises P013 for a negative exponent, P002 before any large power is computed (L-5.2.3,
+    G-6.3)."""
     if exponent < 0:
         raise Panic("P013", f"negative exponent in `**`: {exponent}")
     if exponent > 63 and not -1 <= base <= 1:
@@ -68,7 +69,7 @@ def int_pow(base: int, exponent: int) -> int:
 
 
 def float_div(a: float, b: float) -> float:
-    """IEEE 754 division: by zero gives an infinity or NaN (L-5.2.2)."""
+    """Return the quotient as IEEE 754 has it: by zero it is an infinity or NaN (L-5.2.2)."""
     if b != 0:
         return a / b
     if a == 0 or a != a:
@@ -77,7 +78,7 @@ def float_div(a: float, b: float) -> float:
 
 
 def float_rem(a: float, b: float) -> float:
-    """As C `fmod`."""
+    """Return the remainder as C `fmod`; NaN where that has none."""
     try:
         return math.fmod(a, b)
     except ValueError:
@@ -85,7 +86,7 @@ def float_rem(a: float, b: float) -> float:
 
 
 def float_pow(base: float, exponent: float) -> float:
-    """As C `pow`: beyond the range it gives an infinity, outside the domain NaN."""
+    """Return the power as C `pow`: beyond the range an infinity, outside the domain NaN."""
     try:
         return math.pow(base, exponent)
     except OverflowError:
@@ -102,7 +103,7 @@ def _mismatch(operation: str, a: Any, b: Any, expected: str = "two numbers") -> 
 
 
 def _both_int(operation: str, a: Any, b: Any) -> bool:
-    """Whether two numbers are both Int; other operands are P007."""
+    """Return whether two numbers are both Int. Raises P007 for other operands."""
     left, right = type(a), type(b)
     if left is int and right is int:
         return True
@@ -112,7 +113,8 @@ def _both_int(operation: str, a: Any, b: Any) -> bool:
 
 
 def add(a: Any, b: Any) -> Any:
-    """`a + b`: numbers, Strings, Bytes, or a String with the Display text of the other (L-3.6.1)."""
+    """Return `a + b` of numbers, Strings, Bytes, or of a String and the Display text of another value (L-3.6.1). Raises P002,
+    P007, P103."""
     if type(a) is int and type(b) is int:
         return fit(a + b, "+")
     if type(a) is str or type(b) is str:
@@ -175,7 +177,7 @@ def greater_equal(a: Any, b: Any) -> bool:
 # ----------------------------------------------------------------
 # Numbers read from text: `parse_int`, `parse_float` and the casts from String (L-6.3.6, L-3.5).
 #
-# Hands on `read_int` and `read_float`, which give None for text that is no number.
+# `read_int` and `read_float` return None for text that is no number.
 
 # The characters with the Unicode property White_Space; Python's own notion has four control characters more.
 WHITE_SPACE = "\t\n\v\f\r \x85\xa0\u1680" + "".join(map(chr, range(0x2000, 0x200B))) + "\u2028\u2029\u202f\u205f\u3000"
@@ -195,7 +197,8 @@ def _is_digits(text: str) -> bool:
 
 
 def read_int(text: str) -> int | None:
-    """Trimmed; sign and decimal digits; None beyond the range of Int."""
+    """Return the Int that a text writes, without blanks around it: a sign and decimal digits. None for any other text, or
+    beyond the range of Int."""
     sign, digits = _split_sign(strip(text, WHITE_SPACE))
     if not _is_digits(digits):
         return None
@@ -207,7 +210,8 @@ def read_int(text: str) -> int | None:
 
 
 def read_float(text: str) -> float | None:
-    """Trimmed; sign, decimal digits with optional fraction and exponent, `inf`, `nan`."""
+    """Return the Float that a text writes, without blanks around it: a sign, decimal digits with optional fraction and
+    exponent, `inf` or `nan`. None for any other text."""
     sign, body = _split_sign(strip(text, WHITE_SPACE))
     long = len(body) > BLOCK
     lowered = body.lower()

@@ -33,7 +33,7 @@ CLASSES: dict[str, tuple[type, ...]] = {
 
 
 def matches(value: Any, descriptor: Descriptor) -> bool:
-    """Whether the kind of `value` is that of the type; type arguments do not count (L-3.1.22)."""
+    """Return whether the kind of `value` is that of the type; type arguments do not count (L-3.1.22)."""
     head = descriptor[0]
     classes = CLASSES.get(head)
     if classes is not None:
@@ -50,7 +50,8 @@ def _is_enum(value: Any, descriptor: Descriptor) -> bool:
 
 
 def _is_error(value: Any, descriptor: Descriptor) -> bool:
-    """A family covers its descendants; `Error` also every type with `impl Error` (L-3.11.15)."""
+    """Return whether a value is an error of a family, which covers its descendants; `Error` covers types with `impl Error` too
+    (L-3.11.15)."""
     if type(value) is ErrorValue:
         variant_fits = len(descriptor) == 2 or value.variant == descriptor[2]
         return variant_fits and is_family(value.family, descriptor[1])
@@ -62,7 +63,7 @@ def _is_tuple(value: Any, descriptor: Descriptor) -> bool:
 
 
 def _is_handle(value: Any, descriptor: Descriptor) -> bool:
-    """A handle of that type; `M.` is the model M alone, `T@` the tool T."""
+    """Return whether a value is a handle of that type; `M.` is the model M alone, `T@` the tool T."""
     one = f"{value.name}." if type(value) is ModelRef else f"{value.name}@" if type(value) is ToolRef else None
     return descriptor[1] in (typeof(value), one)
 
@@ -85,17 +86,19 @@ _TESTS: dict[str, Callable[[Any, Descriptor], bool]] = {
 
 
 def check(value: Any, descriptor: Descriptor, code: str = "P007") -> Any:
-    """An Any where the type is expected: the kind is checked, an Int becomes a Float, else P007 (L-3.3.3), or `code`."""
+    """Return a value from behind Any where the type is expected: its kind is checked and an Int becomes a Float. Raises P007
+    (L-3.3.3), or `code`."""
     if matches(value, descriptor):
         return value
     wanted = descriptor[1] if descriptor[0] == "nilable" else descriptor
     if type(value) is int and wanted[0] == "float":
         return float(value)
-    raise Panic(code, f"expected {type_text(descriptor)}, found {_found(value, descriptor)}")
+    raise Panic(code, f"expected {type_text(descriptor)}, found {_named_value(value, descriptor)}")
 
 
-def _found(value: Any, descriptor: Descriptor) -> str:
-    """The type found; where only the value is at fault, the value."""
+def _named_value(value: Any, descriptor: Descriptor) -> str:
+    """Return how a message names a value that does not fit: a String where a union of texts is expected by itself, any other
+    value by its type."""
     return brief(value) if type(value) is str and descriptor[0] == "union" else typeof(value)
 
 
@@ -104,7 +107,7 @@ def _fail(value: Any, descriptor: Descriptor) -> NoReturn:
 
 
 def truth(value: Any) -> bool:
-    """`value as Bool`: false for `false nil 0 0.0 "" [] {} () None Err(_)` and empty Bytes (L-3.5.4)."""
+    """Return `value as Bool`: false for `false nil 0 0.0 "" [] {} () None Err(_)` and empty Bytes (L-3.5.4)."""
     kind = type(value)
     if kind is Array or kind is Map:
         return bool(value.items)
@@ -142,13 +145,14 @@ SCALAR_CASTS: dict[str, Callable[[Any, Descriptor], Any]] = {
 
 
 def cast(value: Any, descriptor: Descriptor) -> Any:
-    """`value as T` (L-3.5): conversions to scalars, a deep check to anything else; P008."""
+    """Return `value as T` (L-3.5): a conversion to a scalar type, for any other type the value after a deep check. Raises
+    P008."""
     scalar = SCALAR_CASTS.get(descriptor[0])
     return scalar(value, descriptor) if scalar else Conformer(value, descriptor).conform(value, descriptor, 1)
 
 
 def try_cast(value: Any, descriptor: Descriptor) -> Ok | Err:
-    """The same, as a Result: what would be P008 is a RuntimeError (L-3.5.8)."""
+    """Return the cast as a Result: what would be P008 is an Err with a RuntimeError (L-3.5.8)."""
     try:
         return Ok(cast(value, descriptor))
     except Panic as panic:
@@ -158,7 +162,7 @@ def try_cast(value: Any, descriptor: Descriptor) -> Ok | Err:
 
 
 class Conformer:
-    """One deep check: it remembers the whole value and type for the message (L-3.5.6)."""
+    """One deep check. It keeps the whole value and type for the message (L-3.5.6)."""
 
     __slots__ = ("value", "descriptor")
 
@@ -167,7 +171,7 @@ class Conformer:
         self.descriptor = descriptor
 
     def conform(self, value: Any, descriptor: Descriptor, depth: int) -> Any:
-        """`value` with Ints made Floats where asked, the same object when nothing changes."""
+        """Return `value` with Ints made Floats where the type wants them, the same object when nothing changes. Raises P008."""
         if type(value) is int and descriptor[0] == "float":
             return float(value)
         if not matches(value, descriptor) and descriptor[0] != "nilable":
@@ -177,7 +181,7 @@ class Conformer:
         return self.inside(value, descriptor, depth + 1)
 
     def inside(self, value: Any, descriptor: Descriptor, depth: int) -> Any:
-        """The parts of a value whose kind fits."""
+        """Return a value whose kind fits, with its parts checked."""
         head = descriptor[0]
         if head == "nilable":
             return None if value is None else self.conform(value, descriptor[1], depth)
@@ -199,19 +203,21 @@ class Conformer:
         return value
 
     def each(self, values: Iterable[Any], types: Iterable[Descriptor], depth: int) -> list[Any] | None:
-        """The conformed elements, or None when each is what it was."""
+        """Return the checked elements, or None when each is the same object as before."""
         before = list(values)
         pairs = zip(before, types, strict=True)
         after = [self.conform(value, kind, depth) for value, kind in (pairs if len(before) < LARGE else paced(pairs))]
         return None if all(map(_same, before, after)) else after
 
     def map_entries(self, value: Map, descriptor: Descriptor, depth: int) -> Map:
+        """Return a Map with checked keys and values."""
         for key in paced(value.key_list()):
             self.conform(key, descriptor[1], depth)
         contents = self.each(value.items.values(), [descriptor[2]] * len(value.items), depth)
         return value if contents is None else Map(dict(zip(value.items, contents, strict=True)))
 
     def collection(self, value: Any, element: Descriptor, depth: int) -> Any:
+        """Return a Set, Queue or Stack with checked elements."""
         items = self.each(elements(value), [element] * len(value.items), depth)
         if items is None:
             return value
@@ -220,6 +226,7 @@ class Conformer:
         return type(value)(type(value.items)(items))
 
     def payload(self, value: Any, descriptor: Descriptor, depth: int) -> Any:
+        """Return a value of an enum, Option or Result with its payload checked."""
         if type(value) is NoneOption:
             return value
         inner = self.conform(value.value, descriptor[2 if type(value) is Err else 1], depth)

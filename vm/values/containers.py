@@ -1,7 +1,7 @@
 """The containers with value semantics: a `shared` mark and copy on write (V-5.7, L-5.5.2, L-6.7).
 
-Hands on Array, Map, Set, Queue and Stack and the Map's key encoding; `sharing` says when the mark is set and what a write does.
-Knows nothing of types, display or the methods of the language.
+Hands on Array, Map, Set, Queue and Stack and the Map's key encoding, `share` and `own`, which set the mark and obey it, ranges,
+and the digits of Bytes (base64, base64url, hexadecimal).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections import deque
 
 from ..panics import Panic
 from .limits import INT_MAX, check_string_size, limits
-from .metering import BLOCK, LARGE, STRIDE, look, made, paced
+from .metering import BLOCK, LARGE, STRIDE, announce, look, paced
 from .objects import Closure, EnumValue, Err, NoneOption, Ok, Response, Some, Struct
 from .types import typeof
 
@@ -51,7 +51,7 @@ FALSE_KEY = BoolKey(False)
 
 
 def key_of(key: Any) -> Any:
-    """The dict key for a Concerto key; String, Int, Bool and Bytes only, else P007 (L-3.1.5)."""
+    """Return the dict key for a Concerto key, which is a String, Int, Bool or Bytes. Raises P007 for any other (L-3.1.5)."""
     kind = type(key)
     if kind is str or kind is int or kind is bytes:
         return key
@@ -61,7 +61,7 @@ def key_of(key: Any) -> Any:
 
 
 def unkey(key: Any) -> Any:
-    """The Concerto key a dict key stands for."""
+    """Return the Concerto key that a dict key stands for."""
     return key.value if type(key) is BoolKey else key
 
 
@@ -81,11 +81,11 @@ class Map:
         return cls({key_of(entries[at]): entries[at + 1] for at in range(0, len(entries), 2)})
 
     def key_list(self) -> list[Any]:
-        """The Concerto keys in insertion order."""
+        """Return the Concerto keys in insertion order."""
         return [unkey(key) for key in (paced(self.items) if len(self.items) >= LARGE else self.items)]
 
     def entries(self) -> Iterator[tuple[Any, Any]]:
-        """`(key, value)` in insertion order, with Concerto keys."""
+        """Return an iterator over `(key, value)` in insertion order, with Concerto keys."""
         if TRUE_KEY in self.items or FALSE_KEY in self.items:
             return iter([(unkey(key), value) for key, value in self.items.items()])
         return iter(self.items.items())
@@ -137,14 +137,12 @@ class Stack:
 
 
 def elements(container: Any) -> Any:
-    """What an Array, Set, Queue or Stack holds, in the order of iteration (L-5.7.4)."""
+    """Return what an Array, Set, Queue or Stack holds, in the order of iteration (L-5.7.4)."""
     return container.items.values() if type(container) is Set else container.items
 
 
 # ----------------------------------------------------------------
 # Bytes, which Python's own `bytes` are (L-3.1.23): their text forms and what makes longer ones, under the limit of Strings.
-#
-# Hands on the way to and from base64, base64url and hexadecimal digits, where a fault in such a text is, and `concat_bytes`.
 
 DIGITS: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
 URL_DIGITS: Final = frozenset((*(DIGITS - {"+", "/"}), "-", "_"))
@@ -152,12 +150,12 @@ HEX_DIGITS: Final = frozenset("0123456789abcdefABCDEF")
 
 
 def bytes_text(value: bytes) -> str:
-    """`Bytes(68656c6c6f)`: the digits of each (L-5.1.22)."""
+    """Return the Display text `Bytes(68656c6c6f)`, two digits for each byte (L-5.1.22)."""
     return f"Bytes({to_hex(value)})"
 
 
 def concat_bytes(a: bytes, b: bytes) -> bytes:
-    """`a + b` under the limit on the size of a String."""
+    """Return `a + b`. Raises P103 beyond the limit on the size of a String."""
     if len(a) + len(b) > limits.surely:
         look()
         check_bytes_size(len(a) + len(b))
@@ -165,7 +163,7 @@ def concat_bytes(a: bytes, b: bytes) -> bytes:
 
 
 def check_bytes_size(size: int) -> None:
-    """Refuses Bytes of a size before they are made."""
+    """Raise P103 for Bytes of `size` bytes, before they are made."""
     if size > limits.string:
         raise Panic("P103", f"Bytes size limit exceeded: {limits.string} bytes (budget `value_bytes`)")
 
@@ -176,25 +174,27 @@ def to_hex(value: bytes) -> str:
 
 
 def to_base64(value: bytes) -> str:
-    """The standard alphabet, with padding (RFC 4648, section 4)."""
+    """Return the digits in the standard alphabet, with padding (RFC 4648, section 4). Raises P103 for a text that is too long."""
     check_string_size((len(value) + 2) // 3 * 4)
     return base64_of(value)
 
 
 def base64_of(value: bytes) -> str:
-    """The same of any size, for what is no String of a program."""
+    """Return the digits of Bytes of any size, for texts that are no Strings of a program."""
     from binascii import b2a_base64
 
     return b2a_base64(value, newline=False).decode("ascii")
 
 
 def to_base64url(value: bytes) -> str:
-    """The alphabet for URLs and file names, without padding (RFC 4648, section 5)."""
+    """Return the digits in the alphabet for URLs and file names, without padding (RFC 4648, section 5). Raises P103 for a text
+    that is too long."""
     return to_base64(value).rstrip("=").translate({ord("+"): "-", ord("/"): "_"})
 
 
 def from_hex(text: str) -> bytes | int:
-    """What the digits stand for, or the position of the first that is none, the end where the last is alone."""
+    """Return the bytes of hexadecimal digits, or the position of the first character that is none, the end where the last
+    digit is alone."""
     fault = _first_outside(text, HEX_DIGITS, len(text))
     if fault is not None:
         return fault
@@ -202,8 +202,8 @@ def from_hex(text: str) -> bytes | int:
 
 
 def from_base64(text: str) -> bytes | int:
-    """What the text stands for, or the position of the first character that cannot be there. Padding is asked for, other
-    characters and bits that stand for nothing are refused, so that each value has one text."""
+    """Return the bytes of a text, or the position of the first character that cannot be there. Padding is required; other
+    characters, and bits beyond the last byte, are refused, so that each value has one text."""
     if len(text) % 4:
         fault = _first_outside(text, DIGITS, len(text.rstrip("=")))
         return len(text) if fault is None else fault
@@ -211,7 +211,7 @@ def from_base64(text: str) -> bytes | int:
 
 
 def from_base64url(text: str) -> bytes | int:
-    """As `from_base64`, in the other alphabet; the padding may be left out."""
+    """As `from_base64`, in the alphabet for URLs; the padding may be left out."""
     bare = text.rstrip("=") if len(text) % 4 == 0 and not text.endswith("===") else text
     fault = _first_outside(bare, URL_DIGITS, len(bare))
     if fault is not None:
@@ -228,13 +228,13 @@ def _decoded(text: str, digits: frozenset[str], padding: int) -> bytes | int:
     fault = _first_outside(text, digits, len(text) - padding)
     if fault is not None:
         return fault
-    found = a2b_base64(text)
+    data = a2b_base64(text)
     # Bits of the last digit that belong to no byte are 0 in the text of a value.
-    return found if not padding or to_base64(found[-3 + padding :])[-4:] == text[-4:] else len(text) - padding - 1
+    return data if not padding or to_base64(data[-3 + padding :])[-4:] == text[-4:] else len(text) - padding - 1
 
 
 def _first_outside(text: str, digits: frozenset[str], end: int) -> int | None:
-    """The position of the first character before `end` that is no digit."""
+    """Return the position of the first character before `end` that is no digit."""
     for start in range(0, end, BLOCK):
         look()
         part = text[start : min(end, start + BLOCK)]
@@ -245,8 +245,6 @@ def _first_outside(text: str, digits: frozenset[str], end: int) -> int | None:
 
 # ----------------------------------------------------------------
 # Ranges of Int (L-3.1.10, L-5.7.6).
-#
-# Hands on `RangeValue` with the length, membership and order of its elements; `slice_bounds` reads one as a slice.
 
 
 class RangeValue:
@@ -269,14 +267,15 @@ class RangeValue:
         return cls(start, end, inclusive)
 
     def span(self) -> range:
-        """The elements: no start is 0, no end the largest Int, which then belongs to the range (L-5.7.6)."""
+        """Return the elements. Without a start they begin at 0; without an end they go to the largest Int, which belongs to
+        the range then (L-5.7.6)."""
         start = 0 if self.start is None else self.start
         if self.end is None:
             return range(start, INT_MAX + 1)
         return range(start, self.end + 1 if self.inclusive else self.end)
 
     def length(self) -> int:
-        """Number of elements; a Python int, since a range may hold more than `len` can say."""
+        """Return the number of elements; it may be more than an Int or `len` can say."""
         span = self.span()
         return max(0, span.stop - span.start)
 
@@ -284,7 +283,7 @@ class RangeValue:
         return type(value) is int and value in self.span()
 
     def slice_bounds(self, length: int) -> tuple[int, int]:
-        """Both ends clamped to 0 … `length`, first not above second (L-5.6.2)."""
+        """Return both ends clamped to 0 … `length`, the first not above the second (L-5.6.2)."""
         span = self.span()
         start = min(max(span.start, 0), length)
         return start, max(start, min(max(span.stop, 0), length))
@@ -296,13 +295,13 @@ class RangeValue:
 # ----------------------------------------------------------------
 # When storage is shared and what a write does about it (V-5.7, L-5.5.2, L-5.5.3).
 #
-# Hands on `share` and `own`. A container with its mark clear is seen through exactly one place, so a write may change it;
-# a marked one is first replaced by a copy of one level whose children are marked. Marks are never cleared: a mark that is
-# no longer needed costs one copy, never a wrong result.
+# A container with its mark clear is seen through exactly one place, so a write may change it; a marked one is first replaced by
+# a copy of one level whose children are marked. Marks are never cleared: a mark that is no longer needed costs one copy, never
+# a wrong result.
 
 # Kinds without anything inside that a write could reach.
 PLAIN = frozenset({int, float, str, bytes, bool, type(None), NoneOption, RangeValue, Closure})
-# Kinds that carry the mark; struct classes do too.
+# Kinds that have the mark as an attribute; struct classes do too.
 CONTAINERS = frozenset({Array, Map, Set, Queue, Stack})
 MARKED = (Struct, *CONTAINERS)
 # Immutable wholes around values that may be containers.
@@ -310,7 +309,7 @@ WRAPPERS = frozenset({tuple, Some, Ok, Err, EnumValue})
 
 
 def share(value: Any) -> Any:
-    """Marks `value` as seen through more than one place and returns it; only the top container is touched.
+    """Mark `value` as seen through more than one place and return it; only the top container is touched.
 
     Handles, errors and tasks pass through: nothing inside them is a place.
     """
@@ -331,14 +330,14 @@ def share(value: Any) -> Any:
 
 
 def _share_inside(value: Any) -> None:
-    """Marks the containers a wrapper holds, each wrapper once: a tuple may hold one tuple many times over."""
-    seen: set[int] = set()
+    """Mark the containers that a wrapper holds, each wrapper once: a tuple may hold one tuple many times over."""
+    visited: set[int] = set()
     pending = [value]
     while pending:
         wrapper = pending.pop()
-        if id(wrapper) in seen or getattr(wrapper, "shared", False):
+        if id(wrapper) in visited or getattr(wrapper, "shared", False):
             continue
-        seen.add(id(wrapper))
+        visited.add(id(wrapper))
         for part in wrapped(wrapper):
             if type(part) in WRAPPERS:
                 pending.append(part)
@@ -349,7 +348,7 @@ def _share_inside(value: Any) -> None:
 
 
 def wrapped(wrapper: Any) -> tuple[Any, ...]:
-    """What a tuple, Some, Ok, Err or enum value holds."""
+    """Return what a tuple, Some, Ok, Err or enum value holds."""
     if type(wrapper) is tuple:
         return wrapper
     if type(wrapper) is EnumValue:
@@ -358,12 +357,12 @@ def wrapped(wrapper: Any) -> tuple[Any, ...]:
 
 
 def share_all(values: Iterable[Any]) -> list[Any]:
-    """A new list of `values`, each marked: for built-ins that put elements of one container into another."""
+    """Return a new list of `values`, each marked: for built-ins that put elements of one container into another."""
     elements = list(values)
     if len(elements) < LARGE:
         _mark(elements)
     else:
-        made(len(elements))
+        announce(len(elements))
         for at in range(0, len(elements), STRIDE):
             look()
             _mark(elements[at : at + STRIDE])
@@ -382,14 +381,14 @@ def _mark(elements: list[Any]) -> None:
 
 
 def own(value: Any) -> Any:
-    """`value` ready for a write: itself, or its unshared copy of one level when it is shared."""
+    """Return `value` ready for a write: itself, or its unshared copy of one level when it is shared."""
     kind = type(value)
     if kind is Array:
         return Array(share_all(value.items)) if value.shared else value
     if kind is Map:
         if not value.shared:
             return value
-        share_all(value.items.values())
+        share_all(value.items.values())  # both copies hold them from now on
         return Map(value.items.copy())
     if isinstance(value, Struct):
         if not value.shared:

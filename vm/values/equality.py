@@ -27,7 +27,8 @@ SCALAR_KEYS = frozenset({int, float, str, bytes, BoolKey, type(None)})
 
 
 def equal(a: Any, b: Any) -> bool:
-    """Whether `a == b` in Concerto: structural, by identity for functions, tasks and handles."""
+    """Return whether `a == b` in Concerto: structural; by identity for functions, tasks and handles. Raises P103 beyond the
+    limit on nesting."""
     kind = type(a)
     if kind is type(b):
         if kind is str:
@@ -41,7 +42,7 @@ def equal(a: Any, b: Any) -> bool:
 
 
 def _equal_within(a: Any, b: Any) -> bool:
-    pending = [(a, b, 1)]
+    pending = [(a, b, 1)]  # an explicit stack: values may nest deeper than Python's own stack allows
     compared: set[tuple[int, int]] = set()  # parts shared many times over are walked once
     pace = 0
     while pending:
@@ -71,7 +72,7 @@ def _equal_within(a: Any, b: Any) -> bool:
 
 
 def _parts(a: Any, b: Any) -> Any:
-    """For two values of one class: whether they are equal, or the two sequences that must be equal pairwise."""
+    """Return for two values of one class whether they are equal, or the two sequences that must be equal pairwise."""
     split = _SPLITTERS.get(type(a))
     if split is not None:
         return split(a, b)
@@ -98,7 +99,7 @@ def _maps(a: Map, b: Map) -> Any:
 
 
 def _sets(a: Set, b: Set) -> bool:
-    """Equal in any order (L-5.3.2)."""
+    """Return whether two Sets are equal, in any order (L-5.3.2)."""
     if len(a.items) != len(b.items):
         return False
     keys = paced(a.items) if len(a.items) >= LARGE else a.items
@@ -106,8 +107,8 @@ def _sets(a: Set, b: Set) -> bool:
 
 
 def fresh_key(key: Any) -> Any:
-    """The key of a Set's element as one to look up elsewhere: a dict takes one and the same key for equal without asking,
-    but what holds a NaN differs from itself."""
+    """Return the key of a Set's element as one to look up in another Set. A dict takes one and the same key object for equal
+    without comparing, but a value that holds a NaN differs from itself."""
     return key if type(key) in SCALAR_KEYS else key.fresh()
 
 
@@ -128,7 +129,8 @@ def _errors(a: ErrorValue, b: ErrorValue) -> Any:
 
 
 def _functions(a: Closure, b: Closure) -> bool:
-    """A named function is one function, however often its name is read; a closure is what one evaluation made."""
+    """Return whether two functions are the same: a named function is one function, however often its name is read; a closure
+    is the result of one evaluation."""
     return a is b or (a.function is b.function and bool(a.function.name))
 
 
@@ -154,14 +156,14 @@ _SPLITTERS: dict[type, Callable[[Any, Any], Any]] = {
 
 
 def comparable(a: Any, b: Any, operator: str) -> None:
-    """Refuses operands that have no order: only two numbers or two Strings have one (L-3.6.6), else P007."""
+    """Refuse operands that have no order: only two numbers or two Strings have one (L-3.6.6). Raises P007."""
     if not ((type(a) in NUMBERS and type(b) in NUMBERS) or (type(a) is str and type(b) is str)):
-        found = f"{typeof(a)} and {typeof(b)}"
-        raise Panic("P007", f"expected two numbers or two Strings for `{operator}`, found {found}")
+        kinds = f"{typeof(a)} and {typeof(b)}"
+        raise Panic("P007", f"expected two numbers or two Strings for `{operator}`, found {kinds}")
 
 
 def compare(a: Any, b: Any) -> int:
-    """-1, 0 or 1 for two numbers or two Strings, NaN after every number (L-6.4.7); P007 for others."""
+    """Return -1, 0 or 1 for two numbers or two Strings, NaN after every number (L-6.4.7). Raises P007 for others."""
     comparable(a, b, "compare")
     if a < b:
         return -1

@@ -1,6 +1,6 @@
 """Error families and error values (L-3.11, O-1.117 to O-1.122, M-6.23).
 
-Hands on the table `FAMILIES`, `ErrorValue`, `make_error` and the family tree's question `is_family`.
+Hands on the table `FAMILIES`, `ErrorValue`, `make_error`, and `is_family`, which asks the tree of families.
 One row per family; checker, patterns, catch clauses and the reference page read it.
 """
 
@@ -60,7 +60,7 @@ class Family:
         self.clause = clause
 
     def all_fields(self) -> tuple[str, ...]:
-        """The extra fields of the family and of its variants' struct forms, each once."""
+        """Return the extra fields of the family and of its variants' struct forms, each once."""
         names = list(self.fields)
         for variant_fields in self.variants.values():
             names.extend(field for field in variant_fields if field not in names)
@@ -68,7 +68,7 @@ class Family:
 
 
 def _parse_variants(text: str) -> dict[str, tuple[str, ...]]:
-    """`A B(x,y)` as `{"A": (), "B": ("x", "y")}`."""
+    """Return `A B(x,y)` as `{"A": (), "B": ("x", "y")}`."""
     variants = {}
     for word in text.split():
         name, _, fields = word.rstrip(")").partition("(")
@@ -132,7 +132,7 @@ FAMILIES: dict[str, Family] = {row[0]: Family(*row) for row in _ROWS}
 
 
 def is_family(name: str, ancestor: str) -> bool:
-    """Whether family `name` is `ancestor` or descends from it (L-3.11.15)."""
+    """Return whether family `name` is `ancestor` or descends from it (L-3.11.15)."""
     at: str | None = name
     while at is not None:
         if at == ancestor:
@@ -142,15 +142,15 @@ def is_family(name: str, ancestor: str) -> bool:
 
 
 def ancestors(name: str) -> list[str]:
-    """A family and those it descends from, nearest first."""
-    found = [name]
-    while (parent := FAMILIES[found[-1]].parent) is not None:
-        found.append(parent)
-    return found
+    """Return a family and those it descends from, nearest first."""
+    names = [name]
+    while (parent := FAMILIES[names[-1]].parent) is not None:
+        names.append(parent)
+    return names
 
 
 def nearest_family(a: str, b: str) -> str:
-    """The nearest common family of two (L-3.4.1)."""
+    """Return the nearest common family of two (L-3.4.1)."""
     at = a
     while not is_family(b, at):
         at = FAMILIES[at].parent or "Error"
@@ -163,8 +163,8 @@ FOR_MODEL = "for model"
 
 
 class ErrorValue:
-    """A built-in error: immutable; `fields` holds the extra fields it carries, nil ones left out. `way`: how it came to the
-    handler that took it last, which belongs to no value (L-5.11.3)."""
+    """A built-in error, immutable. `fields`: the extra fields it carries, without nil ones. `way`: how it came to the handler
+    that took it last, which is no part of the value (L-5.11.3)."""
 
     __slots__ = ("family", "variant", "message", "fields", "way")
 
@@ -182,7 +182,7 @@ class ErrorValue:
         return self.family
 
     def get(self, name: str) -> Any:
-        """A member by name; an extra field the value does not carry reads as nil (L-3.11.13)."""
+        """Return a member by name; an extra field that the value does not carry is nil (L-3.11.13)."""
         if name == "kind":
             return self.family
         if name == "variant" or name == "message":
@@ -194,7 +194,7 @@ class ErrorValue:
 
 
 def default_message(family: str, variant: str | None) -> str:
-    """The message of `F::V` without one: the words of its name, `rate limited`."""
+    """Return the message of `F::V` without one: the words of its name, as `rate limited`."""
     name = variant or family
     words = "".join(f" {letter.lower()}" if letter.isupper() else letter for letter in name)
     return words.strip()
@@ -215,6 +215,6 @@ def make_error(family: str, variant: str | None = None, args: Any = ()) -> Error
 
 
 def _describe(family: str, variant: str | None, fields: Mapping[str, Any]) -> str:
-    """The default message of the struct form: `type mismatch: field age, expected Int, actual String`."""
+    """Return the default message of the struct form: `type mismatch: field age, expected Int, actual String`."""
     details = ", ".join(f"{name} {value}" for name, value in fields.items() if isinstance(value, str | int))
     return default_message(family, variant) + (f": {details}" if details else "")

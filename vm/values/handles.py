@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Unset:
-    """Marks a builder setting nobody made, which is not the setting `nil`."""
+    """Marks a setting of a builder that the program has not set, which is not the setting `nil`."""
 
     __slots__ = ()
 
@@ -27,7 +27,7 @@ _new = object.__new__
 
 
 class Ref:
-    """A declared thing by its name; two handles of one kind and name are the same handle (L-5.5.4)."""
+    """A declaration by its name; two handles of one kind and name are the same handle (L-5.5.4)."""
 
     __slots__ = ("name",)
     type_name: ClassVar[str] = ""
@@ -47,7 +47,7 @@ class Ref:
 
 
 class ModelRef(Ref):
-    """A declared model, or with `instance` what a `spawn` made of it (O-1.64)."""
+    """A declared model, or with `instance` not 0 one that `spawn` made of it (O-1.64)."""
 
     __slots__ = ("instance",)
     type_name = "ModelRef"
@@ -65,14 +65,16 @@ class ModelRef(Ref):
 
 
 class AgentRef(Ref):
+    """A declared agent by its name."""
+
     __slots__ = ()
     type_name = "AgentRef"
     word = "agent"
 
 
 class MemoryRef(Ref):
-    """A declared memory, with `branch` a branch of it (M-6.16), with `key` at the values of its key parts (M-7.3). `life`: of a
-    memory value what ends when no handle refers to it (M-2.19)."""
+    """A declared memory; with `branch` a branch of it (M-6.16), with `key` the part of it at the values of its key parts
+    (M-7.3). `life`, of a memory value: the object that frees the memory when no handle refers to it any more (M-2.19)."""
 
     __slots__ = ("branch", "key", "life")
     type_name = "MemoryRef"
@@ -107,24 +109,32 @@ class KeyedRef(Ref):
 
 
 class SchemaRef(Ref):
+    """A declared schema by its name."""
+
     __slots__ = ()
     type_name = "SchemaRef"
     word = "schema"
 
 
 class PipelineRef(Ref):
+    """A declared pipeline by its name."""
+
     __slots__ = ()
     type_name = "PipelineRef"
     word = "pipeline"
 
 
 class ToolRef(Ref):
+    """A declared tool by its name."""
+
     __slots__ = ()
     type_name = "ToolRef"
     word = "tool"
 
 
 class McpRef(Ref):
+    """A declared MCP server by its name."""
+
     __slots__ = ()
     type_name = "McpRef"
     word = "mcp"
@@ -147,19 +157,23 @@ class ScopedRef(Ref):
 
 
 class HashMapRef(ScopedRef):
+    """A declared hashmap, or a scope of it."""
+
     __slots__ = ()
     type_name = "HashMap"
     word = "hashmap"
 
 
 class LedgerRef(ScopedRef):
+    """A declared ledger, or a scope of it."""
+
     __slots__ = ()
     type_name = "Ledger"
     word = "ledger"
 
 
 class LedgerQuery(ScopedRef):
-    """`l.query()`: where the searches stand (O-5.18, O-5.19)."""
+    """The result of `l.query()`: a ledger as the receiver of searches (O-5.18, O-5.19)."""
 
     __slots__ = ()
     type_name = "LedgerQuery"
@@ -167,7 +181,7 @@ class LedgerQuery(ScopedRef):
 
 
 class ModelBuilder:
-    """A model or agent with call settings; each change gives a new builder (O-3.17)."""
+    """A model or agent with settings for one call; each change returns a new builder (O-3.17)."""
 
     __slots__ = ("model", "memory", "auto", "context", "tools", "without_tools", "turn")
     type_name = "ModelBuilder"
@@ -193,7 +207,7 @@ class ModelBuilder:
 
     @staticmethod
     def of(model: ModelRef | AgentRef, memory: Any, auto: bool, turn: Any) -> ModelBuilder:
-        """Begin a chain with the settings of `with_memory`, without the call that `ModelBuilder(…)` costs (V-8.3)."""
+        """Return the builder that `with_memory` begins, without the cost of the call `ModelBuilder(…)` (V-8.3)."""
         builder = _new(ModelBuilder)
         builder.model = model
         builder.memory = memory
@@ -205,7 +219,7 @@ class ModelBuilder:
         return builder
 
     def with_tools(self, tools: tuple[Any, ...]) -> ModelBuilder:
-        """A copy with tools beside those before (O-3.20)."""
+        """Return a copy with tools added to those before (O-3.20)."""
         copy = _new(ModelBuilder)  # stores without a second call: builder chains are measured (V-8.3)
         copy.model = self.model
         copy.memory = self.memory
@@ -224,7 +238,7 @@ class ModelBuilder:
         without_tools: Any = KEEP,
         turn: Any = KEEP,
     ) -> ModelBuilder:
-        """A copy with the given settings (O-3.19 to O-3.22)."""
+        """Return a copy with the given settings replaced (O-3.19 to O-3.22)."""
         copy = _new(ModelBuilder)
         copy.model = self.model
         copy.memory = self.memory if memory is KEEP else memory

@@ -1,11 +1,15 @@
-"""The bounds of values: of Int and Float, and the size limits of G-6.1 that values and built-ins hold to."""
+"""The bounds of values: of Int and Float, and the size limits of G-6.1 that values and built-ins hold to.
+
+Hands on `limits`, one settings object whose String size the machine sets for each slice, checks that raise P103, the Int bounds,
+the text of a Float, and the saturating conversion from Float to Int.
+"""
 
 from __future__ import annotations
 
 from _thread import _local, allocate_lock
 
 from ..panics import Panic
-from .metering import LARGE, look, made
+from .metering import LARGE, announce, look
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,9 +20,9 @@ if TYPE_CHECKING:
 # ----------------------------------------------------------------
 # The size limits of G-6.1 that values and built-ins hold to.
 #
-# Hands on `limits`, one settings object; the machine sets the String size of its run for each slice and
-# puts back the one before; `with_strings_of` does so for work outside of a slice.
-# A producer asks here before it allocates, so a refusal costs nothing (G-6.3).
+# The machine sets `limits.string`, the String size of its run in bytes, for each slice and puts back the one before;
+# `with_strings_of` does so for work outside of a slice. A producer asks here before it allocates, so a refusal costs nothing
+# (G-6.3).
 
 if TYPE_CHECKING:
     T = TypeVar("T")
@@ -27,7 +31,7 @@ LONGEST_STRING = 16 * 1024 * 1024
 
 
 class _Thread(_local):
-    """What runs in one thread: sessions of a process may run side by side."""
+    """The settings of one thread: sessions of a process may run side by side."""
 
     string = LONGEST_STRING
 
@@ -54,7 +58,7 @@ class Limits:
     @string.setter
     def string(self, size: int) -> None:
         if size < self.surely:
-            with self._falling:
+            with self._falling:  # two threads may set their limits at once, and the lower one has to win
                 self.surely = min(self.surely, size)
         self._thread.string = size
 
@@ -63,7 +67,7 @@ limits = Limits()
 
 
 def with_strings_of(size: int, work: Callable[[], T]) -> T:
-    """What `work` gives, done with the String size of a run."""
+    """Return the result of `work`, done with `size` bytes as the limit on Strings."""
     before, limits.string = limits.string, size
     try:
         return work()
@@ -72,49 +76,52 @@ def with_strings_of(size: int, work: Callable[[], T]) -> T:
 
 
 def utf8_size(text: str) -> int:
-    """Bytes of `text` in UTF-8; constant time for ASCII."""
+    """Return the bytes of `text` in UTF-8; constant time for ASCII."""
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
 def string_too_long() -> NoReturn:
+    """Raise P103: the result is longer than the limit on Strings."""
     raise Panic("P103", f"string size limit exceeded: {limits.string} bytes (budget `value_bytes`)")
 
 
 def collection_too_long() -> NoReturn:
+    """Raise P103: the result has more items than the limit."""
     raise Panic("P103", f"collection size limit exceeded: {limits.items} items (limit `items`)")
 
 
 def nesting_too_deep() -> NoReturn:
+    """Raise P103: the value nests deeper than the limit."""
     raise Panic("P103", f"nesting limit exceeded: {limits.nesting} levels (limit `nesting`)")
 
 
 def check_string_size(size: int) -> None:
-    """Refuses a String of `size` bytes before it is built."""
+    """Raise P103 for a String of `size` bytes in UTF-8, before it is built."""
     if size > limits.string:
         string_too_long()
 
 
 def check_items(count: int) -> None:
-    """Refuses a collection of `count` items before it is built."""
+    """Raise P103 for a collection of `count` items, before it is built."""
     if count > limits.items:
         collection_too_long()
 
 
 def check_concat(a: str, b: str) -> None:
-    """P103 unless `a + b` is within the String limit."""
+    """Raise P103 unless `a + b` is within the limit on Strings."""
     look()
     check_string_size(utf8_size(a) + utf8_size(b))
 
 
 def concat(a: str, b: str) -> str:
-    """`a + b` under the String limit; a code point takes at most four bytes, so short results need no count."""
+    """Return `a + b`; P103 beyond the limit on Strings. A code point takes at most four bytes, so short results need no count."""
     if (len(a) + len(b)) * 4 > limits.surely:
         check_concat(a, b)
     return a + b
 
 
 def repeat(text: str, times: int) -> str:
-    """`text` written `times` times, empty when `times` is 0 or less (L-6.3.5)."""
+    """Return `text` written `times` times, empty when `times` is 0 or less (L-6.3.5). Raises P103 before it is made."""
     if times <= 0:
         return ""
     if len(text) * times * 4 > limits.surely:
@@ -123,9 +130,9 @@ def repeat(text: str, times: int) -> str:
 
 
 def join(separator: str, parts: list[str]) -> str:
-    """`parts` with `separator` between them; the size is known before the text is made."""
+    """Return `parts` with `separator` between them. Raises P103 before the text is made: its size is known."""
     if len(parts) >= LARGE:
-        made(len(parts))
+        announce(len(parts))
     size = sum(map(len, parts)) + len(separator) * max(0, len(parts) - 1)
     if size * 4 > limits.surely:
         check_string_size(sum(map(utf8_size, parts)) + utf8_size(separator) * max(0, len(parts) - 1))
@@ -134,15 +141,13 @@ def join(separator: str, parts: list[str]) -> str:
 
 # ----------------------------------------------------------------
 # Bounds and number forms shared by everything that handles Int and Float (L-3.1.1, L-5.1.2).
-#
-# Hands on the Int bounds, the text of a Float and the saturating way from Float to Int.
 
 INT_MIN = -(2**63)
 INT_MAX = 2**63 - 1
 
 
 def positional(digits: str) -> str:
-    """`repr` of a finite float rewritten without exponent."""
+    """Return `repr` of a finite float rewritten without exponent."""
     if "e" not in digits:
         return digits
     mantissa, exponent = digits.split("e")
@@ -156,7 +161,7 @@ def positional(digits: str) -> str:
 
 
 def float_text(value: float) -> str:
-    """Shortest digits that read back equal, never an exponent, no fraction when integral (L-5.1.2)."""
+    """Return the shortest digits that read back equal, never with an exponent, without fraction when integral (L-5.1.2)."""
     if value != value:
         return "NaN"
     if value in (float("inf"), float("-inf")):
@@ -165,13 +170,13 @@ def float_text(value: float) -> str:
 
 
 def float_literal(value: float) -> str:
-    """As `float_text`, with `.0` when integral, so that it reads back as a Float (L-5.1.19)."""
+    """Return `float_text` with `.0` when integral, so that it reads back as a Float (L-5.1.19)."""
     text = float_text(value)
     return text + ".0" if text.lstrip("-").isdigit() else text
 
 
 def to_int(value: float) -> int:
-    """Truncated toward zero, saturated, NaN is 0 (L-3.5.1)."""
+    """Return a Float truncated toward zero and saturated; NaN is 0 (L-3.5.1)."""
     if value != value:
         return 0
     if value >= 2.0**63:

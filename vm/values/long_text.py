@@ -1,7 +1,7 @@
 """Work on long Strings in blocks, with a look at the run between two (G-6.3).
 
-Hands on what built-ins do to a String that Python would do in one breath. Each gives what Python's own method gives. Must not
-know: built-ins.
+Python does each of these operations in one call, which a run cannot interrupt. Each function here returns exactly what Python's
+own method returns, and built-ins call it for Strings that may be long.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def pieces(text: str, separator: str) -> Iterator[list[str]]:
-    """The parts between separators, in lists of some of them, one after the other."""
+    """Yield the parts between separators, in lists of some of them at a time."""
     start, size = 0, BLOCK
     while start + size < len(text):
         look()
@@ -44,35 +44,35 @@ def replace(text: str, old: str, new: str) -> str:
     """As `text.replace(old, new)`; P103 where the result is too long, before it is made."""
     added = utf8_size(new) - utf8_size(old)
     size = utf8_size(text)
-    done: list[str] = []
+    results: list[str] = []
     if not old:
         check_string_size(size + (len(text) + 1) * added)
         return new + "".join([new.join([*block, ""]) for block in blocks(text)])
     for parts in pieces(text, old):
-        done.append(new.join(parts))
-        size += (len(parts) - (len(done) == 1)) * added  # between two lists of parts is one separator too
+        results.append(new.join(parts))
+        size += (len(parts) - (len(results) == 1)) * added  # between two lists of parts is one separator too
         if added > 0:
             check_string_size(size)
     check_string_size(size)
-    return join(new, done)
+    return join(new, results)
 
 
 def blocks(text: str) -> Iterator[str]:
-    """The text in blocks."""
+    """Yield the text in blocks of BLOCK characters, with a look at the run before each."""
     for at in range(0, len(text), BLOCK):
         look()
         yield text[at : at + BLOCK]
 
 
 def mapped(text: str, work: Callable[[str], str]) -> str:
-    """As `work(text)` for work that does every character by itself; P103 where the result is too long."""
-    done = []
+    """Return `work(text)` for work that treats every character by itself. Raises P103 where the result is too long."""
+    results = []
     size = 0
     for block in blocks(text):
-        done.append(work(block))
-        size += len(done[-1])
+        results.append(work(block))
+        size += len(results[-1])
         check_string_size(size)
-    return join("", done)
+    return join("", results)
 
 
 def strip(text: str, characters: str) -> str:
@@ -107,7 +107,7 @@ def rstrip(text: str, characters: str) -> str:
 
 
 def at_blanks(text: str) -> Iterator[str]:
-    """The text in blocks that end behind a blank or line end, where there is one."""
+    """Yield the text in blocks that end behind a blank or line end, where there is one."""
     start, size = 0, BLOCK
     while start + size < len(text):
         look()

@@ -1,7 +1,7 @@
 """What work of built-ins and values costs the run that does it, and when it looks whether the run is to stop (G-6.3, G-6.6).
 
-Hands on `look` and `spend`. The machine puts itself here for each slice; outside of one nothing is counted. Must not know: the
-machine, fuel, clocks.
+Hands on `look` and `spend`, and loops with a look in them (`paced`, `in_blocks`). The machine installs itself as the meter of its
+thread for each slice with `exchange`; outside of a slice nothing is counted.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
     class Meter(Protocol):
-        """A run. `attention`: something asks it to look up from its work."""
+        """A run. `attention`: it has to call `attend` soon: it may have to stop."""
 
         attention: bool
 
         def attend(self) -> None:
-            """Raises what ends the run, if anything does."""
+            """Raise what ends the run, if anything does."""
 
         def spend(self, items: int) -> None:
-            """Charges a built-in that works on so many items."""
+            """Charge a built-in that works on this many items."""
 
-        def made(self, items: int) -> None:
-            """So many items are being made by what charges nothing."""
+        def announce(self, items: int) -> None:
+            """This many items are about to be made by an opcode, which charges nothing for them."""
 
 
 LARGE = 1024  # items or characters; who works on fewer costs what its instruction costs (G-6.6)
@@ -37,7 +37,7 @@ BLOCK = 1 << 18  # characters or items of C's pace between two looks: as long at
 
 
 class Idle:
-    """Who works outside of a run."""
+    """The meter of a thread in which no run works: it counts nothing."""
 
     attention = False
 
@@ -47,7 +47,7 @@ class Idle:
     def spend(self, items: int) -> None:
         pass
 
-    def made(self, items: int) -> None:
+    def announce(self, items: int) -> None:
         pass
 
 
@@ -55,7 +55,7 @@ IDLE = Idle()
 
 
 class _Thread(_local):
-    """The run of this thread."""
+    """The meter of the run in this thread."""
 
     meter: Meter = IDLE
 
@@ -64,26 +64,26 @@ _thread = _Thread()
 
 
 def exchange(meter: Meter) -> Meter:
-    """Puts a meter in place of another one, which it gives."""
+    """Set the meter of this thread and return the one before, which the caller puts back."""
     before = _thread.meter
     _thread.meter = meter
     return before
 
 
 def look() -> None:
-    """Raises what ends the run, if anything does; to be called every few milliseconds of work."""
+    """Raise what ends the run, if anything does. Call it every few milliseconds of work."""
     meter = _thread.meter
-    if meter.attention:
+    if meter.attention:  # a plain attribute, so that a look costs next to nothing
         meter.attend()
 
 
 def spend(items: int) -> None:
-    """Charges the run for work on so many items, `LARGE` or more, before it is done; and looks."""
+    """Charge the run for work on `items` items, `LARGE` or more, before the work; and look."""
     _thread.meter.spend(items)
 
 
 def works_on(items: int) -> None:
-    """Looks, and charges the run for work on so many items if they are `LARGE` or more: what a method of a store does first."""
+    """Look, and charge the run for work on `items` items if they are `LARGE` or more. Methods of stores call it first."""
     meter = _thread.meter
     if items >= LARGE:
         meter.spend(items)
@@ -91,26 +91,26 @@ def works_on(items: int) -> None:
         meter.attend()
 
 
-def made(items: int) -> None:
-    """Looks before so many items, `LARGE` or more, are made by what charges nothing: opcodes."""
-    _thread.meter.made(items)
+def announce(items: int) -> None:
+    """Look before `items` items, `LARGE` or more, are made by an opcode, which charges nothing for them."""
+    _thread.meter.announce(items)
 
 
 def paced(values: Iterable[T], stride: int = STRIDE) -> Iterator[T]:
-    """The values, with a look at every `stride` of them."""
-    left = stride
+    """Yield the values, with a look at every `stride` of them."""
+    until_look = stride
     for value in values:
-        left -= 1
-        if not left:
+        until_look -= 1
+        if not until_look:
             look()
-            left = stride
+            until_look = stride
         yield value
 
 
 def in_blocks(values: list[Any], work: Callable[[list[Any]], Any], size: int = BLOCK) -> list[Any]:
-    """What `work` gives for each block of a list, with a look between two."""
-    found = []
+    """Return the results of `work` for each block of `size` values, in order, with a look between two."""
+    results = []
     for at in range(0, len(values), size):
         look()
-        found.append(work(values[at : at + size]))
-    return found
+        results.append(work(values[at : at + size]))
+    return results

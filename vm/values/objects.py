@@ -1,7 +1,8 @@
-"""Structs, schema values and built-in records: one slotted Python class per declared type (V-5.4, L-6.9).
+"""Structs, enums, Results and Options, cells and closures: the values with a declaration or a wrapped value (V-5.4, L-6.9).
 
-Hands on `StructType`, `make_struct_class` and the built-in record types. Fields are slots `f0`, `f1`, … in declaration
-order, so code that knows the type reads them by position; whoever knows only the name asks `StructType.index`.
+Hands on `StructType` and `make_struct_class` (one slotted Python class per declared type), the built-in record types, `EnumType`
+and `EnumValue`, `Cell` and `Closure`, `Some`, `Ok` and `Err`. Fields of a struct are slots `f0`, `f1`, … in declaration order, so
+code that knows the type reads them by position; code that knows only the name asks `StructType.index`.
 """
 
 from __future__ import annotations
@@ -58,19 +59,20 @@ class Struct:
 
     @classmethod
     def of(cls, values: Iterable[Any]) -> Any:
-        """A new value with `values` in field order."""
+        """Return a new value with `values` in field order."""
         return cls(*values)
 
     def values(self) -> tuple[Any, ...]:
-        """The field values in order; each generated class has its own."""
+        """Return the field values in order. Each generated class has its own, faster one."""
         return tuple(getattr(self, slot) for slot in self.__class__.__slots__)
 
     def copied(self, share: Callable[[Any], Any], plain: frozenset[Any]) -> Any:
-        """A copy of one level; what is of no plain kind is shared between both. Each generated class has its own."""
+        """Return a copy of one level; values of no kind in `plain` are shared between both. Each generated class has its own,
+        faster one."""
         return type(self)(*[value if type(value) in plain else share(value) for value in self.values()])
 
     def get(self, field: str) -> Any:
-        """The value of `field`, or nil for a field the type lacks (L-3.7.1)."""
+        """Return the value of `field`, nil for a field that the type lacks (L-3.7.1)."""
         position = self.decl.index.get(field)
         return None if position is None else getattr(self, f"f{position}")
 
@@ -79,7 +81,7 @@ class Struct:
 
 
 def field_index(decl: StructType, name: str) -> int:
-    """Position of field `name`; KeyError when the type lacks it."""
+    """Return the position of field `name`. Raises KeyError when the type lacks it."""
     return decl.index[name]
 
 
@@ -87,7 +89,8 @@ _CONSTRUCTORS: dict[int, tuple[Any, Any, Any]] = {}
 
 
 def _constructors(count: int) -> tuple[Any, Any, Any]:
-    """`__init__`, `values` and `copied` for a class of `count` fields, compiled once per count: plain stores are what is fast."""
+    """Return `__init__`, `values` and `copied` for a class of `count` fields. They are compiled once per count: plain stores
+    to attributes are the fastest that Python has."""
     if count not in _CONSTRUCTORS:
         slots = [f"f{i}" for i in range(count)]
         stores = "".join(f"\n    self.{slot} = {slot}" for slot in slots)
@@ -104,7 +107,7 @@ def _constructors(count: int) -> tuple[Any, Any, Any]:
 
 
 def make_struct_class(struct_type: StructType) -> type[Any]:
-    """The Python class whose instances are the values of `struct_type`."""
+    """Return the Python class whose instances are the values of `struct_type`."""
     count = len(struct_type.fields)
     init, values, copied = _constructors(count)
     body = {
@@ -140,7 +143,8 @@ _Answer: Any = _record(
 
 
 class Response(_Answer):  # type: ignore[misc]
-    """`run`: id and messages of the run it came from (M-5.22): no fields, so that they are in no Display and no JSON."""
+    """A reply of a model. `run`: id and messages of the run that it came from (M-5.22); they are no fields, so that they
+    appear in no Display and no JSON."""
 
     __slots__ = ("run",)
 
@@ -150,6 +154,7 @@ class Response(_Answer):  # type: ignore[misc]
         self.run: tuple[str, tuple[Any, ...]] = ("", ())
 
     def of_run(self, run: tuple[str, tuple[Any, ...]]) -> Response:
+        """Set the run, and return this value."""
         self.run = run
         return self
 
@@ -255,7 +260,7 @@ RECORDS: dict[str, type[Any]] = {
 # ----------------------------------------------------------------
 # Enum values (L-5.1.9).
 #
-# Hands on `EnumType`, the declaration, and `EnumValue`. Enum values are immutable; nothing inside one is a place.
+# Enum values are immutable; nothing inside one is a place.
 
 
 class Variant:
@@ -310,8 +315,8 @@ class EnumValue:
 # ----------------------------------------------------------------
 # Function values: closures and the cells they share with their makers (L-5.9.3, L-5.1.15).
 #
-# Hands on `Cell` and `Closure`. The function inside belongs to the linked program; all that is asked of it here is the
-# attribute `name`, empty for an anonymous one.
+# The function inside a closure belongs to the linked program; all that is asked of it here is the attribute `name`, empty for
+# an anonymous one.
 
 
 class Cell:
@@ -337,8 +342,8 @@ class Closure:
 # ----------------------------------------------------------------
 # Option and Result: Some, NONE, Ok, Err (L-3.1.7, V-5.5).
 #
-# Hands on four immutable kinds matched by class. A payload may be a container of a place: whoever takes it out of a
-# value that stays alive marks it with `share`, which notes in `shared`, unset till then, that it has been here.
+# The four kinds are immutable and matched by class. A payload may be a container of a place: whoever takes it out of a value
+# that stays alive marks it with `share`, which notes in `shared`, unset till then, that it has been here.
 
 if TYPE_CHECKING:
     # Where an error was made and what it passed, of vm/values/ways.py: places, and a number for those left out

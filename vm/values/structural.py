@@ -23,7 +23,7 @@ HASHED_PARTS = 256
 
 
 class StructuralKey:
-    """A composite value, a NaN, a function or a handle as a key."""
+    """A composite value, a NaN, a function or a handle as a dict key."""
 
     __slots__ = ("value", "hash")
 
@@ -32,7 +32,7 @@ class StructuralKey:
         self.hash = known_hash
 
     def fresh(self) -> StructuralKey:
-        """Another key of the same value."""
+        """Return another key object of the same value."""
         return StructuralKey(self.value, self.hash)
 
     def __hash__(self) -> int:
@@ -51,7 +51,7 @@ class StructuralKey:
 
 
 def set_key(value: Any) -> Any:
-    """The key of `value` in the dict of a Set."""
+    """Return the key of `value` in the dict of a Set."""
     kind = type(value)
     if kind is str or kind is int or kind is bytes or value is None:
         return value
@@ -63,7 +63,7 @@ def set_key(value: Any) -> Any:
 
 
 def make_set(values: Iterable[Any]) -> Set:
-    """A Set of `values` without repetitions; the first of equal ones stays."""
+    """Return a Set of `values` without repetitions; the first of equal ones stays."""
     items: dict[Any, Any] = {}
     for value in values:
         items.setdefault(set_key(value), value)
@@ -71,21 +71,22 @@ def make_set(values: Iterable[Any]) -> Set:
 
 
 def structural_hash(value: Any) -> int:
-    """Equal for equal values: a walk in an order that equality fixes, cut off after a number of parts."""
-    found = 0
+    """Return a hash that is equal for equal values: of a walk in an order that equality fixes, cut off after a number of
+    parts."""
+    digest = 0
     pending = [value]
     budget = HASHED_PARTS
     while pending and budget:
         budget -= 1
         part = pending.pop()
         mark, inner = _parts(part)
-        found = hash((found, mark))
+        digest = hash((digest, mark))
         pending.extend(reversed(inner))
-    return found
+    return digest
 
 
 def _parts(value: Any) -> tuple[Any, tuple[Any, ...]]:
-    """What of `value` is hashed as it is, and the parts to walk into."""
+    """Return what of `value` is hashed as it is, and the parts to walk into."""
     kind = type(value)
     split = _SPLITTERS.get(kind)
     if split is not None:
@@ -106,7 +107,8 @@ def _front(value: Queue) -> tuple[Any, ...]:
 
 
 def _keyed(value: Any) -> tuple[Any, tuple[Any, ...]]:
-    """Map and Set are equal in any order, so their keys are combined without one."""
+    """Return class, size, and the hashes of the keys of a Map or Set combined without an order, since these are equal in any
+    order."""
     combined = 0
     for key in value.items:
         combined ^= hash(key)
@@ -118,7 +120,7 @@ def _error(value: ErrorValue) -> tuple[Any, tuple[Any, ...]]:
 
 
 def _function(value: Closure) -> tuple[Any, tuple[Any, ...]]:
-    """A named function is one however often its name is read; a closure is only itself."""
+    """Return what identifies a function: a named one is the same however often its name is read, a closure is only itself."""
     return id(value.function if value.function.name else value), ()
 
 

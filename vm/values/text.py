@@ -1,6 +1,7 @@
-"""Display and debug form of every value (L-5.1, columns Display; L-5.1.19).
+"""The text of every value: Display and debug form (L-5.1, columns Display; L-5.1.19), and JSON of plain values.
 
-Hands on `display`, `debug` and `brief`. The two forms share their composite rows and differ in Strings, Floats, errors.
+Hands on `display`, `debug` and `brief`, `to_json` and `from_json`, and `render`, the walk that they share. Display and debug form
+have the same rows for composite kinds and differ in Strings, Floats and errors.
 """
 
 from __future__ import annotations
@@ -30,15 +31,15 @@ if TYPE_CHECKING:
 # ----------------------------------------------------------------
 # The engine that writes a value as text: one walk with an explicit stack for Display, debug form and JSON (G-6.1).
 #
-# Hands on `render`. A form is a table from class to a function that gives text for a leaf, or the pieces of a whole:
-# text as it stands and inner wholes still to be walked. The walk needs no Python recursion and stops at the limits.
+# A form is a table from class to a function that gives text for a leaf, or the pieces of a whole: text as it stands and inner
+# wholes still to be walked. The walk needs no Python recursion and stops at the limits.
 
 if TYPE_CHECKING:
     Form = dict[type, Callable[[Any], Any]]
 
 
 class Whole:
-    """An inner value whose pieces come later."""
+    """A value with parts, whose pieces of text come later."""
 
     __slots__ = ("pieces",)
 
@@ -47,7 +48,7 @@ class Whole:
 
 
 def write(value: Any, form: Form) -> Any:
-    """Text when `value` is a leaf of `form`, else a `Whole`."""
+    """Return the text of `value` when it is a leaf of `form`, else a `Whole`."""
     writer = form.get(type(value))
     if writer is None:
         # Generated struct classes are not in the table; every other class that may appear falls under `object`.
@@ -57,7 +58,7 @@ def write(value: Any, form: Form) -> Any:
 
 
 def listed(values: Iterable[Any], form: Form, separator: str = ", ") -> Iterator[Any]:
-    """The pieces of `values` with `separator` between them."""
+    """Yield the pieces of `values` with `separator` between them."""
     first = True
     for value in values:
         if not first:
@@ -67,20 +68,20 @@ def listed(values: Iterable[Any], form: Form, separator: str = ", ") -> Iterator
 
 
 def render(value: Any, form: Form) -> str:
-    """`value` in `form`; P103 beyond the limits on String size and nesting."""
+    """Return `value` in `form`. Raises P103 beyond the limits on String size and nesting."""
     first = write(value, form)
     if type(first) is str:
         check_string_size(utf8_size(first))
         return first
     text = "".join(_walk(first))
     look()
-    if len(text) * 4 > limits.surely:
+    if len(text) * 4 > limits.surely:  # shorter texts are within the limit whatever their characters are
         check_string_size(utf8_size(text))
     return text
 
 
 def fits(value: Any, form: Form, most: int) -> bool:
-    """Whether `value` in `form` has at most so many bytes; no more than that is written."""
+    """Return whether `value` in `form` has at most `most` bytes of UTF-8; no more than that is written."""
     first = write(value, form)
     if type(first) is str:
         return utf8_size(first) <= most
@@ -93,7 +94,8 @@ def fits(value: Any, form: Form, most: int) -> bool:
 
 
 def _walk(first: Whole) -> Iterator[str]:
-    """Every piece in order; a code point takes at least one byte, so counting them stops an oversized text early."""
+    """Yield every piece in order. Raises P103 as soon as the pieces have more code points than the limit has bytes: a code
+    point takes at least one byte, so an oversized text is stopped early."""
     size = pace = 0
     stack = [iter(first.pieces)]
     while stack:
@@ -116,7 +118,7 @@ def _walk(first: Whole) -> Iterator[str]:
 
 
 def render_brief(value: Any, form: Form, cut: int = 200) -> str:
-    """`value` in `form` cut to `cut` code points, for messages: it never panics and never costs much."""
+    """Return `value` in `form` cut to `cut` code points, for messages: it never panics and takes little time."""
     first = write(value, form)
     if type(first) is str:
         return first if len(first) <= cut else first[:cut] + "…"
@@ -134,30 +136,28 @@ def render_brief(value: Any, form: Form, cut: int = 200) -> str:
     return text if len(text) <= cut else text[:cut] + "…"
 
 
-# ----------------------------------------------------------------
-
 _ESCAPES = {ord("\\"): "\\\\", ord('"'): '\\"', ord("\n"): "\\n", ord("\r"): "\\r", ord("\t"): "\\t", 0: "\\0"}
 _ESCAPES.update({code: f"\\u{{{code:x}}}" for code in (*range(1, 32), 127) if code not in _ESCAPES})
 
 
 def quote(text: str) -> str:
-    """`text` as a basic string literal would write it (L-1.5.6)."""
+    """Return `text` as a basic string literal would write it (L-1.5.6)."""
     return f'"{text.translate(_ESCAPES)}"'
 
 
 def handle_text(handle: Any) -> str:
-    """`<model X>` and its kin (L-5.1.18); every handle class has a `word` and a `name`."""
+    """Return `<model X>` or the like (L-5.1.18); every handle class has a `word` and a `name`."""
     return f"<{handle.word} {handle.name}>"
 
 
 def function_text(value: Any) -> str:
-    """`<fn name>` or `<fn>` (L-5.1.15)."""
+    """Return `<fn name>` or `<fn>` (L-5.1.15)."""
     name = value.function.name
     return f"<fn {name}>" if name else "<fn>"
 
 
 def range_text(value: RangeValue) -> str:
-    """`1..5`, `1..=5`, `1..` (L-5.1.12)."""
+    """Return `1..5`, `1..=5` or `1..` (L-5.1.12)."""
     start = "" if value.start is None else str(value.start)
     end = "" if value.end is None else str(value.end)
     return f"{start}{'..=' if value.inclusive else '..'}{end}"
@@ -173,7 +173,7 @@ def _bool_text(value: bool) -> str:
 
 
 def shown_fields(value: Struct) -> Iterator[tuple[str, Any]]:
-    """Name and value of each field in declaration order, without hidden fields at their default (M-6)."""
+    """Yield name and value of each field in declaration order, without hidden fields at their default (M-6)."""
     hidden = value.decl.hidden
     for name, content in zip(value.decl.fields, value.values(), strict=True):
         if name not in hidden or not (content is None or content == 0 or (type(content) is Array and not content.items)):
@@ -293,7 +293,7 @@ DEBUG = _form(quote, float_literal, debug_error)
 
 
 def display(value: Any) -> str:
-    """The Display text: what `print`, `${}` and `to_string` give."""
+    """Return the Display text: what `print`, `${}` and `to_string` write. Raises P103 beyond the limits on size and nesting."""
     kind = type(value)
     if kind is str:
         return value  # type: ignore[no-any-return]
@@ -301,26 +301,26 @@ def display(value: Any) -> str:
 
 
 def debug(value: Any) -> str:
-    """The debug form of assertions and traces: Strings quoted, integral Floats with `.0` (L-5.1.19)."""
+    """Return the debug form of assertions and traces: Strings quoted, integral Floats with `.0` (L-5.1.19). Raises P103."""
     return render(value, DEBUG)
 
 
 def brief(value: Any, cut: int = 200) -> str:
-    """The debug form cut to `cut` code points, for panic texts; it never panics itself."""
+    """Return the debug form cut to `cut` code points, for the texts of panics; it never panics itself."""
     return render_brief(value, DEBUG, cut)
 
 
 # ----------------------------------------------------------------
 # Values as compact JSON text and JSON data as values (L-5.1, column JSON; L-5.1.20, O-0.5).
 #
-# Hands on `to_json` and `from_json`. Reading text is the business of whoever received it, under its own bounds (G-9.2).
+# Reading text is the business of whoever received it, under its own bounds (G-9.2).
 
 _JSON_ESCAPES = {code: f"\\u{code:04x}" for code in range(32)}
 _JSON_ESCAPES.update({ord(c): f"\\{name}" for c, name in zip('"\\\n\r\t\f\b', '"\\nrtfb', strict=True)})
 
 
 def json_string(text: str) -> str:
-    """`text` as a JSON string; characters beyond ASCII stay as they are (O-0.5)."""
+    """Return `text` as a JSON string; characters beyond ASCII stay as they are (O-0.5)."""
     if len(text) <= BLOCK:
         return f'"{text.translate(_JSON_ESCAPES)}"'
     parts = []
@@ -351,7 +351,7 @@ def _object(entries: Iterable[tuple[str, Any]]) -> Iterator[Any]:
 
 
 def key_text(key: Any) -> str:
-    """A Map key as the text of an object key."""
+    """Return a Map key as the text of an object's key."""
     if type(key) is bool:
         return "true" if key else "false"
     return to_base64(key) if type(key) is bytes else str(key)
@@ -416,12 +416,12 @@ JSON: Form = {
 
 
 def to_json(value: Any) -> str:
-    """Compact JSON text of `value`; P103 beyond the limits of G-6.1."""
+    """Return the compact JSON text of `value`. Raises P103 beyond the limits of G-6.1."""
     return render(value, JSON)
 
 
 def json_fits(value: Any, most: int) -> bool:
-    """Whether the JSON text of `value` has at most so many bytes of UTF-8; P103 beyond the limit on nesting."""
+    """Return whether the JSON text of `value` has at most so many bytes of UTF-8. Raises P103 beyond the limit on nesting."""
     return fits(value, JSON, most)
 
 

@@ -6,7 +6,7 @@
 `("schema", key)`, `("enum", key)`, `("trait", name, (t, …))` with the types that implement it, `("error", family)`,
 `("error", family, variant)`, `("handle", type name)`, and in signatures of built-ins `("var", name)`.
 
-Hands on their text; `casts` gives them their meaning.
+`type_text` writes one as source does, `typeof` is the type name of a value. What a value of a type is, `casts.py` decides.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ NAMES = {
 
 
 def type_text(descriptor: Descriptor) -> str:
-    """The type as source writes it (L-4.1.7)."""
+    """Return the type as source writes it (L-4.1.7)."""
     head = descriptor[0]
     if head in NAMES:
         arguments = ", ".join(type_text(part) for part in descriptor[1:])
@@ -47,7 +47,7 @@ def type_text(descriptor: Descriptor) -> str:
 
 
 def plain_name(key: str) -> str:
-    """The name of a declared type without what tells it from others of that name: `a::P#2` is `P` to programs (L-5.1.8)."""
+    """Return the name of a declared type as programs see it, from its unique key: `a::P#2` is `P` (L-5.1.8)."""
     return key.rpartition("::")[2].partition("#")[0]
 
 
@@ -55,7 +55,8 @@ _KINDS = {"fn": "Function", **NAMES}
 
 
 def kind_of_type(entry: Any) -> str:
-    """Under which word the impls of a type are found: the key of a declared one, else that of `kind_of_value` in `dispatch`."""
+    """Return the word under which the impls of a type are found: the key of a declared type, else the word that `kinds_of` in
+    `interp/dispatch.py` has for its values."""
     head = entry[0]
     if head == "tuple":
         return f"Tuple/{len(entry[1])}"
@@ -65,7 +66,7 @@ def kind_of_type(entry: Any) -> str:
 # ----------------------------------------------------------------
 # The run-time type name of every value: what `typeof` gives (L-5.1, third column).
 #
-# Hands on `typeof`. It knows the scalars and asks every other class for its `type_name`, so this module imports none.
+# `typeof` knows the scalars and asks every other class for its `type_name`, so this module imports none.
 
 SCALAR_NAMES: dict[type, str] = {
     int: "Int", float: "Float", str: "String", bool: "Bool", type(None): "Nil", tuple: "Tuple", bytes: "Bytes",
@@ -73,6 +74,6 @@ SCALAR_NAMES: dict[type, str] = {
 
 
 def typeof(value: Any) -> str:
-    """The type name of `value`: of its kind, or of its declaration when it has one."""
+    """Return the type name of `value`: of its kind, or of its declaration when it has one."""
     name = SCALAR_NAMES.get(type(value))
     return value.type_name if name is None else name

@@ -22,7 +22,7 @@ MOST = 2 * HALF
 
 
 def shortened(way: Way) -> Way:
-    """A way with the middle left out."""
+    """Return a way that is too long with its middle left out: a number says how many places are missing there."""
     gap = way[HALF]
     left_out, rest = (gap, way[HALF + 1 :]) if type(gap) is int else (0, way[HALF:])
     beyond = len(rest) - HALF
@@ -30,14 +30,14 @@ def shortened(way: Way) -> Way:
 
 
 def longer(way: Way, more: Way) -> Way:
-    """A way that goes on."""
+    """Return the way with further places at its end."""
     way = way + more
     return way if len(way) <= MOST else shortened(way)
 
 
 def frames(way: Way) -> Iterator[tuple[str, str, int, int] | int]:
-    """The function and position of each place, or how many are left out. A call and the `?` behind it stand at one position: they
-    are one place, where a recursion passes one instruction again and again."""
+    """Yield function, file, line and column of each place, or a number where that many are left out. A call and the `?` behind
+    it are at one position: they are one place, except where a recursion passes one instruction again and again."""
     before: Any = None
     frame: Any = None
     for place in way:
@@ -46,31 +46,31 @@ def frames(way: Way) -> Iterator[tuple[str, str, int, int] | int]:
             frame = None
             yield place
             continue
-        shown, frame = frame, (place[0].label, *place[0].home.place_of(*place))
-        if shown != frame or last == place:
+        previous, frame = frame, (place[0].label, *place[0].home.place_of(*place))
+        if previous != frame or last == place:
             yield frame
 
 
 def begun(error: Any, here: Way) -> Err:
-    """Err(error), made here; an error that a handler has taken goes on."""
+    """Return Err(error), made here; an error that a handler has taken goes on with its way."""
     return Err(error, longer(error.way, here) if type(error) is ErrorValue and error.way else here)
 
 
 def thrown(error: Any, here: Way) -> Any:
-    """The error that goes from here to a handler, without an Err."""
+    """Return the error that goes from here to a handler, without an Err."""
     if type(error) is ErrorValue:
         error.way = longer(error.way, here) if error.way else here
     return error
 
 
 def passed(failed: Err, here: Way) -> Err:
-    """An Err that leaves the function by `?`."""
+    """Return an Err that leaves the function by `?`, with this place added."""
     way = failed.way + here
     return Err(failed.value, way if len(way) <= MOST else shortened(way))
 
 
 def handled(failed: Err, here: Way) -> Any:
-    """The error that goes by `?` to a handler."""
+    """Return the error that goes by `?` to a handler, with this place added."""
     error = failed.value
     if type(error) is ErrorValue:
         error.way = longer(failed.way, here)
@@ -78,6 +78,6 @@ def handled(failed: Err, here: Way) -> Any:
 
 
 def marked(failed: Err, here: Way) -> None:
-    """An Err that a function gives: one whose place nobody knows was made here."""
+    """Set the place of an Err that a function returns, if it has none: then it was made here."""
     if not failed.way:
         failed.way = here
