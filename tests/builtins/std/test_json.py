@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from concerto.vm.builtins import json as reading
 from concerto.vm.builtins.json import find_fault
 from concerto.vm.values import INT_MAX, Array, Err, Map, Ok, debug, equal, limits, to_json
 from hypothesis import given
@@ -147,3 +148,15 @@ def test_arguments_of_other_kinds_are_mismatches(library: Library, panics: Calla
     for path in ("json::parse", "json::is_valid"):
         assert panics(library, path, 1) == "P007 expected String, found Int"
     assert panics(library, "json::stringify_pretty", 1, "2") == "P007 expected Int, found String"
+
+
+def test_a_number_of_a_million_digits_is_read_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    looks: list[int] = []
+    monkeypatch.setattr(reading, "look", lambda: looks.append(1))
+    text = "7" * (3 * reading.BLOCK + 5)
+    found = find_fault(f"[{text}]")
+    assert found is not None and (found.reason, found.at) == ("number beyond the range of Float", 1)
+    assert 4 <= len(looks) < 100
+    for number in ("0", "-12.50e+3", "7" * 300, "1" * reading.BLOCK + "x"):
+        fault = find_fault(number)
+        assert (fault is None) == (number[-1] != "x"), number
