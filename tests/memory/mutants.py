@@ -166,8 +166,8 @@ MUTANTS = {
     },
     "M-12.9": {
         "fold in `view`": Mutant(
-            memory, "return made, log.head\n",
-            "self.store.views(self.key) or made.window and self.append('system', 'folded')\n            return made, log.head\n",
+            memory, "return view, log.head\n",
+            "self.store.views(self.key) or view.window and self.append('system', 'folded')\n            return view, log.head\n",
             LOG,
         ),
         "access without touch": Mutant(remembering, "if touch and (found or self.degraded):", "if found:", finding.untouched),
@@ -177,8 +177,8 @@ MUTANTS = {
     },
     "M-12.10": {
         "index slice": Mutant(
-            memory, "return [entry.message for entry in self.store.entries(self.key, run=wanted)]",
-            "return self.last(len(self.store.entries(self.key, run=wanted)) + 1)[:-1]", LOG,
+            memory, "return [entry.message for entry in self.store.entries(self.key, run=run_id)]",
+            "return self.last(len(self.store.entries(self.key, run=run_id)) + 1)[:-1]", LOG,
         ),
         "run ids lost on load": Mutant(entries, 'run=held["run"]', "run=None", LOG),
     },
@@ -226,7 +226,7 @@ MUTANTS = {
             log, "wanted = with_branch(key, name)\n    if name ==", "wanted = key\n    if name ==", LOG
         ),
         "summary survives rewind": Mutant(
-            memory, "kept = state if state.upto < first else state.without_summary()", "kept = state", finding.rewinding
+            memory, "remaining = state if state.upto < first else state.without_summary()", "remaining = state", finding.rewinding
         ),
         "seq not set back": Mutant(memory, "next=first,", "next=log.head.next,", LOG),
     },
@@ -340,7 +340,7 @@ MUTANTS = {
     "M-12.26": {
         "buffer of the uncovered units alone": Mutant(summaries, "if not policy.summary.whole:", "if True:", finding.combined),
         "buffer without the uncovered units": Mutant(
-            summaries, "held.setdefault(unit[0].seq, _of_roles(policy, unit))", "pass", finding.combined
+            summaries, "by_seq.setdefault(unit[0].seq, _of_roles(policy, unit))", "pass", finding.combined
         ),
         "buffer covers nothing": Mutant(summaries, "uncovered[-1][-1].seq)", "state.upto)", finding.combined),
     },
