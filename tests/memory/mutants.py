@@ -87,7 +87,7 @@ MUTANTS = {
             retention, "newest = unit[-1].seq >= self._newest if self._newest", "newest = False if self._newest", LOG
         ),
         "arguments not counted": Mutant(
-            entries, "held += text_bytes(call.name)", "held += 0 * text_bytes(call.name)", finding.counting
+            entries, "size += text_bytes(call.name)", "size += 0 * text_bytes(call.name)", finding.counting
         ),
         "pins not counted in the window": Mutant(views, "else policy.window - pinned", "else policy.window", finding.budgets),
         "pins not counted in the window's slice": Mutant(views, "max(window - len(pins), 0)", "window", finding.budgets),
@@ -180,7 +180,7 @@ MUTANTS = {
             memory, "return [entry.message for entry in self.store.entries(self.key, run=run_id)]",
             "return self.last(len(self.store.entries(self.key, run=run_id)) + 1)[:-1]", LOG,
         ),
-        "run ids lost on load": Mutant(entries, 'run=held["run"]', "run=None", LOG),
+        "run ids lost on load": Mutant(entries, 'run=stored["run"]', "run=None", LOG),
     },
     "M-12.11": {
         "error text becomes summary": Mutant(
@@ -444,7 +444,7 @@ MUTANTS = {
             memory_callbacks, "raise _failure(memory.name, value.value)", "return", finding.own_views
         ),
         "orphans are sent": Mutant(
-            views, 'refused where they are not whole units."""\n        check_units(messages)', 'sent"""', finding.own_views
+            views, 'whole units."""\n        check_units(messages)', 'whole units."""', finding.own_views
         ),
         "shown messages are stored": Mutant(
             turns, "else [*prompt, last]", "else [*(Draft(one) for one in self.head), *prompt, last]", finding.own_views
