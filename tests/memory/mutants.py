@@ -223,7 +223,7 @@ MUTANTS = {
     },
     "M-12.15": {
         "fork shares list": Mutant(
-            log, "wanted = with_branch(key, name)\n    if name ==", "wanted = key\n    if name ==", LOG
+            log, "branch_key = with_branch(key, name)\n    if name ==", "branch_key = key\n    if name ==", LOG
         ),
         "summary survives rewind": Mutant(
             memory, "remaining = state if state.upto < first else state.without_summary()", "remaining = state", finding.rewinding
@@ -392,7 +392,7 @@ MUTANTS = {
             sql, "[(index.stamp,)] == [tuple(row) for row in newest]", "newest", finding.slots
         ),
         "an access writes the content back": Mutant(
-            facts, "made = stored.changed(accessed", "made = fact.changed(accessed", finding.slots,
+            facts, "updated = stored.changed(accessed", "updated = fact.changed(accessed", finding.slots,
             (("if stored is None or _saying(stored) != _saying(fact):", "if stored is None:"),),
         ),
     },
@@ -493,8 +493,8 @@ MUTANTS = {
     },
     "M-12.33": {
         "one item per list": Mutant(
-            facts, "    if not isinstance(fact.content, list):\n        return [fact]\n    made",
-            "    return [fact]\n    made", finding.items,
+            facts, "    if not isinstance(fact.content, list):\n        return [fact]\n    elements",
+            "    return [fact]\n    elements", finding.items,
         ),
         "times by place": Mutant(
             facts, "known.get(content_text([element])) if", "next(filter(None, known.values()), None) if", finding.items
@@ -503,7 +503,7 @@ MUTANTS = {
             facts, "[now, now, now]", "[before.created if before else now, now, now]", finding.items
         ),
         "an element touched with its list": Mutant(
-            facts, "if content_text([element]) in wanted:", "if True:", finding.items
+            facts, "if content_text([element]) in texts:", "if True:", finding.items
         ),
         "system messages found": Mutant(recall, "if entry.message.role in ROLES and", "if", finding.items),
         "words of an older log": Mutant(
