@@ -170,7 +170,7 @@ MUTANTS = {
             "self.store.views(self.key) or view.window and self.append('system', 'folded')\n            return view, log.head\n",
             LOG,
         ),
-        "access without touch": Mutant(remembering, "if touch and (found or self.degraded):", "if found:", finding.untouched),
+        "access without touch": Mutant(remembering, "if touch and (hits or self.degraded):", "if hits:", finding.untouched),
         "returned array aliases L": Mutant(
             memory, "return list(self._log.messages())", "return self._log.messages()", finding.copies
         ),
@@ -244,7 +244,7 @@ MUTANTS = {
         "unstable ties": Mutant(recall, "-hit.fact.accessed, hit.fact.order))", "))", finding.order),
         "k before filter": Mutant(
             recall, "if accepts(hit):", "if True:", finding.filters,
-            (("return found[: max(0, k)]", "return [hit for hit in found[: max(0, k)] if accepts(hit)]"),),
+            (("return hits[: max(0, k)]", "return [hit for hit in hits[: max(0, k)] if accepts(hit)]"),),
         ),
         "recency left out": Mutant(recall, "self.relevance * self.recency * self", "self.relevance * self", finding.order),
     },
@@ -417,7 +417,7 @@ MUTANTS = {
         ),
         "older key not found": Mutant(entries, "    return values[:count]\n", "    return values\n", finding.evolution),
         "both names read silently": Mutant(
-            remembering, "if found is not None and older is not None:", "if False:", finding.evolution
+            remembering, "if current is not None and older is not None:", "if False:", finding.evolution
         ),
     },
     "M-12.30": {
@@ -468,8 +468,8 @@ MUTANTS = {
             remembering, "                and self.may_read(hit.fact)\n", "", finding.permissions,
             (
                 (
-                    "        if touch and (found or",
-                    "        found = [hit for hit in found if self.may_read(hit.fact)]\n        if touch and (found or",
+                    "        if touch and (hits or",
+                    "        hits = [hit for hit in hits if self.may_read(hit.fact)]\n        if touch and (hits or",
                 ),
             ),
         ),
@@ -493,8 +493,8 @@ MUTANTS = {
     },
     "M-12.33": {
         "one item per list": Mutant(
-            facts, "    if not isinstance(fact.content, list):\n        return [fact]\n    elements",
-            "    return [fact]\n    elements", finding.items,
+            facts, "    if not isinstance(fact.content, list):\n        return [fact]\n    # The",
+            "    return [fact]\n    # The", finding.items,
         ),
         "times by place": Mutant(
             facts, "known.get(content_text([element])) if", "next(filter(None, known.values()), None) if", finding.items
@@ -507,7 +507,7 @@ MUTANTS = {
         ),
         "system messages found": Mutant(recall, "if entry.message.role in ROLES and", "if", finding.items),
         "words of an older log": Mutant(
-            recall, "if held is None or held.stamp != version:", "if held is None:", finding.items
+            recall, "if index is None or index.stamp != version:", "if index is None:", finding.items
         ),
     },
 }
