@@ -27,14 +27,14 @@ CLIPPED = " [clipped]"
 def visible(policy: Policy, units: Iterable[Unit], pinned_turns: set[int], left_out: dict[str, int]) -> Iterator[Unit]:
     """Yield the units that roles and prune let through, clipped; add the number of hidden messages to `left_out` by
     stage."""
-    remaining = iter(units)
+    shown = iter(units)
     if policy.roles is not None:
-        remaining = _with_roles(policy.roles, remaining, policy.counter, left_out)
+        shown = _with_roles(policy.roles, shown, policy.counter, left_out)
     if policy.prune is not None:
-        remaining = _pruned(policy.prune, remaining, pinned_turns, left_out)
+        shown = _pruned(policy.prune, shown, pinned_turns, left_out)
     if policy.clip is not None:
-        remaining = (clipped(policy, unit) for unit in remaining)
-    return remaining
+        shown = (clipped(policy, unit) for unit in shown)
+    return shown
 
 
 def shown_as(entry: Entry, message: Msg, counter: TokenCounter | None) -> Entry:

@@ -346,7 +346,7 @@ MUTANTS = {
     },
     "M-12.31": {
         "bounds of the first value for all": Mutant(
-            bounds, "found = self._known.get(at)", "found = next(iter(self._known.values()), None)", finding.memory_values
+            bounds, "policy = self._policies.get(at)", "policy = next(iter(self._policies.values()), None)", finding.memory_values
         ),
         "bounds of the beginning forgotten": Mutant(
             bounds, "{name: value or None for name, value in zip(self.made,", "{name: None for name, value in zip(self.made,",
@@ -370,7 +370,7 @@ MUTANTS = {
         ),
         "one number for two values": Mutant(bounds, "self.last += 1", "self.last = 1", finding.memory_values),
         "logs of no value go on after a snapshot": Mutant(
-            bounds, "if life is None:\n                    gone.append(key)", "if False:\n                    pass",
+            bounds, "if life is None:\n                    without_life.append(key)", "if False:\n                    pass",
             finding.memory_values,
         ),
     },
@@ -429,7 +429,7 @@ MUTANTS = {
             remembering, "if not memory.policy.redact:\n        return", "if True:\n        return", finding.later_redaction
         ),
         "the note left out": Mutant(
-            redaction, "return [] if held is not None and held.text == said else", "return [] if True else",
+            redaction, "return [] if mark is not None and mark.text == redaction else", "return [] if True else",
             finding.later_redaction,
         ),
     },
