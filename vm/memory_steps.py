@@ -1,8 +1,10 @@
-"""The steps of a memory declaration: one row per argument of a step (M-2.3 to M-2.24, M-4.2 to M-4.15, M-9, M-10.15 to M-10.22).
+"""The steps of a memory declaration: one row per argument of a step (M-2.3 to M-2.24, M-4.2 to M-4.15, M-9, M-10.15 to
+M-10.22).
 
-A row says what an argument takes, what it is called in a source, in an image and in the policy of a memory, and its default. The
-checker adds types and helps to the rows, `[memory.defaults]` of a manifest is read by them, the verifier refuses what they refuse
-(`problem`), and the runtime makes policies from them.
+A row says what an argument takes, its names in a source, in an image and in the policy of a memory, and its default. The
+checker adds types and help to the rows, `[memory.defaults]` of a manifest is read by them, the verifier refuses what they
+refuse (`problem`), and the runtime makes policies from them. A new step is a row of `STEPS` and the code that acts on its
+field.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ ONLY = ("Summary",)
 SUMMARY_ROLES = ("System", "User")
 FACT_TIERS = ("Ephemeral", "Session", "Persistent")
 SOURCES = (*FACT_TIERS, "Messages")
-"""What recall looks through (M-10.40)."""
+"""What recall can search (M-10.40)."""
 DIRECTIONS = ("Out", "In", "Both")
 REFRESH_ON = ("Access", "Confirm")
 REREAD = ("Step",)
@@ -37,25 +39,25 @@ EVENTS = {
     "SummaryFailed": "memory:summary_failed", "Recall": "memory:recall", "Learn": "memory:learn",
     "LearnFailed": "memory:learn_failed",
 }
-"""What a function of the program may be called with, by its word: the channel on which hosts hear of it (M-6.25 to M-6.30)."""
+"""The events of a memory: from the word of the step `on` to the channel on which hosts hear of it (M-6.25 to M-6.30)."""
 EMBEDDER_KINDS = ("offline", "host", "connection")
 STORE_KINDS = ("sqlite", "redis", "postgres", "host")
 SERVERS = ("redis", "postgres")
 OBSERVED_TOPICS = ("turn", "turn:tool", "turn:fix")
 OBSERVED_PREFIX = "turn:"
-"""What the runtime observes of a run, for rules (M-10.43); topics that begin so are its alone."""
+"""Topics of what the runtime observes of a run (M-10.43); a program may use no topic that begins so."""
 TOOL_METHODS = ("remember", "recall", "forget")
-"""What a memory in a list of tools offers (M-10.17)."""
+"""The methods that a memory in a list of tools offers to a model (M-10.17)."""
 HOLE = "{}"
-"""Where the text around a summary has it (M-9.22)."""
+"""The place of the summary in the text around it (M-9.22)."""
 SUMMARISERS = ("model", "function", "host")
 MADE = "value"
 """The first part of the key of a memory value, before its bounds: its number in the session (M-2.19)."""
 VALUE, COMPUTED = "__value", "__bounds"
-"""Methods of handles for generated code: what makes a memory value, and what checks the bounds of a declared memory."""
+"""Methods that only generated code calls: one makes a memory value, one checks the bounds of a declared memory."""
 
 # ----------------------------------------------------------------
-# What a value of an image may be.
+# Tests of the values in an image.
 
 
 def is_count(value: Any) -> bool:
@@ -71,7 +73,7 @@ def is_true(value: Any) -> bool:
 
 
 def is_function(value: Any) -> bool:
-    """(memory, number): where initialisation puts the function."""
+    """Whether it is (memory, number): the place where initialisation puts a function."""
     return type(value) is list and len(value) == 2 and all(type(part) is int and 0 <= part < 1 << 31 for part in value)
 
 
@@ -80,7 +82,7 @@ def is_text(value: Any) -> bool:
 
 
 def is_key_value(value: Any) -> bool:
-    """What a key part may be (M-7.4)."""
+    """Whether a key part can have this value (M-7.4): a String of 1 to 1024 UTF-8 bytes, or an Int."""
     if type(value) is str:
         return 0 < len(value.encode("utf-8", "surrogatepass")) <= 1024
     return type(value) is int and -(1 << 63) <= value < 1 << 63
@@ -111,7 +113,7 @@ def _table(parts: Mapping[str, Argument], *required: str) -> Takes:
 
 
 def _is_pattern(value: Any) -> bool:
-    """A tier or "", and a name, of which only the last character may be the `*` that stands for any end."""
+    """Whether it is a tier or "", and a name, of which only the last character may be the `*` that stands for any end."""
     return (
         type(value) is list and len(value) == 2 and all(type(part) is str for part in value)
         and value[0] in ("", *(tier.lower() for tier in FACT_TIERS)) and value[1] != "" and "*" not in value[1][:-1]
@@ -119,7 +121,7 @@ def _is_pattern(value: Any) -> bool:
 
 
 def _is_fact_rule(value: Any) -> bool:
-    """Patterns, readers, writers."""
+    """Whether it is a list of patterns, readers, writers."""
     return (
         type(value) is list and len(value) == 3 and _list_of(_is_pattern)(value[0])
         and are_names(value[1]) and are_names(value[2])
@@ -136,12 +138,12 @@ def _is_embedder(value: Any) -> bool:
 
 
 def _is_summary(value: Any) -> bool:
-    """Somebody makes it."""
+    """Whether it is the table of a summary that exactly one of SUMMARISERS makes."""
     return _table(SUMMARY)(value) and sum(who in value for who in SUMMARISERS) == 1
 
 
 def _are_apart(parts: Mapping[str, Argument], name: str) -> Takes:
-    """Tables with all of these parts, of which no two have one `name`."""
+    """Return the test for a list of tables with all of these parts, no two of them with the same `name`."""
     tables = _list_of(_table(parts, *parts))
     return lambda value: tables(value) and len({part[name] for part in value}) == len(value)
 
@@ -208,17 +210,17 @@ class Argument:
 
 
 def count(image: str, **more: Any) -> Argument:
-    """An Int of at least 1, which a run may compute (M-2.14)."""
+    """An argument that is an Int of at least 1, which a run may compute (M-2.14)."""
     return Argument(image, COUNT, is_count, **{"field": image, **more})
 
 
 def share(image: str, **more: Any) -> Argument:
-    """A number from 0 to 1."""
+    """An argument that is a number from 0 to 1."""
     return Argument(image, SHARE, is_share, **{"field": image, **more})
 
 
 def duration(image: str, **more: Any) -> Argument:
-    """In milliseconds (M-2.7)."""
+    """An argument that is a duration, in an image in milliseconds (M-2.7)."""
     return Argument(image, DURATION, is_count, **{"field": image, **more})
 
 
@@ -235,12 +237,12 @@ def word(image: str, words: tuple[str, ...], **more: Any) -> Argument:
 
 
 def some(image: str, words: tuple[str, ...], **more: Any) -> Argument:
-    """A list of words."""
+    """An argument that is a list of words."""
     return Argument(image, SOME, _some_of(words), words=words, **{"field": image, **more})
 
 
 def switch(image: str, words: tuple[str, ...], field: str, **more: Any) -> Argument:
-    """A word of which the last one is said in an image; the policy knows whether it is."""
+    """An argument that is one word; an image has only the last of `words`, and the policy knows whether it is there."""
     return Argument(image, SWITCH, _one_of(words[-1:]), words=words, field=field, default=False, **more)
 
 
@@ -249,23 +251,23 @@ def function(image: str, signature: str, **more: Any) -> Argument:
 
 
 def functions(image: str, signature: str, **more: Any) -> Argument:
-    """Each time that the step is written, one more."""
+    """An argument that is a function; each time the step is written one is added."""
     return Argument(image, FUNCTIONS, _list_of(is_function), signature=signature, field=image, default=(), **more)
 
 
 def redactors(image: str, words: tuple[str, ...], signature: str, **more: Any) -> Argument:
-    """A word or a function."""
+    """An argument that is a word or a function; each time the step is written one is added."""
     takes = _list_of(lambda value: is_function(value) or _one_of(words)(value))
     return Argument(image, REDACTOR, takes, words=words, signature=signature, field=image, default=(), **more)
 
 
 def names(image: str, takes: Takes = are_names) -> Argument:
-    """Of models and agents."""
+    """An argument that is a list of models and agents."""
     return Argument(image, NAMES, takes)
 
 
 def table(image: str, takes: Takes, **more: Any) -> Argument:
-    """What is read and checked on its own."""
+    """What the checker reads on its own, because its arguments are not plain values."""
     return Argument(image, TABLE, takes, **more)
 
 
@@ -370,7 +372,7 @@ class Step:
 
     @property
     def rows(self) -> tuple[Argument, ...]:
-        """All that an image may have of it."""
+        """All rows that an image may have of the step."""
         return (*self.arguments.values(), *self.own, *(() if self.bare is None else (self.bare,)))
 
 
@@ -514,6 +516,7 @@ STEPS: dict[str, Step] = {
 
 
 def rows() -> Iterator[Argument]:
+    """Yield the rows of all steps."""
     for step in STEPS.values():
         yield from step.rows
 
@@ -523,7 +526,7 @@ WORD_ARGUMENTS = {
     *(label for step in STEPS.values() for label, row in step.arguments.items() if label and row.words),
     *(label for label, row in SUMMARY.items() if row.words),
 }
-"""Whose capitalised names are words: steps with such an argument without a name, and arguments with one."""
+"""Steps, and named arguments, in which a capitalised name is a word and no name of the program."""
 EVICT = "Evict"
 """The one word of `every` of a summary, which is otherwise a number or a duration."""
 BOUNDS = {
@@ -532,16 +535,17 @@ BOUNDS = {
     for label, row in step.arguments.items()
     if row.kind == COUNT
 }
-"""Those that a run may compute (M-2.14), and what a program calls them."""
+"""The bounds that a run may compute (M-2.14), with the words by which messages name them."""
 LOG_BOUND = "retain"
-"""The one bound that an image has beside the steps."""
+"""The one bound that an image has beside the steps: `max_messages`."""
 LOWS = {row.image: row.below for row in rows() if row.below is not None}
 
 
 def _are_bounds(value: Any) -> bool:
-    """Of a declared memory: which ones initialisation computes, or a function of the key (M-2.24)."""
-    held = type(value) is dict and bool(value) and all(name in BOUNDS for name in value)
-    return held and all(at is True or is_function(at) for at in value.values())
+    """Whether it says of bounds of a declared memory that initialisation computes them (True), or which function of the
+    key does (M-2.24)."""
+    has_bounds = type(value) is dict and bool(value) and all(name in BOUNDS for name in value)
+    return has_bounds and all(at is True or is_function(at) for at in value.values())
 
 
 ACCEPTED: dict[str, Takes] = {
@@ -549,12 +553,13 @@ ACCEPTED: dict[str, Takes] = {
     "bounds": _are_bounds,
     "made": lambda value: are_names(value) and all(name in BOUNDS for name in value),
 }
-"""By the names of an image."""
+"""The test of each value of an image, by its name there."""
 NO_VALUE = {"bounds", *(row.image for step in STEPS.values() if step.no_value is not None for row in step.rows)}
 
 
 def problem(steps: Mapping[str, Any]) -> tuple[str, str] | None:
-    """What no memory of an image says, and in which step."""
+    """Return what is wrong with the steps of a memory in an image, and in which step; None for steps that are sound. The
+    verifier calls it."""
     for name, value in steps.items():
         if name not in ACCEPTED:
             return f"this version knows no memory step {name!r}", ""
@@ -579,7 +584,8 @@ def problem(steps: Mapping[str, Any]) -> tuple[str, str] | None:
 
 
 def written_problem(retain: int | None, steps: Mapping[str, Any]) -> str | None:
-    """What is wrong with the bounds that an image says, `retain` beside the steps, where no run computes them."""
+    """Return what is wrong with the written bounds of a memory in an image, None for nothing. `retain` is the bound
+    beside the steps; bounds that a run computes are left out."""
     computed = [*steps.get("bounds", ()), *steps.get("made", ())]
     written = {name: steps[name] for name in BOUNDS if name in steps and LOWS.get(name) not in computed}
     wrong = bound_problem({**written, LOG_BOUND: retain})
@@ -587,7 +593,7 @@ def written_problem(retain: int | None, steps: Mapping[str, Any]) -> str | None:
 
 
 def bound_problem(bounds: Mapping[str, Any]) -> tuple[str, Any, str] | None:
-    """What is wrong with bounds that a run gave a memory, beside those that are written: which, its value, and why (M-2.15)."""
+    """Return which bound is wrong, its value, and why; None when all are sound (M-2.15)."""
     for name in BOUNDS:
         value = bounds.get(name)
         if value is not None and not is_count(value):
