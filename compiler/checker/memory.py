@@ -115,6 +115,7 @@ def check_memory(c: Checker, symbol: MemorySymbol) -> None:
         _new(c, value, steps)
     symbol.keys = symbol.of.keys if symbol.of is not None else []
     symbol.steps = steps.found
+    # Key, context and `like` first: functions of the other steps may use the memory, whose type they decide.
     for name in (*OF_THE_TYPE, "like"):
         for step in chain:
             if step.name.text == name:
@@ -333,6 +334,7 @@ def _leads_to(start: MemorySymbol, target: MemorySymbol) -> bool:
 def _take_over(c: Checker, symbol: MemorySymbol, steps: Steps, like: ast.PathExpr) -> None:
     other = like.binding
     assert isinstance(other, MemorySymbol)
+    # Without this check two memories that take over from each other would be read without end.
     if other is symbol or _is_like(other, symbol):
         c.report("E4501", like.span, f"`{symbol.name}` takes over its own steps", help="name another memory")
         return

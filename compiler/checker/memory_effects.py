@@ -103,6 +103,7 @@ def _forbidden(value: ast.Node, refuses: Callable[[object], str | None] | None =
         effect = refused(target)
         if effect is not None:
             return effect
+        # A function is followed where it is called, and where its name is used as a value, since it may be called then.
         called = target.function if isinstance(target, (FunctionCall, MethodTarget)) else None
         if isinstance(node, ast.PathExpr) and isinstance(node.binding, FunctionSymbol):
             called = node.binding

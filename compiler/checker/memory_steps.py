@@ -306,6 +306,7 @@ class Steps:
             c.report("E4507", node.name.span, message, help="write it at the memory the view is derived from")
         elif self.is_value and STEPS[name].no_value is not None:
             c.report("E4521", node.name.span, f"a memory value has no `{name}`: {STEPS[name].no_value}", help=DECLARE)
+        # Steps whose arguments are no plain values are read by functions of their own; all others by their rows.
         elif name == "allow" and is_scoped(node):
             self._scoped_allow(node)
         elif self._is_written(name):
@@ -547,6 +548,7 @@ class Steps:
         gets what it does not say (M-2.12)."""
         for name, values in table.items():
             step = STEPS[name]
+            # A default is not an error where the step would not be allowed: it is left out.
             absent = (self.is_view and not step.of_view) or (self.is_value and step.no_value is not None)
             if name == "summary" and "summary" in self.found.get(name, {}):
                 self.found[name] = {name: completed(self.found[name][name], values.get(name, {}))}

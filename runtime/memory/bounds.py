@@ -99,6 +99,7 @@ class Bounds:
         return policy
 
 
+# Policies that are kept; a memory with many keys may have many bounds.
 MOST_KEPT = 256
 
 
@@ -138,6 +139,7 @@ class Life:
         self._ended = ended
 
     def __del__(self) -> None:
+        # Nothing else may happen in a finaliser: it may run while the logs are iterated over.
         self._ended.append((self.store, self.key, self.branches))
 
 

@@ -45,6 +45,7 @@ def prepared(policy: Policy, drafts: Sequence[Draft]) -> list[Draft]:
     ready = []
     for draft in drafts:
         message = _redacted(draft.message, policy)
+        # The provider counted the text before redaction, so its count holds only for an unchanged text.
         rewritten = message is not draft.message and message.content != draft.message.content
         tokens = draft.tokens if draft.tokens and not rewritten else count_with(policy.counter, message, draft.by)
         ready.append(Draft(message, draft.origin, by=draft.by, tokens=tokens, pinned=draft.pinned))
@@ -147,6 +148,7 @@ class Change:
     def batch(self, at: int) -> Batch:
         """Return what the store has to write, and the head of the log after it; `at` is in Unix ms."""
         head = self.log.head
+        # What leaves is partly stored (evict) and partly new (never written).
         dropped = {entry.seq for entry in self.gone}
         staying = [entry for entry in self.new if entry.seq not in dropped]
         evict = [entry for entry in self.gone if entry.seq < head.next]
@@ -158,6 +160,7 @@ class Change:
             head.tokens + _tokens(staying) - _tokens(evict),
             at,
         )
+        # A turn whose own entries leave at once (a bound smaller than the turn) leaves no record either.
         turns = [self.turn] if self.turn is not None and staying else []
         views = self._moved_cuts(staying, evict, after)
         if self.policy.redact and self.new:

@@ -68,6 +68,7 @@ class Embedding:
             for at in range(0, len(missing), AT_ONCE):
                 some = missing[at : at + AT_ONCE]
                 vectors = [packed(vector) for vector in await self._ask(some)]
+                # The list first: a wrong number of vectors must not leave half of them known.
                 for text, vector in list(zip(some, vectors, strict=True)):
                     self._know(text, vector)
         except Panic:  # a budget is used up, which ends the run

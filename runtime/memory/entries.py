@@ -538,6 +538,7 @@ def stored_values(names: Sequence[str], defaults: Mapping[str, str | int], value
     count = len(values)
     if count > len(names):  # of another declaration, or damaged: `declared_values` reports it
         return values
+    # Only from the end: a key is an ordered tuple, so a part in the middle cannot be left out.
     while count and names[count - 1] in defaults and defaults[names[count - 1]] == values[count - 1]:
         count -= 1
     return values[:count]
@@ -558,6 +559,7 @@ def declared_values(names: Sequence[str], defaults: Mapping[str, str | int], sto
 
 
 def _key_value(name: str, value: object) -> str | int:
+    # A bool is an int in Python, and none in the language.
     if isinstance(value, bool) or not isinstance(value, (str, int)):
         raise InvalidValue(f"key part {name} is a String or an Int, found {type(value).__name__}")
     if isinstance(value, str) and not 0 < len(value.encode("utf-8", "surrogatepass")) <= LONGEST_VALUE:

@@ -453,6 +453,8 @@ class FactIndex:
                 else:
                     self._replace(fact)
                 del self._waiting[number]
+            # Slots are never reused, so after many changes the index is built anew: constant cost per change on
+            # average.
             if len(self.slots) > 64 and len(self.slots) > 2 * self.items:
                 remaining = list(self._placed.values())
                 self._clear()

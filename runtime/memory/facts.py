@@ -121,6 +121,7 @@ def _words_in(content: Any) -> Iterator[str]:
     while todo:
         part = todo.pop()
         if isinstance(part, dict):
+            # A stack, so the order of the fields is reversed; no recursion, however deep the value.
             todo += [piece for name in sorted(part, reverse=True) for piece in (part[name], name)]
         elif isinstance(part, list):
             todo += reversed(part)
@@ -144,6 +145,7 @@ def touched(stored: Fact | None, fact: Fact) -> Fact | None:
         return None
     updated = stored.changed(accessed=max(stored.accessed, fact.accessed), refreshed=max(stored.refreshed, fact.refreshed))
     updated.vector = fact.vector or stored.vector
+    # The later time of each wins: two readers may note their accesses in any order.
     if len(fact.elements) == len(stored.elements):
         updated.elements = [list(map(max, *times)) for times in zip(stored.elements, fact.elements, strict=True)]
     elif fact.elements:
@@ -185,6 +187,7 @@ def _is_times(times: Any) -> bool:
 
 def lowest(trusts: Sequence[str]) -> str:
     """Return the trust of what derives from all of these (M-10.21); an unknown source counts as the least trusted."""
+    # TRUST is ordered from the highest to the lowest, so the largest index is the least trusted.
     return max(trusts, key=lambda trust: TRUST.index(trust) if trust in TRUST else len(TRUST) - 1)
 
 

@@ -67,6 +67,7 @@ class KeyedMemory:
         """Return the memory at checked values in declared order. Raises MemoryFailure("Store") when the key is also
         stored in the longer form of an earlier declaration (M-7.9)."""
         stored = stored_values(self.per, self._defaults, values)
+        # Looked at once for each key: an older program may have stored it in the longer form.
         if len(stored) != len(values) and values not in self._apart:
             for longer in longer_forms(self.per, self._defaults, values):
                 if self._stores[0].head((*self._prefix, *longer, MAIN_BRANCH)) != Head():

@@ -268,6 +268,7 @@ class SlotTurns:
         if not slot.is_awaited() or not all(hasattr(store, method) for method in NEEDS):
             return
         with suppress(MemoryFailure):  # the change that follows reports it
+            # Nobody was seen to change it of late: look whether somebody holds the lease before taking it.
             if monotonic() >= slot.contended:
                 await self.give_back(slot, store, key, use)
                 slot.looked = monotonic()

@@ -59,6 +59,8 @@ if TYPE_CHECKING:
             """The newest unpinned entries in log order."""
 
 
+# Entries per read: small at first, since most views need few; doubled up to the largest, so that a whole log needs few
+# reads.
 FIRST_PIECE = 64
 LARGEST_PIECE = 4096
 
@@ -236,6 +238,7 @@ def erase_entries(store: Store, key: Key, wanted: Callable[[Entry], bool], at: i
             store.commit([], scrub=True)  # what an interrupted erase left in the store's files
             return {}
         writes = [_erasing(store, key, erased, at)]
+        # Numbers of branches part at the fork, so a copy is recognised by number, run, time and content.
         marks = {_identity(entry) for entry in erased}
         writes += _erasing_copies(store, key, marks, at)
         try:
@@ -338,6 +341,7 @@ def dumped(content: Content) -> str:
     """Return the dump of a content as canonical JSON (M-8.10)."""
     from json import JSONEncoder
 
+    # Sorted keys and no blanks: the same content has the same text (M-8.10).
     encode = JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode
 
     def listed(items: Iterable[Any]) -> str:
@@ -370,6 +374,7 @@ def loaded(text: str) -> Content:
     if version > FORMAT:
         raise newer_version(version, FORMAT)
     try:
+        # Every value is checked here, before anything of the key is replaced.
         content = Content(
             _count(dump["next"]),
             _count(dump["turns"]),

@@ -381,6 +381,7 @@ class Memories:
         """`perform` where nothing has to be waited for; else raise MustWait, having done nothing."""
         if self.initialising:  # what is written then begins a log, or has it to itself; facts get their vectors later
             return self.operations.attempt(lambda: self.perform(ref, method, arguments, task))
+        # Each of these may wait: for vectors, a turn lock, a function of the program.
         if (method in EMBEDDED and self.embeds(ref)) or self._takes_lock(ref, method, task):
             raise MustWait
         if (method in CHANGES and ref.name in self.handlers) or (method == "view" and self.asks(ref)):
@@ -561,6 +562,7 @@ class Memories:
                 continue
             declared = (mine.policy, mine.per, None, None, mine.path, mine.key_defaults)
             if (theirs.policy, theirs.per, theirs.store, theirs.of, theirs.path, theirs.key_defaults) == declared:
+                # The log stays in the store of the earlier session, so that its other users keep the same object.
                 self._earlier[name] = earlier._session(name)
                 earlier[name]  # opened there, so that its log has its initial content
                 for opened in (name, *self._views.get(name, ())):

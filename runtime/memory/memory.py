@@ -108,6 +108,7 @@ class MemoryReader:
         alone."""
         return not isinstance(self.store, VolatileStore)
 
+    # Two objects of one log are equal: a memory may be opened several times, as by `with_key`.
     def __eq__(self, other: object) -> bool:
         return isinstance(other, MemoryReader) and self.store is other.store and self.key == other.key
 
@@ -131,6 +132,7 @@ class MemoryReader:
         while True:
             log = self._stored()
             try:
+                # An empty count beside stored entries is damage that no view would notice, since it reads nothing.
                 if self.shared and not log.length and log.head.version:
                     log.check(len(self.store.entries(self.key, limit=1)))
                 result = work(log)
@@ -422,6 +424,7 @@ class Memory(MemoryReader):
         self.access = access
         secrets = self.policy.secrets
         self._known: Sequence[str] = () if secrets is None else secrets.known
+        # Only where nothing has to be computed or told at an append may the message just be noted (M-14.1).
         plain = self.policy.stores_plainly and not views and listener is None
         if plain and isinstance(self.store, VolatileStore):
             self._log = self.store.log(self.key, self.policy.retention.fifo)
@@ -558,6 +561,7 @@ class Memory(MemoryReader):
             actual = self.store.head(self.key)
             batch.facts_anew = batch.facts_anew or self.keeps and self._is_expired()
             if log.head.version == 0 and actual.version:
+                # The expired content is still stored: this commit replaces it at the version that the row really has.
                 batch.everything = True
                 expect = actual.version
                 batch.head.version = expect + 1
@@ -712,7 +716,8 @@ class Memory(MemoryReader):
         """Erase the units with these entries or of this run, or, without either, the whole key with its branches; return
         the number of removed entries (M-6.20, M-8.14). Nothing of them stays in the files of the store."""
         if seqs is None and run is None:
-            prefix = self.key[:-1] if branch_of(self.key) == MAIN_BRANCH else self.key  # a branch goes alone
+            # The main branch takes all branches along; a branch is erased alone.
+            prefix = self.key[:-1] if branch_of(self.key) == MAIN_BRANCH else self.key
             removed = erase_all(self.store, prefix, self.met)
             if self.keeps:
                 erase_all(self.session, prefix)

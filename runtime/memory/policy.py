@@ -174,6 +174,7 @@ class Policy(StepRecord):
         self.only_window = showing in ([], ["window"]) and not self.pins_in_view
         self.stores_plainly = not storing and self.counter is None
         self.retention = Retention({name: fields.get(name) for name in RETAINING})
+        # A cache: which texts were rewritten for showing depends on the redactors, which this policy holds.
         self.shown: dict[Any, Any] = {}
         self.has_state = any(each.window_low is not None or each.summary is not None for each in self.chain)
 
@@ -305,6 +306,7 @@ class FactAccess:
 
     def __init__(self, rules: Sequence[Any], renamed: Mapping[tuple[str, str], str] | None = None) -> None:
         pairs = [(tier, name, before) for (tier, name), before in (renamed or {}).items()]
+        # A rule for the old name of a slot covers the new one, and the other way round.
         self._same = {(tier, name): before for tier, name, before in pairs}
         self._same |= {(tier, before): name for tier, name, before in pairs}
         self.rules = [
@@ -360,6 +362,7 @@ def prefix_share(bound: tuple[int, int] | None) -> int:
     most, low = bound or (UNBOUNDED_TURNS * MESSAGES_OF_A_TURN, 0)
     scale = max(most // LARGEST, 1)  # the share depends on their ratio alone
     most, low = most // scale, low // scale
+    # The window moves with every turn, so the first message differs each time.
     if most == low:
         return 0
     messages, same, requests = low if bound else 0, 0.0, 0

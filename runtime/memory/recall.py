@@ -98,8 +98,10 @@ def rank(
     for bound, most, (part, count, bits, _), bands in _newest_first(_buckets(parts, near), now, half_life):
         look()
         limit = round(most + SLACK, DIGITS)
+        # Pieces come with falling bounds: no later piece can hold a better hit.
         if k <= 0 or limit < least[0]:
             break
+        # At an equal score the newer access wins, and this band has none that is new enough.
         if (limit, *part.first(bands)) <= least:
             continue
         inflected = 1 - parsed.inflected(count) / 2
@@ -113,6 +115,7 @@ def rank(
                 missing *= 1 - near(fact)
             if missing >= 1 or round((1 - missing) * factor + SLACK, DIGITS) < least[0]:
                 continue
+            # Only here is the whole score computed; most facts were ruled out by the cheaper bounds above.
             hit = Found(fact, 1 - missing, now, decay, half_life)
             place = round(hit.score, DIGITS), fact.accessed, -fact.order
             if place <= least:

@@ -158,6 +158,7 @@ class Facts:
         searched = TIERS if tiers is None else [MESSAGE if tier == MESSAGES else tier for tier in tiers]
         if MESSAGE in searched:
             indexes.append(self._spoken())
+        # Without a fact of the tier that has vectors the query needs none.
         embeds = any(len(index) and (index.graph.facts or not self.memory.keeps) for index in indexes)
         near = self._near(query, embeds)
         among = self._candidates(query, k)
@@ -293,6 +294,7 @@ class Facts:
         memory = self.memory
         while True:
             older = self._older(fact)
+            # `number` first: it also gives the fact its number.
             if (self.number(fact) or older is not None) and (fact.tier, fact.name) in memory.fixed:
                 raise FixedSlot(f"the slot {fact.name} of {memory.name} is written once: it is not `mut`")
             stored = fact if memory.embedding is None else memory.embedding.with_vector(fact, embedded_tier(memory))
@@ -547,6 +549,7 @@ def _apply(memory: Memory, rule: Rule, known: list[Observation], run: str | None
     fact.origin, fact.rule, fact.run = "rule", rule.name, run
     fact.seqs = sorted({seq for one in group.members for seq in one.seqs})
     fact.trust = lowest([fact.trust, *(one.trust for one in group.members)])
+    # Two rules of one turn may make facts of one name; the later one replaces the earlier.
     facts.number(fact, lesson.facts)
     lesson.facts = [other for other in lesson.facts if other.id != fact.id] + [fact]
     lesson.told.append(("memory:learn", {"rule": rule.name, "fact": fact.name}))

@@ -39,6 +39,7 @@ class Index:
         self._newest = _newest_unit(new)
         self._covered = covered
         self._units = units(unpinned)
+        # One unit of look-ahead: without new entries the newest unit is the one that nothing follows.
         self._next: Unit | None = None
         self._following: Unit | None = None
 
@@ -112,6 +113,8 @@ def _rule_of(name: str) -> Rule:
 
 def leaving(retention: Retention, log: Index) -> Iterator[Entry]:
     """Entries that leave, oldest first, by whole units."""
+    # Two sets of bounds give hysteresis: with `low` many units leave at once, and then none for many turns (prompt
+    # caches).
     if not _exceeds(log, retention.bounds):
         return
     while _exceeds(log, retention.targets):

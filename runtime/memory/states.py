@@ -183,6 +183,7 @@ def _leaving(log: VolatileLog, floor: Any, gone: Any) -> list[Entry]:
     entries = [entry for seq in gone for entry in log.range(seq - 1, seq + 1, None, False, None)]
     if len(entries) != len(gone) or len(numbers) != len(gone) or any(seq >= floor for seq in gone):
         raise corrupt("an entry leaves that was never there")
+    # Everything from the floor on leaves, too: its numbers were used again.
     last = log.range(floor - 1, None, None, False, None)
     for entry in entries:
         before = log.range(-1, entry.seq, 1, True, None)

@@ -58,6 +58,7 @@ def due_fold(memory: Memory, view: str = "") -> Fold | None:
     uncovered = list(units(log.forward(after=state.upto)))
     if not uncovered:
         return None
+    # A view of the log itself needs no other states.
     states = memory.store.views(memory.key) if policy.inner is not None else {}
     shown, outside = _outside(policy, memory.policy, log, state, states, uncovered)
     if policy.summary.on_evict:
@@ -107,6 +108,7 @@ def _outside(
     policy: Policy, own: Policy, log: StoredLog, state: ViewState, states: Mapping[str, ViewState], uncovered: list[Unit]
 ) -> tuple[list[Entry], list[Unit]]:
     """Return what windows let the view show, and the uncovered units outside one of them or about to leave the log."""
+    # Which units the windows leave out must not depend on what is covered, or a fold would change its own input.
     bare = _bare(policy)
     shown, first = [], 0
     for each, at in [*_levels(bare.inner, states), (bare, state)]:

@@ -222,6 +222,7 @@ class Run:
                 self._store(stored, tokens_in, tokens_out, self._lesson(reply, tokens_in, tokens_out))
                 self.stored = True
                 self._tell_step([answer], finish, 1)
+            # One by one, so that a commit that is tried again continues where it stopped.
             while self.accesses:
                 with suppress(MemoryFailure):  # the turn stands
                     self.accesses[0]()
@@ -265,6 +266,7 @@ class Run:
         )
         drafts = [*drafts, *self.writes]
         how = memory.policy.on_conflict
+        # Append puts the turn behind whatever was committed meanwhile, so it needs no snapshot.
         if how == "Append":
             memory.write(drafts, turn, learn=learn)
             return
@@ -606,6 +608,7 @@ class Conversation:
         locks: TurnLocks | None = None,
         operations: Operations = IN_PLACE,
     ) -> None:
+        # The usual case first: one memory, no list.
         if type(attached) is Memory:
             self.attached = [Attached(attached)]
         else:
@@ -669,6 +672,7 @@ class Conversation:
             await self.locks.take(self.memory, timeout)
             self._locked = True
 
+        # Vectors are asked for first: opening the run must not wait for anything but the store.
         if self.recall is not None:
             await self._embed(prompt)
         if self.ask is not None:

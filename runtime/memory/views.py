@@ -180,6 +180,7 @@ def _as_one(group: list[View], hidden: set[int]) -> View:
             whole = shown.setdefault(unit[0].seq, unit)
             if len(unit) > len(whole):  # another one shows its results too
                 shown[unit[0].seq] = unit
+    # The earliest window decides where pinned messages stop being older than the window.
     windows = [view.entries[len(view.before)].seq for view in group if view.window]
     first = min(windows, default=None)
     entries = [entry for seq in sorted(shown) if seq not in hidden for entry in shown[seq]]
@@ -219,6 +220,7 @@ def view_of(
     if budget is None and policy.tokens is None:
         room, fixed = None, 0
     else:
+        # A share of a list was computed after system message and prompt were subtracted (M-9.14).
         outside = 0 if budget is not None else _tokens_of(system) + prompt_tokens
         fixed = fit(pins, texts, outside, budget if budget is not None else policy.tokens, system)
         room = (budget if budget is not None else policy.tokens or 0) - fixed
@@ -523,6 +525,7 @@ class _Shown:
         if not self.policy.pins_in_view:
             shown = passed
         else:
+            # What this view pins for itself is an ordinary unit for the outer view.
             in_log = {pin.seq for pin in self.source.pins()}
             own = [pin.with_pinned(False) for pin in pins if pin.seq not in in_log]
             shown = merge(passed, units_back(reversed(own)), key=lambda unit: unit[0].seq, reverse=True)

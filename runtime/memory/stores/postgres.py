@@ -93,6 +93,7 @@ class PostgresStore(SqlStore):
         self._interrupted = True
         connection = self._connection
         if connection is not None and not connection.closed:
+            # A copy of the descriptor: closing the original would free its number under the waiting thread.
             with socket(fileno=dup(connection.fileno())) as line:
                 line.shutdown(SHUT_RDWR)
 

@@ -527,6 +527,7 @@ class RedisStore:
                 return False
             with self._guard():
                 answer = self._scripts[SWAP](keys=list(names.values()), args=[dumps(plan), at, hexed, b"", index.stamp])
+        # Optimistic: read, compare here, and let the script check that nothing has changed since.
         while answer == b"another":
             with self._guard():
                 number = self._server.hget(names["names"], hexed)

@@ -716,6 +716,7 @@ class SqlStore:
 
     def _evict(self, key: bytes, gone: Sequence[Entry]) -> None:
         first, last = gone[0].seq, gone[-1].seq
+        # The usual eviction is a run of numbers: one statement.
         if last - first + 1 == len(gone):
             self._change("DELETE FROM entry WHERE key = ? AND seq >= ? AND seq <= ?", (key, first, last))
         else:
@@ -753,6 +754,7 @@ class SqlStore:
     def acquire(self, key: Key, owner: str, seconds: float) -> bool:
         now = self._time()
         with self._transaction():
+            # Taken when free, one's own, past its end, or damaged (it ends later than any lease).
             values = (encode(key), owner, now + int(seconds * 1000), now, now + LONGEST_LEASE)
             return bool(self._change(TAKE_LEASE, values))
 

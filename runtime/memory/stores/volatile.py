@@ -84,6 +84,7 @@ def came(touched: Touched, keys: Iterable[Any], present: Container[Any]) -> None
 def left(touched: Touched, keys: Iterable[Any], present: Container[Any]) -> None:
     """Note that keys are removed. `present` holds what was there before."""
     for key in keys:
+        # What came after the last snapshot and leaves before the next needs no mention in it.
         if touched.setdefault(key, key in present) is False:
             del touched[key]
 
@@ -383,6 +384,7 @@ class VolatileLog:
         front = at - self.start == len(evicted)
         if front:
             self.start = at
+            # Moved only when half of the list is unused: constant cost per eviction on average.
             if at > 32 and at * 2 > len(self.plain):
                 del self.plain[:at]
                 self.start = 0
