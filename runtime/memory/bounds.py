@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from .policy import Declaration, Policy
     from .stores.volatile import VolatileStore
 
-    Given = Mapping[str, int | None]
+    BoundValues = Mapping[str, int | None]
+    """Bounds by their names in an image; None for no bound."""
 
 
 class Bounds:
@@ -40,10 +41,10 @@ class Bounds:
     def __init__(
         self,
         memory: str,
-        written: Given,
-        policy: Callable[[Given], Policy],
+        written: BoundValues,
+        policy: Callable[[BoundValues], Policy],
         *,
-        computed: Callable[[], Given] = dict,
+        computed: Callable[[], BoundValues] = dict,
         of_key: Mapping[str, Callable[[Any], Any]] | None = None,
         made: Sequence[str] | None = None,
         said: Any = None,
@@ -88,7 +89,7 @@ class Bounds:
             message = f"the function of `{BOUNDS[name]}` of the memory {self.memory} failed: {panic.message}"
             raise wrong_bound(message, BOUNDS[name]) from None
 
-    def _policy_with(self, bounds: Given) -> Policy:
+    def _policy_with(self, bounds: BoundValues) -> Policy:
         """Return one policy object for all logs with the same bounds."""
         at = tuple(bounds.values())
         policy = self._policies.get(at)
@@ -103,7 +104,7 @@ class Bounds:
 MOST_KEPT = 256
 
 
-def key_of(number: int, made: Sequence[str], given: Given) -> Key:
+def key_of(number: int, made: Sequence[str], given: BoundValues) -> Key:
     """Return the key values of a memory value: its number and its bounds, 0 for none (M-2.19)."""
     return (number, *(given.get(name) or 0 for name in made))
 

@@ -32,7 +32,8 @@ KIND = {"bytes": "BYTEA", "number": "BIGINT", "rows": ""}
 
 
 class PostgresStore(SqlStore):
-    """`url` names the database; `schema`, when given, the schema that its tables are in."""
+    """Logs in a PostgreSQL database. `url` names the database; `schema`, when given, the schema that its tables are in.
+    Raises MemoryFailure("Store") when the database cannot be reached."""
 
     def __init__(self, url: str, *, name: str = "postgres", schema: str | None = None, deflates: bool = False) -> None:
         try:

@@ -283,7 +283,9 @@ FORMAT = 4
 
 
 class RedisStore:
-    """`prefix` separates programs that share a server. A returned commit survives as far as the server's settings say (M-8.5)."""
+    """Logs on a Redis server. `prefix` separates programs that share it. A returned commit survives as far as the
+    server's settings say (M-8.5). Methods raise MemoryFailure: "Store" when the server fails, "Corrupt" for damaged
+    values, "Conflict" as the protocol says."""
 
     blocking = True
 
