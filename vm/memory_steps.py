@@ -1,8 +1,10 @@
-"""The steps of a memory declaration: one row per argument of a step (M-2.3 to M-2.24, M-4.2 to M-4.15, M-9, M-10.15 to M-10.22).
+"""The steps of a memory declaration: one row per argument of a step (M-2.3 to M-2.24, M-4.2 to M-4.15, M-9, M-10.15 to
+M-10.22).
 
-A row says what an argument takes, what it is called in a source, in an image and in the policy of a memory, and its default. The
-checker adds types and helps to the rows, `[memory.defaults]` of a manifest is read by them, the verifier refuses what they refuse
-(`problem`), and the runtime makes policies from them.
+A row says what an argument takes, its names in a source, in an image and in the policy of a memory, and its default. The
+checker adds types and help to the rows, `[memory.defaults]` of a manifest is read by them, the verifier refuses what they
+refuse (`problem`), and the runtime makes policies from them. A new step is a row of `STEPS` and the code that acts on its
+field.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ ONLY = ("Summary",)
 SUMMARY_ROLES = ("System", "User")
 FACT_TIERS = ("Ephemeral", "Session", "Persistent")
 SOURCES = (*FACT_TIERS, "Messages")
-"""What recall looks through (M-10.40)."""
+"""What recall can search (M-10.40)."""
 DIRECTIONS = ("Out", "In", "Both")
 REFRESH_ON = ("Access", "Confirm")
 REREAD = ("Step",)
@@ -37,25 +39,25 @@ EVENTS = {
     "SummaryFailed": "memory:summary_failed", "Recall": "memory:recall", "Learn": "memory:learn",
     "LearnFailed": "memory:learn_failed",
 }
-"""What a function of the program may be called with, by its word: the channel on which hosts hear of it (M-6.25 to M-6.30)."""
+"""The events of a memory: from the word of the step `on` to the channel on which hosts hear of it (M-6.25 to M-6.30)."""
 EMBEDDER_KINDS = ("offline", "host", "connection")
 STORE_KINDS = ("sqlite", "redis", "postgres", "host")
 SERVERS = ("redis", "postgres")
 OBSERVED_TOPICS = ("turn", "turn:tool", "turn:fix")
 OBSERVED_PREFIX = "turn:"
-"""What the runtime observes of a run, for rules (M-10.43); topics that begin so are its alone."""
+"""Topics of what the runtime observes of a run (M-10.43); a program may use no topic that begins so."""
 TOOL_METHODS = ("remember", "recall", "forget")
-"""What a memory in a list of tools offers (M-10.17)."""
+"""The methods that a memory in a list of tools offers to a model (M-10.17)."""
 HOLE = "{}"
-"""Where the text around a summary has it (M-9.22)."""
+"""The place of the summary in the text around it (M-9.22)."""
 SUMMARISERS = ("model", "function", "host")
 MADE = "value"
 """The first part of the key of a memory value, before its bounds: its number in the session (M-2.19)."""
 VALUE, COMPUTED = "__value", "__bounds"
-"""Methods of handles for generated code: what makes a memory value, and what checks the bounds of a declared memory."""
+"""Methods that only generated code calls: one makes a memory value, one checks the bounds of a declared memory."""
 
 # ----------------------------------------------------------------
-# What a value of an image may be.
+# Tests of the values in an image.
 
 
 def is_count(value: Any) -> bool:
@@ -529,7 +531,7 @@ WORD_ARGUMENTS = {
     *(label for step in STEPS.values() for label, row in step.arguments.items() if label and row.words),
     *(label for label, row in SUMMARY.items() if row.words),
 }
-"""Whose capitalised names are words: steps with such an argument without a name, and arguments with one."""
+"""Steps, and named arguments, in which a capitalised name is a word and no name of the program."""
 EVICT = "Evict"
 """The one word of `every` of a summary, which is otherwise a number or a duration."""
 BOUNDS = {
@@ -538,9 +540,9 @@ BOUNDS = {
     for label, row in step.arguments.items()
     if row.kind == COUNT
 }
-"""Those that a run may compute (M-2.14), and what a program calls them."""
+"""The bounds that a run may compute (M-2.14), with the words by which messages name them."""
 LOG_BOUND = "retain"
-"""The one bound that an image has beside the steps."""
+"""The one bound that an image has beside the steps: `max_messages`."""
 LOWS = {row.image: row.below for row in rows() if row.below is not None}
 
 
@@ -556,7 +558,7 @@ ACCEPTED: dict[str, Takes] = {
     "bounds": _are_bounds,
     "made": lambda value: are_names(value) and all(name in BOUNDS for name in value),
 }
-"""By the names of an image."""
+"""The test of each value of an image, by its name there."""
 NO_VALUE = {"bounds", *(row.image for step in STEPS.values() if step.no_value is not None for row in step.rows)}
 
 

@@ -1,5 +1,10 @@
-"""Memories: initialisation statements, facts, who may attach one, keys, and attachment at the same time (O-3.1 to O-3.4, M-2
-to M-10).
+"""Memories in the checker (O-3.1 to O-3.4, M-2 to M-10): declarations, memory values, initialisation statements, facts,
+keys, and who may attach a memory.
+
+Hands on `check_memory` and `memory_value` (a chain of steps to what the image says), `check_init` and `check_role`,
+`check_facts`, `keyed_method`, `check_allowed` and `check_concurrent_memories`. Single steps are read by
+`memory_steps.Steps`; this file checks what they mean together and with the rest of the program. Errors are reported,
+never raised.
 """
 
 from __future__ import annotations
@@ -26,10 +31,7 @@ from .relations import ERRONEOUS, generic, is_memory, is_text
 from .state import FREE, Checker, Expected, Target
 from .types import written_type
 
-# ----------------------------------------------------------------
-# Calls of `remember`, `recall` and `neighbors` of a memory: their words, constants of a confidence (M-10.5 to M-10.7).
-#
-# Hands on `check_facts`, `misplaced_word`.
+# Calls of `remember`, `recall` and `neighbors` of a memory (M-10.5 to M-10.7).
 
 WORDS = {"remember": FACT_TIERS, "recall": SOURCES, "neighbors": DIRECTIONS}
 SHARES = ("confidence", "min_confidence")
@@ -40,7 +42,7 @@ def _items(argument: ast.Argument) -> list[ast.Expr]:
 
 
 def misplaced_word(c: Checker, node: ast.MethodCall) -> None:
-    """A tier where no memory is asked: nothing has that name."""
+    """Report a word such as `Session` in a call of anything but a memory: nothing has that name."""
     for argument in node.arguments:
         for item in _items(argument):
             if isinstance(item, ast.StringLiteral) and item.word:
@@ -48,7 +50,7 @@ def misplaced_word(c: Checker, node: ast.MethodCall) -> None:
 
 
 def check_facts(c: Checker, node: ast.MethodCall) -> bool:
-    """False after a report."""
+    """Check words and constant confidences of a call; False after a report."""
     legal = True
     for argument in node.arguments:
         label = argument.name.text if argument.name is not None else ""
@@ -75,10 +77,7 @@ def _tier(c: Checker, node: ast.MethodCall, label: str, value: ast.Expr) -> bool
     return True
 
 
-# ----------------------------------------------------------------
-# Memories and initialisation statements (O-3.1 to O-3.4, M-2.3 to M-2.10).
-#
-# Hands on `check_memory`, `check_init` and `check_role`.
+# Declarations, memory values and initialisation statements (M-2.3 to M-2.10).
 
 ROLES = ("user", "assistant", "system")
 DEFLATING = ("sqlite", "postgres")  # kinds of stores that know `compress`
@@ -89,7 +88,8 @@ INIT_METHODS = ("append", "pin", "remember")
 
 
 def check_memory(c: Checker, symbol: MemorySymbol) -> None:
-    """Once, before what takes its steps over or shows its log."""
+    """Read the declaration of a memory into `symbol.steps`. It is read once, before the memories that take its steps over
+    or show its log."""
     if symbol.steps is not None:
         return
     symbol.steps = {}
@@ -97,7 +97,7 @@ def check_memory(c: Checker, symbol: MemorySymbol) -> None:
     declared = written_type(c, node.type)
     if not is_memory(declared) and declared is not ERRONEOUS:
         c.report("E2001", node.type.span, f"expected `Memory`, found `{declared}`", help="memory log: Memory = …;")
-    value, written = _chain(node.value)
+    value, chain = _chain(node.value)
     constructor = _constructor(value)
     if constructor is None or not isinstance(value, ast.Call):
         c.report(
@@ -115,12 +115,13 @@ def check_memory(c: Checker, symbol: MemorySymbol) -> None:
         _new(c, value, steps)
     symbol.keys = symbol.of.keys if symbol.of is not None else []
     symbol.steps = steps.found
+    # Key, context and `like` first: functions of the other steps may use the memory, whose type they decide.
     for name in (*OF_THE_TYPE, "like"):
-        for step in written:
+        for step in chain:
             if step.name.text == name:
                 steps.read(step)
     _settle_type(c, symbol, steps)
-    for step in written:
+    for step in chain:
         if step.name.text not in (*OF_THE_TYPE, "like"):
             steps.read(step)
     if steps.like is not None:
@@ -140,19 +141,19 @@ def check_memory(c: Checker, symbol: MemorySymbol) -> None:
 
 
 def _settle_type(c: Checker, symbol: MemorySymbol, steps: Steps) -> None:
-    """Key and context, before functions of other steps are read."""
+    """Find key and context before the functions of other steps are read, since these may use the memory."""
     if steps.is_view:
         return
     other = steps.like.binding if steps.like is not None else None
     if isinstance(other, MemorySymbol) and other is not symbol and not _is_like(other, symbol):
         check_memory(c, other)
-        taken = other.steps or {}
-        steps.found.update({name: taken[name] for name in OF_THE_TYPE if name in taken and name not in steps.found})
+        other_steps = other.steps or {}
+        steps.found.update({name: other_steps[name] for name in OF_THE_TYPE if name in other_steps and name not in steps.found})
     symbol.keys = steps.found.get("per", {}).get("keys", [])
 
 
 def memory_value(c: Checker, symbol: MemorySymbol) -> Type:
-    """A chain in an expression, which makes a memory value (M-2.18)."""
+    """Return the type of a chain in an expression, which makes a memory value (M-2.18)."""
     value = symbol.value
     assert value is not None
     symbol.steps = {}
@@ -168,9 +169,9 @@ def memory_value(c: Checker, symbol: MemorySymbol) -> Type:
         other = steps.like.binding
         check_memory(c, other)
         missing = {name: step.no_value for name, step in STEPS.items() if step.taken_over and step.no_value is not None}
-        kept = [name for name in missing if name in (other.steps or {})]
-        if kept:
-            message = f"a memory value has no `{kept[0]}`, which it would take over: {missing[kept[0]]}"
+        unavailable = [name for name in missing if name in (other.steps or {})]
+        if unavailable:
+            message = f"a memory value has no `{unavailable[0]}`, which it would take over: {missing[unavailable[0]]}"
             c.report("E4521", steps.like.span, message, help="write the steps you want, or take over those of another memory")
         _take_over(c, symbol, steps, steps.like)
     steps.complete(c.memory_defaults)
@@ -185,42 +186,43 @@ def memory_value(c: Checker, symbol: MemorySymbol) -> Type:
 
 def _from(c: Checker, value: MemoryValue) -> None:
     """`Memory::from(messages)` (M-2.20)."""
-    given = value.chain.arguments
-    if len(given) != 1 or given[0].name is not None:
-        infer_all(c, given)
+    arguments = value.chain.arguments
+    if len(arguments) != 1 or arguments[0].name is not None:
+        infer_all(c, arguments)
         message = "`Memory::from` takes 1 argument without a name"
         c.report("E2006", value.chain.callee.span, message, help="Memory::from(messages).retain(20)")
         return
-    if c.value(given[0].value, Expected(array(MESSAGE), place="`Memory::from`")) is not ERRONEOUS:
-        value.messages = given[0].value
+    if c.value(arguments[0].value, Expected(array(MESSAGE), place="`Memory::from`")) is not ERRONEOUS:
+        value.messages = arguments[0].value
 
 
 def _check_context(c: Checker, symbol: MemorySymbol) -> None:
     if symbol.context is None:
         return
-    kept = [slot.name for slot in symbol.context.slots.values() if slot.tier == "persistent"]
-    if kept:
-        message = f"a memory value has no persistent slots, and `{symbol.context.name}` has `{kept[0]}`"
+    persistent = [slot.name for slot in symbol.context.slots.values() if slot.tier == "persistent"]
+    if persistent:
+        message = f"a memory value has no persistent slots, and `{symbol.context.name}` has `{persistent[0]}`"
         c.report("E4521", symbol.declaration.name.span, message, help=f"make them `session` slots, or {DECLARE}")
 
 
 def _check_captures(c: Checker, symbol: MemorySymbol) -> None:
-    """E4522: functions of steps are there before any memory is made, and know no variable around them (M-2.22)."""
+    """Report E4522 for a step's function that uses a variable around it: such functions exist before any memory is made
+    (M-2.22)."""
     todo: list[Any] = [symbol.steps]
     while todo:
-        said = todo.pop()
-        if isinstance(said, StepFunction):
-            local = captured(said.value)
+        part = todo.pop()
+        if isinstance(part, StepFunction):
+            local = captured(part.value)
             if local is not None:
                 name = local.segments[0].text
                 message = f"a function of a memory step cannot use `{name}`: it runs outside of the function around it"
                 c.report("E4522", local.span, message, help="compute it from the argument, or from a `const`")
-        elif isinstance(said, (dict, list)):
-            todo += said.values() if isinstance(said, dict) else said
+        elif isinstance(part, (dict, list)):
+            todo += part.values() if isinstance(part, dict) else part
 
 
 def captured(value: ast.Expr) -> ast.PathExpr | None:
-    """The first variable in a closure that is none of its own."""
+    """Return the first variable in a closure that is not its own, None without one."""
     own = {id(node.scope) for node in _nodes(value) if isinstance(node, ast.Closure)}
     paths = [node for node in _nodes(value) if isinstance(node, ast.PathExpr) and isinstance(node.binding, Local)]
     foreign = [node for node in paths if id(node.binding.scope) not in own]
@@ -236,7 +238,7 @@ def _nodes(value: ast.Node) -> Iterator[ast.Node]:
 
 
 def _bounded(c: Checker, symbol: MemorySymbol) -> None:
-    """The bound of the log, if it is a constant; what else computes bounds is looked at later (E4519)."""
+    """Note the bound of the log if it is a constant; expressions that compute bounds are checked later (E4519)."""
     retain = (symbol.steps or {}).get("retain", {}).get("retain")
     symbol.max_messages = retain if isinstance(retain, int) else None
     if symbol.value is None:
@@ -244,7 +246,7 @@ def _bounded(c: Checker, symbol: MemorySymbol) -> None:
 
 
 def _chain(value: ast.Expr) -> tuple[ast.Expr, list[ast.MethodCall]]:
-    """What the chain begins with, and its steps in source order."""
+    """Return what the chain begins with, and its steps in source order."""
     steps: list[ast.MethodCall] = []
     while isinstance(value, (ast.MethodCall, ast.GroupExpr)):
         if isinstance(value, ast.GroupExpr):
@@ -316,22 +318,23 @@ def _shown(c: Checker, symbol: MemorySymbol, call: ast.Call) -> MemorySymbol | N
 
 
 def _leads_to(start: MemorySymbol, target: MemorySymbol) -> bool:
-    """Whether `target` is met along `Memory::of` from `start`."""
-    seen: set[MemorySymbol] = set()
+    """Whether the chain of `Memory::of` from `start` reaches `target`."""
+    visited: set[MemorySymbol] = set()
     at: object = start
-    while isinstance(at, MemorySymbol) and at not in seen:
+    while isinstance(at, MemorySymbol) and at not in visited:
         if at is target:
             return True
-        seen.add(at)
+        visited.add(at)
         value = _chain(at.declaration.value)[0]
-        given = value.arguments if isinstance(value, ast.Call) and _constructor(value) == "Memory::of" else []
-        at = given[0].value.binding if len(given) == 1 and isinstance(given[0].value, ast.PathExpr) else None
+        arguments = value.arguments if isinstance(value, ast.Call) and _constructor(value) == "Memory::of" else []
+        at = arguments[0].value.binding if len(arguments) == 1 and isinstance(arguments[0].value, ast.PathExpr) else None
     return False
 
 
 def _take_over(c: Checker, symbol: MemorySymbol, steps: Steps, like: ast.PathExpr) -> None:
     other = like.binding
     assert isinstance(other, MemorySymbol)
+    # Without this check two memories that take over from each other would be read without end.
     if other is symbol or _is_like(other, symbol):
         c.report("E4501", like.span, f"`{symbol.name}` takes over its own steps", help="name another memory")
         return
@@ -340,10 +343,10 @@ def _take_over(c: Checker, symbol: MemorySymbol, steps: Steps, like: ast.PathExp
 
 
 def _store(c: Checker, symbol: MemorySymbol) -> None:
-    """What `store` names, as the image holds it (M-8.2, M-8.3)."""
+    """Replace the name of the store by its table, as the image has it (M-8.2, M-8.3)."""
     steps = symbol.steps or {}
-    said = steps.get("store", {})
-    name = said.get("store")
+    written = steps.get("store", {})
+    name = written.get("store")
     node = symbol.declaration
     place = next((step.name for step in _chain(node.value)[1] if step.name.text in AT_A_STORE), node.name)
     if name is None:
@@ -362,47 +365,46 @@ def _store(c: Checker, symbol: MemorySymbol) -> None:
             help = did_you_mean(name, tables.stores) or 'use "durable", or declare it: [stores.NAME] in Concerto.toml'
             c.report("E4508", place.span, f'unknown store "{name}"', help=help)
             return
-        held: dict[str, Any] = {"name": name, **tables.stores[name]}
-        if said.get("compress"):
-            if held["kind"] not in DEFLATING:
+        table: dict[str, Any] = {"name": name, **tables.stores[name]}
+        if written.get("compress"):
+            if table["kind"] not in DEFLATING:
                 message = f"`compress` is of stores of the kinds {' and '.join(DEFLATING)}"
-                c.report("E4507", place.span, f'{message}: "{name}" is of the kind {held["kind"]}', help="leave `compress` out")
-            held["compress"] = True
+                c.report("E4507", place.span, f'{message}: "{name}" is of the kind {table["kind"]}', help="leave `compress` out")
+            table["compress"] = True
         if tables.namespace is not None:
-            held["namespace"] = tables.namespace
-        steps["store"] = {"store": held}
+            table["namespace"] = tables.namespace
+        steps["store"] = {"store": table}
 
 
 def _embed(c: Checker, symbol: MemorySymbol) -> None:
-    """What `embed` names, as the image holds it (M-10.16)."""
+    """Replace the name of the embedder by its table, as the image has it (M-10.16)."""
     steps = symbol.steps or {}
     name = steps.get("embed", {}).get("embed")
     if not isinstance(name, str):
         return
     node = symbol.declaration
     place = next((step.name for step in _chain(node.value)[1] if step.name.text == "embed"), node.name)
-    known = c.memory_tables.embedders
-    if name not in known:
-        help = did_you_mean(name, known) or 'use "offline", or declare it: [embedders.NAME] in Concerto.toml'
+    embedders = c.memory_tables.embedders
+    if name not in embedders:
+        help = did_you_mean(name, embedders) or 'use "offline", or declare it: [embedders.NAME] in Concerto.toml'
         c.report("E4508", place.span, f'unknown embedder "{name}"', help=help)
         return
-    held = known[name]
-    steps["embed"] = {"embed": {"name": name, **held}}
+    steps["embed"] = {"embed": {"name": name, **embedders[name]}}
 
 
 def _is_like(start: MemorySymbol, target: MemorySymbol) -> bool:
-    """Whether `target` is met along `like` and `Memory::of` from `start`."""
-    seen: set[MemorySymbol] = set()
+    """Whether chains of `like` and `Memory::of` from `start` reach `target`."""
+    visited: set[MemorySymbol] = set()
     todo = [start]
     while todo:
         symbol = todo.pop()
         if symbol is target:
             return True
-        if symbol in seen:
+        if symbol in visited:
             continue
-        seen.add(symbol)
-        value, written = _chain(symbol.declaration.value)
-        values = [argument.value for step in written for argument in step.arguments if step.name.text == "like"]
+        visited.add(symbol)
+        value, chain = _chain(symbol.declaration.value)
+        values = [argument.value for step in chain for argument in step.arguments if step.name.text == "like"]
         if isinstance(value, ast.Call) and _constructor(value) == "Memory::of":
             values += [argument.value for argument in value.arguments]
         todo += [v.binding for v in values if isinstance(v, ast.PathExpr) and isinstance(v.binding, MemorySymbol)]
@@ -425,16 +427,16 @@ def _check_together(c: Checker, symbol: MemorySymbol) -> None:
 
 
 def _check_views(c: Checker, symbol: MemorySymbol, steps: dict[str, Any]) -> None:
-    """One function gives the shown messages (M-4.32); what is read again is shown as it is, and by turns that others come
-    between (M-5.31)."""
-    written = {step.name.text: step.name for step in _chain(symbol.declaration.value)[1]}
-    place = written.get("view") or written.get("refresh") or symbol.declaration.name
+    """Check `view`, `shape` and `refresh` against each other: one function gives the shown messages (M-4.32), and what is
+    read again bypasses it and needs other writers between the steps (M-5.31)."""
+    by_name = {step.name.text: step.name for step in _chain(symbol.declaration.value)[1]}
+    place = by_name.get("view") or by_name.get("refresh") or symbol.declaration.name
     if "view" in steps and "shape" in steps:
         message = "`view` and `shape` both give the messages that are shown"
         c.report("E4528", place.span, message, help="keep `view`, and call the other function in its own")
     if "refresh" not in steps:
         return
-    place = written.get("refresh") or symbol.declaration.name
+    place = by_name.get("refresh") or symbol.declaration.name
     giving = next((step for step in ("view", "shape") if step in steps), None)
     if giving is not None:
         message = f"what `refresh` shows later would pass by the function of `{giving}`"
@@ -447,17 +449,17 @@ def _check_views(c: Checker, symbol: MemorySymbol, steps: dict[str, Any]) -> Non
 
 
 def _on_conflict(steps: dict[str, Any]) -> str:
-    """What is said, or the default (M-4.15)."""
-    said: str | None = steps.get("on_conflict", {}).get("on_conflict")
+    """Return the written word, or the default (M-4.15)."""
+    word: str | None = steps.get("on_conflict", {}).get("on_conflict")
     row = STEPS["on_conflict"].arguments[""]
-    return said or str(row.stored if "store" in steps else row.default)
+    return word or str(row.stored if "store" in steps else row.default)
 
 
 def _check_pins(c: Checker, symbol: MemorySymbol) -> None:
-    """W0456: of a window of n messages the pinned ones take their part, at last all of it (M-4.9)."""
-    written = {step.name.text: step for step in _chain(symbol.declaration.value)[1]}
-    window = written.get("window")
-    if window is None or "pin" not in written or len(window.arguments) != 1 or window.arguments[0].name is not None:
+    """Report W0456: pinned messages take part of a window of n messages, in the end all of it (M-4.9)."""
+    by_name = {step.name.text: step for step in _chain(symbol.declaration.value)[1]}
+    window = by_name.get("window")
+    if window is None or "pin" not in by_name or len(window.arguments) != 1 or window.arguments[0].name is not None:
         return
     count = (symbol.steps or {}).get("window", {}).get("window")
     if not isinstance(count, int):
@@ -467,35 +469,36 @@ def _check_pins(c: Checker, symbol: MemorySymbol) -> None:
 
 
 def _check_only(c: Checker, symbol: MemorySymbol, steps: dict[str, Any]) -> None:
-    """What shows its summary only has one, and no step for other things that it would show (M-9.18)."""
-    written = {step.name.text: step.name for step in _chain(symbol.declaration.value)[1]}
-    at = written.get("only", symbol.declaration.name)
+    """Check that a view that shows only its summary has one, and no step for other things that it would show (M-9.18)."""
+    by_name = {step.name.text: step.name for step in _chain(symbol.declaration.value)[1]}
+    at = by_name.get("only", symbol.declaration.name)
     if "summary" not in steps:
         message = f"{symbol.told} shows only its summary, and has none"
         c.report("E4512", at.span, message, help=".summary(shorten, every: 3).only(Summary)")
     for name in useless_beside_only(symbol.of is not None):
-        if name in written and name in steps:
+        if name in by_name and name in steps:
             message = f"`{name}` has nothing to act on: {symbol.told} shows only its summary"
-            c.report("E4512", written[name].span, message, help=f"drop `{name}`, or `only`")
+            c.report("E4512", by_name[name].span, message, help=f"drop `{name}`, or `only`")
 
 
 def _check_summary(c: Checker, symbol: MemorySymbol, steps: dict[str, Any]) -> None:
-    """With `every: Evict` a fold takes what the view leaves out or the log must lose (M-9.4)."""
-    said = steps["summary"].get("summary")
+    """Check that a summary is ever made: with `every: Evict` a fold takes what the view leaves out or the log loses
+    (M-9.4)."""
+    summary = steps["summary"].get("summary")
     node = symbol.declaration
     step = next((step for step in _chain(node.value)[1] if step.name.text == "summary"), None)
     place = node.name if step is None else step.name
-    if said is None or (step is not None and not check_summary(c, step, said)):
+    if summary is None or (step is not None and not check_summary(c, step, summary)):
         return
     named = {"retain"} & (symbol.log.steps or {}).keys()
     through: MemorySymbol | None = symbol
     while through is not None and (through.of is not None or through is symbol):
         named |= {"window", "prune"} & (through.steps or {}).keys()
         through = through.of
-    if said.get("from") == "Buffer" and not named & {"window", "retain"}:
+    if summary.get("from") == "Buffer" and not named & {"window", "retain"}:
         message = f"each fold is given the whole log: {symbol.told} has no `window`, and its log loses nothing"
         c.report("W0457", place.span, message, help="add `.window(40)`, or leave `from: Buffer` out")
-    if "every_turns" in said or "every_ms" in said or named:
+    if "every_turns" in summary or "every_ms" in summary or named:
         return
     c.report(
         "W0454", place.span, f"nothing is ever summarised: {symbol.told} has no `window`, and its log loses nothing",
@@ -504,7 +507,7 @@ def _check_summary(c: Checker, symbol: MemorySymbol, steps: dict[str, Any]) -> N
 
 
 def check_role(c: Checker, memory: ast.Expr, role: ast.Expr | None, *, pinned: bool = False) -> None:
-    """A literal role other than those of O-3.4; a system message that a bounded memory will lose."""
+    """Report a literal role other than those of O-3.4, and a system message that a bounded memory will lose."""
     while isinstance(role, ast.GroupExpr):
         role = role.inner
     if not isinstance(role, ast.StringLiteral):
@@ -525,7 +528,7 @@ def _can_evict_system(symbol: MemorySymbol) -> bool:
 
 
 def check_init(c: Checker, statement: ast.InitStatement, home: ModuleSymbol) -> None:
-    """`NAME.append(…);` at module level, NAME a memory or store of the same module (O-0.7, M-2.10)."""
+    """Check `NAME.append(…);` at module level, where NAME is a memory or store of the same module (O-0.7, M-2.10)."""
     call = statement.call
     receiver = call.receiver
     c.targets.append(Target("none", result=NIL))
@@ -557,7 +560,7 @@ def check_init(c: Checker, statement: ast.InitStatement, home: ModuleSymbol) -> 
 
 
 def _keyed_init(c: Checker, call: ast.MethodCall) -> None:
-    """For every key of the memory, when it is first opened."""
+    """Check a statement for every key of the memory; it runs when a key is first opened."""
     row = lookup("Memory", call.name.text)
     assert row is not None
     if row.name == "remember" and not check_facts(c, call):
@@ -569,23 +572,20 @@ def _keyed_init(c: Checker, call: ast.MethodCall) -> None:
             check_role(c, call.receiver, matched.values[0], pinned=row.name == "pin")
 
 
-# ----------------------------------------------------------------
-# Who may attach a memory: `.allow(read: […], write: […])` (M-4.16).
-#
-# Hands on `check_allowed` for `with_memory`, `refuse_attaching`. What only a run knows is refused there.
+# Who may attach a memory: `.allow(read: […], write: […])` (M-4.16). What only a run knows is refused at run time.
 
 
 def check_allowed(c: Checker, node: ast.MethodCall, arguments: list[ast.Expr | None]) -> None:
-    """Of `NAME.….with_memory(m, auto: …)` with names of a model or agent and of memories."""
+    """Check `NAME.….with_memory(m, auto: …)` where model or agent and memories are names."""
     attaching: ast.Expr = node.receiver
     while isinstance(attaching, (ast.MethodCall, ast.GroupExpr)):
         attaching = attaching.receiver if isinstance(attaching, ast.MethodCall) else attaching.inner
     who = attaching.binding if isinstance(attaching, ast.PathExpr) else None
-    given, auto = arguments[0], arguments[1]
-    if not isinstance(who, (ModelSymbol, AgentSymbol)) or given is None:
+    attached, auto = arguments[0], arguments[1]
+    if not isinstance(who, (ModelSymbol, AgentSymbol)) or attached is None:
         return
     writes = auto is None or (isinstance(auto, ast.BoolLiteral) and auto.value)  # else only a run knows
-    items = given.items if isinstance(given, ast.ArrayExpr) else [given]
+    items = attached.items if isinstance(attached, ast.ArrayExpr) else [attached]
     for number, item in enumerate(items):
         memory = item.binding if isinstance(item, ast.PathExpr) else None
         if isinstance(memory, MemorySymbol):
@@ -595,7 +595,7 @@ def check_allowed(c: Checker, node: ast.MethodCall, arguments: list[ast.Expr | N
 def refuse_attaching(
     c: Checker, at: ast.Expr, who: ModelSymbol | AgentSymbol, memory: MemorySymbol, *, writes: bool
 ) -> None:
-    """E4510 for one that `allow` does not name. A view is attached as the memory it is of."""
+    """Report E4510 for a model or agent that `allow` does not name. A view is attached as the memory that it is of."""
     base = memory.log
     allow = (base.steps or {}).get("allow")
     if allow is None or not {"allow_read", "allow_write"} & allow.keys():
@@ -609,13 +609,9 @@ def refuse_attaching(
         c.report("E4510", at.span, f"`{base.name}` does not allow `{who.name}`", help=f"name it: .allow(write: [{who.name}])")
 
 
-# ----------------------------------------------------------------
-# One memory attached in two operands that run at once, where its turns exclude each other (W0452, M-5.17).
-#
-# `Serial` makes the operands run one after the other, `Reject` and `Fork` let one of them fail or leave the log. Functions that
-# an
-# operand calls are looked through as far as names lead; keys of a keyed memory may differ and are left out. Hands on
-# `check_concurrent_memories`.
+# One memory attached in two operands that run at once, where its turns exclude each other (W0452, M-5.17): `Serial` makes the
+# operands run one after the other, `Reject` and `Fork` let one of them fail or leave the log. Functions that an operand calls
+# are followed as far as names lead; keys of a keyed memory may differ and are left out.
 
 CALLS = ("execute", "execute_with_schema", "chat", "stream")
 EXCLUDE = {
@@ -624,30 +620,31 @@ EXCLUDE = {
 
 
 def check_concurrent_memories(c: Checker) -> None:
+    """Report W0452 for every memory that is attached in two operands that run at once."""
     for operands in c.concurrent:
-        found: set[MemorySymbol] = set()
+        earlier: set[MemorySymbol] = set()
         for operand in operands:
             here = dict(_attached(operand))
-            for memory in here.keys() & found:
+            for memory in here.keys() & earlier:
                 steps = memory.image_steps
                 word = steps.get("on_conflict", "Serial" if "store" in steps else "Append")
                 if word in EXCLUDE:
                     message = f"`{memory.name}`, which is `{word}`, is attached in an earlier operand too: {EXCLUDE[word]}"
                     c.report("W0452", here[memory].span, message, help="give each operand a memory of its own, or `Append`")
-            found |= here.keys()
+            earlier |= here.keys()
 
 
 def _attached(operand: ast.Node) -> Iterator[tuple[MemorySymbol, ast.Node]]:
-    """The memories of the calls in an operand, each at its call there."""
+    """Yield the memories of the calls in an operand, each with its call there."""
     for at in operand.children():
-        seen: set[ast.Node] = set()
+        visited: set[ast.Node] = set()
         todo: list[ast.Node] = [at]
         while todo:
             node = todo.pop()
             target = getattr(node, "target", None)
             body = target.function.declaration.body if isinstance(target, (FunctionCall, MethodTarget)) else None
-            if body is not None and body not in seen:
-                seen.add(body)
+            if body is not None and body not in visited:
+                visited.add(body)
                 todo.append(body)
             if isinstance(node, ast.MethodCall) and node.name.text in CALLS:
                 yield from ((memory, at) for memory in _of_call(node))
@@ -655,12 +652,14 @@ def _attached(operand: ast.Node) -> Iterator[tuple[MemorySymbol, ast.Node]]:
 
 
 def _of_call(call: ast.MethodCall) -> list[MemorySymbol]:
-    """What `NAME.….with_memory(m).….execute(p)` attaches: the last `with_memory`, else the field of the model."""
+    """Return what `NAME.….with_memory(m).….execute(p)` attaches: the memories of the last `with_memory`, else those of
+    the model's field."""
     node: ast.Expr = call.receiver
     while isinstance(node, (ast.MethodCall, ast.GroupExpr)):
         if isinstance(node, ast.MethodCall) and node.name.text == "with_memory":
-            given = node.arguments[0].value
-            return [m.log for item in (given.items if isinstance(given, ast.ArrayExpr) else [given]) for m in _named(item)]
+            attached = node.arguments[0].value
+            items = attached.items if isinstance(attached, ast.ArrayExpr) else [attached]
+            return [memory.log for item in items for memory in _named(item)]
         node = node.receiver if isinstance(node, ast.MethodCall) else node.inner
     who = node.binding if isinstance(node, ast.PathExpr) else None
     return [memory.log for memory in who.memories] if isinstance(who, ModelSymbol) else []
@@ -671,10 +670,7 @@ def _named(item: ast.Expr) -> list[MemorySymbol]:
     return [named] if isinstance(named, MemorySymbol) else []
 
 
-# ----------------------------------------------------------------
-# Memories with `.per(…)`: `key`, `keys`, `erase`, and nothing else (M-7.3, M-7.4).
-#
-# Hands on `keyed_method` and `without_key`.
+# Memories with `.per(…)` have the methods `key`, `keys` and `erase`, and no others (M-7.3, M-7.4).
 
 METHODS = ("key", "keys", "erase")
 RESULTS: dict[str, Type] = {
@@ -683,7 +679,8 @@ RESULTS: dict[str, Type] = {
 
 
 def keyed_method(c: Checker, node: ast.MethodCall) -> Type:
-    """A method of a keyed memory; its key parts are known where the receiver is the name of the declaration."""
+    """Return the type of a method of a keyed memory. Its key parts are known where the receiver is the name of the
+    declaration."""
     name = node.name.text
     memory = node.receiver.binding if isinstance(node.receiver, ast.PathExpr) else None
     keys = memory.keys if isinstance(memory, MemorySymbol) else None
@@ -704,15 +701,15 @@ def keyed_method(c: Checker, node: ast.MethodCall) -> Type:
 def _named_keys(c: Checker, node: ast.MethodCall, keys: list[str] | None) -> bool:
     """Whether each argument is named like a key part and holds a String or an Int."""
     legal = True
-    seen: set[str] = set()
+    labels: set[str] = set()
     for number, argument in enumerate(node.arguments):
         type_ = c.infer(argument.value)
         label = argument.name.text if argument.name is not None else None
-        if label is None or node.name.text == "keys" or label in seen or (keys is not None and label not in keys):
+        if label is None or node.name.text == "keys" or label in labels or (keys is not None and label not in keys):
             help = listed("key parts", keys) if keys else None
-            if label is None and keys is not None and len(keys) > len(seen):
-                help = f"write `{[key for key in keys if key not in seen][0]}: {c.text(argument.value)[1:-1]}`"
-            what = f"has no key part `{label}`" if label is not None and label not in seen else "names each argument once"
+            if label is None and keys is not None and len(keys) > len(labels):
+                help = f"write `{[key for key in keys if key not in labels][0]}: {c.text(argument.value)[1:-1]}`"
+            what = f"has no key part `{label}`" if label is not None and label not in labels else "names each argument once"
             c.report("E4505", argument.span, f"`{node.name.text}` {what}", help=help)
             infer_all(c, node.arguments[number + 1 :])
             return False
@@ -720,12 +717,12 @@ def _named_keys(c: Checker, node: ast.MethodCall, keys: list[str] | None) -> boo
             what = f"expected `String` or `Int` for the key part `{label}`, found `{type_}`"
             c.report("E2009", argument.value.span, what, help="a text or a number tells one key from another: `.to_string()`")
             legal = False
-        seen.add(label or "")
+        labels.add(label or "")
     return legal
 
 
 def without_key(c: Checker, at: ast.Expr, help: str | None = None) -> Type:
-    """E4505: it was used as if it were one log."""
+    """Report E4505 for a keyed memory that is used as if it were one log; return the erroneous type."""
     memory = at.binding if isinstance(at, ast.PathExpr) else None
     keys = memory.keys if isinstance(memory, MemorySymbol) else []
     example = f".key({', '.join(f'{key}: …' for key in keys) or '…'})"

@@ -1,6 +1,7 @@
-"""The steps of a memory whose functions may ask models and wait: `view` and `on` (M-4.30, M-6.37).
+"""The steps of a memory whose functions may ask models and wait, `view` and `on` (M-4.30, M-6.37), and the rules of
+`allow` for facts (M-10.35).
 
-Hands on `read_view` and `read_handler`. Must not know: the other steps, when the functions are called.
+Hands on `read_view` and `read_handler` for `memory_steps.Steps`, `FactRule` and `check_fact_rules`.
 """
 
 from __future__ import annotations
@@ -27,18 +28,18 @@ HANDLER = ".on(Commit, |e| emit(\"stored\", e))"
 
 
 def read_view(c: Checker, node: ast.MethodCall) -> StepFunction | None:
-    """What gives the shown messages; None after a report."""
-    given = node.arguments
-    if len(given) != 1 or given[0].name is None or given[0].name.text != "with":
-        infer_all(c, given)
-        wrong = next((argument for argument in given if argument.name is not None and argument.name.text != "with"), None)
+    """Return the function that gives the shown messages; None after a report."""
+    arguments = node.arguments
+    if len(arguments) != 1 or arguments[0].name is None or arguments[0].name.text != "with":
+        infer_all(c, arguments)
+        wrong = next((argument for argument in arguments if argument.name is not None and argument.name.text != "with"), None)
         if wrong is not None and wrong.name is not None:
             c.report("E4502", wrong.name.span, f"the step `view` has no argument `{wrong.name.text}`", help=VIEW)
         else:
             c.report("E2006", node.name.span, "the step `view` takes its function as `with:`", help=VIEW)
         return None
     help = "a function `(Array<Message>) -> Array<Message>`, or one with a Result of it; it may be `async`"
-    return _function(c, given[0].value, MESSAGES, _gives_messages, "the view of a memory", help)
+    return _function(c, arguments[0].value, MESSAGES, _gives_messages, "the view of a memory", help)
 
 
 def _gives_messages(result: Type) -> bool:
@@ -47,44 +48,41 @@ def _gives_messages(result: Type) -> bool:
 
 
 def read_handler(c: Checker, node: ast.MethodCall) -> dict[str, Any] | None:
-    """The event and its function; None after a report."""
-    given = node.arguments
-    if len(given) != 2 or any(argument.name is not None for argument in given):
-        infer_all(c, given[1:])
+    """Return the event and its function, as the image has them; None after a report."""
+    arguments = node.arguments
+    if len(arguments) != 2 or any(argument.name is not None for argument in arguments):
+        infer_all(c, arguments[1:])
         c.report("E2006", node.name.span, "the step `on` takes an event and a function", help=HANDLER)
         return None
-    event = known_word(c, "on", tuple(EVENTS), given[0].value)
+    event = known_word(c, "on", tuple(EVENTS), arguments[0].value)
     help = "a function `(Map<String, Any>)`; it may be `async`, and what it gives is not used"
-    made = _function(c, given[1].value, EVENT, lambda result: True, "an event of a memory", help)
-    return None if event is None or made is None else {"event": event, "with": made}
+    handler = _function(c, arguments[1].value, EVENT, lambda result: True, "an event of a memory", help)
+    return None if event is None or handler is None else {"event": event, "with": handler}
 
 
 def _function(
     c: Checker, value: ast.Expr, parameter: Type, fits: Any, what: str, help: str
 ) -> StepFunction | None:
-    """A closure or the name of a function with that one parameter."""
+    """Return a closure, or the name of a function, with that one parameter; None after a report."""
     c.targets.append(Target("none", result=ERRONEOUS))
-    made = c.infer(value, Expected(Function((parameter,), Open()) if isinstance(value, ast.Closure) else None))
+    type_ = c.infer(value, Expected(Function((parameter,), Open()) if isinstance(value, ast.Closure) else None))
     c.targets.pop()
-    if made is ERRONEOUS:
+    if type_ is ERRONEOUS:
         return None
-    if not (isinstance(made, Function) and made.parameters == (parameter,) and fits(made.result)):
-        c.report("E4529", value.span, f"`{made}` cannot be called for {what}", help=help)
+    if not (isinstance(type_, Function) and type_.parameters == (parameter,) and fits(type_.result)):
+        c.report("E4529", value.span, f"`{type_}` cannot be called for {what}", help=help)
         return None
     return StepFunction(value)
 
 
-# ----------------------------------------------------------------
 # Who may read and write which facts of a memory: `.allow(…, facts: [slot, "prefix/*", Tier])` (M-10.35).
-#
-# Hands on `FactRule`, which a step `allow` is read into, and `check_fact_rules`, once the whole chain was read.
 
 HELP = '.allow(read: [Planner], write: [Editor], facts: [bugs, "secrets/*"])'
 
 
 @dataclass(slots=True)
 class FactRule:
-    """As written; `named`: models and agents by `read` and `write`."""
+    """A step `allow` with `facts`, as written. `named`: the models and agents, by `read` and `write`."""
 
     node: ast.MethodCall
     patterns: list[ast.Expr] = field(default_factory=list)
@@ -92,39 +90,41 @@ class FactRule:
 
 
 def is_scoped(node: ast.MethodCall) -> bool:
+    """Whether a step `allow` has the argument `facts`."""
     return any(argument.name is not None and argument.name.text == "facts" for argument in node.arguments)
 
 
 def check_fact_rules(c: Checker, symbol: MemorySymbol) -> None:
-    """Puts the data of the image in place of each rule: patterns of tier and name, readers, writers."""
+    """Replace each rule by the data of the image (patterns of tier and name, readers, writers), once the whole chain was
+    read."""
     allow = (symbol.steps or {}).get("allow", {})
     if not any(isinstance(rule, FactRule) for rule in allow.get("allow_facts", ())):
         return
-    found = []
+    rules = []
     for rule in allow["allow_facts"]:
         patterns = _patterns(c, symbol, rule)
         if patterns and _may_attach(c, symbol, rule, allow):
-            found.append([patterns, rule.named.get("read", []), rule.named.get("write", [])])
-    symbol.steps = {**(symbol.steps or {}), "allow": {**allow, "allow_facts": found}}
+            rules.append([patterns, rule.named.get("read", []), rule.named.get("write", [])])
+    symbol.steps = {**(symbol.steps or {}), "allow": {**allow, "allow_facts": rules}}
 
 
 def _patterns(c: Checker, symbol: MemorySymbol, rule: FactRule) -> list[list[str]]:
-    """Empty after a report."""
+    """Return the patterns of a rule; empty after a report."""
     if not rule.named:
         c.report("E4523", rule.node.name.span, "nobody is named whom these facts are open to", help=HELP)
         return []
     if not rule.patterns:
         c.report("E4523", rule.node.name.span, "`facts` names no facts", help=HELP)
-    found: list[list[str]] = []
+    patterns: list[list[str]] = []
     for item in rule.patterns:
         pattern = _pattern(c, symbol, item)
         if pattern is None:
             return []
-        if pattern in found:
+        if pattern in patterns:
             c.report("E4523", item.span, "these facts are named twice", help="remove one of them")
             return []
-        found.append(pattern)
-    return found
+        patterns.append(pattern)
+    return patterns
 
 
 def _pattern(c: Checker, symbol: MemorySymbol, item: ast.Expr) -> list[str] | None:
@@ -170,7 +170,7 @@ def _slot(c: Checker, symbol: MemorySymbol, name: ast.Ident) -> list[str] | None
 
 
 def _may_attach(c: Checker, symbol: MemorySymbol, rule: FactRule, allow: dict[str, Any]) -> bool:
-    """Whom the memory does not let in, or only lets read, gains nothing by a rule for its facts."""
+    """Check that everybody in the rule may attach the memory: a rule for its facts gives others nothing."""
     if not {"allow_read", "allow_write"} & allow.keys():
         return True
     writers = allow.get("allow_write", [])

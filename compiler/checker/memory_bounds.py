@@ -1,6 +1,7 @@
-"""Bounds in the steps of memories: constants, what a run computes, functions of the key (M-2.5, M-2.14 to M-2.17).
+"""Bounds in the steps of memories: constants, what a run computes, functions of the key (M-2.5, M-2.14 to M-2.17); and
+the words of steps (M-2.3).
 
-Hands on `bound`, and the checks of what such an expression does. Must not know: which steps have bounds.
+Hands on `bound`, `check_key_functions` and `known_word`.
 """
 
 from __future__ import annotations
@@ -22,16 +23,17 @@ COMPUTED = (INT, Nilable(INT), ANY)
 
 
 def bound(c: Checker, value: ast.Expr, what: str, *, in_body: bool) -> Any:
-    """An Int of at least 1, a ComputedBound or a BoundFunction; FAILED after a report. `in_body`: the chain makes a value."""
+    """Return an Int of at least 1, a ComputedBound or a BoundFunction; FAILED after a report. `in_body`: the chain makes
+    a memory value."""
     if isinstance(value, ast.Closure) or (isinstance(value, ast.PathExpr) and isinstance(value.binding, FunctionSymbol)):
         return _function(c, value, what, in_body)
-    found = c.value(value, FREE) if in_body else at_module_level(c, value, FREE)
-    if found is ERRONEOUS:
+    type_ = c.value(value, FREE) if in_body else at_module_level(c, value, FREE)
+    if type_ is ERRONEOUS:
         return FAILED
-    if found not in COMPUTED:
+    if type_ not in COMPUTED:
         c.report("E4004", value.span, f"{what} is an Int of at least 1", help="write a number, such as `20`")
         return FAILED
-    if found != INT:
+    if type_ != INT:
         return ComputedBound(value)
     try:
         count = constant_value(c, value)
@@ -52,29 +54,24 @@ def _function(c: Checker, value: ast.Expr, what: str, in_body: bool) -> Any:
         return FAILED
     if at_module_level(c, value, Expected(OF_KEY)) is ERRONEOUS:
         return FAILED
-    made = BoundFunction(value)
-    c.step_functions.append(made)
-    return made
+    function = BoundFunction(value)
+    c.step_functions.append(function)
+    return function
 
 
 def check_key_functions(c: Checker, symbol: MemorySymbol) -> None:
-    """E4520: a function of the key, of a memory that has none (M-2.17)."""
-    said = [value for step in (symbol.steps or {}).values() for value in step.values()]
-    for value in said:
+    """Report E4520 for a function of the key in a memory that has no key (M-2.17)."""
+    values = [value for step in (symbol.steps or {}).values() for value in step.values()]
+    for value in values:
         if isinstance(value, BoundFunction) and not symbol.keys:
             message = f"`{symbol.name}` has no key that a function of it could be given"
             c.report("E4520", value.value.span, message, help="add `.per(tenant)`, or write the number: `limit()`")
 
 
-# ----------------------------------------------------------------
-# Words of memory steps and of methods of memories, which name nothing else in a program (M-2.3).
-#
-# Hands on `known_word`.
-
-
 def known_word(c: Checker, what: str, words: tuple[str, ...], value: ast.Expr) -> str | None:
-    """The word that stands there, if `what` has it; None after a report."""
-    text = _written(value)
+    """Return the word that is written, if `what` has it; None after a report. Words name nothing else in a program
+    (M-2.3)."""
+    text = _word_of(value)
     if text in words:
         return text
     help = did_you_mean(text or "", words) or listed("words", words, len(words), like=text or "")
@@ -83,7 +80,7 @@ def known_word(c: Checker, what: str, words: tuple[str, ...], value: ast.Expr) -
     return None
 
 
-def _written(value: ast.Expr) -> str | None:
+def _word_of(value: ast.Expr) -> str | None:
     if isinstance(value, ast.StringLiteral):
         return value.value if value.word else None
     return value.segments[0].text if isinstance(value, ast.PathExpr) and is_word(value) else None

@@ -1,8 +1,9 @@
-"""Functions of memory steps ask nothing of the host and change nothing (E4509): they run in the middle of a commit or a view. Nor
-does a method that changes a slot, or what it is given to call (E4515): it is done again when another has written the slot.
+"""What functions of memory steps may not do: they ask nothing of the host and change nothing (E4509), since they run in
+the middle of a commit or a view. The same holds for a method that changes a slot, and for closures that it calls (E4515),
+since it is repeated when another writer has changed the slot; and for expressions that compute bounds (E4519).
 
-What is called is looked through as far as names lead; what only a run knows is refused there. Hands on `check_step_functions` and
-`check_slot_changes`. Must not know: steps.
+Hands on `check_step_functions`, `check_slot_changes` and `check_computed_bounds`. Calls are followed as far as names
+lead; what only a run knows is refused at run time.
 """
 
 from __future__ import annotations
@@ -22,42 +23,45 @@ READS = ("get", "has", "keys", "values", "len", "is_empty", "get_many", "query",
 
 
 def check_step_functions(c: Checker) -> None:
+    """Report E4509 for functions of steps with an effect."""
     for function in c.step_functions:
-        found = _forbidden(function.value)
-        if found is not None:
+        effect = _forbidden(function.value)
+        if effect is not None:
             c.report(
-                "E4509", function.value.span, f"a function of a memory step cannot use `{found}`",
+                "E4509", function.value.span, f"a function of a memory step cannot use `{effect}`",
                 help="it runs while a turn is stored or shown: compute its result from its argument alone",
             )  # fmt: skip
 
 
 def check_slot_changes(c: Checker) -> None:
+    """Report E4515 for changes of slots with an effect."""
     for node, method in c.slot_changes:
-        found = _effect_of(node)
-        if found is not None:
+        effect = _effect_of(node)
+        if effect is not None:
             c.report(
-                "E4515", node.span, f"`{method}` changes a slot in place and uses `{found}`: it may be done more than once",
+                "E4515", node.span, f"`{method}` changes a slot in place and uses `{effect}`: it may be done more than once",
                 help="change a copy and write it: `let mut x = m.slot; …; m.slot = x;`",
             )  # fmt: skip
 
 
 def _effect_of(node: ast.Call | ast.MethodCall) -> str | None:
-    """Of the method, and of closures that it calls; what the arguments are is computed once, before."""
+    """Return the name of an effect of the method or of closures that it calls, None for none. Other arguments are
+    computed once, before the method."""
     target = node.target
     body = target.function.declaration.body if isinstance(target, (MethodTarget, TraitCall)) else None
-    found = None if body is None else _forbidden(body)
+    effect = None if body is None else _forbidden(body)
     for argument in node.arguments:
         value = argument.value
         is_function = isinstance(value, ast.PathExpr) and isinstance(value.binding, FunctionSymbol)
-        if found is None and (is_function or isinstance(value, ast.Closure)):
-            found = _forbidden(value) or _written_outside(value)
-    return found
+        if effect is None and (is_function or isinstance(value, ast.Closure)):
+            effect = _forbidden(value) or _written_outside(value)
+    return effect
 
 
 def _written_outside(closure: ast.Expr) -> str | None:
-    """A variable around the closure that it writes."""
+    """Return a variable around the closure that it writes, None for none."""
     scopes: list[object] = []
-    written: list[Local] = []
+    locals_: list[Local] = []
     todo: list[ast.Node] = [closure]
     while todo:
         node = todo.pop()
@@ -72,38 +76,39 @@ def _written_outside(closure: ast.Expr) -> str | None:
         while isinstance(place, (ast.FieldAccess, ast.TupleAccess, ast.Index, ast.GroupExpr)):
             place = place.inner if isinstance(place, ast.GroupExpr) else place.receiver
         if isinstance(place, ast.PathExpr) and isinstance(place.binding, Local):
-            written.append(place.binding)
+            locals_.append(place.binding)
         todo.extend(node.children())
-    return next((local.name for local in written if local.scope not in scopes), None)
+    return next((local.name for local in locals_ if local.scope not in scopes), None)
 
 
 def check_computed_bounds(c: Checker) -> None:
-    """E4519: before any memory is used nothing can be asked that uses one (M-2.14)."""
+    """Report E4519 for a bound that asks something: bounds are computed before any memory is used (M-2.14)."""
     for value in c.computed_bounds:
-        found = _forbidden(value, asked_at_all)
-        if found is not None:
+        effect = _forbidden(value, asked_at_all)
+        if effect is not None:
             c.report(
-                "E4519", value.span, f"a bound cannot use `{found}`",
+                "E4519", value.span, f"a bound cannot use `{effect}`",
                 help="it is computed before the program begins: from constants, configuration and functions of them",
             )  # fmt: skip
 
 
 def _forbidden(value: ast.Node, refuses: Callable[[object], str | None] | None = None) -> str | None:
-    """The first thing it does that it may not, in what it is and what it calls."""
+    """Return the name of the first forbidden thing that an expression, or a function it calls, does; None for none."""
     refused = refuses or _called
-    seen: set[FunctionSymbol] = set()
+    visited: set[FunctionSymbol] = set()
     todo: list[ast.Node] = [value]
     while todo:
         node = todo.pop()
         target = getattr(node, "target", None)
-        found = refused(target)
-        if found is not None:
-            return found
+        effect = refused(target)
+        if effect is not None:
+            return effect
+        # A function is followed where it is called, and where its name is used as a value, since it may be called then.
         called = target.function if isinstance(target, (FunctionCall, MethodTarget)) else None
         if isinstance(node, ast.PathExpr) and isinstance(node.binding, FunctionSymbol):
             called = node.binding
-        if called is not None and called not in seen:
-            seen.add(called)
+        if called is not None and called not in visited:
+            visited.add(called)
             if called.declaration.clauses:
                 return called.declaration.clauses[0].kind
             if called.declaration.body is not None:
@@ -113,7 +118,8 @@ def _forbidden(value: ast.Node, refuses: Callable[[object], str | None] | None =
 
 
 def asked_at_all(target: object) -> str | None:
-    """What asks a model, an agent, a tool or a memory, or whoever listens."""
+    """Return the name of a call that asks a model, an agent, a tool or a memory, or that tells a listener something; None
+    for any other."""
     if isinstance(target, ToolTarget):
         return target.function.name
     if isinstance(target, SlotAccess):
@@ -125,9 +131,9 @@ def asked_at_all(target: object) -> str | None:
 
 
 def _called(target: object) -> str | None:
-    found = asked_at_all(target)
-    if found is not None or not isinstance(target, BuiltinCall):
-        return found
+    effect = asked_at_all(target)
+    if effect is not None or not isinstance(target, BuiltinCall):
+        return effect
     row = lookup(target.receiver_kind, target.name)
     writes = target.receiver_kind in ("HashMap", "Ledger") and target.name not in READS
     return target.name if writes or (row is not None and row.kind == "effect") else None

@@ -1,6 +1,10 @@
-"""The steps of a memory declaration as they are written (M-2.3 to M-2.17, M-4.2 to M-4.15), which `Steps` reads for an image.
+"""The steps of a memory declaration as they are written (M-2.3 to M-2.17, M-4.2 to M-4.15): `Steps` reads a chain for the
+image.
 
-What an argument takes is said by its row (`vm/memory_steps`); here it gets a type and, where it is wrong, a message.
+What an argument takes is said by its row (`vm/memory_steps.py`); here it gets a type and, where it is wrong, a message. A
+step whose arguments are plain values needs no code here. Hands on `Steps`, and for `memory.py` what it checks once the
+chain is whole: `check_topic`, `check_summary`, `useless_beside_only`. `found` of a `Steps` maps each step to what its
+arguments say.
 """
 
 from __future__ import annotations
@@ -52,8 +56,7 @@ from .relations import is_text as is_text_type
 from .signatures import static_type
 from .state import FREE, Checker, Expected, Target
 
-# ----------------------------------------------------------------
-# The step `learn` of a memory (M-10.22): the name of a rule, what it observes, and its three functions.
+# The step `learn` (M-10.22): the name of a rule, what it observes, and its three functions.
 
 RULE_FUNCTIONS = [name for name, row in RULE.items() if row.kind == FUNCTION]
 RULE_ARGUMENTS = ("on", *RULE_FUNCTIONS)
@@ -61,19 +64,19 @@ SHAPE = '.learn("name", on: "topic", by: |o| o.kind, when: |g| g.count >= 3, sto
 
 
 def read_rule(c: Checker, node: ast.MethodCall) -> dict[str, Any] | None:
-    """What the image holds of it, with functions as written; None after a report."""
-    named = [argument for argument in node.arguments if argument.name is None]
-    if len(named) != 1:
+    """Return what the image holds of a rule, with functions as written; None after a report."""
+    unnamed = [argument for argument in node.arguments if argument.name is None]
+    if len(unnamed) != 1:
         infer_all(c, node.arguments)
-        c.report("E2006", node.name.span, f"`learn` takes 1 argument without a name, {len(named)} given", help=SHAPE)
+        c.report("E2006", node.name.span, f"`learn` takes 1 argument without a name, {len(unnamed)} given", help=SHAPE)
         return None
     rule: dict[str, Any] = {"on": "turn"}
-    legal = _text(c, named[0].value, "the name of a rule", rule, "name")
-    written: set[str] = set()
+    legal = _text(c, unnamed[0].value, "the name of a rule", rule, "name")
+    labels: set[str] = set()
     for argument in node.arguments:
         if argument.name is not None:
-            legal = _part(c, argument.name, argument.value, written, rule) and legal
-    missing = [label for label in RULE_FUNCTIONS if label not in written]
+            legal = _part(c, argument.name, argument.value, labels, rule) and legal
+    missing = [label for label in RULE_FUNCTIONS if label not in labels]
     if legal and missing:
         c.report("E2006", node.name.span, f"the step `learn` lacks `{missing[0]}`", help=SHAPE)
     return rule if legal and not missing else None
@@ -95,18 +98,18 @@ def _part(c: Checker, name: ast.Ident, value: ast.Expr, written: set[str], rule:
 def _text(c: Checker, value: ast.Expr, what: str, rule: dict[str, Any], label: str) -> bool:
     if at_module_level(c, value, Expected(STRING, "E4502", what)) is ERRONEOUS:
         return False
-    held = folded(c, value, "E4004")
-    if held is FAILED:
+    constant = folded(c, value, "E4004")
+    if constant is FAILED:
         return False
-    if held == "":
+    if constant == "":
         c.report("E4004", value.span, f"{what} is not empty", help="write a text")
         return False
-    rule[label] = held
+    rule[label] = constant
     return True
 
 
 def _observed_topic(c: Checker, value: ast.Expr, topic: str) -> bool:
-    """Topics that begin with `turn:` are those the runtime observes (M-10.43)."""
+    """Check that a topic beginning with `turn:` is one that the runtime observes (M-10.43)."""
     if not topic.startswith(PREFIX) or topic in OBSERVED_TOPICS:
         return True
     help = did_you_mean(topic, OBSERVED_TOPICS) or listed("topics of the runtime", OBSERVED_TOPICS, like=topic)
@@ -115,13 +118,13 @@ def _observed_topic(c: Checker, value: ast.Expr, topic: str) -> bool:
 
 
 def check_topic(c: Checker, node: ast.MethodCall) -> None:
-    """W0455 for an `observe` of a memory, or of a key of one, whose topic no rule of it has."""
+    """Report W0455 for an `observe` of a memory, or of a key of one, whose topic no rule of it has."""
     memory = node.receiver
     if isinstance(memory, ast.MethodCall) and memory.name.text == "key":
         memory = memory.receiver
     symbol = memory.binding if isinstance(memory, ast.PathExpr) else None
-    given = [argument.value for argument in node.arguments if argument.name is None or argument.name.text == "topic"]
-    topic = given[0] if given else None
+    topics_written = [argument.value for argument in node.arguments if argument.name is None or argument.name.text == "topic"]
+    topic = topics_written[0] if topics_written else None
     if not isinstance(symbol, MemorySymbol) or symbol.of is not None or not isinstance(topic, ast.StringLiteral):
         return
     if topic.value.startswith(PREFIX):
@@ -135,50 +138,49 @@ def check_topic(c: Checker, node: ast.MethodCall) -> None:
         c.report("W0455", topic.span, message, help=help or f'add `.learn(…, on: "{topic.value}", …)` to the memory')
 
 
-# ----------------------------------------------------------------
-# The step `summary` of a memory (M-9.1, M-9.2): who summarises, when, and how the text is shown.
+# The step `summary` (M-9.1, M-9.2): who summarises, when, and how the text is shown.
 
 PARAMETERS = (STRING, array(MESSAGE))
 SUMMARY_SHAPE = ".summary(MODEL, every: 10)"
 EVERY = ("every_turns", "every_ms")
 SUMMARY_ARGUMENTS = list(dict.fromkeys("every" if name in EVERY else name for name in SUMMARY if name not in SUMMARISERS))
 WITH_A_ROLE = ("Prefix", "Suffix")
-SAID = "said"  # of a step that names nobody: the arguments that stand there, until it is complete
+SAID = "said"  # in a summary that names no summariser: its written arguments, until another summary completes it
 
 
 def read_summary(c: Checker, node: ast.MethodCall) -> dict[str, Any] | None:
-    """What the image holds, with the model or function still as a symbol; None after a report. Of one that names nobody
-    `completed` makes it whole."""
+    """Return what the image holds, with the model or function still as a symbol; None after a report. One that names no
+    summariser is made whole by `completed`."""
     by = [argument for argument in node.arguments if argument.name is None]
     if len(by) > 1:
         c.report("E2006", node.name.span, f"`summary` takes 1 argument without a name, {len(by)} given", help=SUMMARY_SHAPE)
         return None
-    found: dict[str, Any] = {}
-    legal = not by or _by(c, by[0].value, found)
+    summary: dict[str, Any] = {}
+    legal = not by or _by(c, by[0].value, summary)
     for argument in node.arguments:
         if argument.name is not None:
-            legal = _named(c, argument.name, argument.value, found) and legal
-    if legal and "role" in found and found.get("inject", WITH_A_ROLE[0]) not in WITH_A_ROLE:
+            legal = _named(c, argument.name, argument.value, summary) and legal
+    if legal and "role" in summary and summary.get("inject", WITH_A_ROLE[0]) not in WITH_A_ROLE:
         at = next(argument.name.span for argument in node.arguments if argument.name is not None and argument.name.text == "role")
-        message = f"with `inject: {found['inject']}` the summary is no message of its own, and has no role"
+        message = f"with `inject: {summary['inject']}` the summary is no message of its own, and has no role"
         c.report("E4504", at, message, help="leave `role` out, or write `inject: Prefix` or `inject: Suffix`")
         return None
     if not by:
-        found[SAID] = {argument.name.text for argument in node.arguments if argument.name is not None}
-    return found if legal else None
+        summary[SAID] = {argument.name.text for argument in node.arguments if argument.name is not None}
+    return summary if legal else None
 
 
 def completed(summary: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
-    """With what it does not say from another one, if it names nobody (M-2.12)."""
-    said = summary.get(SAID)
-    if said is None or SAID in other:
+    """Return the summary with what it does not say taken from another one, if it names no summariser (M-2.12)."""
+    labels = summary.get(SAID)
+    if labels is None or SAID in other:
         return summary
-    held = {name: value for name, value in other.items() if not ("every" in said and name in EVERY or name in said)}
-    return {**held, **{name: value for name, value in summary.items() if name != SAID}}
+    taken_over = {name: value for name, value in other.items() if not ("every" in labels and name in EVERY or name in labels)}
+    return {**taken_over, **{name: value for name, value in summary.items() if name != SAID}}
 
 
 def check_summary(c: Checker, node: ast.MethodCall, summary: dict[str, Any]) -> bool:
-    """Whether somebody makes it."""
+    """Check that somebody makes the summary; False after a report."""
     if SAID not in summary:
         return True
     message = "`summary` takes 1 argument without a name, 0 given"
@@ -186,24 +188,24 @@ def check_summary(c: Checker, node: ast.MethodCall, summary: dict[str, Any]) -> 
     return False
 
 
-def _by(c: Checker, value: ast.Expr, found: dict[str, Any]) -> bool:
+def _by(c: Checker, value: ast.Expr, summary: dict[str, Any]) -> bool:
     if isinstance(value, ast.PathExpr) and isinstance(value.binding, ModelSymbol):
-        found["model"] = value.binding
+        summary["model"] = value.binding
         return True
     c.targets.append(Target("none", result=ERRONEOUS))
-    made = c.infer(value, Expected(Function(PARAMETERS, Open()) if isinstance(value, ast.Closure) else None))
+    type_ = c.infer(value, Expected(Function(PARAMETERS, Open()) if isinstance(value, ast.Closure) else None))
     c.targets.pop()
-    if made is ERRONEOUS:
+    if type_ is ERRONEOUS:
         return False
-    if made == STRING:
-        held = _constant(c, value, STRING, "the name of a summariser of the host", bool)
-        found["host"] = held
-        return held is not FAILED
-    if not (isinstance(made, Function) and made.parameters == PARAMETERS and _gives_text(made.result)):
+    if type_ == STRING:
+        host = _constant(c, value, STRING, "the name of a summariser of the host", bool)
+        summary["host"] = host
+        return host is not FAILED
+    if not (isinstance(type_, Function) and type_.parameters == PARAMETERS and _gives_text(type_.result)):
         help = "a function `(previous: String, new: Array<Message>) -> String`, a model, or the name of what the host gives"
-        c.report("E4508", value.span, f"`{made}` cannot summarise", help=help)
+        c.report("E4508", value.span, f"`{type_}` cannot summarise", help=help)
         return False
-    found["function"] = StepFunction(value)
+    summary["function"] = StepFunction(value)
     return True
 
 
@@ -213,77 +215,76 @@ def _gives_text(result: Type) -> bool:
     return text in (ANY, NEVER) or is_text_type(text)
 
 
-def _named(c: Checker, name: ast.Ident, value: ast.Expr, found: dict[str, Any]) -> bool:
+def _named(c: Checker, name: ast.Ident, value: ast.Expr, summary: dict[str, Any]) -> bool:
     label = name.text
     row = SUMMARY.get(label)
     if row is not None and row.words:
-        held: Any = known_word(c, label, row.words, value) or FAILED
-        if held == FROM[0]:
+        constant: Any = known_word(c, label, row.words, value) or FAILED
+        if constant == FROM[0]:
             return True
     elif label == "every":
-        return _every(c, value, found)
+        return _every(c, value, summary)
     elif label == "max_tokens":
-        held = _constant(c, value, INT, "a constant Int of at least 1", lambda n: n >= 1)
+        constant = _constant(c, value, INT, "a constant Int of at least 1", lambda n: n >= 1)
     elif label == "text":
-        held = _summary_text(c, value)
+        constant = _summary_text(c, value)
     elif label == "prompt":
-        held = _constant(c, value, STRING, "a constant String", bool)
+        constant = _constant(c, value, STRING, "a constant String", bool)
     else:
         help = did_you_mean(label, SUMMARY_ARGUMENTS) or listed("arguments", SUMMARY_ARGUMENTS, like=label)
         c.report("E4502", name.span, f"the step `summary` has no argument `{label}`", help=help)
         return False
-    if held is FAILED:
+    if constant is FAILED:
         return False
-    found[label] = held
+    summary[label] = constant
     return True
 
 
 def _summary_text(c: Checker, value: ast.Expr) -> Any:
-    """What is shown, with one hole for the summary (M-9.22)."""
-    held = _constant(c, value, STRING, "a constant String", bool)
-    if held is FAILED or held.count(HOLE) == 1:
-        return held
-    message = f"`text` has {held.count(HOLE)} places for the summary, it takes 1"
+    """Return the text around a summary, with one hole for it (M-9.22); FAILED after a report."""
+    constant = _constant(c, value, STRING, "a constant String", bool)
+    if constant is FAILED or constant.count(HOLE) == 1:
+        return constant
+    message = f"`text` has {constant.count(HOLE)} places for the summary, it takes 1"
     c.report("E4513", value.span, message, help='text: "[Previous conversation summary: {}]"')
     return FAILED
 
 
-def _every(c: Checker, value: ast.Expr, found: dict[str, Any]) -> bool:
-    """`Evict`, a number of turns, or a duration as a String."""
+def _every(c: Checker, value: ast.Expr, summary: dict[str, Any]) -> bool:
+    """Read `Evict`, a number of turns, or a duration as a String."""
     if is_word(value) and isinstance(value, ast.PathExpr) and value.segments[0].text == EVICT:
         return True
     type_ = at_module_level(c, value, FREE)
-    held = folded(c, value, "E4004") if type_ in (INT, STRING) else None
-    if type_ is ERRONEOUS or held is FAILED:
+    constant = folded(c, value, "E4004") if type_ in (INT, STRING) else None
+    if type_ is ERRONEOUS or constant is FAILED:
         return False
-    if isinstance(held, int) and held >= 1:
-        found["every_turns"] = held
+    if isinstance(constant, int) and constant >= 1:
+        summary["every_turns"] = constant
         return True
-    ms = milliseconds(held) if isinstance(held, str) else None
+    ms = milliseconds(constant) if isinstance(constant, str) else None
     if ms is None:
         c.report("E4004", value.span, "`every` is `Evict`, a number of turns, or a duration", help='every: 3, every: "1h"')
         return False
-    found["every_ms"] = ms
+    summary["every_ms"] = ms
     return True
 
 
 def _constant(c: Checker, value: ast.Expr, type_: Type, words: str, legal: Any) -> Any:
-    found = at_module_level(c, value, FREE)
-    held = folded(c, value, "E4004") if found == type_ else None
-    if found is ERRONEOUS or held is FAILED:
+    found_type = at_module_level(c, value, FREE)
+    constant = folded(c, value, "E4004") if found_type == type_ else None
+    if found_type is ERRONEOUS or constant is FAILED:
         return FAILED
-    if held is None or not legal(held):
+    if constant is None or not legal(constant):
         c.report("E4004", value.span, f"this is {words}", help="write a constant of that kind")
         return FAILED
-    return held
+    return constant
 
-
-# ----------------------------------------------------------------
 
 DECLARE = 'declare it: `memory log: Memory = Memory::new().store("durable");`'
 
 class Steps:
-    """The steps of one chain, read in source order. `found`: what each written step says."""
+    """The steps of one chain, read in source order. `found`: what the arguments of each written step say, by their names
+    in an image."""
 
     def __init__(self, c: Checker, is_view: bool = False, is_value: bool = False) -> None:
         self.c = c
@@ -294,6 +295,7 @@ class Steps:
         self.places: dict[str, Span] = {}  # first ones, of steps and rules
 
     def read(self, node: ast.MethodCall) -> None:
+        """Read one step of the chain into `found`, or report what is wrong."""
         c, name = self.c, node.name.text
         first = self.places.setdefault(name, node.name.span)
         if name not in STEPS:
@@ -304,6 +306,7 @@ class Steps:
             c.report("E4507", node.name.span, message, help="write it at the memory the view is derived from")
         elif self.is_value and STEPS[name].no_value is not None:
             c.report("E4521", node.name.span, f"a memory value has no `{name}`: {STEPS[name].no_value}", help=DECLARE)
+        # Steps whose arguments are no plain values are read by functions of their own; all others by their rows.
         elif name == "allow" and is_scoped(node):
             self._scoped_allow(node)
         elif self._is_written(name):
@@ -329,48 +332,48 @@ class Steps:
     def add(self, name: str, arguments: list[ast.Argument], at: ast.Ident) -> None:
         """Read a step whose arguments are those of its rows."""
         step = STEPS[name]
-        said = self.found.setdefault(name, {})
-        written: dict[str, ast.Argument] = {}
+        values = self.found.setdefault(name, {})
+        by_label: dict[str, ast.Argument] = {}
         for argument in arguments:
             label = argument.name.text if argument.name is not None else ""
-            if label not in step.arguments or label in written:
-                self._unknown(name, label, argument, label in written)
+            if label not in step.arguments or label in by_label:
+                self._unknown(name, label, argument, label in by_label)
                 return
-            written[label] = argument
+            by_label[label] = argument
             row = step.arguments[label]
             value = self._value(name, row, argument.value)
             if value is FAILED:
                 return
-            said[row.image] = [*said.get(row.image, []), *value] if step.repeated else value
+            values[row.image] = [*values.get(row.image, []), *value] if step.repeated else value
         if step.bare is not None:
-            said[step.bare.image] = True
-        elif not written:
+            values[step.bare.image] = True
+        elif not by_label:
             self.c.report("E2006", at.span, f"the step `{name}` takes at least 1 argument, 0 given", help=step.example)
         else:
             self._check_required(name, step, at)
-        self._check_bounds(name, written)
+        self._check_bounds(name, by_label)
 
     def _unknown(self, name: str, label: str, argument: ast.Argument, is_repeated: bool) -> None:
         infer_all(self.c, [a for a in [argument] if not is_word(a.value)])
-        known = [word for word in STEPS[name].arguments if word]
-        arguments = _arguments_of(name, known)
+        labels = [word for word in STEPS[name].arguments if word]
+        arguments = _arguments_of(name, labels)
         if argument.name is None:
-            help = f"drop it, or give it by its name; {arguments}" if known else "drop it"
+            help = f"drop it, or give it by its name; {arguments}" if labels else "drop it"
             self.c.report("E2006", argument.span, f"the step `{name}` takes fewer arguments without a name", help=help)
         elif is_repeated:
             message = f"the argument `{label}` of the step `{name}` is given twice"
             self.c.report("E4502", argument.name.span, message, help=f"drop one of them; {arguments}")
         else:
             other = next((f"; `{label}` is an argument of `{step}`" for step, row in STEPS.items() if label in row.arguments), "")
-            help = f"{near} {arguments}" if (near := did_you_mean(label, known)) else arguments + other
+            help = f"{near} {arguments}" if (near := did_you_mean(label, labels)) else arguments + other
             self.c.report("E4502", argument.name.span, f"the step `{name}` has no argument `{label}`", help=help)
 
     def _value(self, step: str, row: Argument, value: ast.Expr) -> Any:
-        """What an image holds of one argument; FAILED after a report."""
+        """Return what an image holds of one argument; FAILED after a report."""
         kind = row.kind
         if kind in (FUNCTION, FUNCTIONS) or (kind == REDACTOR and not is_word(value)):
-            made = step_function(self.c, value, row)
-            return [made] if kind != FUNCTION and made is not FAILED else made
+            function = step_function(self.c, value, row)
+            return [function] if kind != FUNCTION and function is not FAILED else function
         if kind == COUNT:
             return bound(self.c, value, f"the bound of `{step}`", in_body=self.is_value)
         if kind == DURATION:
@@ -396,20 +399,21 @@ class Steps:
         type_ = STRING if row.kind == TEXT else BOOL
         if at_module_level(self.c, value, Expected(type_, "E4502", f"an argument of `{step}`")) is ERRONEOUS:
             return FAILED
-        held = folded(self.c, value, "E4004")
-        if held == "" and row.takes is is_text:  # the names of stores and embedders are looked up later
+        constant = folded(self.c, value, "E4004")
+        if constant == "" and row.takes is is_text:  # the names of stores and embedders are looked up later
             self.c.report("E4004", value.span, f"an argument of `{step}` is not empty", help="write a text")
             return FAILED
-        return held
+        return constant
 
     def _is_written(self, name: str) -> bool:
-        """`allow` with `facts` is a rule of its own, and leaves the one that says who attaches."""
+        """Whether the step is there already. `allow` with `facts` is a rule of its own beside the one that says who
+        attaches."""
         if name == "allow":
             return bool({"allow_read", "allow_write"} & self.found.get(name, {}).keys())
         return self.like is not None if name == "like" else name in self.found and not STEPS[name].repeated
 
     def _scoped_allow(self, node: ast.MethodCall) -> None:
-        """One rule more for facts (M-10.35)."""
+        """Add a rule for facts (M-10.35)."""
         rule = FactRule(node)
         for argument in node.arguments:
             label = argument.name.text if argument.name is not None else ""
@@ -426,30 +430,30 @@ class Steps:
         self.found.setdefault("allow", {}).setdefault("allow_facts", []).append(rule)
 
     def _learn(self, node: ast.MethodCall) -> None:
-        """One rule more (M-10.22); a name stands for one rule."""
+        """Add a rule (M-10.22); a name stands for one rule."""
         self._one_more("learn", node, read_rule(self.c, node), "name", 'the rule "{}" is written twice', "name each rule once")
 
     def _on(self, node: ast.MethodCall) -> None:
-        """One handler more (M-6.37); an event has one."""
-        said = read_handler(self.c, node)
-        self._one_more("on", node, said, "event", "the event `{}` has two functions", "call both in one function")
+        """Add a handler (M-6.37); an event has one."""
+        handler = read_handler(self.c, node)
+        self._one_more("on", node, handler, "event", "the event `{}` has two functions", "call both in one function")
 
     def _one_more(
         self, step: str, node: ast.MethodCall, said: dict[str, Any] | None, field: str, twice: str, help: str
     ) -> None:
-        """What a step that may be repeated says, under a name of its own; None: it was refused."""
-        held = self.found.setdefault(step, {}).setdefault(step, [])
+        """Add what a repeatable step says, under a name of its own. `said` None: it was refused."""
+        earlier = self.found.setdefault(step, {}).setdefault(step, [])
         if said is None:
             return
         place = node.arguments[0].span
         first = self.places.setdefault(f"{step} {said[field]}", place)
-        if any(said[field] == other[field] for other in held):
+        if any(said[field] == other[field] for other in earlier):
             self.c.report("E4503", place, twice.format(said[field]), first=first, help=help)
             return
-        held.append(said)
+        earlier.append(said)
 
     def _attaching(self, step: str, value: ast.Expr) -> Any:
-        """The models and agents of `allow`."""
+        """Return the models and agents of `allow`; FAILED after a report."""
         items = value.items if isinstance(value, ast.ArrayExpr) else [value]
         named = [item.binding for item in items if isinstance(item, ast.PathExpr)]
         if len(named) < len(items) or not all(isinstance(symbol, (ModelSymbol, AgentSymbol)) for symbol in named):
@@ -458,7 +462,7 @@ class Steps:
         return list(dict.fromkeys(named))
 
     def _per(self, node: ast.MethodCall) -> None:
-        """The names of key parts (M-7.3): words of the program, bound to nothing."""
+        """Read the names of key parts (M-7.3); they are bound to nothing in the program."""
         names: list[str] = []
         defaults: dict[str, Any] = {}
         for argument in node.arguments:
@@ -473,58 +477,59 @@ class Steps:
                 self.c.report("E4502", argument.span, what, first=first, help="remove one of them")
                 return
             names.append(name)
-            if argument.name is not None and (found := self._key_default(name, value)) is not FAILED:
-                defaults[name] = found
+            if argument.name is not None and (default := self._key_default(name, value)) is not FAILED:
+                defaults[name] = default
         if not names:
             what = "the step `per` takes at least 1 argument, 0 given"
             self.c.report("E2006", node.name.span, what, help=".per(tenant, user)")
         self.found["per"] = {"keys": names, **({"key_defaults": defaults} if defaults else {})}
 
     def _key_default(self, name: str, value: ast.Expr) -> Any:
-        """The value that keys without this part have (M-7.9): a constant one that a key may have."""
+        """Return the value that keys without this part have (M-7.9): a constant that a key may have; FAILED after a
+        report."""
         type_ = at_module_level(self.c, value, FREE)
         if type_ is ERRONEOUS:
             return FAILED
-        found = folded(self.c, value, "E4518") if type_ in (INT, STRING) else None
-        if found is FAILED:
+        constant = folded(self.c, value, "E4518") if type_ in (INT, STRING) else None
+        if constant is FAILED:
             return FAILED
-        if not is_key_value(found):
+        if not is_key_value(constant):
             message = f"keys that were written without `{name}` get a constant String or Int"
             self.c.report("E4518", value.span, message, help=f'.per(user, {name}: "t1")')
             return FAILED
-        return found
+        return constant
 
     def _share(self, step: str, value: ast.Expr) -> Any:
         type_ = at_module_level(self.c, value, FREE)
         if type_ is ERRONEOUS:
             return FAILED
-        found = folded(self.c, value, "E4004") if type_ in (INT, FLOAT) else None
-        if found is FAILED:
+        constant = folded(self.c, value, "E4004") if type_ in (INT, FLOAT) else None
+        if constant is FAILED:
             return FAILED
-        if not isinstance(found, (int, float)) or not 0 <= found <= 1:
+        if not isinstance(constant, (int, float)) or not 0 <= constant <= 1:
             self.c.report("E4004", value.span, f"`{step}` takes a constant number from 0 to 1", help="write it as `0.5`")
             return FAILED
-        return float(found)
+        return float(constant)
 
-    def _check_bounds(self, name: str, written: dict[str, ast.Argument]) -> None:
-        said = self.found[name]
+    def _check_bounds(self, name: str, by_label: dict[str, ast.Argument]) -> None:
+        values = self.found[name]
         for label, row in STEPS[name].arguments.items():
-            low = said.get(row.image)
-            if row.below is not None and low is not None and is_lower(said.get(row.below, 0), low):
+            low = values.get(row.image)
+            if row.below is not None and low is not None and is_lower(values.get(row.below, 0), low):
                 message = f"`{label}` of `{name}` is not below its bound"
-                self.c.report("E4504", written[label].value.span, message, help=f"write `.{name}(40, {label}: 24)`")
-        if name == "window" and "" in written and "turns" in written:
+                self.c.report("E4504", by_label[label].value.span, message, help=f"write `.{name}(40, {label}: 24)`")
+        if name == "window" and "" in by_label and "turns" in by_label:
             self.c.report(
-                "E4504", written["turns"].value.span, "a window counts messages or turns, not both",
+                "E4504", by_label["turns"].value.span, "a window counts messages or turns, not both",
                 help="keep one of the two",
             )
 
     def _check_required(self, name: str, step: Step, at: ast.Ident) -> None:
-        said = self.found[name]
-        missing = [label for label in step.required if step.arguments[label].image not in said]
+        values = self.found[name]
+        missing = [label for label in step.required if step.arguments[label].image not in values]
         if missing:
             self.c.report("E2006", at.span, f"the step `{name}` lacks `{missing[0]}`", help=step.example)
-        elif "decay_archive_below" in said and said["decay_archive_below"] <= said.get("decay_floor", 0.0):
+        elif "decay_archive_below" in values and values["decay_archive_below"] <= values.get("decay_floor", 0.0):
             self.c.report(
                 "W0453", at.span, "nothing is archived: `floor` is not below `archive_below`",
                 help="raise `archive_below`, or lower `floor`",
@@ -539,15 +544,16 @@ class Steps:
         self.c.report("E4502", node.name.span, "`like` takes the name of a memory", help=".like(support)")
 
     def complete(self, table: Mapping[str, Any]) -> None:
-        """The steps of `like`, then those of `[memory.defaults]`: the ones not there yet, and of a summary that names nobody
-        what it does not say (M-2.12)."""
-        for name, said in table.items():
+        """Add the steps of `like`, or of `[memory.defaults]`, that are not there yet; a summary that names no summariser
+        gets what it does not say (M-2.12)."""
+        for name, values in table.items():
             step = STEPS[name]
+            # A default is not an error where the step would not be allowed: it is left out.
             absent = (self.is_view and not step.of_view) or (self.is_value and step.no_value is not None)
             if name == "summary" and "summary" in self.found.get(name, {}):
-                self.found[name] = {name: completed(self.found[name][name], said.get(name, {}))}
+                self.found[name] = {name: completed(self.found[name][name], values.get(name, {}))}
             elif name not in self.found and name not in self.useless and step.taken_over and not absent:
-                self.found[name] = said
+                self.found[name] = values
 
     @property
     def useless(self) -> list[str]:
@@ -556,7 +562,7 @@ class Steps:
 
 
 def useless_beside_only(is_view: bool) -> list[str]:
-    """Steps without use where only a summary is shown (M-9.18); a log that pins still keeps what is pinned."""
+    """Return the steps without use where only a summary is shown (M-9.18); a log that pins still keeps what is pinned."""
     return [*(name for name, step in STEPS.items() if step.of_units), *(["pin"] if is_view else [])]
 
 
@@ -572,23 +578,23 @@ def is_lower(bound: Any, low: Any) -> bool:
 
 
 def step_function(c: Checker, value: ast.Expr, row: Argument) -> Any:
-    """A closure or the name of a function of the type that the row says; FAILED after a report."""
+    """Return a closure or the name of a function of the type that the row says; FAILED after a report."""
     if at_module_level(c, value, Expected(static_type(parse_type(row.signature)))) is ERRONEOUS:
         return FAILED
-    made = StepFunction(value)
-    c.step_functions.append(made)
-    return made
+    function = StepFunction(value)
+    c.step_functions.append(function)
+    return function
 
 
 def duration(c: Checker, value: ast.Expr, what: str) -> Any:
-    """Milliseconds of a constant duration (M-2.7)."""
-    found = at_module_level(c, value, FREE)
-    if found is ERRONEOUS:
+    """Return the milliseconds of a constant duration (M-2.7); FAILED after a report."""
+    type_ = at_module_level(c, value, FREE)
+    if type_ is ERRONEOUS:
         return FAILED
-    held = folded(c, value, "E4004") if found in (INT, FLOAT, STRING) else None
-    if held is FAILED:
+    constant = folded(c, value, "E4004") if type_ in (INT, FLOAT, STRING) else None
+    if constant is FAILED:
         return FAILED
-    ms = milliseconds(held)
+    ms = milliseconds(constant)
     if ms is None:
         help = 'a number and a unit, such as "30d" or "1.5h", or seconds'
         c.report("E4004", value.span, f"{what} takes a duration", help=help)

@@ -1,6 +1,8 @@
-"""Bounds of a memory that a run computes: when the program begins, for each key, or with each memory value (M-2.14 to M-2.19).
+"""Bounds of a memory that a run computes (M-2.14 to M-2.19), and memory values, which the program makes where it runs
+(M-2.19 to M-2.24).
 
-Hands on `Bounds`, which gives the policy of a log. Must not know: logs, images, how a function is run.
+Hands on `Bounds`, which returns the policy of a log at its key, and `MemoryValues`, which numbers and ends the values of
+a session. How a function of the program is run is the caller's matter.
 """
 
 from __future__ import annotations
@@ -21,23 +23,28 @@ if TYPE_CHECKING:
     from .policy import Declaration, Policy
     from .stores.volatile import VolatileStore
 
-    Given = Mapping[str, int | None]
+    BoundValues = Mapping[str, int | None]
+    """Bounds by their names in an image; None for no bound."""
 
 
 class Bounds:
-    """`written`: the bounds that are constants; `computed`: gives those of the beginning of the program; `of_key`: functions of
-    the key by bound; `made`: the names of those a memory value is made with, None for a declared memory; `policy`: what the
-    steps say with bounds like these. `said`: all of it as the image has it, by which two declarations are compared."""
+    """The bounds of one declaration, in part computed.
 
-    __slots__ = ("memory", "written", "computed", "of_key", "made", "said", "_policy", "_known")
+    `written`: the bounds that are constants; `computed`: returns those of the beginning of the program; `of_key`:
+    functions of the key by bound; `made`: the names of the bounds that a memory value is made with, None for a declared
+    memory; `policy`: returns the policy with some bounds. `said`: all of it as the image has it, by which two
+    declarations are compared.
+    """
+
+    __slots__ = ("memory", "written", "computed", "of_key", "made", "said", "_policy", "_policies")
 
     def __init__(
         self,
         memory: str,
-        written: Given,
-        policy: Callable[[Given], Policy],
+        written: BoundValues,
+        policy: Callable[[BoundValues], Policy],
         *,
-        computed: Callable[[], Given] = dict,
+        computed: Callable[[], BoundValues] = dict,
         of_key: Mapping[str, Callable[[Any], Any]] | None = None,
         made: Sequence[str] | None = None,
         said: Any = None,
@@ -49,30 +56,31 @@ class Bounds:
         self.made = made
         self.said = said
         self._policy = policy
-        self._known: dict[tuple[Any, ...], Policy] = {}
+        self._policies: dict[tuple[Any, ...], Policy] = {}
 
-    def check(self, given: Mapping[str, Any]) -> None:
-        """InvalidValue for bounds that no memory has: which one, and its value."""
-        problem = bound_problem({**self.written, **given})
+    def check(self, bounds: Mapping[str, Any]) -> None:
+        """Raise InvalidValue for bounds that no memory can have; the message names the bound and its value."""
+        problem = bound_problem({**self.written, **bounds})
         if problem is not None:
-            raise InvalidValue(self._said(*problem))
+            raise InvalidValue(self._message(*problem))
 
-    def _said(self, name: str, value: Any, reason: str) -> str:
+    def _message(self, name: str, value: Any, reason: str) -> str:
         from ...vm.values import debug
 
         return f"`{BOUNDS[name]}` of the memory {self.memory} is {debug(value)}: {reason}"
 
     def at(self, names: Sequence[str], values: Key) -> Policy:
-        """Of the log with these values of its key parts. MemoryFailure where a function of the key gives none."""
+        """Return the policy of the log with these values of its key parts. Raises MemoryFailure("Bound") where a function
+        of the key fails or gives no bound (M-2.17)."""
         if self.made is not None:
-            given: dict[str, Any] = {name: value or None for name, value in zip(self.made, values[1:], strict=True)}
+            bounds: dict[str, Any] = {name: value or None for name, value in zip(self.made, values[1:], strict=True)}
         else:
-            given = dict(self.computed())
+            bounds = dict(self.computed())
             for name, function in self.of_key.items():
-                given[name] = self._of(name, function, dict(zip(names, values, strict=True)))
-            if (problem := bound_problem({**self.written, **given})) is not None:
-                raise wrong_bound(self._said(*problem), BOUNDS[problem[0]])
-        return self._kept(given)
+                bounds[name] = self._of(name, function, dict(zip(names, values, strict=True)))
+            if (problem := bound_problem({**self.written, **bounds})) is not None:
+                raise wrong_bound(self._message(*problem), BOUNDS[problem[0]])
+        return self._policy_with(bounds)
 
     def _of(self, name: str, function: Callable[[Any], Any], key: Mapping[str, Any]) -> Any:
         try:
@@ -81,47 +89,45 @@ class Bounds:
             message = f"the function of `{BOUNDS[name]}` of the memory {self.memory} failed: {panic.message}"
             raise wrong_bound(message, BOUNDS[name]) from None
 
-    def _kept(self, given: Given) -> Policy:
-        """One policy for all logs with the same bounds."""
-        at = tuple(given.values())
-        found = self._known.get(at)
-        if found is None:
-            if len(self._known) >= MOST_KEPT:
-                self._known.clear()
-            found = self._known[at] = self._policy(given)
-        return found
+    def _policy_with(self, bounds: BoundValues) -> Policy:
+        """Return one policy object for all logs with the same bounds."""
+        at = tuple(bounds.values())
+        policy = self._policies.get(at)
+        if policy is None:
+            if len(self._policies) >= MOST_KEPT:
+                self._policies.clear()
+            policy = self._policies[at] = self._policy(bounds)
+        return policy
 
 
+# Policies that are kept; a memory with many keys may have many bounds.
 MOST_KEPT = 256
 
 
-def key_of(number: int, made: Sequence[str], given: Given) -> Key:
-    """The values of the key of a memory value: its number and its bounds, 0 for none (M-2.19)."""
+def key_of(number: int, made: Sequence[str], given: BoundValues) -> Key:
+    """Return the key values of a memory value: its number and its bounds, 0 for none (M-2.19)."""
     return (number, *(given.get(name) or 0 for name in made))
 
 
 def is_key(made: Sequence[str], values: Sequence[Any]) -> bool:
-    """Whether a memory value may have that key."""
+    """Whether a memory value can have that key."""
     if len(values) != len(made) + 1 or any(type(part) is not int for part in values) or values[0] < 1:
         return False
     return bound_problem({name: value or None for name, value in zip(made, values[1:], strict=True)}) is None
 
 
 def key_names(made: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of the key parts of a memory value."""
     return (MADE, *made)
 
 
-# ----------------------------------------------------------------
-# Memory values: memories that a program makes where it runs, and that end when no handle refers to them (M-2.19 to M-2.24).
-#
-# Each has a number, which with its bounds is its key, so that its log stands among the volatile logs of the session and goes
-# with
-# them into snapshots. Hands on `MemoryValues`.
+# Memory values end when no handle refers to them (M-2.21). Each has a number, which with its bounds is its key, so that its log
+# is one of the volatile logs of the session and goes with them into snapshots.
 
 
 class Life:
-    """What the handles of one memory value share. Its log is given up some time after it has gone, at a moment when nobody
-    looks through the logs. `branches`: those that were made."""
+    """What the handles of one memory value share. When the last handle is gone the log is only noted for removal: the
+    removal happens at a moment when nobody iterates over the logs. `branches`: the names of its branches."""
 
     __slots__ = ("declared", "key", "memory", "store", "branches", "_ended", "__weakref__")
 
@@ -134,55 +140,58 @@ class Life:
         self._ended = ended
 
     def __del__(self) -> None:
+        # Nothing else may happen in a finaliser: it may run while the logs are iterated over.
         self._ended.append((self.store, self.key, self.branches))
 
 
 class MemoryValues:
-    """Those of one session. `last`: the number that was given last."""
+    """The memory values of one session. `last` is the number that was given last."""
 
     __slots__ = ("last", "lives", "_ended")
 
     def __init__(self) -> None:
         self.last = 0
         self.lives: MutableMapping[Key, Life] = {}
-        """Those that have not ended, by their keys; empty before the first."""
+        """The values that have not ended, by key; a plain dict before the first, then a weak one."""
         self._ended: deque[tuple[VolatileStore, Key, set[str]]] = deque()
 
-    def new_key(self, namespace: str, declared: Declaration, given: Mapping[str, int | None]) -> Key:
+    def new_key(self, namespace: str, declared: Declaration, bounds: Mapping[str, int | None]) -> Key:
+        """Return the key of a new memory value with these bounds."""
         assert declared.bounds is not None and declared.bounds.made is not None
         self.last += 1
-        return memory_key(namespace, declared.name, key_of(self.last, declared.bounds.made, given))
+        return memory_key(namespace, declared.name, key_of(self.last, declared.bounds.made, bounds))
 
     def live(self, declared: Declaration, memory: Memory, store: VolatileStore) -> Life:
-        """The life of the value whose memory that is: from now on, or already."""
+        """Return the life of the memory value with this memory; begin it when there is none."""
         if type(self.lives) is dict:
             from weakref import WeakValueDictionary  # which a program that makes none does not load
 
             self.lives = WeakValueDictionary()
-        found = self.lives.get(memory.key)
-        if found is None:
-            found = self.lives[memory.key] = Life(declared, memory.key, memory, store, self._ended)
+        life = self.lives.get(memory.key)
+        if life is None:
+            life = self.lives[memory.key] = Life(declared, memory.key, memory, store, self._ended)
             self.last = max(self.last, int(memory.key[2]))
-        return found
+        return life
 
     def give_up(self) -> None:
-        """The logs of values that have gone. A life that has the same key since is of a state that was restored."""
+        """Remove the logs of values whose handles are gone. A life that has the same key now was restored from a state
+        and keeps its log."""
         while self._ended:
             store, key, branches = self._ended.popleft()
-            now = self.lives.get(key)
-            if now is None or now.store is not store:
+            life = self.lives.get(key)
+            if life is None or life.store is not store:
                 store.give_up([key, *((*key[:-1], branch) for branch in branches)])
 
     def sweep(self, store: VolatileStore, names: set[str]) -> None:
-        """Logs of no value, which a state or the snapshots before it tell of."""
+        """Remove the logs, of memories with these names, that belong to no value."""
         main = {key: life for key, life in self.lives.items() if life.store is store}
-        gone = []
+        without_life = []
         for key in store.logs:
             if key[1] in names:
-                self.last = max(self.last, int(key[2]))  # snapshots before may tell of it: no other value gets its number
+                self.last = max(self.last, int(key[2]))  # an earlier snapshot may hold it, so its number is not used again
                 life = main.get((*key[:-1], MAIN_BRANCH))
                 if life is None:
-                    gone.append(key)
+                    without_life.append(key)
                 elif key[-1] != MAIN_BRANCH:
                     life.branches.add(str(key[-1]))
-        store.give_up(gone)
+        store.give_up(without_life)

@@ -1,6 +1,9 @@
-"""What a commit does to a log, computed before anything is written: seqs, pins, retention, cuts (M-4.2, M-4.4, M-4.6, M-4.10).
+"""What one commit does to a log, computed before anything is written: entry numbers, pins, eviction, cuts of views
+(M-4.2, M-4.4, M-4.6, M-4.10).
 
-Everything here is a function of the policy and a snapshot; the store then applies the outcome or refuses it as a whole.
+Hands on `Draft` (a message before it has a number), `prepared` and `filtered` (drafts ready to be stored) and `Change`,
+whose `batch` a store applies as a whole or refuses. Everything here is a function of the policy and a snapshot of the
+log, so a commit that lost a race is simply computed again.
 """
 
 from __future__ import annotations
@@ -21,7 +24,8 @@ if TYPE_CHECKING:
 
 
 class Draft:
-    """A message on its way into a log. `tokens` None: by the counter (M-11.1). `pinned`: pinned whatever the policy says."""
+    """A message that is about to be stored. `tokens` is the provider's count; None lets the counter count it (M-11.1).
+    `pinned` pins it whatever the policy says."""
 
     __slots__ = ("message", "origin", "by", "tokens", "pinned")
 
@@ -36,24 +40,27 @@ class Draft:
 
 
 def prepared(policy: Policy, drafts: Sequence[Draft]) -> list[Draft]:
-    """Redacted, counted and pinned: what does not depend on the log. Done once, outside any transaction."""
-    made = []
+    """Return the drafts redacted, counted and pinned: everything that does not depend on the log, so it is done once
+    however often the commit is tried. Raises MemoryFailure("Redaction")."""
+    ready = []
     for draft in drafts:
         message = _redacted(draft.message, policy)
+        # The provider counted the text before redaction, so its count holds only for an unchanged text.
         rewritten = message is not draft.message and message.content != draft.message.content
         tokens = draft.tokens if draft.tokens and not rewritten else count_with(policy.counter, message, draft.by)
-        made.append(Draft(message, draft.origin, by=draft.by, tokens=tokens, pinned=draft.pinned))
-    return _with_pins(policy, made)
+        ready.append(Draft(message, draft.origin, by=draft.by, tokens=tokens, pinned=draft.pinned))
+    return _with_pins(policy, ready)
 
 
 def filtered(policy: Policy, drafts: Sequence[Draft]) -> list[Draft]:
-    """Redacted, and nothing else; what was rewritten is counted anew."""
-    made = []
+    """Return the drafts redacted and nothing else; a text that was rewritten has to be counted anew. Raises
+    MemoryFailure("Redaction")."""
+    ready = []
     for draft in drafts:
         message = _redacted(draft.message, policy)
         same = message.content == draft.message.content
-        made.append(Draft(message, draft.origin, by=draft.by, tokens=draft.tokens if same else None, pinned=draft.pinned))
-    return made
+        ready.append(Draft(message, draft.origin, by=draft.by, tokens=draft.tokens if same else None, pinned=draft.pinned))
+    return ready
 
 
 def _redacted(message: Msg, policy: Policy) -> Msg:
@@ -66,7 +73,7 @@ def _redacted(message: Msg, policy: Policy) -> Msg:
 
 
 def _with_pins(policy: Policy, drafts: list[Draft]) -> list[Draft]:
-    """A unit is pinned as a whole (M-4.6)."""
+    """Pin each whole unit one of whose messages is pinned: a call and its results stay together (M-4.6)."""
     if not (policy.pin_roles or policy.pin_when or any(draft.pinned for draft in drafts)):
         return drafts
     at = 0
@@ -82,6 +89,7 @@ def _with_pins(policy: Policy, drafts: list[Draft]) -> list[Draft]:
 
 
 def entries_at(head: Head, drafts: Sequence[Draft], turn: int, run: str | None, at: int) -> list[Entry]:
+    """Return the entries that drafts become behind `head`, as turn `turn`, stored at `at` (Unix ms)."""
     return [
         Entry(
             head.next + number, turn, draft.message, run=run, by=draft.by, origin=draft.origin, pinned=draft.pinned,
@@ -113,13 +121,14 @@ class Change:
         self.gone: list[Entry] = []
 
     def add(self, drafts: Sequence[Draft], at: int, turn: Turn | None = None) -> None:
-        """The entries of a turn: a run's with its record, a direct write without."""
+        """Take in the messages of one turn, stored at `at` (Unix ms). `turn` is the record of a run; a direct write has
+        none."""
         head = self.log.head
         self.turn = turn.moved(head.turns) if turn is not None else None
         self.new = entries_at(head, drafts, head.turns, turn.run if turn is not None else None, at)
 
     def retain(self) -> None:
-        """M-4.2, and M-9.5: what a summary still has to cover stays."""
+        """Decide which entries the bounds of the log evict (M-4.2); what a summary still has to cover stays (M-9.5)."""
         index = Index(self.log.head, self._unpinned(), self.new, self.covered())
         self.gone = list(leaving(self.policy.retention, index))
 
@@ -128,44 +137,50 @@ class Change:
         yield from (entry for entry in self.new if not entry.pinned)
 
     def covered(self) -> int | None:
-        """The seq up to which every summary covers the log; None without summaries."""
+        """Return the entry number up to which every summary covers the log; None without summaries."""
         upto = [self.state(name).upto for name, policy in self.views.items() if policy.summary is not None]
         return min(upto) if upto else None
 
     def state(self, name: str) -> ViewState:
+        """Return the stored state of a view, or that of a new view."""
         return self.states.get(name) or ViewState(name)
 
     def batch(self, at: int) -> Batch:
+        """Return what the store has to write, and the head of the log after it; `at` is in Unix ms."""
         head = self.log.head
+        # What leaves is partly stored (evict) and partly new (never written).
         dropped = {entry.seq for entry in self.gone}
-        left = [entry for entry in self.new if entry.seq not in dropped]
+        staying = [entry for entry in self.new if entry.seq not in dropped]
         evict = [entry for entry in self.gone if entry.seq < head.next]
         after = Head(
             head.version + 1,
             head.next + len(self.new),
             head.turns + bool(self.new),
-            head.length + len(left) - len(evict),
-            head.tokens + _tokens(left) - _tokens(evict),
+            head.length + len(staying) - len(evict),
+            head.tokens + _tokens(staying) - _tokens(evict),
             at,
         )
-        turns = [self.turn] if self.turn is not None and left else []
-        views = self._moved_cuts(left, evict, after)
+        # A turn whose own entries leave at once (a bound smaller than the turn) leaves no record either.
+        turns = [self.turn] if self.turn is not None and staying else []
+        views = self._moved_cuts(staying, evict, after)
         if self.policy.redact and self.new:
             from .redaction import marked
 
             views += marked(self.policy, self.states, head.next, at)
-        return Batch(after, entries=left, turns=turns, evict=evict, views=views)
+        return Batch(after, entries=staying, turns=turns, evict=evict, views=views)
 
-    def _moved_cuts(self, left: list[Entry], evict: list[Entry], after: Head) -> list[ViewState]:
+    def _moved_cuts(self, new: list[Entry], evict: list[Entry], after: Head) -> list[ViewState]:
+        """Return the states of views whose cut moves with this commit. Views are visited in the order of the declarations
+        that they are of, so an outer one sees the moved cut of its inner one."""
         moved: dict[str, ViewState] = {}
         for name, policy in self.views.items():  # a view stands behind the one it is of
             if policy.window_low is None:
                 continue
-            state, log = self.state(name), Changed(self.log, left, evict)
+            state, log = self.state(name), Changed(self.log, new, evict)
             source = source_of(policy, state, log, {**self.states, **moved}, budgets=False)
-            found = advanced(policy, source, state, after.next)
-            if found is not state:
-                moved[name] = found
+            moved_state = advanced(policy, source, state, after.next)
+            if moved_state is not state:
+                moved[name] = moved_state
         return list(moved.values())
 
 

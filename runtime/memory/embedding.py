@@ -1,7 +1,8 @@
-"""Vectors of texts for recall (M-10.16): asked of an embedder before they are needed, known while they are used.
+"""Vectors of texts for recall (M-10.16): asked of an embedder before they are needed, and kept.
 
-Asking may wait and may fail; ranking only looks at what is known, so that it stays plain. A fact that lacks its vector gets it
-with a later commit. Hands on `Embedding`, `similarity`. Must not know: connections, memories.
+Hands on `Embedding` (one embedder of a session), `similarity` and the stored form of a vector. To ask may wait and may
+fail; ranking only looks at vectors that are known, so that it needs no event loop. A fact that lacks its vector gets it
+with a later commit (`vectors.py`).
 """
 
 from __future__ import annotations
@@ -27,15 +28,16 @@ if TYPE_CHECKING:
 
         def embed(self, texts: list[str]) -> list[list[float]]: ...
 
-BASELINE = 0.2
-KNOWN = 4_096
-AT_ONCE = 16
+BASELINE = 0.2  # the cosine of unrelated texts, unless the embedder states its own
+KNOWN = 4_096  # texts whose vectors are kept
+AT_ONCE = 16  # texts per request
 
 
 class Embedding:
-    """One embedder of a session. `label` names it and its model: vectors of another one are none of its.
+    """One embedder of a session. `label` names it and its model: a vector with another label counts as none.
 
-    `ask` gives one vector per text, and raises whatever it likes; `report` is told why, once per reason.
+    `ask` returns one vector per text, and may raise anything; `report` is called with the reason, once per reason.
+    `baseline` is the cosine of unrelated texts.
     """
 
     __slots__ = ("label", "baseline", "_ask", "_report", "_known", "_reported")
@@ -55,18 +57,21 @@ class Embedding:
         self._reported: set[str] = set()
 
     def known(self, text: str) -> bytes | None:
+        """Return the vector of a text, None when it is not known."""
         return self._known.get(text)
 
     async def fill(self, texts: Iterable[str]) -> None:
-        """Asks for those not known. What fails stays unknown."""
+        """Ask for the vectors of texts that are not known. When the embedder fails they stay unknown; only the Panic of a
+        budget is raised."""
         missing = [text for text in dict.fromkeys(texts) if text not in self._known]
         try:
             for at in range(0, len(missing), AT_ONCE):
                 some = missing[at : at + AT_ONCE]
                 vectors = [packed(vector) for vector in await self._ask(some)]
+                # The list first: a wrong number of vectors must not leave half of them known.
                 for text, vector in list(zip(some, vectors, strict=True)):
                     self._know(text, vector)
-        except Panic:  # of a budget, which ends the run
+        except Panic:  # a budget is used up, which ends the run
             raise
         except Exception as error:
             reason = getattr(error, "message", None) or exception_text(error)
@@ -80,19 +85,21 @@ class Embedding:
         self._known[text] = vector
 
     def with_vector(self, fact: Fact, tier: str = PERSISTENT) -> Fact:
-        """Itself, or one with the vector that is known by now. `tier`: of the facts that have vectors."""
+        """Return the fact with its vector if that is known and missing, else the fact itself. `tier`: whose facts have
+        vectors."""
         vector = self.known(fact.text) if fact.tier == tier and not self.has_vector(fact) else None
         if vector is None:
             return fact
-        made = fact.changed()
-        made.vector = (self.label, vector)
-        return made
+        copy = fact.changed()
+        copy.vector = (self.label, vector)
+        return copy
 
     def has_vector(self, fact: Fact) -> bool:
+        """Whether the fact has a vector of this embedder."""
         return fact.vector is not None and fact.vector[0] == self.label
 
     def relevance(self, query: bytes | None, fact: Fact) -> float:
-        """r_v of M-10.10."""
+        """Return r_v of M-10.10, from 0 to 1: the cosine, with the baseline as 0."""
         if query is None or fact.vector is None or fact.vector[0] != self.label:
             return 0.0
         near = (similarity(query, fact.vector[1]) - self.baseline) / (1 - self.baseline)
@@ -100,30 +107,32 @@ class Embedding:
 
 
 def packed(vector: Sequence[float]) -> bytes:
-    """Of length 1, so that a product is a cosine; the precision of every store is that of 32 bits."""
+    """Return the stored form of a vector: scaled to length 1, so that a product is a cosine, as 32-bit floats, low byte
+    first. Raises ValueError for a vector of no finite length above 0."""
     length = sum(part * part for part in vector) ** 0.5
     if not 0 < length < float("inf"):
         raise ValueError("it gave a vector without a direction")
-    made = array("f", [part / length for part in vector])
-    return _little_endian(made).tobytes()
+    floats = array("f", [part / length for part in vector])
+    return _little_endian(floats).tobytes()
 
 
 def similarity(one: bytes, other: bytes) -> float:
-    """The cosine; 0 for vectors of different models."""
+    """Return the cosine of two stored vectors; 0 when their lengths differ, since they are of different models."""
     if len(one) != len(other):
         return 0.0
     return float(sum(map(mul, floats_of(one), floats_of(other))))
 
 
-def floats_of(held: bytes) -> array[float]:
-    made = array("f")
-    made.frombytes(held)
-    return _little_endian(made)
+def floats_of(vector: bytes) -> array[float]:
+    """Return the numbers of a stored vector."""
+    floats = array("f")
+    floats.frombytes(vector)
+    return _little_endian(floats)
 
 
-def _little_endian(made: array[float]) -> array[float]:
+def _little_endian(floats: array[float]) -> array[float]:
     from sys import byteorder
 
     if byteorder == "big":
-        made.byteswap()
-    return made
+        floats.byteswap()
+    return floats

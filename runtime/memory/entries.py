@@ -1,8 +1,10 @@
-"""What a log holds: entries, their turns, and what a store keeps beside them (M-1, M-6).
+"""What a log holds, and the address it is held under: entries, units and turns (M-1, M-6), keys (M-7), token counts
+(M-11), and the failures of a memory (M-6.23).
 
-An entry is a message with its place and origin and never changes. Its parts are the form in which stores and dumps keep the
-message; a part of a kind unknown here is kept as it came (M-8.11). Must not know: stores, policies, views, what a provider's
-state means.
+Hands on `Entry`, `Turn`, `ViewState`, `Part`, `MemoryFailure` with one function per failure, `units`, `count_message`,
+and the forms of a key. Everything else in this folder relies on it; it relies on no file here. An entry never changes;
+its parts are the form in which stores and dumps keep the message, and a part of a kind unknown here is kept as it came
+(M-8.11).
 """
 
 from __future__ import annotations
@@ -17,21 +19,18 @@ if TYPE_CHECKING:
     from typing import Any, TypeAlias
 
 
-# ----------------------------------------------------------------
-# The failures of a memory (M-6.23): typed, with the fields a program can read.
-#
-# Hands on `MemoryFailure`s, which end at the boundary of the runtime like every `CallFailure`.
-
+# Failures.
 
 class MemoryFailure(CallFailure):
-    """A `MemoryError` in the making; `variant` is one of M-6.23."""
+    """A `MemoryError` before it becomes a value of the language: `variant` is one of M-6.23, `fields` are what a program
+    can read of it."""
 
     def __init__(self, variant: str, message: str, **fields: Any) -> None:
         super().__init__("MemoryError", variant, message, **fields)
 
     @property
     def panic_code(self) -> str:
-        """The panic of methods without a Result (M-6.22, M-6.33)."""
+        """The code of the panic where the method gives no Result (M-6.22, M-6.33)."""
         return "P452" if self.variant == "Bound" else "P451"
 
 
@@ -44,21 +43,24 @@ class FixedSlot(InvalidValue):
 
 
 def conflict(expected: int, actual: int) -> MemoryFailure:
+    """The log has another version than the writer expected."""
     message = f"the memory was changed meanwhile: expected version {expected}, found {actual}"
     return MemoryFailure("Conflict", message, expected=expected, actual=actual)
 
 
 def waited_too_long(expected: int) -> MemoryFailure:
-    """M-5.19: the lock did not come in time."""
+    """The turn lock did not come in time (M-5.19)."""
     message = "another turn on this memory did not end in time"
     return MemoryFailure("Conflict", message, expected=expected, actual=expected)
 
 
 def nested() -> MemoryFailure:
+    """A change of the log inside a run that writes it (M-5.20)."""
     return MemoryFailure("Nested", "a run that writes this memory is already in progress here; attach it with `auto: false`")
 
 
 def overflow(needed: int, budget: int, seqs: Sequence[int]) -> MemoryFailure:
+    """System message and pins need more tokens than the budget; `seqs` are the pinned entries (M-4.12)."""
     message = f"system message and pinned messages need {needed} tokens, the limit is {budget}"
     return MemoryFailure("Overflow", message, needed=needed, budget=budget, seqs=list(seqs))
 
@@ -68,12 +70,13 @@ def invalid_unit(reason: str) -> MemoryFailure:
 
 
 def reading_itself(memory: str) -> MemoryFailure:
-    """M-4.33: a view function uses the memory whose messages it is asked for."""
+    """A view function uses the memory whose messages it is asked for (M-4.33)."""
     message = f"the view of the memory {memory} is being made here: its function may read its messages, and nothing else of it"
     return MemoryFailure("Nested", message)
 
 
 def view_failed(memory: str, reason: str) -> MemoryFailure:
+    """The function that gives the messages of a view failed."""
     return MemoryFailure("View", f"the view of the memory {memory} failed: {reason}")
 
 
@@ -90,26 +93,28 @@ def no_turn(turn: int) -> MemoryFailure:
 
 
 def store_failed(store: str, reason: str) -> MemoryFailure:
+    """A store cannot be opened, read or written; `reason` says what to do about it where that is known."""
     return MemoryFailure("Store", f"store {store}: {reason}", store=store)
 
 
 def keeps_no(store: str, what: str) -> MemoryFailure:
-    """A store that has no place for `what`: facts, observations."""
+    """A store that has no place for `what`: facts, or observations."""
     return store_failed(store, f"this store keeps no {what}")
 
 
 def other_key_parts(memory: str, names: Sequence[str], values: Sequence[str | int]) -> MemoryFailure:
-    """A key was written when its memory had other parts than it is declared with now (M-7.6)."""
-    found = ", ".join(repr(value) for value in values) or "no parts"
+    """A stored key has other parts than the memory is declared with now (M-7.6)."""
+    parts = ", ".join(repr(value) for value in values) or "no parts"
     message = (
-        f"the memory {memory} has keys that were written under another declaration, one with {found}; it is declared with "
+        f"the memory {memory} has keys that were written under another declaration, one with {parts}; it is declared with "
         f"{', '.join(names) or 'no parts'}: declare it as it was to read them, or remove all its keys with `erase()`"
     )
     return MemoryFailure("Store", message, store=memory)
 
 
 def stored_twice(memory: str, now: str, before: str) -> MemoryFailure:
-    """What was renamed, or got a key part, is stored under what it is called now too (M-7.8, M-7.9)."""
+    """Data is stored under the new name or key and under the one before, and reading one would hide the other (M-7.8,
+    M-7.9)."""
     message = (
         f"the memory {memory} has data under {now} and under {before}, and none of them is read: "
         f"declare each as a memory of its own and `erase` one, or move what it holds with `dump` and `load`"
@@ -123,7 +128,7 @@ def newer_version(found: int, supported: int) -> MemoryFailure:
 
 
 def unsupported_part(kind: str, supported: int) -> MemoryFailure:
-    """A part that has its place in the format and no meaning here yet."""
+    """An entry has a part whose kind is reserved in the format and not built yet (M-8.19)."""
     message = f"an entry holds {kind}, which this version of Concerto does not carry; nothing was read"
     return MemoryFailure("Version", message, found=supported, supported=supported)
 
@@ -133,32 +138,35 @@ DAMAGED = "damaged memory: "
 
 
 def corrupt(reason: str) -> MemoryFailure:
+    """What a store holds contradicts itself or does not decode (G-12.10)."""
     return MemoryFailure("Corrupt", f"{DAMAGED}{reason}")
 
 
 def redaction_failed(reason: str) -> MemoryFailure:
+    """A redactor raised or gave no text, so nothing was stored (M-4.4)."""
     return MemoryFailure("Redaction", f"the redactor failed: {reason}; nothing was stored")
 
 
 def wrong_bound(message: str, bound: str) -> MemoryFailure:
-    """A function of the key gave a bound that none is (M-2.17)."""
+    """A function of the key gave a value that is no bound (M-2.17)."""
     return MemoryFailure("Bound", message, bound=bound)
 
 
 def unnameable(kind: str) -> MemoryFailure:
+    """`redact` would rewrite the name or a subject of a fact, and two facts could become one (M-4.4)."""
     message = f"the {kind} of a fact holds what is not stored (what `redact` rewrites, or a secret): nothing was stored"
     return MemoryFailure("Redaction", f"{message}; call it by something else, such as an id")
 
 
-# ----------------------------------------------------------------
+# Entries, turns, and the states of views.
 
 if TYPE_CHECKING:
     Unit: TypeAlias = list["Entry"]
 
 FORMAT = 3
-"""Of entries in dumps: 1 had no state of providers (M-8.17)."""
+"""The format of entries in dumps: 1 had no state of providers (M-8.17)."""
 ERROR_MARK = b"error"  # data of a result part whose tool failed
-STATE_BYTES = 1 << 20  # what is larger is not kept (M-8.18): no reply is, but for what its escapes add
+STATE_BYTES = 1 << 20  # a larger state is not kept (M-8.18); no reply is so large unless by its JSON escapes
 
 
 class Part:
@@ -224,16 +232,18 @@ class Entry:
         return message_parts(self.message, self.opaque)
 
     def with_pinned(self, pinned: bool) -> Entry:
+        """Return a copy that is pinned, or not."""
         return self._copy(self.seq, self.turn, pinned)
 
     def moved(self, seq: int, turn: int) -> Entry:
+        """Return a copy at another place."""
         return self._copy(seq, turn, self.pinned)
 
     def showing(self, message: Msg, tokens: int) -> Entry:
-        """In its place, another text."""
-        made = self._copy(self.seq, self.turn, self.pinned)
-        made.message, made.tokens = message, tokens
-        return made
+        """Return a copy with another message, which counts `tokens` tokens."""
+        copy = self._copy(self.seq, self.turn, self.pinned)
+        copy.message, copy.tokens = message, tokens
+        return copy
 
     def _copy(self, seq: int, turn: int, pinned: bool) -> Entry:
         return Entry(
@@ -277,6 +287,7 @@ class Turn:
         self.meta = meta or {}
 
     def moved(self, turn: int) -> Turn:
+        """Return a copy with another number."""
         return Turn(
             turn, run=self.run, by=self.by, at=self.at, tokens_in=self.tokens_in, tokens_out=self.tokens_out, meta=self.meta
         )
@@ -314,7 +325,7 @@ class ViewState:
         return ViewState(self.name, cut, self.text, self.upto, self.folded, self.folded_at)
 
     def without_summary(self) -> ViewState:
-        """M-9.8: covered entries that are still in the log count as uncovered again."""
+        """Return a copy without summary: covered entries that are still in the log count as uncovered again (M-9.8)."""
         return ViewState(self.name, self.cut, "", -1, self.folded, self.folded_at)
 
     def as_json(self) -> dict[str, Any]:
@@ -329,11 +340,8 @@ class ViewState:
         return f"ViewState({self.as_json()})"
 
 
-# ---------------------------------------------------------------- units
-
-
 def units(entries: Iterable[Entry]) -> Iterator[Unit]:
-    """Entries in log order as units: a tool result belongs to the message before it (M-1)."""
+    """Yield entries in log order as units: a tool result belongs to the message before it (M-1)."""
     unit: Unit = []
     for entry in paced(entries, FEW):
         if unit and entry.message.role != "tool":
@@ -345,7 +353,7 @@ def units(entries: Iterable[Entry]) -> Iterator[Unit]:
 
 
 def units_back(entries: Iterable[Entry]) -> Iterator[Unit]:
-    """The same for entries newest first; each unit itself is in log order."""
+    """Yield the units of entries that come newest first; each unit itself is in log order."""
     unit: Unit = []
     for entry in paced(entries, FEW):
         unit.append(entry)
@@ -356,7 +364,8 @@ def units_back(entries: Iterable[Entry]) -> Iterator[Unit]:
 
 
 def check_units(messages: Sequence[Msg]) -> None:
-    """InvalidUnit unless every call has exactly one result right behind it and every result its call (M-6.2, M-12.1)."""
+    """Raise MemoryFailure("InvalidUnit") unless every call has exactly one result right behind it and every result its
+    call (M-6.2, M-12.1)."""
     waiting: set[str] = set()
     for message in messages:
         if message.role == "tool":
@@ -375,10 +384,8 @@ def check_units(messages: Sequence[Msg]) -> None:
         raise invalid_unit(f"a tool call without result: {', '.join(sorted(waiting))}")
 
 
-# ---------------------------------------------------------------- stored forms
-
-
 def message_parts(message: Msg, opaque: Sequence[Part] = ()) -> list[Part]:
+    """Return the parts that store a message; `message_of` is the inverse."""
     if message.role == "tool":
         return [Part("result", message.content, message.call_id or "", ERROR_MARK if message.is_error else b""), *opaque]
     parts = [Part("text", message.content)] if message.content or not message.calls else []
@@ -387,7 +394,7 @@ def message_parts(message: Msg, opaque: Sequence[Part] = ()) -> list[Part]:
 
 
 def state_part(state: ProviderState) -> Part | None:
-    """What a provider wants back as an entry keeps it; None when that is nothing, or too large. It stands there as plain JSON,
+    """Return what a provider wants back as a part of its entry; None when that is nothing or too large. It is plain JSON,
     so that the filter of secrets finds them in it (G-10.3)."""
     if not state.more:
         return None
@@ -421,7 +428,8 @@ def _call_part(call: Call) -> Part:
 
 
 def message_of(role: str, parts: Sequence[Part]) -> tuple[Msg, list[Part]]:
-    """The message, and the parts of kinds unknown here."""
+    """Return the message of these parts, and the parts of kinds that are unknown here. Raises MemoryFailure("Version")
+    for media, ValueError, KeyError or TypeError for parts that do not decode."""
     text, calls, call_id, failed, state = "", [], None, False, None
     opaque = []
     for part in parts:
@@ -443,101 +451,107 @@ def message_of(role: str, parts: Sequence[Part]) -> tuple[Msg, list[Part]]:
 def _call(part: Part) -> Call:
     from json import loads
 
-    held = loads(part.text)
-    if type(held["name"]) is not str or type(held["arguments"]) not in (dict, type(None)):
+    stored = loads(part.text)
+    if type(stored["name"]) is not str or type(stored["arguments"]) not in (dict, type(None)):
         raise ValueError
-    return Call(part.id, held["name"], held["arguments"], held.get("text", ""))
+    return Call(part.id, stored["name"], stored["arguments"], stored.get("text", ""))
 
 
 def part_json(part: Part) -> dict[str, str]:
+    """Return the JSON object of a part."""
     from base64 import b64encode
 
-    made = {"kind": part.kind, "text": part.text}
+    stored = {"kind": part.kind, "text": part.text}
     if part.id:
-        made["id"] = part.id
+        stored["id"] = part.id
     if part.data:
-        made["data"] = b64encode(part.data).decode()
-    return made
+        stored["data"] = b64encode(part.data).decode()
+    return stored
 
 
-def part_of(held: dict[str, str]) -> Part:
+def part_of(stored: dict[str, str]) -> Part:
+    """Return the part of its JSON object; ValueError or KeyError for anything else."""
     from base64 import b64decode
 
-    if type(held["kind"]) is not str or type(held["text"]) is not str or type(held.get("id", "")) is not str:
+    if type(stored["kind"]) is not str or type(stored["text"]) is not str or type(stored.get("id", "")) is not str:
         raise ValueError
-    return Part(held["kind"], held["text"], held.get("id", ""), b64decode(held.get("data", ""), validate=True))
+    return Part(stored["kind"], stored["text"], stored.get("id", ""), b64decode(stored.get("data", ""), validate=True))
 
 
 ENTRY_FIELDS = ("seq", "turn", "run", "by", "role", "origin", "pinned", "tokens", "at")
 
 
 def entry_json(entry: Entry) -> dict[str, Any]:
+    """Return the JSON object of an entry, as dumps have it (M-8.10)."""
     return {**{name: getattr(entry, name) for name in ENTRY_FIELDS}, "parts": [part_json(part) for part in entry.parts]}
 
 
-def entry_of(held: dict[str, Any]) -> Entry:
-    """The entry of its stored form; Corrupt when it has not got that form."""
+def entry_of(stored: dict[str, Any]) -> Entry:
+    """Return the entry of its JSON object. Raises MemoryFailure("Corrupt") when it does not decode."""
     try:
-        message, opaque = message_of(held["role"], [part_of(part) for part in held["parts"]])
+        message, opaque = message_of(stored["role"], [part_of(part) for part in stored["parts"]])
         return Entry(
-            held["seq"], held["turn"], message, run=held["run"], by=held["by"], origin=held["origin"], opaque=opaque,
-            pinned=bool(held["pinned"]), tokens=held["tokens"], at=held["at"],
+            stored["seq"], stored["turn"], message, run=stored["run"], by=stored["by"], origin=stored["origin"], opaque=opaque,
+            pinned=bool(stored["pinned"]), tokens=stored["tokens"], at=stored["at"],
         )  # fmt: skip
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
         raise corrupt("an entry does not decode") from None
 
 
-# ----------------------------------------------------------------
-# The address of a log (M-7): namespace, memory path, key values in declared order, branch.
-#
-# Hands on tuples and their stored bytes: per part a type byte, a length and the UTF-8 bytes, so that no two keys meet whatever
-# they hold.
+# Keys, the addresses of logs (M-7): namespace, memory path, key values in declared order, branch.
 
 if TYPE_CHECKING:
     Key: TypeAlias = tuple[str | int, ...]
 
+# In UTF-8 bytes (M-7.4).
 LONGEST_VALUE = 1024
 MAIN_BRANCH = ""
 TEXT, NUMBER = b"s", b"i"
 
 
 def memory_key(namespace: str, path: str, values: Sequence[str | int] = (), branch: str = MAIN_BRANCH) -> Key:
+    """Return the address of a log."""
     return (namespace, path, *values, branch)
 
 
 def branch_of(key: Key) -> str:
+    """Return the branch of a key, "" for the main one."""
     return str(key[-1])
 
 
 def with_branch(key: Key, branch: str) -> Key:
+    """Return the key of the same log at another branch."""
     return (*key[:-1], branch)
 
 
 def key_values(names: Sequence[str], given: Mapping[str, object]) -> tuple[str | int, ...]:
-    """The values of `.key(a: v, b: v)` in declared order; InvalidValue (P452) for a value no key may have (M-7.4)."""
+    """Return the values of `.key(a: v, b: v)` in declared order. Raises InvalidValue (P452) for a value that no key may
+    have (M-7.4)."""
     if set(given) != set(names):
         raise InvalidValue(f"the key has {', '.join(names)}; given {', '.join(given) or 'nothing'}")
     return tuple(_key_value(name, given[name]) for name in names)
 
 
 def stored_values(names: Sequence[str], defaults: Mapping[str, str | int], values: Key) -> Key:
-    """As a key stands in the store (M-7.9): without the last parts that have what keys before them have there, so that it is the
-    key that was written before."""
+    """Return the values as the store has them: without the last parts that have their default, so that the key is the one
+    that was written before these parts were declared (M-7.9)."""
     count = len(values)
-    if count > len(names):  # of another declaration, or damage: who checks keys says so
+    if count > len(names):  # of another declaration, or damaged: `declared_values` reports it
         return values
+    # Only from the end: a key is an ordered tuple, so a part in the middle cannot be left out.
     while count and names[count - 1] in defaults and defaults[names[count - 1]] == values[count - 1]:
         count -= 1
     return values[:count]
 
 
 def longer_forms(names: Sequence[str], defaults: Mapping[str, str | int], values: Key) -> list[Key]:
-    """What a key with these values was written as by a declaration whose parts had no such values."""
+    """Return the longer keys that an earlier declaration, without these defaults, would have stored the same values
+    under."""
     return [values[:count] for count in range(len(stored_values(names, defaults, values)) + 1, len(values) + 1)]
 
 
 def declared_values(names: Sequence[str], defaults: Mapping[str, str | int], stored: Key) -> Key | None:
-    """The values in declared order; None for a key of another declaration."""
+    """Return the values of a stored key in declared order; None for a key of another declaration."""
     missing = names[len(stored) :]
     if len(stored) > len(names) or any(name not in defaults for name in missing):
         return None
@@ -545,6 +559,7 @@ def declared_values(names: Sequence[str], defaults: Mapping[str, str | int], sto
 
 
 def _key_value(name: str, value: object) -> str | int:
+    # A bool is an int in Python, and none in the language.
     if isinstance(value, bool) or not isinstance(value, (str, int)):
         raise InvalidValue(f"key part {name} is a String or an Int, found {type(value).__name__}")
     if isinstance(value, str) and not 0 < len(value.encode("utf-8", "surrogatepass")) <= LONGEST_VALUE:
@@ -553,7 +568,8 @@ def _key_value(name: str, value: object) -> str | int:
 
 
 def encode(key: Key) -> bytes:
-    """M-7.2; a prefix of a key encodes to a prefix of its bytes."""
+    """Return the bytes of a key (M-7.2): per part a type byte, a length in 4 bytes and the UTF-8 text. No two keys have
+    the same bytes, and a prefix of a key encodes to a prefix of its bytes."""
     parts = []
     for part in key:
         kind = TEXT if isinstance(part, str) else NUMBER
@@ -563,11 +579,12 @@ def encode(key: Key) -> bytes:
 
 
 def shown(key: Key) -> str:
-    """For messages."""
+    """Return a key as messages show it."""
     return "/".join(str(part) for part in key)
 
 
 def decode(stored: bytes) -> Key:
+    """Return the key of its bytes. Raises MemoryFailure("Corrupt")."""
     parts: list[str | int] = []
     if type(stored) is not bytes:
         raise corrupt("a key does not decode")
@@ -583,11 +600,8 @@ def decode(stored: bytes) -> Key:
     return tuple(parts)
 
 
-# ----------------------------------------------------------------
-# How many tokens a message counts (M-11): the default counter, and a host counter where there is one.
-#
-# The default needs no tokenizer: 4 + a quarter of the UTF-8 bytes, rounded up, so that JSON, arguments and scripts other than
-# Latin weigh what they really send.
+# Token counts (M-11). The default counter needs no tokenizer: 4 + a quarter of the UTF-8 bytes, rounded up, so that JSON,
+# arguments and scripts other than Latin count about what a provider counts.
 
 if TYPE_CHECKING:
     TokenCounter = Callable[[Msg, str], int]
@@ -600,30 +614,32 @@ BLOB_TOKENS = 1024
 
 
 def text_bytes(text: str) -> int:
+    """Return the length of a text in UTF-8 bytes; lone surrogates count 3."""
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
 def tokens_of_bytes(count: int) -> int:
+    """Return the tokens of a message with so many UTF-8 bytes (M-11.2)."""
     return MESSAGE_TOKENS - (-count // BYTES_PER_TOKEN)
 
 
 def count_text(text: str) -> int:
-    """A text counts like a message that holds only it."""
+    """Return the tokens of a text: those of a message that holds only it."""
     return tokens_of_bytes(text_bytes(text))
 
 
 def count_message(message: Msg, blobs: int = 0) -> int:
-    """The default counter (M-11.2); `blobs` binary parts come on top."""
-    held = text_bytes(message.content)
+    """Return the tokens of a message by the default counter (M-11.2); `blobs` binary parts come on top."""
+    size = text_bytes(message.content)
     for call in message.calls:
-        held += text_bytes(call.name) + text_bytes(arguments_text(call)) + CALL_ID_BYTES
+        size += text_bytes(call.name) + text_bytes(arguments_text(call)) + CALL_ID_BYTES
     if message.call_id is not None:
-        held += CALL_ID_BYTES
-    return tokens_of_bytes(held) + blobs * BLOB_TOKENS
+        size += CALL_ID_BYTES
+    return tokens_of_bytes(size) + blobs * BLOB_TOKENS
 
 
 def arguments_text(call: Call) -> str:
-    """The arguments of a call as they are sent: compact JSON, or the text the model sent instead."""
+    """Return the arguments of a call as they are sent: compact JSON, or the text that the model sent instead."""
     if call.arguments is None:
         return call.text
     from ..schema.lenient_json import compact_json
@@ -632,17 +648,19 @@ def arguments_text(call: Call) -> str:
 
 
 def count_with(counter: TokenCounter | None, message: Msg, by: str | None = None, blobs: int = 0) -> int:
-    """The host's counter; where it gives nothing for a message that has content, the default holds (M-11.3)."""
-    found = 0 if counter is None else counter(message, by or "")
-    return found if found > 0 else count_message(message, blobs)
+    """Return the tokens of a message by the host's counter; where it gives nothing, by the default one (M-11.3)."""
+    count = 0 if counter is None else counter(message, by or "")
+    return count if count > 0 else count_message(message, blobs)
 
 
 def total(messages: Iterable[Msg]) -> int:
+    """Return the tokens of messages by the default counter."""
     return sum(map(count_message, messages))
 
 
 def longest_prefix(text: str, limit: int, suffix: str = "") -> str:
-    """The longest prefix of `text` that with `suffix` counts at most `limit` tokens, never splitting a character."""
+    """Return the longest prefix of `text` that together with `suffix` counts at most `limit` tokens; no character is
+    split."""
     room = (limit - MESSAGE_TOKENS) * BYTES_PER_TOKEN - text_bytes(suffix)
     if room <= 0:
         return ""

@@ -1,10 +1,10 @@
-"""An index of facts for recall, so that a query looks at few of many facts (M-10.9, M-14.4): their words and trigrams, beside the
-graph of their entities and the bands of their accesses.
+"""An index of facts for recall, so that a query looks at few of many facts (M-10.9, M-14.4).
 
-It holds facts by their numbers and follows their changes one by one; what a query looks through follows when it is asked, so that
-who only writes facts or reads them by name does not pay for their words. What contains a term is also a set of bits, one per slot
-of a fact, so that counting the trigrams of a query over all facts is arithmetic on long integers.
-Must not know: scores, clocks, stores.
+Hands on `FactIndex` (facts by number, with their words and trigrams, the graph of their entities and the bands of their
+accesses), and `entities`, `relation_of`, `slots_in` and `trigrams` for `recall.py`, which computes the scores. A store
+keeps one index per key and tells it of every change. The words of changed facts are read when a query comes, so that a
+program that only writes facts does not pay for it. Each fact has a slot; the facts that contain a term are also a set of
+bits, one per slot, so that counting the trigrams of a query over all facts is arithmetic on long integers.
 """
 
 from __future__ import annotations
@@ -28,18 +28,15 @@ if TYPE_CHECKING:
     from .facts import Fact
 
 
-# ----------------------------------------------------------------
-# Sets of slots as the bits of an Int: from their numbers and back, and the slots of a term.
-
 BLOCK = 128
-"""Bytes: small enough that taking its ones out one by one is quick, large enough that few blocks are looked at."""
+"""Bytes of a set that are scanned at a time: few enough for taking out bit by bit, many enough that there are few blocks."""
 NOTHING = bytes(BLOCK)
 DENSE = 256
-"""The bits of a term that more than one in so many facts contains are kept; those of others are made when asked for."""
+"""A term that more than one in so many facts contains keeps its set of bits; that of any other is built for each query."""
 
 
 def slots_in(bits: int) -> Iterator[int]:
-    """The places of the ones, lowest first."""
+    """Yield the slots of a set of bits, lowest first."""
     data = bits.to_bytes((bits.bit_length() + 7) // 8, "little")
     for start in range(0, len(data), BLOCK):
         piece = data[start : start + BLOCK]
@@ -52,15 +49,16 @@ def slots_in(bits: int) -> Iterator[int]:
 
 
 def bits_of(slots: Iterable[int], width: int) -> int:
-    made = bytearray(width // 8 + 1)
+    """Return the set of these slots as bits. `width` is a number of bits, at least the highest slot."""
+    data = bytearray(width // 8 + 1)
     for slot in slots:
-        made[slot >> 3] |= 1 << (slot & 7)
-    return int.from_bytes(made, "little")
+        data[slot >> 3] |= 1 << (slot & 7)
+    return int.from_bytes(data, "little")
 
 
 class Term:
-    """The slots whose facts contain it, some of which may be given up; `live` counts the others. `most`: how often one of them
-    contains it, at most."""
+    """The slots of facts that contain a term. Slots that were given up stay in the list; `live` counts the others.
+    `most`: how often one fact contains the term, at most."""
 
     __slots__ = ("slots", "live", "most", "_bits")
 
@@ -77,22 +75,21 @@ class Term:
             self._bits |= 1 << slot
 
     def bits(self, width: int) -> int:
+        """Return the slots as bits, given-up ones too."""
         if self._bits is not None:
             return self._bits
-        made = bits_of(self.slots, width)
+        bits = bits_of(self.slots, width)
         if self.is_dense(width):
-            self._bits = made
-        return made
+            self._bits = bits
+        return bits
 
     def is_dense(self, width: int) -> bool:
         return self.live * DENSE > width
 
 
-# ----------------------------------------------------------------
-# The graph of persistent facts: entities, and how many facts each pair of them shares (M-10.10).
-#
-# Most entities of many facts are those of one fact alone. Such a one hands on less than the others of its fact give each other
-# directly, so edges are kept only between entities that several facts share; it counts when the query names it.
+# The graph of persistent facts: entities, and how many facts each pair of them shares (M-10.10). Most entities belong to one
+# fact alone. What such an entity would pass on is less than the others of its fact pass to each other directly, so edges are
+# kept only between entities that several facts share.
 
 HOPS = 2
 FUNCTION_WORDS = frozenset(
@@ -105,21 +102,22 @@ FUNCTION_WORDS = frozenset(
 
 
 def folded(name: str) -> str:
+    """Return the form by which names of entities are compared."""
     return normalize("NFKC", name).casefold()
 
 
 def entities(fact: Fact) -> dict[str, str]:
-    """Those of a fact, by their folded names, with the form they are written in (M-10.10)."""
-    found = {folded(name): name for name in fact.about}
+    """Return the entities of a fact by their folded names, with the form that they are written in (M-10.10)."""
+    names = {folded(name): name for name in fact.about}
     if relation_of(fact) is None:
         for token in terms(fact.name):
             if token not in FUNCTION_WORDS:
-                found.setdefault(token, token)
-    return found
+                names.setdefault(token, token)
+    return names
 
 
 def relation_of(fact: Fact) -> str | None:
-    """What `relate` said of the two its fact is about; None for every other fact (M-10.41)."""
+    """Return the relation that `relate` stated between the two subjects of a fact; None for any other fact (M-10.41)."""
     if len(fact.about) != 2 or fact.content != fact.name:
         return None
     a, b = fact.about
@@ -130,7 +128,8 @@ def relation_of(fact: Fact) -> str | None:
 
 
 class Graph:
-    """`held`: the entities of a slot, none when it was given up. A key of `edges` is an entity that several facts share."""
+    """Entities and their edges. `held` returns the entities of a slot, none of a slot that was given up. A key of `edges`
+    is an entity that several facts share; the weight is the number of shared facts."""
 
     __slots__ = ("edges", "by_word", "facts", "held")
 
@@ -141,6 +140,7 @@ class Graph:
         self.facts = defaultdict[str, Term](Term)
 
     def add(self, slot: int, names: Iterable[str]) -> None:
+        """Add a fact with these entities."""
         names = list(names)
         for entity in names:
             if entity not in self.facts:
@@ -156,7 +156,7 @@ class Graph:
             self.edges[entity].update(other for other in shared if other != entity)
 
     def remove(self, slot: int, names: Iterable[str]) -> None:
-        """The slot is given up already."""
+        """Remove a fact with these entities, whose slot is given up already."""
         shared = [entity for entity in names if entity in self.edges]
         for entity in shared:
             for other in shared:
@@ -173,11 +173,11 @@ class Graph:
                     self.by_word[word].discard(entity)
 
     def _only_slot(self, entity: str, beside: int) -> int:
-        """The one of its two facts that is not that one, or its last."""
+        """Return the slot of the one fact of an entity that is not `beside`."""
         return next(slot for slot in self.facts[entity].slots if slot != beside and entity in self.held(slot))
 
     def _weigh(self, entity: str, slot: int, by: int) -> None:
-        """Its edges within one fact, when it comes to be shared or ends to be."""
+        """Add or remove the edges of an entity within one fact, when it begins or ceases to be shared."""
         for other in self.held(slot):
             if other != entity and other in self.edges:
                 if by > 0:
@@ -193,18 +193,19 @@ class Graph:
             del edges[other]
 
     def bits(self, names: Iterable[str], width: int) -> int:
-        """Facts of these entities, perhaps with slots that were given up since."""
-        held = [self.facts[entity] for entity in names]
-        made = bits_of(chain.from_iterable(term.slots for term in held if not term.is_dense(width)), width)
-        for term in held:
+        """Return the facts of these entities as bits, perhaps with slots that were given up since."""
+        found_terms = [self.facts[entity] for entity in names]
+        bits = bits_of(chain.from_iterable(term.slots for term in found_terms if not term.is_dense(width)), width)
+        for term in found_terms:
             if term.is_dense(width):
-                made |= term.bits(width)
-        return made
+                bits |= term.bits(width)
+        return bits
 
-    def activations(self, asked: frozenset[str]) -> dict[str, float]:
-        """Of what the query names, and of what is at most two hops away and shared."""
-        named = {entity for word in asked for entity in self.by_word.get(word, ())}
-        active = {entity: 1.0 for entity in named if all(word in asked for word in terms(entity))}
+    def activations(self, tokens: frozenset[str]) -> dict[str, float]:
+        """Return the activation of each entity that the tokens of a query name (1.0), and of shared ones at most two hops
+        away: half per hop, by the weight of the edge."""
+        named = {entity for word in tokens for entity in self.by_word.get(word, ())}
+        active = {entity: 1.0 for entity in named if all(word in tokens for word in terms(entity))}
         newest = dict(active)
         for _ in range(HOPS):
             newest = self._spread(newest, active)
@@ -216,9 +217,9 @@ class Graph:
             edges = self._edges_of(entity)
             most = max(edges.values(), default=1)
             for other, weight in edges.items():
-                given = value * 0.5 * weight / most
-                if given > active.get(other, 0.0):
-                    active[other] = reached[other] = given
+                passed_on = value * 0.5 * weight / most
+                if passed_on > active.get(other, 0.0):
+                    active[other] = reached[other] = passed_on
         return reached
 
     def _edges_of(self, entity: str) -> Mapping[str, int]:
@@ -228,17 +229,13 @@ class Graph:
         return {other: 1 for other in self.held(self._only_slot(entity, -1)) if other in self.edges}
 
 
-# ----------------------------------------------------------------
-# Facts in the order of their newest access, in bands of a few hundred: recall looks at the newest first (M-10.12, M-14.4).
-#
-# A band is the set of its slots as bits and a place none of them is before. Of one time, as facts are that came together, the
-# shorter come first, and of one length the lower numbers, as they are worth more. Follows accesses one by one: a band that
-# grows
-# too large is halved, one that got small joins its neighbour.
+# Facts in the order of their newest access, in bands of a few hundred: recall looks at the newest first (M-10.12, M-14.4). Facts
+# of one time are ordered by length and then by number, as shorter ones and lower numbers rank higher. A band that grows too
+# large is halved, one that gets small joins its neighbour.
 
 if TYPE_CHECKING:
     Place = tuple[int, int, float]
-    """Time, length and number, the latter two negated: what is larger is worth more."""
+    """Time, length and number, the latter two negated: a larger place ranks higher."""
 
 LEAST = 256
 """A band of no more slots is never halved."""
@@ -249,8 +246,8 @@ FAR = 1 << 80
 
 
 class Bands:
-    """`starts[n]`: a place no slot of band n is behind, `newest[n]` one none is before; oldest band first. `shortest[n]`: a
-    length that none falls short of, `lowest[n]` such a number. `at`: the place of a slot."""
+    """The bands, the oldest first. `starts[n]`: a place that no slot of band n is below; `newest[n]`: one that none is
+    above; `shortest[n]` and `lowest[n]`: bounds of length and number. `at` returns the place of a slot."""
 
     __slots__ = ("starts", "newest", "shortest", "lowest", "bits", "sizes", "count", "at")
 
@@ -266,9 +263,11 @@ class Bands:
 
     @property
     def limit(self) -> int:
+        """The number of slots at which a band is halved."""
         return max(LEAST, self.count // MOST)
 
     def add(self, slot: int, place: Place) -> None:
+        """Add a slot at this place."""
         band = bisect_right(self.starts, place) - 1
         self.bits[band] |= 1 << slot
         self.sizes[band] += 1
@@ -278,10 +277,11 @@ class Bands:
         self.count += 1
         if self.sizes[band] >= self.limit:
             self._halve(band)
-            if band + 2 < len(self.sizes):  # made when there were fewer facts, it may be small by now
+            if band + 2 < len(self.sizes):  # it was made when there were fewer facts, and may be small by now
                 self._join(band + 1)
 
     def remove(self, slot: int, place: Place) -> None:
+        """Remove a slot from this place, where it was added."""
         band = bisect_right(self.starts, place) - 1
         self.bits[band] &= ~(1 << slot)
         self.sizes[band] -= 1
@@ -305,7 +305,7 @@ class Bands:
         self.bits[band : band + 1] = [self.bits[band] & ~taken, taken]
 
     def _join(self, band: int) -> None:
-        """With the next newer one, unless both are too much for one."""
+        """Join a band with the next newer one, unless both are too large for one."""
         if self.sizes[band] + self.sizes[band + 1] > self.limit // 2:
             return
         self.bits[band] |= self.bits.pop(band + 1)
@@ -316,16 +316,16 @@ class Bands:
         del self.starts[band + 1]
 
 
-# ----------------------------------------------------------------
 
-@lru_cache(maxsize=1_024)  # a fact that is written again; those of all facts would take more than the index
+@lru_cache(maxsize=1_024)  # small: for facts that are written again. All texts would take more room than the index
 def words(text: str) -> tuple[Counter[str], int, frozenset[str]]:
-    """Tokens with their counts, how many, and their trigrams."""
-    found = terms(text)
-    return Counter(found), len(found), trigrams(found)
+    """Return the tokens of a text with their counts, how many tokens it has, and their trigrams."""
+    tokens = terms(text)
+    return Counter(tokens), len(tokens), trigrams(tokens)
 
 
 def trigrams(tokens: Iterable[str]) -> frozenset[str]:
+    """Return the runs of three characters in tokens; a shorter token counts as one itself."""
     return frozenset().union(*map(_trigrams_of, tokens))
 
 
@@ -341,8 +341,12 @@ def _words_of(fact: Fact) -> tuple[str, str, list[str], str]:
 
 
 class FactIndex:
-    """Facts by number. `stamp`: the change of a store it was read after. `divided`: slots that are lists, by tier and name, whose
-    elements each take a place (M-10.38). Of what is asked, `len` comes first: all else is as of then."""
+    """Facts by number, ready to be searched.
+
+    `stamp`: the change of a store after which it was read. `divided`: slots that are lists, by tier and name, whose
+    elements are searched each for itself (M-10.38). Take `len` before any other question: it reads the words of what has
+    changed.
+    """
 
     __slots__ = (
         "facts", "stamp", "slots", "lengths", "length", "shortest", "tokens", "often", "counts", "trigrams", "graph", "live",
@@ -356,7 +360,7 @@ class FactIndex:
         self._names: dict[tuple[str, str], int] = {}
         self._highest: int | None = None
         self._waiting: dict[int, None] = {}
-        self._alone = RLock()  # sessions of other threads may share the store
+        self._alone = RLock()  # sessions in other threads may share the store
         self._clear()
         self.change(facts, ())
 
@@ -366,7 +370,7 @@ class FactIndex:
         self.length = 0
         self.shortest = 1 << 30
         self.tokens = defaultdict[str, Term](Term)
-        self.often = defaultdict[str, Term](Term)  # of facts that contain a token more than once
+        self.often = defaultdict[str, Term](Term)  # facts that contain a token more than once
         self.counts = defaultdict[str, dict[int, int]](dict)
         self.trigrams = defaultdict[str, Term](Term)
         self.graph = Graph(self._entities)
@@ -377,22 +381,24 @@ class FactIndex:
         self._slots_of: dict[int, tuple[int, ...]] = {}
 
     def __len__(self) -> int:
-        """What recall looks at: facts, and elements of lists."""
+        """Return how many items recall searches: facts, and elements of lists."""
         self._settle()
         return self.items
 
     @property
     def highest(self) -> int:
-        """The largest number of a fact, or -1."""
+        """The largest number of a fact, -1 without facts."""
         if self._highest is None:
             self._highest = max(self.facts, default=-1)
         return self._highest
 
     def named(self, tier: str, name: str) -> Fact | None:
+        """Return the fact of that tier and name, None for none."""
         number = self._names.get((tier, name))
         return None if number is None else self.facts[number]
 
     def change(self, facts: Iterable[Fact], gone: Iterable[int]) -> None:
+        """Remove the facts with the numbers `gone`, then add or replace `facts`."""
         with self._alone:
             for number in gone:
                 fact = self.facts.pop(number, None)
@@ -401,20 +407,20 @@ class FactIndex:
                     self._highest = None
                     self._waiting[number] = None
             for fact in facts:
-                held = self.facts.get(fact.id)
-                if held is not None:
-                    self._drop_name(held)
+                replaced = self.facts.get(fact.id)
+                if replaced is not None:
+                    self._drop_name(replaced)
                 self.facts[fact.id] = fact
                 self._names[fact.tier, fact.name] = fact.id
                 self._highest = None if self._highest is None else max(self._highest, fact.id)
                 self._waiting[fact.id] = None
 
     def _drop_name(self, fact: Fact) -> None:
-        if self._names.get((fact.tier, fact.name)) == fact.id:  # or another number has the name since
+        if self._names.get((fact.tier, fact.name)) == fact.id:  # else another number has taken the name since
             del self._names[fact.tier, fact.name]
 
     def divide(self, names: frozenset[tuple[str, str]]) -> None:
-        """From now on these are looked at by their elements."""
+        """Search the slots with these names by their elements from now on."""
         with self._alone:
             more = names - self.divided
             self.divided |= more
@@ -428,29 +434,31 @@ class FactIndex:
         return elements_of(fact) if (fact.tier, fact.name) in self.divided else [fact]
 
     def reconcile(self, facts: Sequence[Fact], stamp: int) -> None:
-        """These and no others are there now."""
-        there = {fact.id for fact in facts}
-        self.change(facts, [number for number in self.facts if number not in there])
+        """Make these the facts of the index, and no others."""
+        numbers = {fact.id for fact in facts}
+        self.change(facts, [number for number in self.facts if number not in numbers])
         self.stamp = stamp
 
     def _settle(self) -> None:
-        """What has changed takes the places that it has now."""
+        """Read the words of what has changed since the last query."""
         if not self._waiting:
             return
         with self._alone:
             for number in paced(list(self._waiting), FEW):
-                held, fact = self._placed.get(number), self.facts.get(number)
-                if held is None or fact is None or _words_of(held) != _words_of(fact):
+                placed, fact = self._placed.get(number), self.facts.get(number)
+                if placed is None or fact is None or _words_of(placed) != _words_of(fact):
                     self._withdraw(number)
                     if fact is not None:
                         self._add(fact)
                 else:
                     self._replace(fact)
                 del self._waiting[number]
+            # Slots are never reused, so after many changes the index is built anew: constant cost per change on
+            # average.
             if len(self.slots) > 64 and len(self.slots) > 2 * self.items:
-                kept = list(self._placed.values())
+                remaining = list(self._placed.values())
                 self._clear()
-                for fact in kept:
+                for fact in remaining:
                     self._add(fact)
 
     def _place(self, slot: int) -> Place:
@@ -466,7 +474,7 @@ class FactIndex:
         return () if fact is None else entities(fact)
 
     def _replace(self, fact: Fact) -> None:
-        """By one of the same words."""
+        """Replace a fact by one with the same words: only its place in the bands may differ."""
         self._placed[fact.id] = fact
         for slot, part in zip(self._slots_of[fact.id], self._parts(fact), strict=True):
             before = self.slots[slot]
@@ -484,7 +492,7 @@ class FactIndex:
 
     def _take_place(self, fact: Fact) -> int:
         slot = len(self.slots)
-        found, length, parts = words(fact.text)
+        tokens, length, parts = words(fact.text)
         self.items += 1
         self.slots.append(fact)
         self.lengths.append(length)
@@ -492,7 +500,7 @@ class FactIndex:
         self.shortest = min(self.shortest, length)
         self.live |= 1 << slot
         self.bands.add(slot, self._place_of(slot, fact))
-        for token, count in found.items():
+        for token, count in tokens.items():
             self.tokens[token].add(slot)
             self.counts[token][slot] = count
             if count > 1:
@@ -514,13 +522,13 @@ class FactIndex:
             self._give_up_place(slot, part)
 
     def _give_up_place(self, slot: int, fact: Fact) -> None:
-        found, length, parts = words(fact.text)
+        tokens, length, parts = words(fact.text)
         self.items -= 1
         self.bands.remove(slot, self._place_of(slot, fact))
         self.slots[slot] = None
         self.length -= length
         self.live &= ~(1 << slot)
-        for token, count in found.items():
+        for token, count in tokens.items():
             self.tokens[token].live -= 1
             if count > 1:
                 self.often[token].live -= 1
@@ -530,35 +538,34 @@ class FactIndex:
         if fact.tier == PERSISTENT:
             self.graph.remove(slot, entities(fact))
 
-    # ------------------------------------------------------------ asking
-
     def frequency(self, token: str) -> int:
-        """How many facts contain it."""
+        """Return how many items contain the token."""
         return len(self.counts.get(token, ()))
 
     def containing(self, token: str) -> int:
-        """As bits."""
+        """Return the items that contain the token, as bits."""
         return self._bits(self.tokens.get(token))
 
     def repeating(self, token: str) -> tuple[int, int]:
-        """The facts that contain it more than once, as bits, and how often they do at most."""
-        found = self.often.get(token)
-        return (self._bits(found), found.most) if found is not None and found.live else (0, 1)
+        """Return the items that contain the token more than once, as bits, and how often they do at most."""
+        term = self.often.get(token)
+        return (self._bits(term), term.most) if term is not None and term.live else (0, 1)
 
     def _bits(self, term: Term | None) -> int:
         return term.bits(len(self.slots)) & self.live if term is not None and term.live else 0
 
     def about(self, names: Iterable[str]) -> int:
-        """The persistent facts of these entities, as bits."""
+        """Return the persistent facts of these entities, as bits."""
         return self.graph.bits(names, len(self.slots)) & self.live
 
-    def by_trigrams(self, asked: Iterable[str]) -> dict[int, int]:
-        """Number of these trigrams to the facts, as bits, that contain so many."""
+    def by_trigrams(self, wanted: Iterable[str]) -> dict[int, int]:
+        """Return, for each number of these trigrams, the items that contain exactly so many, as bits. The counts of all
+        items are kept as binary digits: bit n of every count is one long integer."""
         planes: list[int] = []
-        for part in asked:
-            found = self.trigrams.get(part)
-            if found is not None and found.live:
-                _count(planes, found.bits(len(self.slots)))
+        for part in wanted:
+            term = self.trigrams.get(part)
+            if term is not None and term.live:
+                _count(planes, term.bits(len(self.slots)))
         sets = {0: self.live}
         for plane in reversed(planes):
             split = {}
@@ -571,7 +578,7 @@ class FactIndex:
 
 
 def _count(planes: list[int], bits: int) -> None:
-    """Adds one to the counters of these slots; plane n holds digit n of all of them."""
+    """Add one to the counter of each slot in `bits`; plane n holds digit n of all counters."""
     for at in range(len(planes)):
         planes[at], bits = planes[at] ^ bits, planes[at] & bits
         if not bits:

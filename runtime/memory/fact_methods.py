@@ -1,6 +1,8 @@
-"""Facts of the direct API over values of the machine (M-10.5 to M-10.7).
+"""The methods of facts with values of the machine (M-10.5 to M-10.7), and the slots of a context.
 
-Each function has the facts a task sees first, then the checked arguments. Must not know: the machine, how a memory is found.
+Hands on `FACT_METHODS` for `methods.py`: each function takes the facts that a task sees and then the checked arguments.
+Also `content_of` (the JSON of a value) and `initial_facts` (what a log begins with). The work itself is done by
+`remembering.Facts`.
 """
 
 from __future__ import annotations
@@ -38,20 +40,21 @@ if TYPE_CHECKING:
     from .recall import Found
 
 
-def fact_value(found: Found) -> Any:
-    fact = found.fact
+def fact_value(hit: Found) -> Any:
+    """Return the `Fact` value of a hit."""
+    fact = hit.fact
     provenance = Provenance.of((fact.origin, fact.by, fact.run, fact.rule, Array(list(fact.seqs))))
     return FactValue.of(
         (
-            fact.id, fact.name, from_json(fact.content), fact.tier, found.relevance, found.recency, found.confidence,
-            found.score, fact.created, fact.accessed, found.archived, fact.trust, provenance,
+            fact.id, fact.name, from_json(fact.content), fact.tier, hit.relevance, hit.recency, hit.confidence,
+            hit.score, fact.created, fact.accessed, hit.archived, fact.trust, provenance,
         )
     )  # fmt: skip
 
 
 def content_of(value: Any) -> Any:
-    """The JSON form of a content or of the data of an observation (P452 without one): of structs, schemas and enums that of
-    L-5.1, as `json::stringify` gives it."""
+    """Return the JSON form of a content, or of the data of an observation; structs, schemas and enums as
+    `json::stringify` writes them (L-5.1). Raises InvalidValue (P452) for a value without one."""
     from json import loads
 
     if type(value) is Array and set(map(type, value.items)) == {str} and _is_text(value.items):
@@ -63,7 +66,7 @@ def content_of(value: Any) -> Any:
 
 
 def _is_text(strings: Sequence[str]) -> bool:
-    """Whether none of them holds a surrogate, two of which JSON makes one character of."""
+    """Whether no string holds a surrogate: JSON would make one character of two of them."""
     try:
         for one in paced(strings):
             if not one.isascii():
@@ -74,7 +77,7 @@ def _is_text(strings: Sequence[str]) -> bool:
 
 
 def _without_form(value: Any) -> str | None:
-    """What in it JSON could only show as a text, or not at all."""
+    """Return what in the value JSON cannot hold, or only as a text; None when there is nothing."""
     todo = [value]
     while todo:
         one = todo.pop()
@@ -98,33 +101,35 @@ def _without_form(value: Any) -> str | None:
 
 
 def checked(arguments: Sequence[Any], memory: str, keeps: bool) -> list[Any]:
-    """The arguments of `remember`, of which nothing is wrong when a log begins with them."""
+    """Return the arguments of `remember` for a log to begin with. Raises InvalidValue for wrong ones. `keeps`: whether
+    the memory has a store."""
     name, content, confidence, tier, about, seqs = arguments
     check_fact(confidence, None if tier is None else tier.lower(), memory, keeps)
     return [name, from_json(content_of(content)), confidence, tier, about, seqs]
 
 
-def initial_facts(memory: Memory, given: Sequence[Sequence[Any]]) -> list[Fact]:
-    """Those of the store, for the commit that begins a log; the others are there at once."""
-    begun = Facts(memory)
-    made: dict[tuple[str, str], Fact] = {}
-    for arguments in given:
-        fact = drafted(begun, *arguments)
-        made[fact.tier, fact.name] = fact
-    for number, fact in enumerate(made.values()):
+def initial_facts(memory: Memory, statements: Sequence[Sequence[Any]]) -> list[Fact]:
+    """Store the session facts that a log begins with at once, and return its persistent ones, for the commit that begins
+    it."""
+    facts = Facts(memory)
+    by_name: dict[tuple[str, str], Fact] = {}
+    for arguments in statements:
+        fact = drafted(facts, *arguments)
+        by_name[fact.tier, fact.name] = fact
+    for number, fact in enumerate(by_name.values()):
         fact.id = number
-    memory.session.keep(memory.key, memory.now(), [fact for fact in made.values() if fact.tier != PERSISTENT], ())
-    return [fact for fact in made.values() if fact.tier == PERSISTENT]
+    memory.session.keep(memory.key, memory.now(), [fact for fact in by_name.values() if fact.tier != PERSISTENT], ())
+    return [fact for fact in by_name.values() if fact.tier == PERSISTENT]
 
 
-def _items(given: Array | None) -> list[Any]:
-    return [] if given is None else list(given.items)
+def _items(array: Array | None) -> list[Any]:
+    return [] if array is None else list(array.items)
 
 
 def drafted(
     facts: Facts, name: str, content: Any, confidence: float, tier: str | None, about: Array | None, seqs: Array | None
 ) -> Fact:
-    """The fact that `remember` says, without a number yet."""
+    """Return the fact that arguments of `remember` describe, without a number yet."""
     word = None if tier is None else tier.lower()
     return facts.drafted(name, content_of(content), confidence, word, _items(about), _items(seqs))
 
@@ -133,17 +138,17 @@ def _recall(
     facts: Facts, query: str, k: int, tiers: Array | None, min_confidence: float, archived: bool, touch: bool
 ) -> Array:
     words = None if tiers is None else [word.lower() for word in tiers.items]
-    return Array([fact_value(found) for found in facts.recall(query, k, words, min_confidence, archived, touch)])
+    return Array([fact_value(hit) for hit in facts.recall(query, k, words, min_confidence, archived, touch)])
 
 
 def _fact(facts: Facts, name: str) -> Any:
-    found = facts.fact(name)
-    return NONE if found is None else Some(fact_value(found))
+    hit = facts.fact(name)
+    return NONE if hit is None else Some(fact_value(hit))
 
 
 def _relate(facts: Facts, a: str, relation: str, b: str) -> None:
-    said = f"{a} {relation} {b}"
-    facts.keep(facts.drafted(said, said, about=[a, b]))
+    sentence = f"{a} {relation} {b}"
+    facts.keep(facts.drafted(sentence, sentence, about=[a, b]))
 
 
 def _observe(facts: Facts, topic: str, data: Any) -> None:
@@ -152,17 +157,17 @@ def _observe(facts: Facts, topic: str, data: Any) -> None:
 
 def _slot_fact(facts: Facts, tier: str, name: str, content: Any) -> Fact:
     fact = facts.drafted(name, content_of(content), tier=tier, named=False)
-    fact.name = name  # a redactor rewrites what is said, not what it is called by
+    fact.name = name  # a redactor rewrites contents, and never the name of a slot
     return fact
 
 
 def _as_now(facts: Facts, decoded: Callable[[Any], Any]) -> None:
-    """`decoded`: the value of what is stored, None where it does not fit its type."""
+    """Set how the stored content is read. `decoded` returns its value, None where it does not fit its type."""
     facts.as_now = lambda stored: content_of(decoded(stored))
 
 
 def _put_slot(facts: Facts, tier: str, name: str, content: Any, decoded: Callable[[Any], Any]) -> Any:
-    """The content that is stored now."""
+    """Store a slot and return the content that is stored now."""
     _as_now(facts, decoded)
     fact = _slot_fact(facts, tier, name, content)
     facts.keep(fact)
@@ -172,7 +177,8 @@ def _put_slot(facts: Facts, tier: str, name: str, content: Any, decoded: Callabl
 def _swap_slot(
     facts: Facts, tier: str, name: str, content: Any, said: str, decoded: Callable[[Any], Any]
 ) -> list[Any]:
-    """The content that is stored now; empty, and nothing was stored, when another has written it since it was seen."""
+    """Store a slot unless another has written it since it was seen; return the stored content in a list, empty when
+    nothing was stored."""
     _as_now(facts, decoded)
     fact = _slot_fact(facts, tier, name, content)
     return [fact.content] if facts.swap(fact, said) else []
@@ -189,7 +195,7 @@ FACT_METHODS: dict[str, Any] = {
     "neighbors": lambda facts, entity, relation, direction: Array(
         facts.neighbors(entity, relation, "both" if direction is None else direction.lower())
     ),
-    "slots": lambda facts, wanted: facts.slots(wanted),
+    "slots": lambda facts, places: facts.slots(places),
     "put_slot": _put_slot,
     "seen_slot": lambda facts, tier, name: facts.seen_slot(tier, name),
     "swap_slot": _swap_slot,

@@ -1,4 +1,10 @@
-"""Facts: remembered values beside the log of a key (M-10), and what a clock makes of their confidence (M-10.18 to M-10.20)."""
+"""Facts: remembered values beside the log of a key (M-10), their decaying confidence (M-10.18 to M-10.20), and
+observations that rules learn from (M-10.22).
+
+Hands on `Fact`, `Observation`, `Happenings` (what the runtime observes of a run), and pure functions on them:
+`confidence`, `carried`, `touched`. It relies on no store; `remembering.py` reads and writes facts, `fact_index.py` and
+`recall.py` find them.
+"""
 
 from __future__ import annotations
 
@@ -80,38 +86,42 @@ class Fact:
         self.element: int | None = None
 
     def as_json(self) -> dict[str, Any]:
-        held = {name: getattr(self, name) for name in FIELDS}
-        return held | {"elements": self.elements} if self.elements else held
+        """Return the JSON object of a fact, without task and vector."""
+        fields = {name: getattr(self, name) for name in FIELDS}
+        return fields | {"elements": self.elements} if self.elements else fields
 
     @property
     def order(self) -> float:
-        """Its number, behind which the elements of a list follow in their places."""
+        """The number of the fact; elements of a list follow behind the number of their slot."""
         if self.tier == MESSAGE:  # its number is its seq: behind all facts
             return MOST_FACTS + self.id
         return self.id if self.element is None else self.id + self.element / MOST_ELEMENTS
 
     def changed(self, **fields: Any) -> Fact:
-        made = Fact(**self.as_json(), task=self.task)
+        """Return a copy with these fields. The vector stays unless the text of the fact changes."""
+        copy = Fact(**self.as_json(), task=self.task)
         for name, value in fields.items():
-            setattr(made, name, value)
+            setattr(copy, name, value)
         if not {"name", "content", "about"} & fields.keys():
-            made.vector = self.vector
-        return made
+            copy.vector = self.vector
+        return copy
 
     @property
     def text(self) -> str:
-        """What recall compares (M-10.8)."""
+        """What recall compares (M-10.8): name, content and subjects."""
         if self.tier == MESSAGE:
             return str(self.content)
         return "\n".join([self.name, *_words_in(self.content), *self.about])
 
 
 def _words_in(content: Any) -> Iterator[str]:
-    """A String as it is, the fields and values of everything else, as they are and not as JSON writes them."""
+    """Yield the texts of a content: a String as it is, fields and values of everything else, without the signs of JSON.
+    """
     todo = [content]
     while todo:
         part = todo.pop()
         if isinstance(part, dict):
+            # A stack, so the order of the fields is reversed; no recursion, however deep the value.
             todo += [piece for name in sorted(part, reverse=True) for piece in (part[name], name)]
         elif isinstance(part, list):
             todo += reversed(part)
@@ -120,7 +130,7 @@ def _words_in(content: Any) -> Iterator[str]:
 
 
 def content_text(content: Any) -> str:
-    """A String as it is, everything else as JSON."""
+    """Return a String as it is, everything else as JSON."""
     if isinstance(content, str):
         return content
     from json import dumps
@@ -129,16 +139,18 @@ def content_text(content: Any) -> str:
 
 
 def touched(stored: Fact | None, fact: Fact) -> Fact | None:
-    """What is stored, with the times and the vector of `fact`; None where it says something else by now."""
+    """Return the stored fact with the later times and the vector of `fact`; None where it has another content by now,
+    which an access must not undo."""
     if stored is None or _saying(stored) != _saying(fact):
         return None
-    made = stored.changed(accessed=max(stored.accessed, fact.accessed), refreshed=max(stored.refreshed, fact.refreshed))
-    made.vector = fact.vector or stored.vector
+    updated = stored.changed(accessed=max(stored.accessed, fact.accessed), refreshed=max(stored.refreshed, fact.refreshed))
+    updated.vector = fact.vector or stored.vector
+    # The later time of each wins: two readers may note their accesses in any order.
     if len(fact.elements) == len(stored.elements):
-        made.elements = [list(map(max, *times)) for times in zip(stored.elements, fact.elements, strict=True)]
+        updated.elements = [list(map(max, *times)) for times in zip(stored.elements, fact.elements, strict=True)]
     elif fact.elements:
-        made.elements = fact.elements
-    return made
+        updated.elements = fact.elements
+    return updated
 
 
 def _saying(fact: Fact) -> tuple[Any, ...]:
@@ -148,15 +160,16 @@ def _saying(fact: Fact) -> tuple[Any, ...]:
 
 
 def said_by(fact: Fact | None) -> str:
-    """What tells contents apart, "" where there is none: the JSON text, which keeps 1 and 1.0 and the order of entries apart."""
+    """Return what tells contents apart, "" for no fact: the JSON text, in which 1 and 1.0 and orders of entries differ.
+    """
     from json import dumps
 
     return "" if fact is None else dumps(fact.content, ensure_ascii=False, separators=(",", ":"))
 
 
-def fact_of(held: dict[str, Any]) -> Fact:
-    """From its JSON form; ValueError, TypeError or KeyError for anything else."""
-    fact = Fact(**held)
+def fact_of(stored: dict[str, Any]) -> Fact:
+    """Return the fact of its JSON object; ValueError, TypeError or KeyError for anything else."""
+    fact = Fact(**stored)
     whole = (fact.id, fact.created, fact.accessed, fact.refreshed, *fact.seqs)
     texts = (fact.name, fact.trust, fact.origin, *fact.about)
     if any(type(number) is not int for number in whole) or any(type(text) is not str for text in texts):
@@ -173,12 +186,14 @@ def _is_times(times: Any) -> bool:
 
 
 def lowest(trusts: Sequence[str]) -> str:
-    """The trust of what derives from all of these (M-10.21); what no source is known of counts as least."""
+    """Return the trust of what derives from all of these (M-10.21); an unknown source counts as the least trusted."""
+    # TRUST is ordered from the highest to the lowest, so the largest index is the least trusted.
     return max(trusts, key=lambda trust: TRUST.index(trust) if trust in TRUST else len(TRUST) - 1)
 
 
 def confidence(fact: Fact, decay: Decay | None, now: int) -> float:
-    """At a time, computed when read (M-10.18)."""
+    """Return the confidence of a fact at the time `now` (Unix ms), computed when it is read (M-10.18). Only persistent
+    facts decay: linearly, by `rate` per `per` ms since they were refreshed, never below `floor`."""
     if decay is None or fact.tier != PERSISTENT:
         return fact.c0
     faded = fact.c0 - decay.rate * max(0, now - fact.refreshed) / decay.per
@@ -186,15 +201,11 @@ def confidence(fact: Fact, decay: Decay | None, now: int) -> float:
 
 
 def archived(fact: Fact, decay: Decay | None, now: int) -> bool:
+    """Whether a fact has decayed so far that recall leaves it out unless it is asked for (M-10.20)."""
     return decay is not None and fact.tier == PERSISTENT and confidence(fact, decay, now) < decay.archive_below
 
 
-# ----------------------------------------------------------------
-# What the runtime observes of a run for the rules of its memory (M-10.22, M-10.43): its turn, the tool calls of it, and
-# failures
-# that were put right in it.
-#
-# Hands on `Happenings` and the names of the topics.
+# What the runtime observes of a run by itself (M-10.43): its turn, its tool calls, and failures that were corrected in it.
 
 if TYPE_CHECKING:
     Observed = tuple[str, dict[str, Any]]
@@ -202,13 +213,13 @@ if TYPE_CHECKING:
 
 TURN, TOOL, FIX = OBSERVED_TOPICS
 MOST = 64
-"""Observations of a topic that one turn gives, the newest."""
+"""At most so many observations of a topic come from one turn: the newest."""
 LONGEST = 1_000
 """Characters of a text in them; more of arguments is left out."""
 
 
 class Happenings:
-    """Of one run, all its attempts."""
+    """Tool calls and refused replies of one run, over all its attempts."""
 
     __slots__ = ("calls", "failed")
 
@@ -217,38 +228,40 @@ class Happenings:
         self.failed: list[tuple[str, str, str]] = []
 
     def called(self, calls: Sequence[Call], results: Sequence[Msg]) -> None:
-        given = {result.call_id: result for result in results}
-        self.calls += [(call, given.get(call.id)) for call in calls]
+        """Note calls of one round with their results; a call without result was interrupted."""
+        by_id = {result.call_id: result for result in results}
+        self.calls += [(call, by_id.get(call.id)) for call in calls]
 
     def refused(self, schema: str, reason: str, reply: str) -> None:
-        """A reply that does not fit its schema (M-5.4)."""
+        """Note a reply that does not fit its schema (M-5.4)."""
         self.failed.append((schema, reason, reply))
 
     def observed(self, topics: frozenset[str], turn: Mapping[str, Any]) -> list[Observed]:
-        """In the order in which rules look at them: calls, what was put right, the turn."""
-        found: list[Observed] = []
+        """Return topic and data of each observation of the run, in the order in which rules look at them: calls,
+        corrected failures, the turn. `turn` is the data of the turn."""
+        observations: list[Observed] = []
         if TOOL in topics:
-            found += [(TOOL, {**_told(call, result), "model": turn["model"]}) for call, result in self.calls][-MOST:]
+            observations += [(TOOL, {**_call_data(call, result), "model": turn["model"]}) for call, result in self.calls][-MOST:]
         if FIX in topics:
             fixes = [*self._fixed_calls(), *self._fixed_replies(turn["reply"])]
-            found += [(FIX, {**fix, "model": turn["model"]}) for fix in fixes[-MOST:]]
-        return [*found, (TURN, dict(turn))] if TURN in topics else found
+            observations += [(FIX, {**fix, "model": turn["model"]}) for fix in fixes[-MOST:]]
+        return [*observations, (TURN, dict(turn))] if TURN in topics else observations
 
     def _fixed_calls(self) -> list[dict[str, Any]]:
-        """Each failed call, with the arguments of the next call of that tool which did not fail, if there was one."""
-        made = []
+        """Return each failed call, with the arguments of the next successful call of the same tool, if there was one."""
+        fixes = []
         for at, (call, result) in enumerate(self.calls):
             if result is not None and result.is_error:
                 later = self.calls[at + 1 :]
-                put_right = next((c for c, r in later if c.name == call.name and r is not None and not r.is_error), None)
-                fix = None if put_right is None else _arguments(put_right)
-                made.append(_fix("tool", call.name, _error(result), _arguments(call), fix, put_right is not None))
-        return made
+                successful = next((c for c, r in later if c.name == call.name and r is not None and not r.is_error), None)
+                fix = None if successful is None else _arguments(successful)
+                fixes.append(_fix("tool", call.name, _error(result), _arguments(call), fix, successful is not None))
+        return fixes
 
     def _fixed_replies(self, reply: str) -> list[dict[str, Any]]:
-        """A run that commits ended with a reply that fits."""
+        """Return each refused reply with the reply that fits: a run that commits has ended with one."""
         return [
-            _fix("schema", schema, reason, given[:LONGEST], reply[:LONGEST], True) for schema, reason, given in self.failed
+            _fix("schema", schema, reason, refused[:LONGEST], reply[:LONGEST], True) for schema, reason, refused in self.failed
         ]
 
 
@@ -256,30 +269,31 @@ def _fix(what: str, name: str, error: str, tried: Any, fix: Any, ok: bool) -> di
     return {"what": what, "name": name, "error": error[:LONGEST], "tried": tried, "fix": fix, "ok": ok}
 
 
-def _told(call: Call, result: Msg | None) -> dict[str, Any]:
+def _call_data(call: Call, result: Msg | None) -> dict[str, Any]:
     ok = result is not None and not result.is_error
-    said = None if result is None else result.content[:LONGEST]
+    text = None if result is None else result.content[:LONGEST]
     error = "" if result is None else _error(result)[:LONGEST]
     return {
-        "name": call.name, "arguments": _arguments(call), "ok": ok, "result": said if ok else None,
+        "name": call.name, "arguments": _arguments(call), "ok": ok, "result": text if ok else None,
         "error": None if ok else error,
     }  # fmt: skip
 
 
 def _error(result: Msg) -> str:
-    """What a model is told of a failure, without the JSON around it (O-4.27)."""
+    """Return what a model is told of a failure, without the JSON around it (O-4.27)."""
     from json import loads
 
     try:
-        held = loads(result.content)
+        data = loads(result.content)
     except ValueError:
         return result.content
-    error = held.get("error") if isinstance(held, dict) else None
+    error = data.get("error") if isinstance(data, dict) else None
     return error if isinstance(error, str) else result.content
 
 
 def _arguments(call: Call) -> Any:
-    """An object, or the text of what is none; nil for more than LONGEST characters."""
+    """Return the arguments as an object, or their text where they are none; None for more than LONGEST characters of
+    JSON."""
     from json import dumps
 
     if call.arguments is None:
@@ -287,11 +301,8 @@ def _arguments(call: Call) -> Any:
     return call.arguments if len(dumps(call.arguments, ensure_ascii=False)) <= LONGEST else None
 
 
-# ----------------------------------------------------------------
-# The elements of a slot that is a list, each a fact of its own for recall (M-10.38).
-#
-# The slot is stored as one fact; beside it stand the times of its elements, which stay with an element while the list changes
-# around it.
+# The elements of a slot that is a list, each a fact of its own for recall (M-10.38). The slot is stored as one fact; beside it
+# stand the times of its elements, which stay with an element while the list changes around it.
 
 if TYPE_CHECKING:
     Times = list[int]
@@ -299,68 +310,72 @@ if TYPE_CHECKING:
 
 
 def elements_of(fact: Fact) -> list[Fact]:
-    """A fact for each element: the text, the times are its own, all else is that of the slot. Itself, when it is no list."""
+    """Return a fact for each element of a slot that is a list, with its own text and times; all else is that of the slot.
+    Any other fact is returned itself."""
     if not isinstance(fact.content, list):
         return [fact]
-    made, like = [], fact.changed(content=None, elements=())  # all times for each would be their square
+    # The template has no `elements`: a copy of all times in each would grow with the square of the list.
+    elements, template = [], fact.changed(content=None, elements=())
     for at, (content, (created, accessed, refreshed)) in enumerate(zip(fact.content, times_of(fact), strict=True)):
-        one = like.changed(content=content, created=created, accessed=accessed, refreshed=refreshed)
+        one = template.changed(content=content, created=created, accessed=accessed, refreshed=refreshed)
         one.element, one.vector = at, fact.vector
-        made.append(one)
-    return made
+        elements.append(one)
+    return elements
 
 
 def times_of(fact: Fact) -> Sequence[Times]:
-    """Of each element; those of the slot for a list that was stored without."""
+    """Return the times of each element; those of the slot for a list that was stored without."""
     if len(fact.elements) == len(fact.content):
         return fact.elements
     return [[fact.created, fact.accessed, fact.refreshed] for _ in fact.content]
 
 
 def carried(before: Fact | None, content: Any, now: int, as_now: Callable[[Any], Any] = lambda stored: None) -> list[Times]:
-    """The times of the elements of a list that takes the place of another one: an element that was there keeps its own. `as_now`
-    gives what is stored as it is written today, by the type and the redaction of now; no list where it cannot be."""
+    """Return the times of the elements of a list that replaces another one: an element that was there keeps its own.
+    `as_now` returns the stored content in the form of today, by the type and the redaction of now; no list where that
+    cannot be done."""
     if not isinstance(content, list):
         return []
-    made: list[Times | None] = [None] * len(content)
+    found_times: list[Times | None] = [None] * len(content)
     if before is not None and isinstance(before.content, list):
-        kept = len(before.content)
-        if content_text(content[:kept]) == content_text(before.content):  # a push: nothing to look for
-            made[:kept] = times_of(before)
+        length = len(before.content)
+        if content_text(content[:length]) == content_text(before.content):  # a push: nothing to look for
+            found_times[:length] = times_of(before)
         else:
-            left = _given(before.content, content, made, dict(enumerate(times_of(before))))
-            if left and None in made and isinstance(again := as_now(before.content), list) and len(again) == len(before.content):
-                _given(again, content, made, left)
-    return [times or [now, now, now] for times in made]
+            rest = _match(before.content, content, found_times, dict(enumerate(times_of(before))))
+            again = as_now(before.content) if rest and None in found_times else None
+            if isinstance(again, list) and len(again) == len(before.content):
+                _match(again, content, found_times, rest)
+    return [times or [now, now, now] for times in found_times]
 
 
-def _given(held: Sequence[Any], content: Sequence[Any], made: list[Times | None], left: dict[int, Times]) -> dict[int, Times]:
-    """Puts the times of elements that are held into `made`, in order; `left`: those of elements that nothing took yet."""
+def _match(
+    stored: Sequence[Any], content: Sequence[Any], found_times: list[Times | None], rest: dict[int, Times]
+) -> dict[int, Times]:
+    """Move the times of stored elements into `found_times`, at the places of equal elements of `content`, in order.
+    `rest` holds the times, by place, that no element has taken yet; it is returned."""
     known: dict[str, list[int]] = defaultdict(list)
-    for place in left:
-        known[content_text([held[place]])].append(place)
+    for place in rest:
+        known[content_text([stored[place]])].append(place)
     for at, element in enumerate(content):
-        places = known.get(content_text([element])) if made[at] is None else None
+        places = known.get(content_text([element])) if found_times[at] is None else None
         if places:
-            made[at] = left.pop(places.pop(0))
-    return left
+            found_times[at] = rest.pop(places.pop(0))
+    return rest
 
 
-def touched_elements(fact: Fact, found: Sequence[Any], now: int, refreshes: bool) -> list[Times]:
-    """The times of all elements when those with these contents were given to somebody."""
-    wanted = {content_text([content]) for content in found}
-    made = []
+def touched_elements(fact: Fact, recalled: Sequence[Any], now: int, refreshes: bool) -> list[Times]:
+    """Return the times of all elements after those with these contents were recalled at `now`."""
+    texts = {content_text([content]) for content in recalled}
+    times = []
     for element, (created, accessed, refreshed) in zip(fact.content, times_of(fact), strict=True):
-        if content_text([element]) in wanted:
+        if content_text([element]) in texts:
             accessed, refreshed = now, now if refreshes else refreshed
-        made.append([created, accessed, refreshed])
-    return made
+        times.append([created, accessed, refreshed])
+    return times
 
 
-# ----------------------------------------------------------------
-# Observations of a key: what the rules of `learn` look at (M-10.22), numbered per topic, newest kept.
-#
-# Hands on `Observation`, its JSON form, `next_number` and `surplus`.
+# Observations of a key: what the rules of `learn` look at (M-10.22), numbered per topic, the newest kept.
 
 KEPT = 1_000
 """Observations of a topic that a key keeps (M-10.23)."""
@@ -368,8 +383,8 @@ OBSERVATION_FIELDS = ("topic", "n", "data", "seqs", "trust", "at")
 
 
 class Observation:
-    """`data` is a JSON object; `seqs` are the entries of the turn it tells of, `trust` the lowest of their origins (M-10.21).
-    `shown`: what functions of rules are given for it, made once by who gives it."""
+    """`data` is a JSON object; `seqs` are the entries of the turn that it describes, `trust` the lowest of their origins
+    (M-10.21), `at` Unix ms. `shown`: its value for functions of rules, made once."""
 
     __slots__ = (*OBSERVATION_FIELDS, "shown", "_text")
 
@@ -396,6 +411,7 @@ class Observation:
 
     @property
     def place(self) -> tuple[str, int]:
+        """Topic and number."""
         return self.topic, self.n
 
     def as_json(self) -> dict[str, Any]:
@@ -407,27 +423,29 @@ class Observation:
     __hash__ = None  # type: ignore[assignment]
 
 
-def observation_of(held: dict[str, Any]) -> Observation:
-    """From its JSON form; ValueError, TypeError or KeyError for anything else."""
-    made = Observation(**held)
-    whole = (made.n, made.at, *made.seqs)
-    if any(type(number) is not int for number in whole) or type(made.topic) is not str or type(made.data) is not dict:
+def observation_of(stored: dict[str, Any]) -> Observation:
+    """Return the observation of its JSON object; ValueError, TypeError or KeyError for anything else."""
+    observation = Observation(**stored)
+    whole = (observation.n, observation.at, *observation.seqs)
+    if any(type(number) is not int for number in whole):
         raise ValueError
-    if made.trust not in TRUST or made.n < 0:
+    if type(observation.topic) is not str or type(observation.data) is not dict:
         raise ValueError
-    return made
+    if observation.trust not in TRUST or observation.n < 0:
+        raise ValueError
+    return observation
 
 
 def of_topic(seen: Sequence[Observation], topic: str) -> list[Observation]:
-    """By their numbers."""
+    """Return the observations of a topic by their numbers."""
     return sorted((one for one in seen if one.topic == topic), key=lambda one: one.n)
 
 
-def next_number(held: Sequence[Observation]) -> int:
-    """`held`: all of the topic."""
-    return held[-1].n + 1 if held else 0
+def next_number(of_topic: Sequence[Observation]) -> int:
+    """Return the number of the next observation. `of_topic`: all of its topic, by number."""
+    return of_topic[-1].n + 1 if of_topic else 0
 
 
-def surplus(held: Sequence[Observation]) -> list[tuple[str, int]]:
-    """The places of those that leave when one more comes."""
-    return [one.place for one in held[: max(0, len(held) + 1 - KEPT)]]
+def surplus(of_topic: Sequence[Observation]) -> list[tuple[str, int]]:
+    """Return the places of those that leave when one more comes. `of_topic`: all of its topic, by number."""
+    return [one.place for one in of_topic[: max(0, len(of_topic) + 1 - KEPT)]]

@@ -1,6 +1,7 @@
-"""The memories an image declares (M-2.13), as declarations of the runtime.
+"""The memories that an image declares (M-2.13), as declarations of the runtime.
 
-A policy is made from the rows of `vm/memory_steps`. Functions of steps arrive as numbers; `functions` gives what calls them.
+Hands on `declarations`, `namespace` and `open_stores`, which a session calls when it starts. A policy is made from the
+rows of `vm/memory_steps.py`. Functions of steps are numbers in an image; `functions` returns what calls them.
 """
 
 from __future__ import annotations
@@ -43,8 +44,8 @@ if TYPE_CHECKING:
 def declarations(
     image: Image, functions: Functions, counter: Any, secrets: Secrets, computed: Computed = lambda number: {}
 ) -> list[Declaration]:
-    """`counter`: the TokenCounter of the host, or None; `secrets` are in no log (G-10.3); `computed`: the bounds that the
-    beginning of the program gave a memory by its number."""
+    """Return the declarations of an image. `counter`: the TokenCounter of the host, or None; `secrets`: kept out of all
+    logs (G-10.3); `computed`: returns the bounds that the beginning of the program gave a memory, by its number."""
     found = []
     counts = None if counter is None else _counting(counter)
     policies: dict[int, Policy] = {}
@@ -78,36 +79,36 @@ def declarations(
 
 
 def _fixed(image: Image, memory: Memory) -> frozenset[tuple[str, str]]:
-    """Its slots without `mut` (M-10.2), by the names before too."""
+    """Return the slots without `mut` (M-10.2), by their earlier names too."""
     slots = [] if memory.context is None else image.contexts[memory.context].slots
     return frozenset(at for slot in slots if not slot[3] for at in _places(slot))
 
 
 def _renamed(image: Image, memory: Memory) -> dict[tuple[str, str], str]:
-    """The names of its slots before (M-8.24)."""
+    """Return the earlier names of slots (M-8.24)."""
     slots = [] if memory.context is None else image.contexts[memory.context].slots
     return {(slot[0], slot[1]): slot[5] for slot in slots if len(slot) > 5}
 
 
 def _handlers(steps: dict[str, Any]) -> dict[str, list[int]]:
-    return {EVENTS[said["event"]]: said["with"] for said in steps.get("on", ())}
+    return {EVENTS[handler["event"]]: handler["with"] for handler in steps.get("on", ())}
 
 
 def _lists(image: Image, memory: Memory) -> frozenset[tuple[str, str]]:
-    """Its slots that are lists (M-10.38), by the names before too."""
+    """Return the slots that are lists (M-10.38), by their earlier names too."""
     slots = [] if memory.context is None else image.contexts[memory.context].slots
     return frozenset(at for slot in slots if image.types[slot[2]][0] == "array" for at in _places(slot))
 
 
 def _places(slot: Sequence[Any]) -> list[tuple[str, str]]:
-    """The tier and the names of the fact that a slot is (M-8.24)."""
+    """Return the tier and the names of the fact that a slot is stored as (M-8.24)."""
     return [(slot[0], name) for name in (slot[1], *slot[5:])]
 
 
 def namespace(image: Image) -> str:
-    """The first part of every key (M-7.1)."""
-    given = (memory.steps.get("store", {}).get("namespace") for memory in image.memories)
-    return next((name for name in given if name), image.header.name)
+    """Return the first part of every key (M-7.1): that of the manifest, or the name of the program."""
+    names = (memory.steps.get("store", {}).get("namespace") for memory in image.memories)
+    return next((name for name in names if name), image.header.name)
 
 
 def open_stores(
@@ -117,8 +118,8 @@ def open_stores(
     mark: Callable[[], Callable[[], object]],
     settles: Callable[[Any], object],
 ) -> tuple[OpenStores, Operations]:
-    """The stores, and how operations on them are run; `loop`, `mark`, `settles`: as StoreThread has them. Nothing is opened, and
-    no code of a store loaded, before a memory needs it (M-14.7)."""
+    """Return the stores of an image, and how operations on them are run. `loop`, `mark`, `settles`: as `StoreThread` has
+    them. Nothing is opened, and no code of a store loaded, before a memory needs it (M-14.7)."""
     from .stores.opened import OpenStores
 
     configured = {memory.steps["store"]["name"]: memory.steps["store"] for memory in image.memories if "store" in memory.steps}
@@ -145,16 +146,16 @@ def _access(steps: dict[str, Any], renamed: Mapping[tuple[str, str], str]) -> Fa
 
 
 def _counting(counter: Any) -> TokenCounter:
-    """One that fails has counted nothing, and the default holds (M-11.3)."""
+    """Return the counter of the host; one that fails counts nothing, and the default holds (M-11.3)."""
 
     def count(message: Msg, by: str) -> int:
         from .entries import Entry
 
         try:
-            found = counter.count(Entry(-1, -1, message, by=by or None), by)
+            tokens = counter.count(Entry(-1, -1, message, by=by or None), by)
         except Exception:
             return 0
-        return found if type(found) is int else 0
+        return tokens if type(tokens) is int else 0
 
     return count
 
@@ -162,7 +163,7 @@ def _counting(counter: Any) -> TokenCounter:
 def _bounds(
     memory: Memory, number: int, functions: Functions, counter: TokenCounter | None, secrets: Secrets, computed: Computed
 ) -> Bounds | None:
-    """What a run computes of its bounds; None where all are constants."""
+    """Return the bounds that a run computes for a memory; None where all are constants."""
     said, made = memory.steps.get("bounds", {}), memory.steps.get("made")
     if not said and made is None:
         return None
@@ -182,21 +183,21 @@ def _bounds(
 
 def _policy(
     memory: Memory,
-    said: Mapping[str, Any],
+    steps: Mapping[str, Any],
     retain: int | None,
     functions: Functions,
     counter: TokenCounter | None,
     secrets: Secrets,
 ) -> Policy:
-    """What `said` says, the steps of the memory with the bounds of one run."""
-    if not said:
+    """Return the policy of these steps: those of the memory, with the bounds of one run."""
+    if not steps:
         return Policy(retain=retain, counter=counter, secrets=secrets)
     groups: dict[str, dict[str, Any]] = {}
     for path, row in ROWS.items():
         group, _, name = path.rpartition(".")
-        if row.image in said:
-            groups.setdefault(group, {})[name] = VALUES.get(row.kind, _as_it_is)(row, said[row.image], functions)
-        elif row.stored is not None and "store" in said:
+        if row.image in steps:
+            groups.setdefault(group, {})[name] = VALUES.get(row.kind, _as_it_is)(row, steps[row.image], functions)
+        elif row.stored is not None and "store" in steps:
             groups.setdefault(group, {})[name] = row.stored
     fields = groups.pop("", {})
     fields |= {group: RECORDS[group](**parts) for group, parts in groups.items()}
@@ -217,18 +218,18 @@ def _table(row: Argument, value: Any, functions: Functions) -> Any:
     return _summary(value, functions) if row.image == "summary" else tuple(_rule(rule, functions) for rule in value)
 
 
-def _summary(said: dict[str, Any], functions: Functions) -> SummaryPolicy:
-    """Who summarises is (model, name), (host, name) or (function, place)."""
-    (kind,) = [kind for kind in SUMMARISERS if kind in said]
-    by = (kind, *said[kind]) if kind == "function" else (kind, said[kind])
-    rows = [row for row in SUMMARY.values() if row.field is not None and row.image in said]
-    parts = {str(row.field): VALUES.get(row.kind, _as_it_is)(row, said[row.image], functions) for row in rows}
+def _summary(table: dict[str, Any], functions: Functions) -> SummaryPolicy:
+    """Return the summary policy; who summarises is (model, name), (host, name) or (function, place)."""
+    (kind,) = [kind for kind in SUMMARISERS if kind in table]
+    by = (kind, *table[kind]) if kind == "function" else (kind, table[kind])
+    rows = [row for row in SUMMARY.values() if row.field is not None and row.image in table]
+    parts = {str(row.field): VALUES.get(row.kind, _as_it_is)(row, table[row.image], functions) for row in rows}
     return SummaryPolicy(by=by, **parts)
 
 
-def _rule(said: dict[str, Any], functions: Functions) -> Rule:
-    parts = {name: functions(f"learn_{name}", said[name]) for name, row in RULE.items() if row.kind == FUNCTION}
-    return Rule(name=said["name"], on=said["on"], **parts)
+def _rule(table: dict[str, Any], functions: Functions) -> Rule:
+    parts = {name: functions(f"learn_{name}", table[name]) for name, row in RULE.items() if row.kind == FUNCTION}
+    return Rule(name=table["name"], on=table["on"], **parts)
 
 
 def _redactor(word: str | list[int], functions: Functions) -> Any:

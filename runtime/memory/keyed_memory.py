@@ -1,6 +1,7 @@
 """A memory with a log for each key, and a memory that only shows another one (M-7.3, M-6.21).
 
-Hands on `KeyedMemory` and `DerivedMemory`. Must not know: which are declared, calls.
+Hands on `KeyedMemory` and `DerivedMemory`, which `memories.Memories` makes of declarations. One key of a keyed memory is
+a `memory.Memory`.
 """
 
 from __future__ import annotations
@@ -59,12 +60,14 @@ class KeyedMemory:
         self._met = met
 
     def key(self, **values: Any) -> Memory:
-        """InvalidValue (P452) for a value no key may have."""
+        """Return the memory at this key. Raises InvalidValue (P452) for a value that no key may have."""
         return self.at(key_values(self.per, values))
 
     def at(self, values: Key) -> Memory:
-        """Of values in declared order that were checked."""
+        """Return the memory at checked values in declared order. Raises MemoryFailure("Store") when the key is also
+        stored in the longer form of an earlier declaration (M-7.9)."""
         stored = stored_values(self.per, self._defaults, values)
+        # Looked at once for each key: an older program may have stored it in the longer form.
         if len(stored) != len(values) and values not in self._apart:
             for longer in longer_forms(self.per, self._defaults, values):
                 if self._stores[0].head((*self._prefix, *longer, MAIN_BRANCH)) != Head():
@@ -77,49 +80,50 @@ class KeyedMemory:
         return stored_twice(self.name, *(f"the key {', '.join(map(repr, one)) or 'without parts'}" for one in both))
 
     def keys(self) -> list[dict[str, str | int]]:
-        found = [key for key in self._stores[0].keys(self._prefix) if branch_of(key) == MAIN_BRANCH]
-        return [dict(zip(self.per, self._parts(key), strict=True)) for key in found]
+        """Return the stored keys as maps of part to value, without branches."""
+        keys = [key for key in self._stores[0].keys(self._prefix) if branch_of(key) == MAIN_BRANCH]
+        return [dict(zip(self.per, self._parts(key), strict=True)) for key in keys]
 
     def _parts(self, key: Key) -> Key:
-        """The values of a key. MemoryFailure where their number is another one than that of the declared parts."""
+        """Return the values of a stored key. Raises MemoryFailure("Store") for a key of another declaration."""
         values = key[len(self._prefix) : -1]
-        found = declared_values(self.per, self._defaults, values)
-        if found is None:
+        declared = declared_values(self.per, self._defaults, values)
+        if declared is None:
             raise other_key_parts(self.name, self.per, values)
         if stored_values(self.per, self._defaults, values) != values:
             raise self._twice(values)
-        return found
+        return declared
 
     def erase(self, **values: Any) -> int:
-        """Every key with these values; the number of removed entries."""
+        """Erase every key with these values; return the number of removed entries."""
         from .log import erase_keys
 
         has = self.has(values)
-        found = [(store, [key for key in store.keys(self._prefix) if has(key)]) for store in self._stores]
-        return sum([erase_keys(store, keys, self._met) for store, keys in found])
+        by_store = [(store, [key for key in store.keys(self._prefix) if has(key)]) for store in self._stores]
+        return sum([erase_keys(store, keys, self._met) for store, keys in by_store])
 
     def has(self, values: Mapping[str, Any]) -> Callable[[Key], bool]:
-        """Whether a key is one with these values. InvalidValue for a value no key may have."""
+        """Return the test whether a key has these values. Raises InvalidValue for a value that no key may have."""
         names = [name for name in self.per if name in values]
         at = [self.per.index(name) for name in names]
-        wanted = list(zip(at, key_values(names, values), strict=True))
+        by_place = list(zip(at, key_values(names, values), strict=True))
 
         def fits(key: Key) -> bool:
             if key[: len(self._prefix)] != self._prefix:
                 return False
-            parts = self._parts(key) if wanted else ()
-            return all(parts[place] == value for place, value in wanted)
+            parts = self._parts(key) if by_place else ()
+            return all(parts[place] == value for place, value in by_place)
 
         return fits
 
     def stored(self, values: Mapping[str, Any]) -> list[Key]:
-        """The logs with these values, branches too, ordered by their bytes."""
+        """Return the keys of stored logs with these values, branches too, ordered by their bytes."""
         return list(filter(self.has(values), self._stores[0].keys(self._prefix)))
 
 
 class DerivedMemory:
-    """`Memory::of(m)`: the log of m under steps of its own (M-6.21, M-9.11). It is only read; a run that has it as its last
-    memory writes m."""
+    """`Memory::of(m)`: the log of m under steps of its own (M-6.21, M-9.11). It is only read; a run that has it as its
+    last memory writes m. Its facts are those of m."""
 
     __slots__ = ("name", "memory", "view_name")
 
@@ -135,16 +139,19 @@ class DerivedMemory:
         raise Panic("P014", f"the derived view {self.name} has no method clear")
 
     def view(self, prompt_tokens: int = 0, recalled: Recalled | None = None) -> View:
+        """Return what a request would take from it; `prompt_tokens` are those of the prompt."""
         policy = self.memory.views[self.view_name]
         return self.memory.view(prompt_tokens=prompt_tokens, policy=policy, name=self.view_name, recalled=recalled)[0]
 
     def messages(self) -> list[Msg]:
+        """Return the messages that it shows, oldest first."""
         shown = self.view()
         return [*shown.before, *shown.window]
 
     def last(self, n: int) -> list[Msg]:
-        found = self.messages()
-        return found[max(0, len(found) - n) :] if n > 0 else []
+        """Return the newest `n` shown messages, oldest first."""
+        messages = self.messages()
+        return messages[max(0, len(messages) - n) :] if n > 0 else []
 
     def __len__(self) -> int:
         return len(self.messages())

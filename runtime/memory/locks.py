@@ -1,6 +1,8 @@
-"""Turn locks of `Serial` memories: first come first served in the process, a lease between processes (M-5.17, M-8.13).
+"""Who may write a memory next: the turn locks of `Serial` memories (M-5.17, M-8.13), and the queue of sessions that
+change one slot (M-8.21).
 
-The lease orders; the version check protects when it is lost. Must not know: calls.
+Hands on `TurnLocks` (first come, first served in the process, a lease between processes) and `SlotTurns`. A lease only
+orders writers; when it is lost the version check of the store still protects the log.
 """
 
 from __future__ import annotations
@@ -27,15 +29,16 @@ if TYPE_CHECKING:
     from .stores.operations import Operations
 
 
+# In seconds: how long a lease lasts, how often it is renewed, how often one that another process holds is asked for.
 LEASE_SECONDS = 60.0
 RENEWED_EVERY = 20.0
 LEASE_POLL = 0.05
 RETURNED_WITHIN = 0.1
-"""Seconds that a run which is over waits for a store to take a lease back."""
+"""Seconds that the end of a session waits for stores to take leases back."""
 
 
 class TurnLocks:
-    """The locks of one session. `owner` names it to other processes; `loop` gives the event loop they run in; `operations` are
+    """The turn locks of one session. `owner` names it to other processes; `loop` returns the event loop; `operations` are
     those of the session on its stores."""
 
     def __init__(
@@ -49,7 +52,8 @@ class TurnLocks:
         self._returns: dict[Memory, Task[None]] = {}
 
     async def take(self, memory: Memory, timeout: float | None = None) -> None:
-        """Err Conflict when the lock does not come in time (M-5.19)."""
+        """Wait for the lock of a memory, at most `timeout` seconds (None: without end). Raises MemoryFailure("Conflict")
+        when it does not come in time (M-5.19)."""
         if memory not in self._waiting:
             self._waiting[memory] = deque()
         else:
@@ -86,6 +90,7 @@ class TurnLocks:
             raise waited_too_long(self._version(memory))
 
     def release(self, memory: Memory) -> None:
+        """Give the lock to the caller that has waited longest, and the lease back to the store."""
         renewal = self._renewals.pop(memory, None)
         if renewal is not None:
             renewal.cancel()
@@ -98,7 +103,8 @@ class TurnLocks:
         del self._waiting[memory]
 
     def _give_back(self, memory: Memory) -> None:
-        """The lease; a store that has to be waited for gets it back meanwhile. Where that fails the lease ends by itself."""
+        """Give the lease back; a store that has to be waited for gets it meanwhile. Where that fails the lease ends by
+        itself."""
         store: Any = memory.store
 
         def give() -> None:
@@ -112,7 +118,7 @@ class TurnLocks:
             job.add_done_callback(lambda _: self._returns.pop(memory, None) if self._returns.get(memory) is job else None)
 
     async def returned(self) -> None:
-        """All leases that are on their way back are there, or have had a moment for it."""
+        """Wait until the leases on their way back have arrived, at most RETURNED_WITHIN seconds each."""
         for job in list(self._returns.values()):
             with suppress(TimeoutError):
                 await within(self.loop(), RETURNED_WITHIN, wait_until_done(self.loop(), job))
@@ -133,7 +139,7 @@ class TurnLocks:
         self._renewals[memory] = loop.create_task(self._renew(memory))
 
     async def _acquired(self, memory: Memory, until: float | None) -> bool:
-        """Waiting for a store that does not answer counts too (M-5.19)."""
+        """Try once to take the lease. Time in which the store does not answer counts as waiting, too (M-5.19)."""
         with suppress(MustWait):
             return bool(self.operations.attempt(lambda: self._acquire(memory)))
         asking = self.operations.use(lambda: self._acquire(memory))
@@ -146,13 +152,13 @@ class TurnLocks:
             raise waited_too_long(self._version(memory)) from None
 
     def _version(self, memory: Memory) -> int:
-        """The last one that is known, where the store would have to be waited for."""
+        """Return the version of the log, or the last one that was seen where the store would have to be waited for."""
         with suppress(MustWait):
             return int(self.operations.attempt(memory.version))
         return 0 if memory.met is None else memory.met.version(memory.key)
 
     def _orphaned(self, memory: Memory) -> bool:
-        """Takes the lease from a process that is over."""
+        """Take the lease from a process that is over; return whether that was done."""
         store: Any = memory.store
         holder = store.holder(memory.key) if hasattr(store, "holder") else None
         if holder is None or not has_died(holder):
@@ -161,8 +167,8 @@ class TurnLocks:
         return True
 
     async def _rest(self) -> None:
-        """Until the lease is asked for again: in real time, since other processes have no other (G-14.5). A clock that jumps
-        has let everybody else go first by then."""
+        """Wait before the lease is asked for again: in real time, since other processes have no other clock (G-14.5). A
+        virtual clock that jumps would ask in a busy loop."""
         begun = time.monotonic()
         await self._sleep(LEASE_POLL)
         time.sleep(max(0.0, begun + LEASE_POLL - time.monotonic()))
@@ -180,42 +186,39 @@ class TurnLocks:
         return bool(memory.store.acquire(memory.key, self.owner, LEASE_SECONDS))  # type: ignore[attr-defined]
 
 
-# ----------------------------------------------------------------
-# Whose turn it is to change a slot that several sessions change at once (M-8.21): a short lease between them.
-#
-# It only orders, so that they queue in place of undoing each other's work: what is stored is compared at every change, and who
-# waits longer than `PATIENCE` goes on without the lease. Nothing is asked of the store until changes follow each other or one
-# came
-# too late. Hands on `SlotTurns`.
+# Whose turn it is to change a slot that several sessions change at once (M-8.21): a short lease between them, so that they queue
+# instead of trying in vain. The content is compared at every change, so a session that waits longer than PATIENCE goes on
+# without the lease. The store is asked for nothing until changes follow each other or one came too late.
 
 if TYPE_CHECKING:
     Use = Callable[[Callable[[], Any]], Awaitable[Any]]
     Rest = Callable[[float], Awaitable[None]]
 
 LEASE = 0.25
-"""Seconds after which it ends where nobody gives it back: who holds it was killed, or changes the slot no more."""
+"""Seconds after which the lease ends if nobody gives it back: its holder was killed, or changes the slot no more."""
 TURN = 0.1
-"""Seconds in which a session that holds it makes its changes; the others wait so long."""
+"""Seconds for which a session keeps the lease and makes its changes, while the others wait."""
 PATIENCE = 1.0
 """Seconds that a change waits for the lease."""
 REST = 0.01
 """Seconds between two tries to take it, at most."""
 ASIDE = 0.05
-"""Seconds before one who had it takes it again: on a busy machine a try of the others may come late."""
+"""Seconds before a session that had it takes it again: on a busy machine the others may try late."""
 APART = 0.1
-"""Changes further apart than that do not follow each other."""
+"""Seconds: changes that are further apart do not follow each other."""
 LOOK = 0.05
 """Seconds after which a session that changes a slot again and again looks whether somebody waits for it."""
 CONTENDED = 1.0
-"""Seconds for which a slot counts as changed by others, too, since that was seen."""
+"""Seconds for which a slot counts as changed by others after that was seen."""
 KEPT = 256
 """Slots of which a session knows when it changed them."""
 NEEDS = ("acquire", "release", "holder")
 
 
 class SlotTurn:
-    """Of one slot, as one session knows it. Times are those of `monotonic`: `changed` of the newest change, `looked` of the
-    newest look at the store, `contended` until when it counts as such; `since` when the lease is held, or None."""
+    """What one session knows of one slot. Times are seconds of `monotonic`: `changed` of the newest change, `looked` of
+    the newest look at the store, `contended` until when others count as changing it; `since` when the lease was taken,
+    None without it."""
 
     __slots__ = ("changed", "looked", "contended", "since")
 
@@ -224,7 +227,7 @@ class SlotTurn:
         self.since: float | None = None
 
     def begins(self) -> bool:
-        """A change begins, or ends; whether the store is to be asked."""
+        """Note that a change begins or ends; return whether the store has to be asked."""
         now = monotonic()
         if self.since is None and now >= self.contended:
             if now > self.changed + APART:
@@ -233,16 +236,17 @@ class SlotTurn:
         return self.is_awaited()
 
     def is_awaited(self) -> bool:
+        """Whether the session holds the lease, or others may wait for it."""
         now = monotonic()
         return self.since is not None or now < self.contended or now > self.looked + LOOK
 
     def lost(self) -> None:
-        """Another changed it meanwhile."""
+        """Note that another session changed the slot meanwhile."""
         self.contended = monotonic() + CONTENDED
 
 
 class SlotTurns:
-    """Of one session, which `owner` names to others."""
+    """The slots that one session changes; `owner` names it to others."""
 
     def __init__(self, owner: str) -> None:
         self.owner = owner
@@ -250,18 +254,21 @@ class SlotTurns:
         self._chance = Random()
 
     def of(self, place: Any) -> SlotTurn:
-        found = self._slots.get(place)
-        if found is None:
+        """Return what is known of a slot; of the newest KEPT slots something is."""
+        turn = self._slots.get(place)
+        if turn is None:
             if len(self._slots) >= KEPT:
                 del self._slots[next(iter(self._slots))]
-            found = self._slots[place] = SlotTurn()
-        return found
+            turn = self._slots[place] = SlotTurn()
+        return turn
 
     async def take(self, slot: SlotTurn, store: Any, key: Key, use: Use, rest: Rest) -> None:
-        """Before a change. `use` does an operation on the store, `rest` waits."""
+        """Take the lease before a change, if others change the slot too. `use` performs an operation on the store, `rest`
+        waits some seconds. A store that fails is reported by the change itself."""
         if not slot.is_awaited() or not all(hasattr(store, method) for method in NEEDS):
             return
-        with suppress(MemoryFailure):  # the change itself says what fails
+        with suppress(MemoryFailure):  # the change that follows reports it
+            # Nobody was seen to change it of late: look whether somebody holds the lease before taking it.
             if monotonic() >= slot.contended:
                 await self.give_back(slot, store, key, use)
                 slot.looked = monotonic()
@@ -282,7 +289,7 @@ class SlotTurns:
             slot.since = monotonic()
 
     async def stored(self, slot: SlotTurn, store: Any, key: Key, use: Use) -> None:
-        """After a change that was stored: the first of those that follow each other keeps the lease for the next."""
+        """Note a change that was stored. The first of changes that follow each other keeps the lease for the next."""
         now = monotonic()
         follows = now < slot.changed + APART
         slot.changed = now
@@ -291,6 +298,7 @@ class SlotTurns:
                 await self.give_back(slot, store, key, use)
 
     async def give_back(self, slot: SlotTurn, store: Any, key: Key, use: Use) -> None:
+        """Give the lease back if it is held."""
         if slot.since is not None:
             slot.since = None
             await use(lambda: store.release(key, self.owner))

@@ -1,6 +1,8 @@
-"""A log in a store as a snapshot to read from (M-8.7): entries are fetched in pieces, newest first, as far as a view asks.
+"""The log of a key in a store, as a snapshot that views read (M-8.7), and what copies, erases or serialises a whole log.
 
-Hands on sources for views. Must not know: policies, what a view shows.
+Hands on `StoredLog` (entries in pieces, newest first, as far as a view asks), `Changed` (the log as it will be after a
+commit), `fork`, `branch`, `erase_entries`, `erase_all`, and `dumped` and `loaded` for the text form of M-8.10. It checks
+what a store returns: counts and units that do not fit are Corrupt (G-12.10).
 """
 
 from __future__ import annotations
@@ -57,13 +59,15 @@ if TYPE_CHECKING:
             """The newest unpinned entries in log order."""
 
 
+# Entries per read: small at first, since most views need few; doubled up to the largest, so that a whole log needs few
+# reads.
 FIRST_PIECE = 64
 LARGEST_PIECE = 4096
 
 
 class StoredLog:
-    """The entries of a key below `head.next`; an expired key is empty whatever the store still holds. Corrupt when the row of the
-    log counts others than there are, or a unit is torn (G-12.10)."""
+    """The entries of a key below `head.next`; an expired key is empty whatever the store still holds. Its methods raise
+    MemoryFailure("Corrupt") when the row of the log counts other entries than there are, or a unit is torn (G-12.10)."""
 
     __slots__ = ("store", "key", "head", "length", "_pins")
 
@@ -75,11 +79,13 @@ class StoredLog:
         self._pins: list[Entry] | None = None
 
     def pins(self) -> list[Entry]:
+        """Return the pinned entries in log order; read once."""
         if self._pins is None:
             self._pins = self.store.entries(self.key, before=self.head.next, pinned=True) if self.length else []
         return self._pins
 
     def back(self) -> Iterator[Entry]:
+        """Yield the unpinned entries, newest first, fetched in pieces that double in size."""
         before, size, count = self.head.next, FIRST_PIECE, 0
         oldest: Entry | None = None
         while self.length:
@@ -95,14 +101,15 @@ class StoredLog:
             before, size = piece[0].seq, min(2 * size, LARGEST_PIECE)
 
     def newest(self, limit: int) -> list[Entry]:
+        """Return the newest `limit` unpinned entries, oldest first."""
         if not self.length or not limit:
             return []
-        found = self.store.entries(self.key, before=self.head.next, limit=limit, newest=True, pinned=False)
-        self._check_units(found)
-        return found
+        entries = self.store.entries(self.key, before=self.head.next, limit=limit, newest=True, pinned=False)
+        self._check_units(entries)
+        return entries
 
     def forward(self, pinned: bool | None = None, after: int = -1) -> Iterator[Entry]:
-        """Oldest first."""
+        """Yield the entries with a number above `after`, oldest first; `pinned` None yields both kinds."""
         size, count, whole = FIRST_PIECE, 0, after < 0
         while self.length:
             piece = self.store.entries(self.key, after=after, before=self.head.next, limit=size, pinned=pinned)
@@ -118,14 +125,14 @@ class StoredLog:
                 return
             after, size = piece[-1].seq, min(2 * size, LARGEST_PIECE)
 
-
     def check(self, count: int) -> None:
-        """Of all entries, or Corrupt."""
+        """Raise MemoryFailure("Corrupt") unless the log counts so many entries."""
         if count != self.length:
             raise corrupt(f"the log {shown(self.key)} counts {self.length} entries, and {count} are there; {WAY_OUT}")
 
     def _check_units(self, entries: Sequence[Entry]) -> None:
-        """A tool result stands behind its call, or another result of the unit; what comes before the first is not known here."""
+        """Raise Corrupt for a tool result that stands behind no call of its unit. Of results at the beginning of a piece
+        the call is in another piece."""
         calls: tuple[str, ...] | None = None
         for entry in entries:
             message = entry.message
@@ -158,39 +165,39 @@ class Changed:
         yield from (entry for entry in self.stored.back() if entry.seq not in self.gone)
 
     def newest(self, limit: int) -> list[Entry]:
-        found = list(islice(self.back(), limit))
-        found.reverse()
-        return found
+        entries = list(islice(self.back(), limit))
+        entries.reverse()
+        return entries
 
 
-# ----------------------------------------------------------------
-# Branches of a key and what reaches through them: fork, erase (M-6.16, M-6.17, M-6.20, M-8.14).
-#
-# A branch is an independent copy under the same key with another last part. Erasing works on all branches in one transaction.
+# A branch is an independent copy under the same key with another last part (M-6.16). Erasing works on all branches of a key in
+# one transaction (M-8.14).
 
 
 def branches(store: Store, key: Key) -> list[str]:
-    return sorted(branch_of(found) for found in store.keys(key[:-1]) if branch_of(found) != MAIN_BRANCH)
+    """Return the names of the branches of a key other than the main one, sorted."""
+    return sorted(branch_of(other) for other in store.keys(key[:-1]) if branch_of(other) != MAIN_BRANCH)
 
 
 def branch(store: Store, key: Key, name: str) -> Key:
-    """The key of a branch that exists; the empty name is the main branch."""
-    wanted = with_branch(key, name)
-    if name != MAIN_BRANCH and not store.head(wanted).version:
+    """Return the key of a branch that exists; "" is the main branch. Raises MemoryFailure("NotFound") (M-6.17)."""
+    branch_key = with_branch(key, name)
+    if name != MAIN_BRANCH and not store.head(branch_key).version:
         raise not_found(name)
-    return wanted
+    return branch_key
 
 
 def fork(store: Store, key: Key, name: str, at: int, below: int | None = None) -> Key:
-    """An independent copy, with the entries below a seq. Err Exists when the name is taken."""
-    wanted = with_branch(key, name)
-    if name == MAIN_BRANCH or store.head(wanted).version:
+    """Copy the log to a new branch and return its key (M-6.16). `below`: only the entries with a smaller number; `at` is
+    in Unix ms. Raises MemoryFailure("Exists") when the name is taken."""
+    branch_key = with_branch(key, name)
+    if name == MAIN_BRANCH or store.head(branch_key).version:
         raise exists(name)
     try:
-        store.commit([(wanted, 0, _copy(store, key, at, below))])
+        store.commit([(branch_key, 0, _copy(store, key, at, below))])
     except MemoryFailure as failure:
         raise exists(name) if failure.variant == "Conflict" else failure from None
-    return wanted
+    return branch_key
 
 
 def _copy(store: Store, key: Key, at: int, below: int | None) -> Batch:
@@ -202,35 +209,37 @@ def _copy(store: Store, key: Key, at: int, below: int | None) -> Batch:
     copied = Head(1, next_seq, turns, len(entries), sum(entry.tokens for entry in entries), at)
     states = [state for state in store.views(key).values() if state.upto < next_seq]
     rows = [row for row in store.turns(key) if row.turn < turns]
-    seen = [one for one in stored_seen(store, key) if all(seq < next_seq for seq in one.seqs)]
+    observations = [one for one in stored_seen(store, key) if all(seq < next_seq for seq in one.seqs)]
     facts = [fact for fact in stored_facts(store, key) if all(seq < next_seq for seq in fact.seqs)]
-    return Batch(copied, entries=entries, turns=rows, views=states, facts=facts, seen=seen)
+    return Batch(copied, entries=entries, turns=rows, views=states, facts=facts, seen=observations)
 
 
 def stored_facts(store: Store, key: Key) -> list[Fact]:
-    """Those that outlive a turn; a store may keep none."""
+    """Return the facts of a key that outlive a turn; none of a store that keeps no facts."""
     return [fact for fact in store.facts(key) if fact.tier != EPHEMERAL] if hasattr(store, "facts") else []
 
 
 def facts_naming(store: Store, key: Key, names: Callable[[int], bool]) -> list[int]:
-    """The numbers of facts, ephemeral ones too, whose provenance names such an entry."""
+    """Return the numbers of the facts, ephemeral ones too, that derive from an entry for which `names` is true."""
     return [fact.id for fact in store.facts(key) if any(map(names, fact.seqs))] if hasattr(store, "facts") else []
 
 
 def stored_seen(store: Store, key: Key) -> list[Observation]:
-    """Observations by topic and number; a store that keeps no facts keeps none."""
+    """Return the observations of a key, by topic and number; none of a store that keeps no facts."""
     return store.seen(key) if hasattr(store, "seen") else []
 
 
 def erase_entries(store: Store, key: Key, wanted: Callable[[Entry], bool], at: int) -> dict[Key, list[int]]:
-    """Whole units that hold a wanted entry, in all branches, with the summaries that cover them. Their seqs by branch."""
+    """Erase whole units that hold a wanted entry, in all branches, with the summaries that cover them and the facts that
+    derive from them; return the numbers of the removed entries by key. Tried again when somebody commits meanwhile."""
     while True:
-        found = _units_with(store, key, wanted)
-        if not found:
+        erased = _units_with(store, key, wanted)
+        if not erased:
             store.commit([], scrub=True)  # what an interrupted erase left in the store's files
             return {}
-        writes = [_erasing(store, key, found, at)]
-        marks = {_identity(entry) for entry in found}
+        writes = [_erasing(store, key, erased, at)]
+        # Numbers of branches part at the fork, so a copy is recognised by number, run, time and content.
+        marks = {_identity(entry) for entry in erased}
         writes += _erasing_copies(store, key, marks, at)
         try:
             store.commit(writes, scrub=True)
@@ -242,17 +251,18 @@ def erase_entries(store: Store, key: Key, wanted: Callable[[Entry], bool], at: i
 
 def _erasing_copies(store: Store, key: Key, marks: set[tuple[object, ...]], at: int) -> list[Write]:
     others = [with_branch(key, name) for name in [MAIN_BRANCH, *branches(store, key)]]
-    found = {other: _units_with(store, other, lambda entry: _identity(entry) in marks) for other in others if other != key}
-    return [_erasing(store, other, copies, at) for other, copies in found.items() if copies]
+    by_branch = {other: _units_with(store, other, lambda entry: _identity(entry) in marks) for other in others if other != key}
+    return [_erasing(store, other, copies, at) for other, copies in by_branch.items() if copies]
 
 
 def erase_all(store: Store, prefix: Key, met: MetVersions | None = None) -> int:
-    """Every key under the prefix, its branches too; the number of entries that were there. `met`: versions that were seen."""
+    """Erase every key under the prefix, with its branches; return the number of removed entries. `met` forgets the
+    versions that were seen of them."""
     return erase_keys(store, list(store.keys(prefix)), met)
 
 
 def erase_keys(store: Store, keys: Sequence[Key], met: MetVersions | None = None) -> int:
-    """These, in one transaction."""
+    """Erase these keys in one transaction; return the number of removed entries."""
     removed = sum(_length(store, key) for key in keys)
     store.remove(keys)
     for key in keys:
@@ -262,7 +272,7 @@ def erase_keys(store: Store, keys: Sequence[Key], met: MetVersions | None = None
 
 
 def _length(store: Store, key: Key) -> int:
-    """Of a damaged log it is unknown; erasing it is the way out."""
+    """Return the length of a log; 0 for a damaged one, since erasing it is the way out."""
     try:
         return store.head(key).length
     except MemoryFailure as failure:
@@ -278,33 +288,33 @@ def _units_with(store: Store, key: Key, wanted: Callable[[Entry], bool]) -> list
 
 
 def _identity(entry: Entry) -> tuple[object, ...]:
-    """What a copy of an entry in another branch shares with it."""
+    """Return what an entry shares with its copies in other branches."""
     return entry.seq, entry.run, entry.at, repr(entry_json(entry)["parts"])
 
 
-def _erasing(store: Store, key: Key, gone: list[Entry], at: int) -> Write:
+def _erasing(store: Store, key: Key, erased: list[Entry], at: int) -> Write:
     head = store.head(key)
-    left = Head(
-        head.version + 1, head.next, head.turns, head.length - len(gone), head.tokens - sum(entry.tokens for entry in gone), at
-    )
-    first = gone[0].seq
+    head_after = Head(
+        head.version + 1, head.next, head.turns, head.length - len(erased),
+        head.tokens - sum(entry.tokens for entry in erased), at,
+    )  # fmt: skip
+    first = erased[0].seq
     states = [state.without_summary() for state in store.views(key).values() if state.upto >= first]
-    seqs = {entry.seq for entry in gone}
+    seqs = {entry.seq for entry in erased}
     derived = facts_naming(store, key, seqs.__contains__)
     unseen = [one.place for one in stored_seen(store, key) if not seqs.isdisjoint(one.seqs)]
-    return key, head.version, Batch(left, evict=gone, views=states, gone=derived, unseen=unseen)
+    return key, head.version, Batch(head_after, evict=erased, views=states, gone=derived, unseen=unseen)
 
 
-# ----------------------------------------------------------------
-# The text form of a key's content (M-8.10, M-8.11): canonical JSON, read back whole or not at all.
-#
-# Only data is rebuilt, never code. Facts and observations are handed in and out by who keeps them.
+# The text form of a key's content (M-8.10, M-8.11): canonical JSON, read back whole or not at all. Only data is rebuilt, never
+# code.
 
 INTEGERS = ("seq", "turn", "tokens", "at")
 
 
 class Content:
-    """Everything a dump holds."""
+    """Everything that a dump holds. `next` and `turns` are the counters of the log, `rows` its turn records; facts and
+    observations are in their JSON form."""
 
     __slots__ = ("next", "turns", "rows", "states", "entries", "facts", "seen")
 
@@ -328,15 +338,17 @@ class Content:
 
 
 def dumped(content: Content) -> str:
+    """Return the dump of a content as canonical JSON (M-8.10)."""
     from json import JSONEncoder
 
+    # Sorted keys and no blanks: the same content has the same text (M-8.10).
     encode = JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode
 
     def listed(items: Iterable[Any]) -> str:
-        """Piece by piece: a log may be long."""
+        """Encoded item by item, so that a long log can be paced."""
         return f"[{','.join([encode(item) for item in paced(items, FEW)])}]"
 
-    held = {
+    parts = {
         "v": encode(FORMAT),
         "next": encode(content.next),
         "turns": encode(content.turns),
@@ -346,29 +358,31 @@ def dumped(content: Content) -> str:
         "facts": listed(content.facts),
         "seen": listed(content.seen),
     }
-    text = f"{{{','.join([f'{encode(name)}:{held[name]}' for name in sorted(held)])}}}"
+    text = f"{{{','.join([f'{encode(name)}:{parts[name]}' for name in sorted(parts)])}}}"
     works_on(len(text))
     return text
 
 
 def loaded(text: str) -> Content:
-    """The content of a dump; Err Version for a newer format, Corrupt for anything that is none."""
+    """Return the content of a dump. Raises MemoryFailure("Version") for a newer format, "Corrupt" for a text that is no
+    dump."""
     works_on(len(text))
-    held = _parsed(text)
-    version = held.get("v")
+    dump = _parsed(text)
+    version = dump.get("v")
     if type(version) is not int or version < 1:
         raise corrupt("it names no format")
     if version > FORMAT:
         raise newer_version(version, FORMAT)
     try:
+        # Every value is checked here, before anything of the key is replaced.
         content = Content(
-            _count(held["next"]),
-            _count(held["turns"]),
-            [_turn(row) for row in held["runs"]],
-            [_state(name, state) for name, state in held["views"].items()],
-            [entry_of(entry) for entry in paced(held["log"], FEW)],
-            [fact_of(fact).as_json() for fact in paced(held["facts"], FEW)],
-            [observation_of(one).as_json() for one in paced(held["seen"], FEW)],
+            _count(dump["next"]),
+            _count(dump["turns"]),
+            [_turn(row) for row in dump["runs"]],
+            [_state(name, state) for name, state in dump["views"].items()],
+            [entry_of(entry) for entry in paced(dump["log"], FEW)],
+            [fact_of(fact).as_json() for fact in paced(dump["facts"], FEW)],
+            [observation_of(one).as_json() for one in paced(dump["seen"], FEW)],
         )
         _check(content)
         _check_values(content)
@@ -381,25 +395,26 @@ def _parsed(text: str) -> dict[str, Any]:
     from json import loads
 
     try:
-        held = loads(text)
+        dump = loads(text)
     except (ValueError, RecursionError):
         raise corrupt("the dump is no JSON") from None
-    if not isinstance(held, dict):
+    if not isinstance(dump, dict):
         raise corrupt("the dump is no object")
-    return held
+    return dump
 
 
-def _is_said(entry: Entry) -> bool:
-    """Whether its parts are texts where a message has texts."""
+def _has_texts(entry: Entry) -> bool:
+    """Whether everything in the entry that must be a text is one."""
     texts = [entry.message.content, entry.message.role, entry.origin, *(part.text for part in entry.opaque)]
     texts += [text for call in entry.message.calls for text in (call.id, call.name, call.text)]
     texts += [text for text in (entry.run, entry.by, entry.message.call_id) if text is not None]
     arguments = [call.arguments for call in entry.message.calls]
-    return all(type(text) is str for text in texts) and all(type(given) in (dict, type(None)) for given in arguments)
+    return all(type(text) is str for text in texts) and all(type(value) in (dict, type(None)) for value in arguments)
 
 
 def _check_values(content: Content) -> None:
-    """What programs are given has a form in the language: no number beyond Float, no deeper nesting than values have."""
+    """Raise unless everything that a program can read has a form in the language: no number beyond Float, no deeper
+    nesting than values have."""
     from_json([call.arguments for entry in content.entries for call in entry.message.calls])
     from_json([row.meta for row in content.rows])
     from_json([fact["content"] for fact in content.facts])
@@ -420,19 +435,19 @@ def _turn(row: dict[str, Any]) -> Turn:
     return Turn(**row)
 
 
-def _state(name: str, held: dict[str, Any]) -> ViewState:
+def _state(name: str, stored: dict[str, Any]) -> ViewState:
     for field in ("cut", "folded", "folded_at"):
-        _count(held[field])
-    if type(held["text"]) is not str or type(held["upto"]) is not int or held["name"] != name:
+        _count(stored[field])
+    if type(stored["text"]) is not str or type(stored["upto"]) is not int or stored["name"] != name:
         raise ValueError
-    return ViewState(**held)
+    return ViewState(**stored)
 
 
 def _check(content: Content) -> None:
-    """What every log keeps: numbers ascend below the counters, units are whole."""
+    """Raise unless the numbers ascend below the counters and all units are whole, as in every log."""
     seq = turn = -1
     for entry in paced(content.entries, FEW):
-        if not _is_said(entry) or any(_count(getattr(entry, name)) < 0 for name in INTEGERS):
+        if not _has_texts(entry) or any(_count(getattr(entry, name)) < 0 for name in INTEGERS):
             raise ValueError
         if not seq < entry.seq < content.next or not turn <= entry.turn < content.turns:
             raise corrupt(f"entry {entry.seq} is out of order")

@@ -1,7 +1,9 @@
 """The memories of a session by name (O-8.3, O-10.15, M-7): plain ones, keyed ones, and views derived from either.
 
-Hands on `Memories`; logs and stores are loaded when the first is used (M-14.7). Must not
-know: the image they were declared in, calls.
+Hands on `Memories`, which the effects of the runtime and the machine ask for the memory of a handle, `Beginning`, which
+takes its place while initialisation statements run, and `MetVersions`. Logs and stores are opened when a memory is first
+used (M-14.7). One memory at one key is `memory.Memory`; the methods of the language with values of the machine are in
+`methods.py`.
 """
 
 from __future__ import annotations
@@ -50,11 +52,6 @@ if TYPE_CHECKING:
     from .stores.volatile import VolatileStore
 
 
-# ----------------------------------------------------------------
-# The memories while initialisation statements run (M-2.10).
-#
-# Hands on `Beginning`, which takes their place.
-
 if TYPE_CHECKING:
     class BeginningMemories(effects.Memories, Protocol):
         """Those of the session."""
@@ -66,7 +63,8 @@ BEGINS = ("append", "pin", "remember")
 
 
 class Beginning:
-    """The memories while initialisation statements run; one that was read meanwhile is written at once."""
+    """The memories of a session while initialisation statements run (M-2.10). Writes to a memory that nobody has used are
+    kept, for its logs to begin with; one that was used is written at once."""
 
     def __init__(self, memories: BeginningMemories) -> None:
         self.memories = memories
@@ -97,7 +95,7 @@ class Beginning:
         return self.memories.memory_value(name, bounds, messages)
 
     def at_once(self, ref: MemoryRef, method: str, arguments: list[Any], task: Any) -> Any:
-        """Of a memory that nobody has used these are what its logs begin with (M-2.10)."""
+        """`Memories.at_once`, but `append`, `pin` and `remember` of an unused memory are kept (M-2.10)."""
         if method in BEGINS and not (ref.branch or ref.key or self.memories.is_open(ref.name)):
             if method == "remember":
                 return self.initial_fact(ref.name, arguments)
@@ -122,7 +120,7 @@ class Beginning:
 
 
 class _Begun:
-    """One memory that nobody has used."""
+    """One memory that nobody has used yet: any method but `append` opens it."""
 
     def __init__(self, memories: BeginningMemories, name: str) -> None:
         self._memories = memories
@@ -138,21 +136,22 @@ class _Begun:
         return len(self._memories[self._name])
 
 
-# ----------------------------------------------------------------
-# Versions that keys in stores had when a session last met them (M-14.6): of the newest keys, as a session may serve millions.
-#
-# Of a key that is not held the version is unknown, and nothing can be said of a store that went back.
-
 MOST = 10_000
 
 
 class MetVersions:
+    """The versions that keys in stores had when the session last saw them (M-14.6). They show when a store was set back.
+
+    Only the newest MOST keys are kept, since a session may serve millions; of any other key nothing can be said.
+    """
+
     __slots__ = ("_versions",)
 
     def __init__(self) -> None:
         self._versions: OrderedDict[Key, int] = OrderedDict()
 
     def meet(self, key: Key, version: int) -> None:
+        """Note the version that a key has now."""
         self._versions[key] = version
         self._versions.move_to_end(key)
         if len(self._versions) > MOST:
@@ -162,24 +161,20 @@ class MetVersions:
         self._versions.pop(key, None)
 
     def version(self, key: Key) -> int:
-        """0 when it is unknown."""
+        """Return the version that was seen last, 0 when it is unknown."""
         return self._versions.get(key, 0)
 
 
-# ----------------------------------------------------------------
-
 LOCKED = frozenset(("append", "append_all", "pin", "set_pinned", "clear", "rewind", "load", "erase"))
-"""Direct writes that are turns for those who wait (M-5.17)."""
+"""Direct writes that take the turn lock of a `Serial` memory (M-5.17)."""
 EMBEDDED = ("remember", "relate", "observe", "recall", "view")
 """Methods that store facts or look for them: with `embed` the host may have to wait for vectors (M-10.16)."""
-
-
 CHANGES = LOCKED.union(("fork", "observe", "remember", "relate", "forget", "confirm", "recall"))
 """Methods that a function of the program may hear of (M-6.37)."""
 
 
 class Memories:
-    """Everything declared, by name; logs are shared handles and live as long as the session or their store (O-3.3)."""
+    """Every declared memory by name. Logs are shared handles and live as long as the session or their store (O-3.3)."""
 
     __slots__ = (
         "_declared", "_by_path", "computed", "lost", "slot_turns",
@@ -201,10 +196,12 @@ class Memories:
         embedders: Callable[[dict[str, Any]], Embedding] | None = None,
         operations: Operations = IN_PLACE,
     ) -> None:
-        made = [each if isinstance(each, Declaration) else Declaration(each[0], Policy(retain=each[1])) for each in declared]
-        self._declared = {each.name: each for each in made}
-        self._by_path = {each.path: each for each in made if each.of is None}
-        self._views = _views(made)
+        declarations = [
+            each if isinstance(each, Declaration) else Declaration(each[0], Policy(retain=each[1])) for each in declared
+        ]
+        self._declared = {each.name: each for each in declarations}
+        self._by_path = {each.path: each for each in declarations if each.of is None}
+        self._views = _views(declarations)
         self._volatile: VolatileStore | None = None
         self._earlier: dict[str, VolatileStore] = {}
         self._open: dict[str, Any] = {}
@@ -218,13 +215,13 @@ class Memories:
         self._embeddings: dict[str, Embedding] = {}
         self._met = MetVersions()
         self._values: MemoryValues | None = None
-        self.computed: Callable[[Any], Any] = _not_here
-        """What a function without parameters gives, run to its end: the default of a field (M-8.23)."""
+        self.computed: Callable[[Any], Any] = _no_program
+        """Runs a function without parameters and returns its value: the default of a field (M-8.23)."""
         self.slot_turns: SlotTurns | None = None
         self.lost: dict[str, int] = {}
         """How often in a row a change of a slot came too late, by the path of its task."""
         self.initialising = False
-        self.failure = MemoryFailure  # what a store that fails raises
+        self.failure = MemoryFailure  # the machine names no class of the runtime
         self.must_wait = MustWait
         self.operations = operations
         self.turns: dict[Any, Any] = {}
@@ -232,18 +229,18 @@ class Memories:
         effect that began each."""
         self.reading: dict[str, Memory] = {}
         """Memories whose view a function of the program is making, by the path of its task (M-4.33)."""
-        self.handlers = {each.name: each.on for each in made if each.on}
+        self.handlers = {each.name: each.on for each in declarations if each.on}
         """The places of functions that hear of a memory, by channel (M-6.37)."""
         self.hearing: dict[str, str] = {}
         """Names of memories of whose events such a function is told, by the path of its task."""
-        self.serial = frozenset([each.name for each in made if each.of is None and each.policy.on_conflict == "Serial"])
-        stored = {each.name for each in made if each.store is not None}
-        self.attended = self.serial.union(self.handlers, [each.name for each in made if (each.of or each.name) in stored])
+        self.serial = frozenset([each.name for each in declarations if each.of is None and each.policy.on_conflict == "Serial"])
+        stored = {each.name for each in declarations if each.store is not None}
+        self.attended = self.serial.union(self.handlers, [each.name for each in declarations if (each.of or each.name) in stored])
 
     @contextmanager
     def beginning(self, machine: Callable[[], Any]) -> Iterator[None]:
-        """While the program is initialised: `append` and `pin` are kept for the logs that begin (M-2.10). `machine` gives the one
-        that runs."""
+        """Keep `append` and `pin` for the logs that begin, while the program is initialised (M-2.10). `machine` returns
+        the machine that runs."""
         machine().memories, self.initialising = Beginning(self), True
         try:
             yield
@@ -251,12 +248,12 @@ class Memories:
             machine().memories, self.initialising = self, False
 
     def is_open(self, name: str) -> bool:
-        """Whether it was read or written already."""
+        """Whether the memory was read or written already."""
         return name in self._open
 
     @property
     def values(self) -> MemoryValues:
-        """The memory values of the session; a program that makes none does not load what they are (M-14.7)."""
+        """The memory values of the session. A program that makes none does not load their code (M-14.7)."""
         if self._values is None:
             from .bounds import MemoryValues
 
@@ -264,21 +261,22 @@ class Memories:
         return self._values
 
     def listen(self) -> None:
-        """Somebody hears the events from now on: those of memories in use too (M-6.31)."""
+        """Send events to the listener from now on, those of memories in use too (M-6.31)."""
         lives = () if self._values is None else self._values.lives.values()
         for memory in (*self._open.values(), *(life.memory for life in lives)):
             if hasattr(memory, "listen"):
                 memory.listen(self._listener)
 
     def __getitem__(self, name: str) -> Any:
-        """The Memory, KeyedMemory or DerivedMemory of this name."""
-        found = self._open.get(name)
-        if found is None:
-            found = self._open[name] = self._opened(self._declared[name])
-        return found
+        """Return the Memory, KeyedMemory or DerivedMemory of this name."""
+        memory = self._open.get(name)
+        if memory is None:
+            memory = self._open[name] = self._opened(self._declared[name])
+        return memory
 
     def at(self, ref: MemoryRef) -> Any:
-        """The Memory or DerivedMemory of a handle: at its key, and a branch that exists, or existed (M-6.17)."""
+        """Return the Memory or DerivedMemory of a handle, at its key and branch. Whether the branch exists was checked
+        when the handle was made (M-6.17)."""
         if ref.life is not None:
             memory = ref.life.memory
         else:
@@ -320,8 +318,8 @@ class Memories:
         return ref
 
     def revive(self, handles: Iterable[tuple[MemoryRef, int]]) -> None:
-        """The memory values among the handles that bytes told of live again; logs of others are given up."""
-        held = []
+        """Open the memory values of handles that came from a snapshot, and give up the logs of all others."""
+        alive = []
         for ref, _ in handles:
             declared = self._declared[ref.name]
             if declared.makes_values:
@@ -330,23 +328,24 @@ class Memories:
                 if ref.life is None or ref.life.store is not self._session(ref.name):
                     self.values.lives.pop(key, None)
                     ref.life = self.values.live(declared, self._bare(declared, key), self._session(ref.name))
-                held.append(ref)
+                alive.append(ref)
         names = {name for name, declared in self._declared.items() if declared.makes_values}
         if names and self._volatile is not None:
             self.values.sweep(self._volatile, names)
 
     def number_after(self, earlier: Memories) -> None:
-        """Numbers of memory values go on where an earlier session stopped."""
+        """Continue the numbers of memory values where an earlier session stopped."""
         if earlier._values is not None:
             self.values.last = earlier._values.last
 
     def turn_around(self, task: Any, memory: Memory) -> Any:
-        """The turn in progress of this memory that the task runs within: its tools, hooks, loop body, child tasks (M-5.20)."""
-        found = (turn for effect, turn in self.turns.items() if turn.memory == memory and is_below(task.path, effect.task.path))
-        return next(found, None)
+        """Return the turn in progress of this memory that the task runs inside: as one of its tools, hooks, loop bodies
+        or child tasks (M-5.20). None for none."""
+        turns = (turn for effect, turn in self.turns.items() if turn.memory == memory and is_below(task.path, effect.task.path))
+        return next(turns, None)
 
     def reads_around(self, task: Any, memory: Memory) -> bool:
-        """Whether the task runs within a function that makes a view of this log."""
+        """Whether the task runs inside a function that computes a view of this log."""
         return any(other == memory and is_below(task.path, path) for path, other in self.reading.items())
 
     def is_heard(self, name: str) -> bool:
@@ -358,7 +357,8 @@ class Memories:
         return self._declared[ref.name].policy.view_with is not None
 
     def written(self, ref: MemoryRef, task: Any) -> Any:
-        """What takes the direct writes of a task: the memory, or the frame of the turn they join (M-5.20)."""
+        """Return what takes the direct writes of a task: the memory, or the frame of the turn that they join (M-5.20).
+        Raises MemoryFailure("Nested") inside a function that computes a view of this log."""
         memory = self.at(ref)
         if self.reading and self.reads_around(task, memory):
             raise reading_itself(memory.name)
@@ -368,8 +368,8 @@ class Memories:
         return memory if turn is None or turn.run is None else turn.run.frame()
 
     def waits(self, ref: MemoryRef | KeyedRef, method: str, task: Any) -> bool:
-        """Whether a direct write takes the turn lock first (M-5.17): not within a turn on its key, which it joins. What erases
-        several keys looks for turns around it when it has found the keys."""
+        """Whether a direct write takes the turn lock first (M-5.17). Inside a turn on its key it joins that turn instead.
+        What erases several keys looks for turns around it when it knows the keys."""
         if ref.name not in self.serial or method not in LOCKED or self.initialising:
             return False
         if hasattr(ref, "names") or not self.turns:
@@ -377,9 +377,10 @@ class Memories:
         return self.turn_around(task, self.at(ref)) is None
 
     def at_once(self, ref: MemoryRef, method: str, arguments: Sequence[Any], task: Any) -> Any:
-        """`perform` where nothing has to be waited for, else MustWait and nothing was done."""
+        """`perform` where nothing has to be waited for; else raise MustWait, having done nothing."""
         if self.initialising:  # what is written then begins a log, or has it to itself; facts get their vectors later
             return self.operations.attempt(lambda: self.perform(ref, method, arguments, task))
+        # Each of these may wait: for vectors, a turn lock, a function of the program.
         if (method in EMBEDDED and self.embeds(ref)) or self._takes_lock(ref, method, task):
             raise MustWait
         if (method in CHANGES and ref.name in self.handlers) or (method == "view" and self.asks(ref)):
@@ -387,14 +388,15 @@ class Memories:
         return self.operations.attempt(lambda: self.perform(ref, method, arguments, task))
 
     def is_shared(self, ref: MemoryRef) -> bool:
-        """Whether others write its store meanwhile."""
+        """Whether other sessions may write its store meanwhile."""
         return self._declared[self._declared[ref.name].of or ref.name].store is not None and not self._are_volatile()
 
     def is_queued(self, ref: MemoryRef, slot: Any) -> bool:
-        """Whether a change of a slot begins or ends with its turn (M-8.21)."""
+        """Whether a change of a slot begins or ends with its turn in the queue of sessions (M-8.21)."""
         return self.is_shared(ref) and not self.initialising and self.slot_turn(ref, slot).begins()
 
     def slot_turn(self, ref: MemoryRef, slot: Any) -> SlotTurn:
+        """Return the turn of this session in the queue for a slot."""
         if self.slot_turns is None:
             from .locks import SlotTurns
             from .stores.sqlite import owner_name
@@ -405,11 +407,11 @@ class Memories:
     def _takes_lock(self, ref: MemoryRef, method: str, task: Any) -> bool:
         try:
             return self.waits(ref, method, task)
-        except MemoryFailure:  # of a store that cannot be opened: who waits for it says so
+        except MemoryFailure:  # the store cannot be opened: the operation that waits for it reports that
             return True
 
     def keyed_at_once(self, ref: KeyedRef, method: str, values: dict[str, Any], task: Any) -> Any:
-        """As `at_once`. What erases keys has a lock or a store to wait for, or neither."""
+        """`keyed` where nothing has to be waited for; else raise MustWait, having done nothing."""
         if method == "erase" and ref.name in self.attended:
             raise MustWait
         return self.operations.attempt(lambda: self.keyed(ref, method, values, task))
@@ -422,8 +424,8 @@ class Memories:
     def perform(
         self, ref: MemoryRef, method: str, arguments: Sequence[Any], task: Any, heard: Callable[[Any], Any] | None = None
     ) -> Any:
-        """A method of the direct API with values of the machine (M-6.2 to M-6.20). `heard` gives a memory as one whose events are
-        noted."""
+        """Return the value of a method of the direct API, for values of the machine (M-6.2 to M-6.20). `heard` replaces
+        the memory by one whose events are noted. Panics where the method has no Result."""
         from .methods import WRITES, perform
 
         def opened() -> tuple[Any, bool]:
@@ -433,7 +435,7 @@ class Memories:
         return perform(ref, opened, method, arguments, task.path)
 
     def keyed(self, ref: KeyedRef, method: str, values: dict[str, Any], task: Any) -> Any:
-        """`key`, `keys` and `erase` with values of the machine (M-7.3)."""
+        """Return the value of `key`, `keys` or `erase`, for values of the machine (M-7.3)."""
         from .methods import perform_keyed
 
         return perform_keyed(ref, lambda: self[ref.name], method, values, lambda: self.within_keys(ref, values, task))
@@ -449,27 +451,29 @@ class Memories:
         return [(effect, turn.memory) for effect, turn in self.turns.items() if turn.run is not None]
 
     def with_keys(self, ref: KeyedRef, values: dict[str, Any]) -> list[Memory]:
-        """The logs of these keys that are stored, and those that have a turn in progress, ordered by their bytes."""
+        """Return the stored logs of these keys and those that have a turn in progress, ordered by the bytes of their
+        keys."""
         keyed, declared = self[ref.name], self._declared[ref.name]
         has = keyed.has(values)
-        found = {memory.key: memory for _, memory in self._turns_of_runs() if has(memory.key)}
-        base = declared.policy  # without bounds that a run computes: nothing is added, and no function may stand in the way
-        found.update((key, self._bare(declared, key, base)) for key in keyed.stored(values) if key not in found)
-        return [found[key] for key in sorted(found, key=encode)]
+        logs = {memory.key: memory for _, memory in self._turns_of_runs() if has(memory.key)}
+        base = declared.policy  # nothing is added to them, so no function that computes a bound has to run
+        logs.update((key, self._bare(declared, key, base)) for key in keyed.stored(values) if key not in logs)
+        return [logs[key] for key in sorted(logs, key=encode)]
 
     def allows(self, name: str, by: str, writes: bool) -> bool:
-        """Whether a model or agent may attach it (M-4.16). A view is attached as the memory it is of."""
+        """Whether a model or agent may attach it (M-4.16). A view is attached as the memory that it is of."""
         allow = self._declared[self._declared[name].of or name].allow
         return allow is None or by in allow[1] or (not writes and by in allow[0])
 
     def initial(self, name: str, role: str, content: str, pinned: bool) -> None:
-        """An initialisation statement of a memory: kept for the logs that begin (M-2.10)."""
+        """Keep an initialisation statement of a memory for the logs that begin (M-2.10). Panics with P014 for a memory
+        with keys."""
         if not self.initialising:
             raise Panic("P014", f"the memory {name} has keys: call `key` first")
         self._declared[name].initial.append((role, content, pinned))
 
     def initial_fact(self, name: str, arguments: Sequence[Any]) -> None:
-        """`remember` as an initialisation statement."""
+        """Keep `remember` as an initialisation statement. Panics with P452 for a wrong value."""
         if not self.initialising:
             raise Panic("P014", f"the memory {name} has keys: call `key` first")
         try:
@@ -478,7 +482,7 @@ class Memories:
             raise Panic("P452", str(error)) from None
 
     def checked_fact(self, name: str, arguments: Sequence[Any]) -> list[Any]:
-        """What a log of this memory may begin with; InvalidValue for anything else."""
+        """Return arguments of `remember` that a log of this memory may begin with; raise InvalidValue for any others."""
         from .fact_methods import checked
 
         return checked(arguments, name, self._declared[name].store is not None)
@@ -496,7 +500,8 @@ class Memories:
         return self._at(base, (*prefix, MAIN_BRANCH))
 
     def _refuse_both_names(self, declared: Declaration) -> None:
-        """What is stored under the name of now would be read no more (M-7.8)."""
+        """Raise when data is stored under the name of now although `was` names another path: it would never be read again
+        (M-7.8)."""
         for store in self._both(declared):
             if next(iter(store.keys(memory_key(self._namespace, declared.name)[:-1])), None) is not None:
                 raise stored_twice(declared.name, f"the name {declared.name}", f"the name {declared.path}")
@@ -512,7 +517,7 @@ class Memories:
         return memory
 
     def _bare(self, declared: Declaration, key: Key, policy: Policy | None = None) -> Memory:
-        """Without what begins its log; `policy` in place of that of the key."""
+        """Return the memory at a key without writing what its log begins with. `policy` replaces that of the key."""
         from .memory import Memory
 
         views = self._views.get(declared.name)
@@ -528,7 +533,8 @@ class Memories:
         )  # fmt: skip
 
     def _policy(self, declared: Declaration, base: Declaration, key: Key) -> Policy:
-        """Of a memory, or of a view of `base`, at a key: with the bounds that a run computes (M-2.14 to M-2.19)."""
+        """Return the policy of a memory, or of a view of `base`, at a key, with the bounds that a run computes (M-2.14 to
+        M-2.19)."""
         policy = declared.policy
         if declared.bounds is not None:
             values = declared_values(base.per, base.key_defaults, key[2:-1])
@@ -543,40 +549,41 @@ class Memories:
         return policy if same else policy.replaced(inner=(name, inner))
 
     def take_over(self, earlier: Memories) -> None:
-        """Go on with the volatile logs of an earlier session where a name is in both and declared alike there; views, and who
-        may do what, are those declared now. Those in a store are opened anew: the earlier session has closed its stores."""
+        """Continue with the volatile logs of an earlier session where a memory has the same name and declaration there;
+        views and permissions are those of now. Logs in stores are opened anew, since the earlier session has closed its
+        stores."""
         for name, mine in self._declared.items():
             theirs = earlier._declared.get(name)
             if theirs is None or mine.store is not None or mine.of is not None:
                 continue
-            said = mine.bounds and mine.bounds.said
-            if mine.makes_values or (theirs.bounds and theirs.bounds.said) != said:
+            bounds = mine.bounds and mine.bounds.said
+            if mine.makes_values or (theirs.bounds and theirs.bounds.said) != bounds:
                 continue
             declared = (mine.policy, mine.per, None, None, mine.path, mine.key_defaults)
             if (theirs.policy, theirs.per, theirs.store, theirs.of, theirs.path, theirs.key_defaults) == declared:
+                # The log stays in the store of the earlier session, so that its other users keep the same object.
                 self._earlier[name] = earlier._session(name)
-                earlier[name]  # what it begins with is there, used or not
+                earlier[name]  # opened there, so that its log has its initial content
                 for opened in (name, *self._views.get(name, ())):
                     self._open.pop(opened, None)
 
     def _store_of(self, declared: Declaration) -> Store:
-        """Its own, or the one volatile store of the session (M-8.1)."""
+        """Return the store of a memory: its own, or the one volatile store of the session (M-8.1)."""
         if declared.store is not None:
             assert self._stores is not None, "who declares stores gives them"
             return self._stores(declared.store)
         return self._session(declared.name)
 
     def _embedding(self, declared: Declaration) -> Embedding | None:
-        """One for each embedder of the session: what it was asked once it knows."""
-        said = declared.embed
-        if said is None:
+        """Return the embedding of a memory, one for each embedder of the session: texts that one memory embedded are
+        known to all."""
+        embedder = declared.embed
+        if embedder is None:
             return None
-        if said["name"] not in self._embeddings:
+        if embedder["name"] not in self._embeddings:
             assert self._embedders is not None, "who declares embedders gives them"
-            self._embeddings[said["name"]] = self._embedders(said)
-        return self._embeddings[said["name"]]
-
-    # ------------------------------------------------------------ the state of a session
+            self._embeddings[embedder["name"]] = self._embedders(embedder)
+        return self._embeddings[embedder["name"]]
 
     @property
     def lasting(self) -> bool:
@@ -588,39 +595,41 @@ class Memories:
         return self._namespace
 
     def key_names(self, name: str) -> tuple[str, ...]:
-        """Of a memory that has a log; KeyError for any other name."""
+        """Return the names of the key parts of a memory that has a log; raise KeyError for any other name."""
         declared = self._declared[name]
         if declared.of is not None:
             raise KeyError(name)
         return declared.per
 
     def stored_parts(self, path: str, values: Sequence[str | int]) -> Key:
-        """Those of a key of a volatile log that was written by an earlier declaration, too (M-7.8, M-7.9)."""
+        """Return the key parts of a volatile log as they are stored now, also of one that an earlier declaration wrote
+        (M-7.8, M-7.9)."""
         declared = self._by_path[path]
-        found = declared_values(declared.per, declared.key_defaults, tuple(values))
-        if found is None:
+        declared_parts = declared_values(declared.per, declared.key_defaults, tuple(values))
+        if declared_parts is None:
             raise other_key_parts(declared.name, declared.per, values)
-        checked = key_values(declared.per, dict(zip(declared.per, found, strict=True)))
+        checked = key_values(declared.per, dict(zip(declared.per, declared_parts, strict=True)))
         return stored_values(declared.per, declared.key_defaults, checked)
 
     def volatile_stores(self) -> list[tuple[str | None, VolatileStore]]:
-        """Those whose logs end with the session; in a test also the stores, by their names (M-8.15)."""
+        """Return the stores whose logs end with the session, each with its label: None, or in a test the name of the
+        store that it stands for (M-8.15)."""
         if self._values is not None:
             self._values.give_up()
-        made: dict[int, tuple[str | None, VolatileStore]] = {}
+        stores: dict[int, tuple[str | None, VolatileStore]] = {}
         for store in (self._volatile, *self._earlier.values()):
             if store is not None:
-                made[id(store)] = (None, store)
+                stores[id(store)] = (None, store)
         if self._are_volatile():
-            made.update((id(store), (name, store)) for name, store in self._stores.open.items())  # type: ignore[union-attr]
-        return list(made.values())
+            stores.update((id(store), (name, store)) for name, store in self._stores.open.items())  # type: ignore[union-attr]
+        return list(stores.values())
 
     def _are_volatile(self) -> bool:
         return bool(getattr(self._stores, "volatile", False))
 
     def volatile(self, label: str | None, key: Key) -> VolatileStore | None:
-        """The store of the session where that log is; `label`: the name of a store in a test. None when it is elsewhere, or no
-        memory value has that key."""
+        """Return the store of the session where that log is; `label` is the name of a store in a test. None when it is
+        elsewhere, or when no memory value has that key."""
         declared = self._by_path[str(key[1])]
         if declared.bounds is not None and declared.bounds.made is not None and not is_key(declared.bounds.made, key[2:-1]):
             return None
@@ -632,52 +641,54 @@ class Memories:
         return store  # type: ignore[no-any-return]
 
     def hold(self, logs: Logs) -> None:
-        """Go on with what these volatile logs hold, in the logs that memories have in their hands."""
+        """Continue with the content of these volatile logs, in the log objects that memories already hold."""
         for label, store in self.volatile_stores():
             for key, log in store.logs.items():
                 if self.volatile(label, key) is store:
                     log.become(logs.log(label, key))
         for label, store in logs.stores.items():
-            for key, held in store.logs.items():
+            for key, restored in store.logs.items():
                 mine = self.volatile(label, key)
                 assert mine is not None, "it was checked when it was read"
-                mine.log(key).become(held)
+                mine.log(key).become(restored)
 
     def _log_of(self, ref: MemoryRef) -> tuple[Declaration, Key]:
         of = self._declared[self._declared[ref.name].of or ref.name]
         return of, memory_key(self._namespace, of.path, stored_values(of.per, of.key_defaults, ref.key), ref.branch)
 
     def head(self, ref: MemoryRef) -> tuple[str | None, int]:
-        """The store of a handle, and the version of its log when the session last met it (M-14.6)."""
+        """Return the store name of a handle, and the version of its log when the session last saw it (M-14.6)."""
         declared, key = self._log_of(ref)
         store = self.volatile(declared.store, key) if declared.store is None or self._are_volatile() else None
         return declared.store, self._met.version(key) if store is None else store.head(key).version
 
     def differs(self, ref: MemoryRef, version: int, changes: Changes) -> bool:
-        """Whether the volatile log of a handle will have another version; one in a store goes its own way."""
+        """Whether the volatile log of a handle will have another version after these changes. A log in a store changes
+        independently. Raises MemoryFailure("Corrupt") for a key that no memory value has."""
         declared, key = self._log_of(ref)
         if declared.bounds is not None and declared.bounds.made is not None and not is_key(declared.bounds.made, ref.key):
             raise corrupt(f"a memory value {ref.name} that none is")
         return (declared.store is None or self._are_volatile()) and changes.version(declared.store, key) != version
 
     def went_back(self, ref: MemoryRef, version: int) -> int | None:
-        """The version in the store when it is an earlier one. A store that cannot be read says so when it is used (M-8.6)."""
+        """Return the version in the store when it is an earlier one than `version`, else None. A store that cannot be
+        read is reported when it is used (M-8.6)."""
         declared, key = self._log_of(ref)
         if declared.store is None or self._are_volatile() or not version:
             return None
         try:
-            found = self._store_of(declared).head(key).version
+            current = self._store_of(declared).head(key).version
         except MemoryFailure:
             return None
-        self._met.meet(key, found)
-        return found if found < version else None
+        self._met.meet(key, current)
+        return current if current < version else None
 
     def beginnings(self) -> list[tuple[str, list[Any], list[Any]]]:
-        """What initialisation statements give a log that begins, by memory: messages, facts."""
+        """Return what initialisation statements give a log that begins, by memory: messages, facts."""
         return [(name, each.initial, each.facts) for name, each in self._declared.items() if each.initial or each.facts]
 
     def begin_with(self, logs: Logs | None, beginnings: dict[str, tuple[list[Any], list[Any]]]) -> None:
-        """Go on with other volatile logs, and other beginnings, than before; logs in a store are opened anew."""
+        """Continue with other volatile logs and other beginnings than before; logs in a store are opened anew."""
         self._volatile = None
         self._earlier.clear()
         self._open.clear()
@@ -687,11 +698,11 @@ class Memories:
             declared.initial, declared.facts = beginnings.get(name, ([], []))
 
     def is_view(self, name: str) -> bool:
-        """Whether it is derived from another one."""
+        """Whether it is derived from another memory."""
         return self._declared[name].of is not None
 
     def embeds(self, ref: MemoryRef) -> bool:
-        """Whether its facts have vectors, for which the host may have to wait."""
+        """Whether its facts have vectors, for which the host may have to be waited for."""
         declared = self._declared[ref.name]
         return (self._declared[declared.of] if declared.of else declared).embed is not None
 
@@ -701,7 +712,7 @@ class Memories:
         return [store] if store is session else [store, session]
 
     def _session(self, name: str) -> VolatileStore:
-        """The volatile store of the session, or that of an earlier one whose log the memory goes on with."""
+        """Return the volatile store of the session, or that of an earlier session whose log the memory continues."""
         if name in self._earlier:
             return self._earlier[name]
         if self._volatile is None:
@@ -717,14 +728,14 @@ class Memories:
         return len(self._declared)
 
 
-def _not_here(code: Any) -> Any:
+def _no_program(code: Any) -> Any:
     raise Panic("P013", "no program is there that could compute a default")
 
 
 def _views(declared: Sequence[Declaration]) -> dict[str, dict[str, Policy]]:
-    """The derived views of each memory by name, each behind the one it is of."""
-    found: dict[str, dict[str, Policy]] = {}
+    """Return the derived views of each memory by name, each behind the one that it is of."""
+    by_memory: dict[str, dict[str, Policy]] = {}
     for each in sorted(declared, key=lambda each: len(each.policy.chain)):
         if each.of is not None:
-            found.setdefault(each.of, {})[each.name] = each.policy
-    return found
+            by_memory.setdefault(each.of, {})[each.name] = each.policy
+    return by_memory

@@ -1,8 +1,13 @@
-"""One memory of one key: the direct API of the language (M-6) and the commits of runs, over any store.
+"""One memory at one key, over any store: what the language's direct methods read and write (M-6), and the commits of
+runs.
 
-What it reads stands in `reading`. Methods are plain functions, which wait for a store that waits. A memory without steps in a
-volatile store appends by only noting the message (M-14.1).
-Failures are `MemoryFailure`s, wrong values `InvalidValue`. Must not know: the machine, calls, who listens to its events.
+Hands on `MemoryReader` (everything that only reads) and `Memory`. Views are computed by `views.py`, the content of a
+commit by `changes.py`, branches and dumps by `log.py`; this file joins them to a store and tries again when somebody else
+has committed meanwhile. A memory without steps in a volatile store appends by only noting the message (M-14.1). All
+methods are plain functions; one whose store has to be waited for waits in its thread.
+
+Errors: `MemoryFailure` for what M-6.23 lists (a store that fails, a conflict, a damaged log), `InvalidValue` for a wrong
+value.
 """
 
 from __future__ import annotations
@@ -52,12 +57,7 @@ if TYPE_CHECKING:
     from .views import Recalled, View
 
 
-# ----------------------------------------------------------------
-# Reading one memory of one key: its log, its turns, its views, its facts (M-6.5 to M-6.15, M-10).
-#
-# Everything is read in one state of the log: where the store blocks, and so may be shared, it is read again when someone
-# commits
-# meanwhile.
+# Reading: the log, its turns, its views, its facts (M-6.5 to M-6.15, M-10).
 
 if TYPE_CHECKING:
     T = TypeVar("T")
@@ -66,9 +66,13 @@ OWN_VIEW = ""
 
 
 class MemoryReader:
-    """`_log` is the volatile log itself when the memory has no steps, else None.
-    `session`: the store of the facts that end with the session; `embedding`: of the step `embed`; `met`: where versions that
-    were seen in the store are kept."""
+    """The reading half of a memory. `key` is the address of its log, `clock` gives seconds since 1970, `session` is the
+    store of the facts that end with the session, `embedding` that of the step `embed`, `met` keeps the versions that were
+    seen in the store. `_log` is the volatile log itself when the memory has no steps, else None.
+
+    Everything that one method returns is of one state of the log: a shared store is read again when somebody commits
+    meanwhile.
+    """
 
     __slots__ = ("name", "policy", "store", "key", "clock", "session", "embedding", "met", "_log")
 
@@ -95,14 +99,16 @@ class MemoryReader:
         self._log: VolatileLog | None = None
 
     def now(self) -> int:
-        """Unix milliseconds."""
+        """Return the time of the memory's clock in Unix milliseconds."""
         return int(self.clock() * 1000)
 
     @property
     def shared(self) -> bool:
-        """Whether others write the store meanwhile: sessions and processes, which a store that waits for nothing may have too."""
+        """Whether other sessions or processes may write the store meanwhile; only a volatile store has this session
+        alone."""
         return not isinstance(self.store, VolatileStore)
 
+    # Two objects of one log are equal: a memory may be opened several times, as by `with_key`.
     def __eq__(self, other: object) -> bool:
         return isinstance(other, MemoryReader) and self.store is other.store and self.key == other.key
 
@@ -110,7 +116,8 @@ class MemoryReader:
         return hash(self.key)
 
     def head(self) -> Head:
-        """The row of the key; an expired key is like one never written (M-8.9)."""
+        """Return the row of the key: its version and counters. That of an expired key is empty, as if it was never
+        written (M-8.9)."""
         head = self.store.head(self.key)
         if self.met is not None:
             self.met.meet(self.key, head.version)
@@ -121,22 +128,23 @@ class MemoryReader:
         return StoredLog(self.store, self.key, self.head())
 
     def _read(self, work: Callable[[StoredLog], T]) -> T:
-        """What `work` finds in one state of the log: read again when someone commits meanwhile."""
+        """Return what `work` computes from one state of the log; it is called again when somebody commits meanwhile."""
         while True:
             log = self._stored()
             try:
+                # An empty count beside stored entries is damage that no view would notice, since it reads nothing.
                 if self.shared and not log.length and log.head.version:
                     log.check(len(self.store.entries(self.key, limit=1)))
-                found = work(log)
+                result = work(log)
             except MemoryFailure as failure:
                 if failure.variant != "Corrupt" or self.head().version == log.head.version:
                     raise
-                continue  # what did not fit was of two states
+                continue  # it read one part before and one part after another commit
             if not self.shared or self.head().version == log.head.version:
-                return found
+                return result
 
     def _back(self, log: StoredLog) -> Iterator[Entry]:
-        """All entries, newest first."""
+        """Yield all entries, newest first, in pieces that grow: a caller that stops early has read little."""
         before, size, count = log.head.next, 64, 0
         while True:
             piece = self.store.entries(self.key, before=before, limit=size, newest=True) if log.length else []
@@ -159,20 +167,20 @@ class MemoryReader:
         return self.head().tokens
 
     def messages(self) -> list[Msg]:
-        """The whole log, oldest first (M-6.5)."""
+        """Return the messages of the whole log, oldest first (M-6.5)."""
         if self._log is not None:
             return list(self._log.messages())
         return [entry.message for entry in self.entries()]
 
     def last(self, n: int) -> list[Msg]:
-        """The newest n, oldest first; costs what it returns (M-6.6, M-14.2)."""
+        """Return the newest `n` messages, oldest first; its cost grows with `n`, not with the log (M-6.6, M-14.2)."""
         if n <= 0:
             return []
 
         return [entry.message for entry in self.newest(n)]
 
     def newest(self, limit: int) -> list[Entry]:
-        """Oldest first."""
+        """Return the newest `limit` entries, oldest first."""
 
         def read(log: StoredLog) -> list[Entry]:
             return self.store.entries(self.key, before=log.head.next, limit=limit, newest=True) if log.length else []
@@ -180,7 +188,7 @@ class MemoryReader:
         return self._read(read)
 
     def entries(self, after: int = -1, limit: int | None = None) -> list[Entry]:
-        """M-6.9."""
+        """Return the entries with a `seq` above `after`, oldest first, at most `limit` of them (M-6.9)."""
         if limit is not None and limit <= 0:
             return []
 
@@ -194,27 +202,27 @@ class MemoryReader:
         return self._read(ascending)
 
     def whole_log(self, tools_offered: bool) -> list[Msg] | None:
-        """Parts 2 to 5 of a request without computing a view, None when the memory has a step or something to be rendered. The
-        list belongs to the log."""
+        """Return parts 2 to 5 of a request where no view has to be computed; None when the memory has a step, or tool
+        calls must be rendered as text. The list belongs to the log: do not change it."""
         log = self._log
         if log is None or not self.policy.shows_all or (not tools_offered and log.holds_calls()):
             return None
         return log.messages()
 
     def pins(self, policy: Policy, name: str = OWN_VIEW) -> list[Entry]:
-        """All entries that are pinned in a view, in log order."""
+        """Return the entries that are pinned in the view `name` with this policy, in log order."""
         from .views import pinned_in
 
-        def found(log: StoredLog) -> list[Entry]:
+        def pinned(log: StoredLog) -> list[Entry]:
             if policy.inner is None:
                 return pinned_in(policy, log).pins()
             source, _ = self._source(policy, name, log)
             return pinned_in(policy, source).pins()
 
-        return [] if policy.only_summary else self._read(found)
+        return [] if policy.only_summary else self._read(pinned)
 
     def _source(self, policy: Policy, name: str, log: StoredLog) -> tuple[Source, ViewState]:
-        """The log as the view takes it, and the state of the view."""
+        """Return the log as the view takes it (redacted, through the views it is of) and the stored state of the view."""
         states = self.store.views(self.key) if (policy.has_state or self.policy.redact) and log.length else {}
         source: Source = log
         if self.policy.redact:
@@ -227,35 +235,36 @@ class MemoryReader:
         return source_of(policy, state, source, states), state
 
     def turns(self, last: int | None = None) -> list[tuple[Turn, list[Entry]]]:
-        """Oldest first, each with its entries; a direct write is a turn without record (M-6.10)."""
+        """Return the turns, or the newest `last` of them, oldest first, each with its entries. A direct write is a turn
+        without a stored record (M-6.10)."""
         return self._read(lambda log: self._turns(log, last))
 
     def _turns(self, log: StoredLog, last: int | None) -> list[tuple[Turn, list[Entry]]]:
-        found: dict[int, list[Entry]] = {}
+        by_turn: dict[int, list[Entry]] = {}
         for entry in paced(self._back(log), FEW):
-            if entry.turn not in found:
-                if last is not None and len(found) >= last:
+            if entry.turn not in by_turn:
+                if last is not None and len(by_turn) >= last:
                     break
-                found[entry.turn] = []
-            found[entry.turn].append(entry)
-        numbers = sorted(found)
+                by_turn[entry.turn] = []
+            by_turn[entry.turn].append(entry)
+        numbers = sorted(by_turn)
         rows = {row.turn: row for row in self.store.turns(self.key, numbers[0])} if numbers else {}
         return [
-            (rows.get(number) or Turn(number, by=found[number][-1].by, at=found[number][-1].at), found[number][::-1])
+            (rows.get(number) or Turn(number, by=by_turn[number][-1].by, at=by_turn[number][-1].at), by_turn[number][::-1])
             for number in numbers
         ]
 
     def appended(self, run: str | None = None) -> list[Msg]:
-        """The messages tagged with a run, by default the newest committed one (M-6.11)."""
+        """Return the messages of a run, by default of the newest one that was committed (M-6.11)."""
 
         def tagged(log: StoredLog) -> list[Msg]:
-            wanted = run
-            if wanted is None:
-                wanted = next((entry.run for entry in paced(self._back(log)) if entry.run is not None), None)
-            if wanted is None or not log.length:
+            run_id = run
+            if run_id is None:
+                run_id = next((entry.run for entry in paced(self._back(log)) if entry.run is not None), None)
+            if run_id is None or not log.length:
                 return []
             works_on(log.length)
-            return [entry.message for entry in self.store.entries(self.key, run=wanted)]
+            return [entry.message for entry in self.store.entries(self.key, run=run_id)]
 
         return self._read(tagged)
 
@@ -269,38 +278,39 @@ class MemoryReader:
         name: str = OWN_VIEW,
         budget: int | None = None,
     ) -> tuple[View, Head]:
-        """What a request would take, and the snapshot it was taken from (M-6.12). `policy` and `name` are those of a derived
-        view."""
+        """Return what a request would take, and the head of the log that it was computed from (M-6.12). `policy` and
+        `name` choose a derived view; `prompt_tokens` and `budget` are in tokens. Raises MemoryFailure("Overflow") when
+        system message and pins alone exceed the budget."""
         chosen = policy or self.policy
 
-        def shown(log: StoredLog) -> tuple[View, Head]:
+        def compute(log: StoredLog) -> tuple[View, Head]:
             source, state = self._source(chosen, name, log)
             if any(each.prune is not None for each in chosen.chain):
                 works_on(log.length)
-            made = view_of(
+            view = view_of(
                 chosen, source, state, system=system, prompt_tokens=prompt_tokens, recalled=recalled, budget=budget
             )
-            return made, log.head
+            return view, log.head
 
-        return self._read(shown)
+        return self._read(compute)
 
     def _as_redacted_now(
         self, log: StoredLog, states: Mapping[str, ViewState], names: Sequence[str]
     ) -> tuple[Source, dict[str, ViewState]]:
-        """What was stored under another redaction goes through this one before it goes to a model (M-8.27). `names`: of the
-        views that are looked at."""
+        """Return log and states rewritten by the redaction of now: what was stored under another one must not reach a
+        model as it is (M-8.27). `names` are the views that are looked at."""
         from .redaction import Shown
 
-        shown = Shown(self.policy, self.key, states)
-        return shown.log(log), {name: shown.state(states[name]) for name in names if name in states}
+        redaction = Shown(self.policy, self.key, states)
+        return redaction.log(log), {name: redaction.state(states[name]) for name in names if name in states}
 
     def summary(self, name: str = OWN_VIEW) -> str | None:
-        """M-6.13."""
+        """Return the stored summary of a view, None when it has none (M-6.13)."""
         state = self.store.views(self.key).get(name) if self.head().version else None
         return state.text if state is not None and state.text else None
 
     def stats(self) -> dict[str, int | float | None]:
-        """Counts, then all limits (M-6.15)."""
+        """Return the counts of the key and then all bounds of the policy, by the names of `stats()` (M-6.15)."""
         head = self.head()
         works_on(head.length)
         turns = len({entry.turn for entry in paced(self.entries())}) if head.length else 0
@@ -309,18 +319,17 @@ class MemoryReader:
             "facts": len(self.kept_facts()), **self.policy.limits(),
         }  # fmt: skip
 
-    # ------------------------------------------------------------ facts
-
     @property
     def keeps(self) -> bool:
-        """Whether it has a store: facts may be persistent."""
+        """Whether the memory has a store beside the session's, so that its facts may be persistent."""
         return self.store is not self.session
 
     def session_facts(self) -> list[Fact]:
+        """Return the facts that end with the session, ephemeral ones too."""
         return self.session.facts(self.key)
 
     def stored_facts(self) -> list[Fact]:
-        """The persistent ones; of an expired key none (M-8.9)."""
+        """Return the persistent facts; an expired key has none (M-8.9)."""
         if not self.keeps or self._is_expired():
             return []
         if hasattr(self.store, "index"):
@@ -328,7 +337,8 @@ class MemoryReader:
         return stored_facts(self.store, self.key)
 
     def stored_index(self) -> FactIndex:
-        """Of the persistent ones; a store may keep one that follows its changes."""
+        """Return an index of the persistent facts. A store may keep one that follows its changes; else it is built for
+        this call."""
         if not self.keeps or self._is_expired() or not hasattr(self.store, "facts"):
             return index_of()
         if hasattr(self.store, "index"):
@@ -337,44 +347,51 @@ class MemoryReader:
         return index_of(self.stored_facts())
 
     def expired_facts(self) -> list[int]:
+        """Return the ids of the facts of an expired key, which the next write has to remove."""
         return [fact.id for fact in stored_facts(self.store, self.key)] if self.keeps and self._is_expired() else []
 
     def seen(self) -> list[Observation]:
-        """Observations by topic and number; of an expired key none (M-8.9)."""
+        """Return the observations, by topic and number; an expired key has none (M-8.9)."""
         return [] if self._is_expired() else stored_seen(self.store, self.key)
 
     def expired_seen(self) -> list[tuple[str, int]]:
+        """Return topic and number of the observations of an expired key, which the next write has to remove."""
         return [one.place for one in stored_seen(self.store, self.key)] if self._is_expired() else []
 
     def _is_expired(self) -> bool:
         return self.policy.ttl is not None and self.store.head(self.key).touched < self.now() - self.policy.ttl
 
     def origins(self, seqs: Sequence[int]) -> list[str]:
-        """Of these entries; one that is not in the log has none that is known."""
-        held = {entry.seq: entry.origin for entry in paced(self.store.entries(self.key))} if seqs else {}
-        return ["program" if held.get(seq) == "host" else held.get(seq, "tool") for seq in seqs]
+        """Return where the entries with these numbers came from. What the host wrote counts as the program; an entry that
+        is no longer in the log counts as a tool, the least trusted origin."""
+        by_seq = {entry.seq: entry.origin for entry in paced(self.store.entries(self.key))} if seqs else {}
+        return ["program" if by_seq.get(seq) == "host" else by_seq.get(seq, "tool") for seq in seqs]
 
     def kept_facts(self) -> list[Fact]:
-        """Those of session and store, as a dump has them (M-8.10)."""
-        found = [*(fact for fact in self.session_facts() if fact.tier != EPHEMERAL), *self.stored_facts()]
-        return sorted(found, key=lambda fact: (fact.id, fact.tier))
+        """Return the facts of session and store that a dump holds: all but ephemeral ones (M-8.10)."""
+        facts = [*(fact for fact in self.session_facts() if fact.tier != EPHEMERAL), *self.stored_facts()]
+        return sorted(facts, key=lambda fact: (fact.id, fact.tier))
 
 
-# ----------------------------------------------------------------
+# Writing.
 
 if TYPE_CHECKING:
     Learn = Callable[["Memory", Sequence[Entry]], Lesson | None]
     Listener = Callable[[str, dict[str, Any]], None]
 
+# How many other expired keys one commit removes: few, so that no commit pays for a large clean-up.
 EXPIRED_AT_A_COMMIT = 100
 
 
 class Memory(MemoryReader):
-    """`views`: the policies of views derived from it, by name; their cuts and summaries are stored with it (M-9.11).
-    `session`: the volatile store of the session, which holds the facts that end with it. `clock` gives seconds.
-    `listener(channel, payload)` gets the events of M-6.25 ff. after their change is stored; without one none are built.
-    `fixed`: the slots that are written once, as (tier, name) (M-10.2); `renamed`: the names of slots before (M-8.24);
-    `lists`: the slots that are lists. `access`: who may read and write which facts (M-10.35)."""
+    """A memory that is also written.
+
+    `views`: the policies of views derived from it, by name; their cuts and summaries are stored with it (M-9.11).
+    `session`: the volatile store of the session, which holds the facts that end with it. `listener(channel, payload)`
+    gets the events of M-6.25 ff. after their change is stored; without one none are built. `fixed`: the slots that are
+    written once, as (tier, name) (M-10.2); `renamed`: the earlier names of slots (M-8.24); `lists`: the slots that are
+    lists. `access`: who may read and write which facts (M-10.35).
+    """
 
     __slots__ = ("views", "listener", "fixed", "renamed", "lists", "access", "_known")
 
@@ -407,17 +424,19 @@ class Memory(MemoryReader):
         self.access = access
         secrets = self.policy.secrets
         self._known: Sequence[str] = () if secrets is None else secrets.known
+        # Only where nothing has to be computed or told at an append may the message just be noted (M-14.1).
         plain = self.policy.stores_plainly and not views and listener is None
         if plain and isinstance(self.store, VolatileStore):
             self._log = self.store.log(self.key, self.policy.retention.fifo)
 
     def listen(self, listener: Listener | None) -> None:
-        """From now on; what is only noted down tells nobody, so the fast lane is left."""
+        """Send the events from now on to `listener`. Messages that are only noted make no events, so the fast path is
+        left."""
         self.listener = listener
         self._log = None
 
     def with_key(self, key: Key) -> Memory:
-        """The same declaration at another key: `.key(…)` and branches."""
+        """Return the same declaration at another key, for `.key(…)` and branches."""
         derived = {name: policy for name, policy in self.views.items() if name != OWN_VIEW}
         return Memory(
             self.policy, name=self.name, store=self.store, key=key, clock=self.clock, views=derived, listener=self.listener,
@@ -425,10 +444,9 @@ class Memory(MemoryReader):
             lists=self.lists, access=self.access,
         )
 
-    # ------------------------------------------------------------ writing
-
     def append(self, role: str, content: str) -> None:
-        """M-6.1; the caller has checked the role. A turn of its own, outside the turns of runs (O-3.9)."""
+        """Append one message as a turn of its own, outside the turns of runs (M-6.1, O-3.9). The caller has checked the
+        role."""
         log = self._log
         if log is not None:
             if self._known:
@@ -441,7 +459,8 @@ class Memory(MemoryReader):
             self.write([Draft(Msg(role, content))])
 
     def append_all(self, messages: Sequence[Msg]) -> int:
-        """One turn (M-6.2); the new length. Err InvalidUnit for an incomplete tool unit or an unknown role."""
+        """Append messages as one turn and return the new length (M-6.2). Raises MemoryFailure("InvalidUnit") for an
+        incomplete tool unit or an unknown role."""
         check_units(messages)
         if not messages:
             return len(self)
@@ -450,14 +469,15 @@ class Memory(MemoryReader):
         return head.length
 
     def pin(self, role: str, content: str) -> None:
-        """M-6.3."""
+        """Append one pinned message as a turn of its own (M-6.3)."""
         self.write([Draft(Msg(role, content), pinned=True)])
 
     def initialise(
         self, messages: Sequence[tuple[str, str, bool]], facts: Callable[[], Sequence[Fact]] | None = None
     ) -> None:
-        """The initialisation statements of a declaration, as (role, content, pinned), and what makes the persistent facts of
-        `remember`: one commit with run nil that makes version 1, and only on a log of version 0 (M-2.10)."""
+        """Write the initialisation statements of a declaration as one commit of no run, which makes version 1; do nothing
+        on a log that has a version (M-2.10). `messages` are (role, content, pinned); `facts` makes the persistent facts
+        of `remember`."""
         if (messages or facts) and self.head().version == 0:
             drafts = [Draft(Msg(role, content), pinned=pinned) for role, content, pinned in messages]
             try:
@@ -474,9 +494,11 @@ class Memory(MemoryReader):
         facts: Sequence[Fact] = (),
         learn: Learn | None = None,
     ) -> bool:
-        """One commit of messages as one turn, with facts. With `expect` a log of another version is Err Conflict; without, the
-        turn goes behind whatever was committed meanwhile. False: the turn's run is stored already (M-5.10). `learn`: what
-        rules make of its entries (M-10.24)."""
+        """Commit messages as one turn, together with facts. Return False when the turn's run is stored already (M-5.10).
+
+        With `expect` a log of another version raises MemoryFailure("Conflict"); without it the turn goes behind whatever
+        was committed meanwhile. `learn` makes facts and observations of the new entries (M-10.24).
+        """
         return self._written(drafts, turn, expect, facts, learn) is not None
 
     def _written(
@@ -487,7 +509,8 @@ class Memory(MemoryReader):
         facts: Sequence[Fact] = (),
         learn: Learn | None = None,
     ) -> Head | None:
-        """`write`, with the head it made: reading that again might fail, and the caller take what is stored for lost (M-12.7)."""
+        """`write`, but return the head after the commit. To read it from the store again could fail, and the caller would
+        take what is stored for lost (M-12.7)."""
         if self._log is not None and expect is None and True not in [draft.pinned for draft in drafts]:
             ready = filtered(self.policy, drafts) if self._known else drafts
             return self._log.stored if self._log.add(ready, turn, self.now()) else None
@@ -498,6 +521,8 @@ class Memory(MemoryReader):
                 if self._knows(turn):
                     return None
                 raise conflict(expect, log.head.version)
+            # Computed from this snapshot; a commit by somebody else makes the store refuse it, and the loop computes it
+            # anew.
             change = self._change(log)
             change.add(ready, self.now(), turn)
             change.retain()
@@ -529,12 +554,14 @@ class Memory(MemoryReader):
         return Change(self.policy, self.views, log, {} if stateless or not log.head.version else self.store.views(self.key))
 
     def _commit(self, log: StoredLog, batch: Batch, *, scrub: bool = False) -> bool:
-        """At the version of the snapshot. The key of an expired log is begun anew, and a few others are swept (M-8.9)."""
+        """Commit at the version of the snapshot; False when the store has the run already. The key of an expired log
+        begins anew, and a few other expired keys are removed (M-8.9)."""
         expect = log.head.version
         if self.policy.ttl is not None:
             actual = self.store.head(self.key)
             batch.facts_anew = batch.facts_anew or self.keeps and self._is_expired()
             if log.head.version == 0 and actual.version:
+                # The expired content is still stored: this commit replaces it at the version that the row really has.
                 batch.everything = True
                 expect = actual.version
                 batch.head.version = expect + 1
@@ -547,12 +574,13 @@ class Memory(MemoryReader):
         return stored
 
     def _sweep(self, before: int) -> None:
-        """After the commit, which stands: what a sweep cannot delete now, that of a later commit will (M-8.9)."""
+        """Remove keys that were last written before this time. The commit stands: what cannot be removed now, a later
+        commit will (M-8.9)."""
         with suppress(MemoryFailure, MustWait):
             self.store.expire(self.key[:2], before, EXPIRED_AT_A_COMMIT)
 
     def set_pinned(self, seq: int, on: bool) -> bool:
-        """The whole unit (M-6.4); False when seq is not in the log."""
+        """Pin or unpin the whole unit that entry `seq` belongs to (M-6.4); False when `seq` is not in the log."""
         while True:
             log = self._stored()
             unit = self._unit_at(log, seq)
@@ -563,19 +591,19 @@ class Memory(MemoryReader):
                 return True
 
     def _unit_at(self, log: StoredLog, seq: int) -> list[Entry]:
-        found = self.store.entries(self.key, after=seq - 1, before=min(seq + 1, log.head.next))
-        if not found:
+        unit = self.store.entries(self.key, after=seq - 1, before=min(seq + 1, log.head.next))
+        if not unit:
             return []
-        while found[0].message.role == "tool":
-            found = self.store.entries(self.key, before=found[0].seq, limit=1, newest=True) + found
-        for entry in log.forward(after=found[-1].seq):
+        while unit[0].message.role == "tool":
+            unit = self.store.entries(self.key, before=unit[0].seq, limit=1, newest=True) + unit
+        for entry in log.forward(after=unit[-1].seq):
             if entry.message.role != "tool":
                 break
-            found.append(entry)
-        return found
+            unit.append(entry)
+        return unit
 
     def clear(self) -> None:
-        """Removes all entries and summaries, pinned ones too; facts stay and seq goes on (M-6.8)."""
+        """Remove all entries and summaries, pinned ones too; facts stay, and numbers go on (M-6.8)."""
         while True:
             log = self._stored()
             seqs = [entry.seq for entry in log.forward()] if self.listener else []
@@ -584,32 +612,33 @@ class Memory(MemoryReader):
                 return self._tell_evicted(seqs, "clear")
 
     def rewind(self, turn: int) -> int:
-        """Removes the turns numbered above `turn`; their numbers and seqs are given again (M-6.18)."""
+        """Remove the turns numbered above `turn` and return how many; their turn and entry numbers are used again
+        (M-6.18). -1 removes all; a lower number raises MemoryFailure("NotFound")."""
         if turn < -1:
             raise no_turn(turn)
         while True:
             log = self._stored()
-            gone = []
+            removed = []
             for entry in paced(self._back(log)):
                 if entry.turn <= turn:
                     break
-                gone.append(entry)
+                removed.append(entry)
             if turn >= log.head.turns - 1:
                 return 0
-            gone.reverse()
+            removed.reverse()
             kept_turns = max(turn + 1, 0)
-            first = gone[0].seq if gone else log.head.next
+            first = removed[0].seq if removed else log.head.next
             head = _next_head(
-                log.head, self.now(), next=first, turns=kept_turns, length=log.head.length - len(gone),
-                tokens=log.head.tokens - sum(entry.tokens for entry in gone),
+                log.head, self.now(), next=first, turns=kept_turns, length=log.head.length - len(removed),
+                tokens=log.head.tokens - sum(entry.tokens for entry in removed),
             )  # fmt: skip
             views = [_rewound(state, first) for state in self.store.views(self.key).values()]
             unseen = [one.place for one in stored_seen(self.store, self.key) if any(seq >= first for seq in one.seqs)]
             facts = facts_naming(self.store, self.key, first.__le__)
-            if self._try(log, Batch(head, evict=gone, views=views, gone=facts, unseen=unseen)):
+            if self._try(log, Batch(head, evict=removed, views=views, gone=facts, unseen=unseen)):
                 if self.keeps:
                     self.session.keep(self.key, self.now(), [], facts_naming(self.session, self.key, first.__le__))
-                self._tell_evicted([entry.seq for entry in gone], "rewind")
+                self._tell_evicted([entry.seq for entry in removed], "rewind")
                 return log.head.turns - kept_turns
 
     def _try(self, log: StoredLog, batch: Batch, *, scrub: bool = False) -> bool:
@@ -621,95 +650,97 @@ class Memory(MemoryReader):
             return False
 
     def end_ephemeral(self) -> None:
-        """A turn on the key ends (M-10)."""
-        gone = [fact.id for fact in self.session_facts() if fact.tier == EPHEMERAL]
-        if gone:
-            self.session.keep(self.key, self.now(), [], gone)
-
-    # ------------------------------------------------------------ branches, dumps, erasing
+        """Remove the facts that live for one turn: a turn on the key has ended (M-10.1)."""
+        ephemeral = [fact.id for fact in self.session_facts() if fact.tier == EPHEMERAL]
+        if ephemeral:
+            self.session.keep(self.key, self.now(), [], ephemeral)
 
     def fork(self, name: str) -> Memory:
-        """M-6.16."""
-        made = self.with_key(fork(self.store, self.key, name, self.now()))
+        """Copy the log to the new branch `name` and return its memory (M-6.16). Raises MemoryFailure("Exists")."""
+        copy = self.with_key(fork(self.store, self.key, name, self.now()))
         if self.keeps:
-            self.session.keep(made.key, self.now(), stored_facts(self.session, self.key), ())
-        return made
+            self.session.keep(copy.key, self.now(), stored_facts(self.session, self.key), ())
+        return copy
 
     def fork_at(self, head: Head, name: str) -> Memory:
-        """A branch at a snapshot (M-5.17)."""
+        """Copy the log as it was at the snapshot `head` to the new branch `name` (M-5.17). Raises
+        MemoryFailure("Exists")."""
         return self.with_key(fork(self.store, self.key, name, self.now(), below=head.next))
 
     def branch(self, name: str) -> Memory:
-        """M-6.17."""
+        """Return the memory of an existing branch; "" is the main one. Raises MemoryFailure("NotFound") (M-6.17)."""
         return self.with_key(branch(self.store, self.key, name))
 
     def branches(self) -> list[str]:
+        """Return the names of the branches other than the main one, sorted."""
         return branches(self.store, self.key)
 
     def dump(self) -> str:
-        """M-8.10: canonical JSON."""
+        """Return the whole content of the key as canonical JSON (M-8.10)."""
 
         def text(log: StoredLog) -> str:
             facts = [fact.as_json() for fact in self.kept_facts()]
-            seen = [one.as_json() for one in sorted(self.seen(), key=lambda one: one.place)]
+            observations = [one.as_json() for one in sorted(self.seen(), key=lambda one: one.place)]
             if not log.head.version:
-                return dumped(Content(0, 0, [], [], [], facts, seen))
+                return dumped(Content(0, 0, [], [], [], facts, observations))
             states = [state for _, state in sorted(self.store.views(self.key).items())]
             rows, head = self.store.turns(self.key), log.head
-            return dumped(Content(head.next, head.turns, rows, states, list(log.forward()), facts, seen))
+            return dumped(Content(head.next, head.turns, rows, states, list(log.forward()), facts, observations))
 
         return self._read(text)
 
     def load(self, text: str) -> None:
-        """Replaces the content of the key in one commit and never evicts (M-6.19); nothing is loaded partly. Without a store
-        persistent facts become those of the session."""
+        """Replace the content of the key by a dump, in one commit that never evicts (M-6.19). Raises
+        MemoryFailure("Corrupt" or "Version") and changes nothing for a text that is no dump. Without a store persistent
+        facts become facts of the session."""
         content = loaded(text)
-        facts = [fact_of(held) for held in content.facts]
-        kept = [fact for fact in facts if fact.tier == PERSISTENT] if self.keeps else []
-        rest = [fact if fact.tier == SESSION else fact.changed(tier=SESSION) for fact in facts if fact not in kept]
+        facts = [fact_of(stored) for stored in content.facts]
+        persistent = [fact for fact in facts if fact.tier == PERSISTENT] if self.keeps else []
+        of_session = [fact if fact.tier == SESSION else fact.changed(tier=SESSION) for fact in facts if fact not in persistent]
         while True:
             log = self._stored()
             tokens = sum(entry.tokens for entry in content.entries)
             head = Head(log.head.version + 1, content.next, content.turns, len(content.entries), tokens, self.now())
             batch = Batch(head, entries=content.entries, turns=content.rows, views=content.states, everything=True)
             if hasattr(self.store, "facts"):
-                batch.facts, batch.facts_anew = kept if self.keeps else rest, True
+                batch.facts, batch.facts_anew = persistent if self.keeps else of_session, True
                 batch.seen = [observation_of(one) for one in content.seen]
-            elif kept or content.seen:
+            elif persistent or content.seen:
                 raise keeps_no(self.store.name, "facts")
             if self._try(log, batch, scrub=True):
                 break
         if self.keeps:
-            self.session.keep(self.key, self.now(), rest, [fact.id for fact in self.session_facts()])
+            self.session.keep(self.key, self.now(), of_session, [fact.id for fact in self.session_facts()])
 
     def erase(self, seqs: Sequence[int] | None = None, run: str | None = None) -> int:
-        """M-6.20, M-8.14: these entries, those of a run, or, without either, the key; the main branch takes the
-        others along."""
+        """Erase the units with these entries or of this run, or, without either, the whole key with its branches; return
+        the number of removed entries (M-6.20, M-8.14). Nothing of them stays in the files of the store."""
         if seqs is None and run is None:
-            prefix = self.key[:-1] if branch_of(self.key) == MAIN_BRANCH else self.key  # a branch goes alone
+            # The main branch takes all branches along; a branch is erased alone.
+            prefix = self.key[:-1] if branch_of(self.key) == MAIN_BRANCH else self.key
             removed = erase_all(self.store, prefix, self.met)
             if self.keeps:
                 erase_all(self.session, prefix)
             return removed
-        wanted = frozenset(seqs or ())
+        named = frozenset(seqs or ())
         erased = erase_entries(
-            self.store, self.key, lambda entry: entry.seq in wanted or (run is not None and entry.run == run), self.now()
+            self.store, self.key, lambda entry: entry.seq in named or (run is not None and entry.run == run), self.now()
         )
-        gone = erased.get(self.key, [])
+        removed_seqs = erased.get(self.key, [])
         if self.keeps:
             for key, numbers in erased.items():  # an entry has another number's place in no branch but those that copied it
                 self.session.keep(key, self.now(), [], facts_naming(self.session, key, frozenset(numbers).__contains__))
-        self._tell_evicted(gone, "erase")
-        return len(gone)
-
-    # ------------------------------------------------------------ events
+        self._tell_evicted(removed_seqs, "erase")
+        return len(removed_seqs)
 
     def tell(self, channel: str, payload: dict[str, Any]) -> None:
+        """Send one event to the listener, with name and key of the memory."""
         if self.listener is not None:
             self.listener(channel, {"memory": self.name, "key": list(self.key), **payload})
 
-    def tell_all(self, told: Sequence[tuple[str, dict[str, Any]]]) -> None:
-        for channel, payload in told:
+    def tell_all(self, events: Sequence[tuple[str, dict[str, Any]]]) -> None:
+        """Send events, given as (channel, payload)."""
+        for channel, payload in events:
             self.tell(channel, payload)
 
     def _tell_commit(self, change: Change, turn: Turn | None) -> None:
@@ -727,13 +758,14 @@ class Memory(MemoryReader):
 
 
 def _next_head(head: Head, at: int, **changed: int) -> Head:
-    made = Head(head.version + 1, head.next, head.turns, head.length, head.tokens, at)
+    following = Head(head.version + 1, head.next, head.turns, head.length, head.tokens, at)
     for name, value in changed.items():
-        setattr(made, name, value)
-    return made
+        setattr(following, name, value)
+    return following
 
 
 def _rewound(state: ViewState, first: int) -> ViewState:
-    """M-9.8: a summary that covers a removed entry goes; a cut never lies behind the log."""
-    kept = state if state.upto < first else state.without_summary()
-    return kept.with_cut(min(kept.cut, first))
+    """Return the state of a view after a rewind to `first` (M-9.8): a summary that covers a removed entry goes, and the
+    cut never lies behind the end of the log."""
+    remaining = state if state.upto < first else state.without_summary()
+    return remaining.with_cut(min(remaining.cut, first))

@@ -1,6 +1,9 @@
-"""The direct API of the language over values of the machine (M-6.2 to M-6.20): loaded when a program first uses it.
+"""The direct methods of a memory with values of the machine (M-6.2 to M-6.20); loaded when a program first calls one that
+needs it.
 
-Each function has the memory first, then the checked arguments. Must not know: the machine, how a memory is found.
+Hands on `perform` and `perform_keyed` for `memories.Memories`, `message_of` and `viewed`. `METHODS` has a function for
+each method: it takes the handle, the memory, and then the checked arguments. A new method gets its row in
+`vm/builtins/memories.py` and its function here; methods of facts are in `fact_methods.py`.
 """
 
 from __future__ import annotations
@@ -24,15 +27,17 @@ if TYPE_CHECKING:
 
 
 RESULTS = frozenset(("append_all", "fork", "branch", "rewind", "load", "erase", "forget"))
-"""Those whose failure is an Err; that of the others panics (M-6.22)."""
+"""Methods that return a Result; a failure of any other method panics (M-6.22)."""
 WRITES = frozenset(("append", "append_all", "pin", "set_pinned", "clear", "rewind", "load", "erase"))
-"""Those that join the frame of a turn around them, or are refused there (M-5.20)."""
+"""Methods that join the turn around them, or are refused there (M-5.20)."""
 
 
 def perform(
     ref: MemoryRef, opened: Callable[[], tuple[Any, bool]], method: str, arguments: Sequence[Any], task: Any
 ) -> Any:
-    """`opened` gives the memory, and whether it is a derived view, which has few methods (M-6.21)."""
+    """Return the value of a method, as a Result where it has one. `opened` returns the memory, and whether it is a
+    derived view, which has few methods (M-6.21). Panics with P451, P452 or P453 where the method has no Result (M-6.22).
+    """
     try:
         memory, is_view = opened()
         if is_view and method not in OF_A_VIEW and method != "recall":
@@ -51,32 +56,34 @@ def perform(
 
 
 def of_failure(method: str, failure: MemoryFailure) -> Any:
-    """The Err of a method that gives a Result; the panic of another one (M-6.22)."""
+    """Return the Err of a method that returns a Result; panic for any other one (M-6.22)."""
     if method in RESULTS:
         return failed(failure)
     raise Panic(failure.panic_code, failure.message) from None
 
 
 def _of_facts(memory: Any, is_view: bool, task: Any, method: str, arguments: Sequence[Any]) -> Any:
-    """A derived view has the facts of its memory, and the messages that it shows."""
+    """Return the value of a method of facts. A derived view has the facts of its memory, and the messages that it shows.
+    """
     from .fact_methods import FACT_METHODS
     from .remembering import Facts
 
-    held = Facts(memory.memory, task, said=lambda: memory.view().entries) if is_view else Facts(memory, task)
-    return FACT_METHODS[method](held, *arguments)
+    facts = Facts(memory.memory, task, said=lambda: memory.view().entries) if is_view else Facts(memory, task)
+    return FACT_METHODS[method](facts, *arguments)
 
 
 def perform_keyed(
     ref: KeyedRef, opened: Callable[[], Any], method: str, values: dict[str, Any], within: Callable[[], bool]
 ) -> Any:
-    """`key`, `keys` and `erase` (M-7.3); `within`: whether a turn in progress of one of these keys is around."""
+    """Return the value of `key`, `keys` or `erase` of a keyed memory (M-7.3). `within`: whether the task runs inside a
+    turn on one of these keys, where `erase` is refused."""
     try:
         if method == "key":
             return MemoryRef(ref.name, "", key_values(ref.names, values))
         memory = opened()
         if method == "keys":
-            found = memory.keys()
-            return Array([from_json(key) for key in found])
+            keys = memory.keys()
+            return Array([from_json(key) for key in keys])
         if within():
             raise nested()
         return Ok(memory.erase(**values))
@@ -89,12 +96,13 @@ def perform_keyed(
 
 
 def message_of(value: Any) -> Msg:
+    """Return the message of a `Message` value."""
     role, content, calls, call_id = value.values()
-    made = []
+    tool_calls = []
     for call in calls.items:
         name, arguments = call.f1, to_plain(call.f2)
-        made.append(Call(call.f0, name, arguments, ""))
-    return Msg(role, content, tuple(made), call_id)
+        tool_calls.append(Call(call.f0, name, arguments, ""))
+    return Msg(role, content, tuple(tool_calls), call_id)
 
 
 def _entry(entry: stored.Entry) -> Any:
@@ -103,27 +111,27 @@ def _entry(entry: stored.Entry) -> Any:
 
 
 def _turn(turn: stored.Turn, entries: Sequence[stored.Entry]) -> Any:
-    said = message_array([entry.message for entry in entries])
+    messages = message_array([entry.message for entry in entries])
     meta = from_json(turn.meta)
-    return Turn.of((turn.turn, turn.run, turn.by, turn.at, turn.tokens_in, turn.tokens_out, meta, said))
+    return Turn.of((turn.turn, turn.run, turn.by, turn.at, turn.tokens_in, turn.tokens_out, meta, messages))
 
 
 def _to_map(ref: MemoryRef, memory: Memory) -> Any:
-    """M-6.32: as plain data, of which JSON is made."""
+    """Return the log as plain data, from which JSON is made (M-6.32)."""
     messages = memory.messages()
     works_on(len(messages))
-    shown = [_as_map(message) for message in paced(messages, FEW)]
-    return from_json({"limits": memory.policy.limits(), "count": len(shown), "messages": shown})
+    maps = [_as_map(message) for message in paced(messages, FEW)]
+    return from_json({"limits": memory.policy.limits(), "count": len(maps), "messages": maps})
 
 
 def _as_map(message: Msg) -> dict[str, Any]:
-    """The fields of a Message that are not at their defaults (M-6)."""
-    found: dict[str, Any] = {"role": message.role, "content": message.content}
+    """Return the fields of a Message that are not at their defaults (M-6)."""
+    fields: dict[str, Any] = {"role": message.role, "content": message.content}
     if message.calls:
-        found["tool_calls"] = [{"id": call.id, "name": call.name, "arguments": call.arguments or {}} for call in message.calls]
+        fields["tool_calls"] = [{"id": call.id, "name": call.name, "arguments": call.arguments or {}} for call in message.calls]
     if message.call_id is not None:
-        found["tool_call_id"] = message.call_id
-    return found
+        fields["tool_call_id"] = message.call_id
+    return fields
 
 
 def _append(ref: MemoryRef, memory: Memory, role: str, content: str) -> None:
@@ -140,25 +148,25 @@ def _pin(ref: MemoryRef, memory: Memory, role: str, content: str) -> None:
 
 
 def _entries(ref: MemoryRef, memory: Memory, after: int, limit: int | None) -> Array:
-    found = memory.entries(after, limit)
-    works_on(len(found))
-    return Array([_entry(entry) for entry in paced(found, FEW)])
+    entries = memory.entries(after, limit)
+    works_on(len(entries))
+    return Array([_entry(entry) for entry in paced(entries, FEW)])
 
 
 def _turns(ref: MemoryRef, memory: Memory, last: int | None) -> Array:
-    found = memory.turns(last)
-    works_on(sum(len(entries) for _, entries in found))
-    return Array([_turn(turn, entries) for turn, entries in paced(found, FEW)])
+    turns = memory.turns(last)
+    works_on(sum(len(entries) for _, entries in turns))
+    return Array([_turn(turn, entries) for turn, entries in paced(turns, FEW)])
 
 
 def viewed(memory: Any, prompt: str) -> View:
-    """The view of a memory, or of a derived one, for that prompt."""
+    """Return the view of a memory, or of a derived one, for that prompt."""
     if isinstance(memory, DerivedMemory):
         recalled = _recalled(memory.memory, memory.view_name, prompt)
         return memory.view(count_text(prompt), recalled)
     recalled = _recalled(memory, "", prompt)
-    made: View = memory.view(prompt_tokens=count_text(prompt), recalled=recalled)[0]
-    return made
+    view: View = memory.view(prompt_tokens=count_text(prompt), recalled=recalled)[0]
+    return view
 
 
 def _view(ref: MemoryRef, memory: Any, prompt: str) -> Array:
@@ -166,7 +174,8 @@ def _view(ref: MemoryRef, memory: Any, prompt: str) -> Array:
 
 
 def _recalled(memory: Memory, view: str, prompt: str) -> Recalled | None:
-    """Ephemeral facts are those of a run's task; a view is nobody's run."""
+    """Return what the step `recall` finds. Ephemeral facts belong to the task of a run; `view` is called by none, so
+    there are no ephemeral facts in it."""
     if memory.views[view].recall is None:
         return None
     from .remembering import recalled_for

@@ -1,6 +1,10 @@
-"""What the steps of a declaration say, as the record that views and commits read (M-2.3, M-4), and the declaration itself.
+"""What the steps of a memory's declaration mean, as records that views and commits read (M-2.3, M-4), and the declaration
+itself.
 
-The fields of a policy and their defaults are those of the rows of `vm/memory_steps`. A policy never changes.
+Hands on `Policy` and its groups (`RecallPolicy`, `Decay`, `SummaryPolicy`), `Declaration`, `FactAccess` (who may read
+which facts), the rules of `learn` (`Rule`, `Group`, `Lesson`), and `advice` about prompt caches. The fields of a policy
+and their defaults are those of the rows of `vm/memory_steps.py`: a new step gets its row there and its type here. A
+policy never changes after it was made.
 """
 
 from __future__ import annotations
@@ -24,15 +28,12 @@ if TYPE_CHECKING:
     from .facts import Fact, Observation
 
     class Secrets(Protocol):
-        """`known`: their values, one list as long as it lives."""
+        """The secrets of the configuration. `known` is one list that grows; it is never replaced."""
 
         known: list[str]
 
         def clean(self, text: str) -> str: ...
 
-
-# ----------------------------------------------------------------
-# Records whose fields are rows.
 
 ROWS: dict[str, Argument] = {row.field: row for row in rows() if row.field is not None}
 SHOWING = {path: row.default for path, row in ROWS.items() if row.shows}
@@ -41,12 +42,12 @@ GROUPS = dict.fromkeys(path.partition(".")[0] for path in ROWS if "." in path)
 
 
 def parts_of(group: str) -> dict[str, Any]:
-    """The defaults of the rows of one group, by their names in it."""
+    """Return the defaults of the rows of one group ("" for the policy itself), by their names in the group."""
     return {path.rpartition(".")[2]: row.default for path, row in ROWS.items() if path.rpartition(".")[0] == group}
 
 
 class StepRecord:
-    """A record of the arguments of steps; `DEFAULTS` are its fields."""
+    """A record of the arguments of steps; `DEFAULTS` are its fields. Raises TypeError for a field that it has not."""
 
     __slots__ = ()
     DEFAULTS: ClassVar[dict[str, Any]]
@@ -173,12 +174,14 @@ class Policy(StepRecord):
         self.only_window = showing in ([], ["window"]) and not self.pins_in_view
         self.stores_plainly = not storing and self.counter is None
         self.retention = Retention({name: fields.get(name) for name in RETAINING})
+        # A cache: which texts were rewritten for showing depends on the redactors, which this policy holds.
         self.shown: dict[Any, Any] = {}
         self.has_state = any(each.window_low is not None or each.summary is not None for each in self.chain)
 
     @property
     def redactors(self) -> tuple[Callable[[str], str], ...]:
-        """What rewrites each text before it is stored: functions of the declaration, and the filter once it knows a secret."""
+        """The functions that rewrite each text before it is stored: those of the declaration, and the filter of secrets
+        once it knows one."""
         if self.secrets is None or not self.secrets.known:
             return self.redact
         from .redaction import SecretFilter
@@ -186,37 +189,37 @@ class Policy(StepRecord):
         return (*self.redact, SecretFilter(self.secrets.clean))
 
     def filtered(self, text: str) -> str:
-        """The text without secrets."""
+        """Return the text without the secrets of the configuration."""
         return text if self.secrets is None else self.secrets.clean(text)
 
     def limits(self) -> dict[str, int | float | None]:
-        """Every bound that steps set, by the names of `stats()` (M-6.15); None for one that none sets."""
+        """Return every bound that steps can set, by the names of `stats()` (M-6.15); None for one that this memory does
+        not set."""
         paths = [*((name, row) for name, row in ROWS.items()), *((f"summary.{row.field}", row) for row in SUMMARY.values())]
-        found = {row.stat: self._at(path) for path, row in paths if row.stat is not None}
-        return {name: found[place, name] for place, name in sorted(found)}
+        by_place = {row.stat: self._at(path) for path, row in paths if row.stat is not None}
+        return {name: by_place[place, name] for place, name in sorted(by_place)}
 
     def _at(self, path: str) -> Any:
-        """The value of a field, or of one of a group; None where the group is absent."""
+        """Return the value of a field, or of one of a group (`summary.max_tokens`); None where the group is absent."""
         group, _, name = path.rpartition(".")
-        held = getattr(self, group) if group else self
-        return None if held is None else getattr(held, name)
+        record = getattr(self, group) if group else self
+        return None if record is None else getattr(record, name)
 
     @property
     def chain(self) -> list[Policy]:
-        """What acts on the log one after another: those of the views it is of, the innermost first, and itself."""
+        """The policies that act on the log one after another: those of the views it is of, the innermost first, then
+        itself."""
         return [self] if self.inner is None else [*self.inner[1].chain, self]
 
     @property
     def inner_names(self) -> list[str]:
-        """Of the views it is of."""
+        """The names of the views it is of, the nearest first."""
         return [] if self.inner is None else [self.inner[0], *self.inner[1].inner_names]
 
     def replaced(self, **fields: Any) -> Policy:
+        """Return a copy with these fields."""
         return Policy(**{name: getattr(self, name) for name in self.DEFAULTS} | fields)
 
-
-# ----------------------------------------------------------------
-# What a program says of one memory (M-2).
 
 if TYPE_CHECKING:
     Allow = tuple[frozenset[str], frozenset[str]]
@@ -281,13 +284,9 @@ class Declaration:
 
     @property
     def makes_values(self) -> bool:
+        """Whether memory values are made from it (M-2.19), so that it has no log of its own."""
         return self.bounds is not None and self.bounds.made is not None
 
-
-# ----------------------------------------------------------------
-# Which facts a model or agent may read and write: the steps `allow` with `facts` (M-10.35).
-#
-# What no rule covers is open to whoever attaches the memory. The program itself is bound by none.
 
 if TYPE_CHECKING:
     Pattern = tuple[str, str]
@@ -295,13 +294,19 @@ if TYPE_CHECKING:
 
 
 class FactAccess:
-    """`rules` in the form of an image: patterns, readers, writers. A fact that several rules cover is open to those whom each of
-    them names. `renamed`: the names of slots before, which stand for the same fact as those of now (M-8.24)."""
+    """Which facts a model or agent may read and write: the steps `allow` with `facts` (M-10.35). A fact that no rule
+    covers is open to whoever attaches the memory; one that several rules cover only to those whom each of them names. The
+    program itself is bound by no rule.
+
+    `rules` are in the form of an image: patterns, readers, writers. `renamed`: the earlier names of slots, which stand
+    for the same fact as those of now (M-8.24).
+    """
 
     __slots__ = ("rules", "_same")
 
     def __init__(self, rules: Sequence[Any], renamed: Mapping[tuple[str, str], str] | None = None) -> None:
         pairs = [(tier, name, before) for (tier, name), before in (renamed or {}).items()]
+        # A rule for the old name of a slot covers the new one, and the other way round.
         self._same = {(tier, name): before for tier, name, before in pairs}
         self._same |= {(tier, before): name for tier, name, before in pairs}
         self.rules = [
@@ -310,10 +315,11 @@ class FactAccess:
         ]
 
     def reads(self, by: str, tier: str, name: str) -> bool:
-        """Who writes a fact may read it."""
+        """Whether the model or agent `by` may read the fact. Who may write it may read it."""
         return all(by in readers for patterns, readers, _ in self.rules if self._covers(patterns, tier, name))
 
     def writes(self, by: str, tier: str, name: str) -> bool:
+        """Whether the model or agent `by` may write the fact."""
         return all(by in writers for patterns, _, writers in self.rules if self._covers(patterns, tier, name))
 
     def writes_in_some_tier(self, by: str, name: str) -> bool:
@@ -328,11 +334,9 @@ def _is_named(pattern: str, name: str) -> bool:
     return name.startswith(pattern[:-1]) if pattern.endswith("*") else name == pattern
 
 
-# ----------------------------------------------------------------
-# How much of a request a memory leaves equal to the request before: what its bound means for prompt caches (O-9.19).
-#
-# Reckoned for a conversation of equal messages, without system message and tools, which are the same anyway: a bound that moves
-# its front with every turn leaves nothing.
+# What a bound means for prompt caches (O-9.19): how much of a request equals the request before. It is computed for a
+# conversation of equal messages, without system message and tools, which are the same anyway. A bound that moves the front of
+# the window with every turn leaves nothing.
 
 MESSAGES_OF_A_TURN = 2
 UNBOUNDED_TURNS = 50
@@ -341,38 +345,41 @@ LARGEST = 2000
 
 
 def bound_of(max_messages: int | None, steps: Mapping[str, Any]) -> tuple[int, int] | None:
-    """The tightest bound in messages, and how many are left when it is exceeded; None without a bound. One by tokens moves with
-    every turn too, at a number of messages that nobody knows: (0, 0); and so does what a function gives."""
+    """Return the tightest bound in messages, and how many messages are left when it is exceeded; None without a bound.
+    (0, 0) stands for a bound that moves with every turn: one in tokens, or a view by a function."""
     if "view_with" in steps or "tokens" in steps or any(name in steps for name in RETAINING if name not in LOWS):
         return 0, 0
     turns = steps.get("window_turns")
     bounds = [(max_messages, steps.get("retain_low")), (steps.get("window"), steps.get("window_low"))]
     bounds.append((None if turns is None else turns * MESSAGES_OF_A_TURN, None))
-    known = [(most, most if low is None else low) for most, low in bounds if most is not None]
-    return min(known) if known else None
+    bounded = [(most, most if low is None else low) for most, low in bounds if most is not None]
+    return min(bounded) if bounded else None
 
 
 def prefix_share(bound: tuple[int, int] | None) -> int:
-    """Percent, on average once the bound is reached; without one over the first fifty turns."""
+    """Return which percentage of a request is the same as in the request before, on average once the bound is reached;
+    without a bound over the first 50 turns."""
     most, low = bound or (UNBOUNDED_TURNS * MESSAGES_OF_A_TURN, 0)
-    scale = max(most // LARGEST, 1)  # the share hangs on how they are to each other
+    scale = max(most // LARGEST, 1)  # the share depends on their ratio alone
     most, low = most // scale, low // scale
+    # The window moves with every turn, so the first message differs each time.
     if most == low:
         return 0
-    held, same, requests = low if bound else 0, 0.0, 0
+    messages, same, requests = low if bound else 0, 0.0, 0
     moved = True
     for _ in range(UNBOUNDED_TURNS if bound is None else CYCLES * (most - low + MESSAGES_OF_A_TURN)):
-        same += 0.0 if moved else (held - MESSAGES_OF_A_TURN + 1) / (held + 1)
+        same += 0.0 if moved else (messages - MESSAGES_OF_A_TURN + 1) / (messages + 1)
         requests += 1
-        held += MESSAGES_OF_A_TURN
-        moved = bound is not None and held > most
+        messages += MESSAGES_OF_A_TURN
+        moved = bound is not None and messages > most
         if moved:
-            held = low
+            messages = low
     return int(100 * same / requests)
 
 
 def advice(max_messages: int | None, steps: Mapping[str, Any]) -> str | None:
-    """What keeps more, for a memory of which nothing is left the same."""
+    """Return a step that would keep more of the request the same, for a memory that keeps nothing the same; None for any
+    other."""
     bound = bound_of(max_messages, steps)
     if bound is None or prefix_share(bound) > 0 or "view_with" in steps:
         return None
@@ -383,21 +390,17 @@ def advice(max_messages: int | None, steps: Mapping[str, Any]) -> str | None:
     return f"`.window({most}, low: {low})` keeps {prefix_share((most, low))} %"
 
 
-# ----------------------------------------------------------------
-# Rules of `learn` (M-10.22): their functions, and which observations are of one group.
-#
-# Hands on `Rule`, `Group`, and the `Lesson` that an observation gives.
-
 if TYPE_CHECKING:
     Learned = tuple[Any, float, list[str]]
     """Content, confidence, `about`."""
 
+# How many observations a rule remembers the group of.
 GROUPS_KNOWN = 4_096
 
 
 class Rule:
-    """One step `learn`. `by` gives the group of an observation, by its data alone, or None; `when` and `store` are given a
-    group."""
+    """One step `learn` (M-10.22). `by` gives the group of an observation from its data alone, or None; `when` and `store`
+    are called with a group."""
 
     __slots__ = ("name", "topic", "by", "when", "store", "_groups")
 
@@ -418,24 +421,26 @@ class Rule:
         self._groups: dict[str, str | None] = {}
 
     def group(self, observation: Observation) -> str | None:
-        """`by` is a function of the data: what it gave once, it gives again."""
+        """Return the group of an observation, None for none. The result is kept: `by` depends on the data alone. Raises
+        the Panic of `by`."""
         text = observation.text
         if text not in self._groups:
             if len(self._groups) >= GROUPS_KNOWN:
                 self._groups.clear()
-            self._groups[text] = None  # what it fails for is in no group, and was reported when it was observed
+            self._groups[text] = None  # kept if `by` panics now: such an observation is in no group, and the failure was reported
             self._groups[text] = self.by(observation)
         return self._groups[text]
 
     def members(self, key: str, known: Sequence[Observation]) -> list[Observation]:
-        found = []
+        """Return those of `known` that are in the group `key`."""
+        members = []
         for one in known:
             if one.text not in self._groups:
                 with suppress(Panic):
                     self.group(one)
             if self._groups[one.text] == key:
-                found.append(one)
-        return found
+                members.append(one)
+        return members
 
     def __eq__(self, other: object) -> bool:
         same = ("name", "topic", "by", "when", "store")
@@ -445,7 +450,7 @@ class Rule:
 
 
 class Group:
-    """The observations of one group, oldest first; `shown` as there."""
+    """The observations of one group, oldest first. `shown` is their value for functions of the program, made once."""
 
     __slots__ = ("key", "members", "shown")
 
@@ -456,7 +461,8 @@ class Group:
 
 
 class Lesson:
-    """What observations store: themselves, what leaves for them, and the facts that rules made; `told` are the events of that."""
+    """What observing stores: `seen` the new observations, `unseen` the places of those that leave for them, `facts` those
+    that rules made; `told` are the events to send once all is stored."""
 
     __slots__ = ("seen", "unseen", "facts", "told")
 

@@ -1,7 +1,8 @@
-"""What a query finds among facts, and in which order (M-10.8 to M-10.13): words, trigrams, a graph of entities; no I/O.
+"""What a query finds among facts, and in which order (M-10.8 to M-10.13): words, trigrams, a graph of entities.
 
-Everything is a pure function of facts, query and clock. Facts are looked at in the order of the most they can be worth, until
-no other can be among the first k. Hands on `rank`, `neighbors`. Must not know: stores, tiers' life times.
+Hands on `rank` (the best k of some indexes), `Found` (a hit with its scores), `neighbors` and `related` (the graph), and
+`spoken` (the messages of a log as items to search). Everything is a pure function of facts, query and clock. Facts are
+visited in the order of the highest score they can have, until no other can be among the best k.
 """
 
 from __future__ import annotations
@@ -33,21 +34,20 @@ if TYPE_CHECKING:
     Piece = tuple[float, float, Bucket, int]
 
 DIGITS = 9
-"""Scores are compared rounded to so many (M-10.12)."""
-
-
+"""Scores are compared rounded to so many decimals (M-10.12)."""
 DIRECTIONS = ("out", "in", "both")
 
 SLACK = 1e-12
-"""A limit and what it limits are computed in another order: so much their roundings may differ."""
+"""By how much the rounding of a bound and of the score it bounds may differ: they are computed in different orders."""
 SMALL = 64
-"""A bucket of no more facts is looked at in one piece."""
+"""A bucket of no more facts is not divided into bands."""
 TOLD_APART = 8
-"""So many tokens of a query, the rarest, say what the facts of a bucket contain."""
+"""Facts are put into buckets by so many tokens of the query, the rarest."""
 
 
 def recency(fact: Fact, now: int, half_life: int) -> float:
-    """M-10.12."""
+    """Return the factor for the age of the last access, from 1 down to 0.5; it falls halfway within `half_life` ms
+    (M-10.12)."""
     return recency_at(fact.accessed, now, half_life)
 
 
@@ -56,7 +56,7 @@ def recency_at(accessed: int, now: int, half_life: int) -> float:
 
 
 class Found:
-    """A fact with what made it a hit, as it was when it was found."""
+    """A fact with the scores that made it a hit, as they were at the query."""
 
     __slots__ = ("fact", "relevance", "recency", "confidence", "archived")
 
@@ -69,6 +69,7 @@ class Found:
 
     @property
     def score(self) -> float:
+        """Relevance times recency times confidence (M-10.12)."""
         return float(self.relevance * self.recency * self.confidence)
 
 
@@ -81,25 +82,30 @@ def rank(
     half_life: int = HALF_LIFE,
     *,
     near: Callable[[Fact], float] | None = None,
-    accepts: Callable[[Found], bool] = lambda found: True,
+    accepts: Callable[[Found], bool] = lambda hits: True,
 ) -> list[Found]:
-    """The best k accepted hits, best first (M-10.12); `indexes`: all facts of the key that the caller sees, whose words say what
-    is rare. `near`: what the vector of a persistent fact makes it worth."""
+    """Return the best `k` accepted hits, best first (M-10.12); equal scores go by access, then by number.
+
+    `indexes`: all facts of the key that the caller sees; their words decide what is rare. `now` and `half_life` are in
+    ms. `near`: returns what the vector of a persistent fact adds. `accepts` filters hits before they count among the `k`.
+    """
     works_on(sum(map(len, indexes)))
-    asked = _Query(indexes, frozenset(terms(query)))
-    parts = [_Part(index, asked) for index in indexes if len(index)]
+    parsed = _Query(indexes, frozenset(terms(query)))
+    parts = [_Part(index, parsed) for index in indexes if len(index)]
     best: list[tuple[float, int, float]] = []
-    found: list[Found] = []
-    least = (-1.0, 0, 0.0)  # what a hit must be before, once there are k: score, time, number negated
-    for bound, most, (part, count, bits, _), left in _newest_first(_buckets(parts, near), now, half_life):
+    hits: list[Found] = []
+    least = (-1.0, 0, 0.0)  # what a hit must exceed, once there are k: score, time, number negated
+    for bound, most, (part, count, bits, _), bands in _newest_first(_buckets(parts, near), now, half_life):
         look()
         limit = round(most + SLACK, DIGITS)
+        # Pieces come with falling bounds: no later piece can hold a better hit.
         if k <= 0 or limit < least[0]:
             break
-        if (limit, *part.first(left)) <= least:
+        # At an equal score the newer access wins, and this band has none that is new enough.
+        if (limit, *part.first(bands)) <= least:
             continue
-        inflected = 1 - asked.inflected(count) / 2
-        for slot in paced(slots_in(bits & part.index.bands.bits[left - 1] if left else bits), FEW):
+        inflected = 1 - parsed.inflected(count) / 2
+        for slot in paced(slots_in(bits & part.index.bands.bits[bands - 1] if bands else bits), FEW):
             fact = part.fact(slot)
             factor = recency(fact, now, half_life) * fact.c0
             if (round(bound * factor + SLACK, DIGITS), fact.accessed, -fact.order) <= least:  # nearly all end here
@@ -109,24 +115,26 @@ def rank(
                 missing *= 1 - near(fact)
             if missing >= 1 or round((1 - missing) * factor + SLACK, DIGITS) < least[0]:
                 continue
+            # Only here is the whole score computed; most facts were ruled out by the cheaper bounds above.
             hit = Found(fact, 1 - missing, now, decay, half_life)
             place = round(hit.score, DIGITS), fact.accessed, -fact.order
             if place <= least:
                 continue
             if accepts(hit):
-                found.append(hit)
+                hits.append(hit)
                 if len(best) < k:
                     heappush(best, place)
                 else:
                     heappushpop(best, place)
                 least = best[0] if len(best) >= k else least
-    found.sort(key=lambda hit: (-round(hit.score, DIGITS), -hit.fact.accessed, hit.fact.order))
-    return found[: max(0, k)]
+    hits.sort(key=lambda hit: (-round(hit.score, DIGITS), -hit.fact.accessed, hit.fact.order))
+    return hits[: max(0, k)]
 
 
 def _newest_first(buckets: Iterable[Bucket], now: int, half_life: int) -> Iterator[Piece]:
-    """Buckets in pieces: relevance and score that no fact of a piece exceeds, and no fact of the later ones that score. A large
-    bucket is taken band by band, and only as far as somebody asks; `left`: the bands that are, 0 for a bucket in one piece."""
+    """Yield buckets in pieces: the relevance and score that no fact of a piece exceeds, nor any fact of a later piece
+    that score. A large bucket is taken band by band, only as far as the caller asks; `left` is the number of its bands
+    that remain, 0 for a bucket in one piece."""
     queue: list[tuple[float, float, int, Bucket, int]] = []
 
     def put(number: int, bucket: Bucket, left: int) -> None:
@@ -155,7 +163,8 @@ def _buckets(parts: Sequence[_Part], near: Callable[[Fact], float] | None) -> It
 
 
 class _Query:
-    """What is asked, over all facts: BM25 as a share of what the query can reach, and the share of its trigrams (M-10.9)."""
+    """A query over all facts: BM25 (Robertson's formula, k1 = 1.2, b = 0.75) as a share of what the query can reach, and
+    the share of its trigrams (M-10.9)."""
 
     def __init__(self, indexes: Sequence[FactIndex], asked: frozenset[str]) -> None:
         count = sum(len(index) for index in indexes)
@@ -171,7 +180,7 @@ class _Query:
         self.own = {token: sum(having_it[part] == 1 for part in trigrams([token])) for token in asked}
 
     def inflected(self, count: int) -> float:
-        """r_t of a fact with so many of the trigrams."""
+        """Return r_t of a fact that has so many of the trigrams."""
         share = count / len(self.trigrams) if self.trigrams else 0.0
         return min(1.0, max(0.0, (share - 0.3) / 0.7))
 
@@ -197,7 +206,7 @@ class _Part:
         self.shortest = list(accumulate(index.bands.shortest, min))  # of a band and all older ones
 
     def first(self, left: int) -> tuple[int, float]:
-        """Time and negated number that no fact of the band is before; of all, for 0."""
+        """Return time and negated number that no fact of the band exceeds; of all bands for 0."""
         bands = self.index.bands
         return bands.newest[left - 1][0], -bands.lowest[left - 1] if left else 0
 
@@ -230,20 +239,20 @@ class _Part:
         """Facts as bits, how many of the rarest tokens were looked at, and which of those they contain."""
         waiting: list[tuple[int, int, tuple[int, ...]]] = [(bits, 0, ())]
         while waiting:
-            some, at, held = waiting.pop()
+            some, at, contained = waiting.pop()
             if at == min(len(self.tokens), TOLD_APART) or (at and some.bit_count() <= SMALL):
-                yield some, at, held
+                yield some, at, contained
                 continue
-            for having, inside in ((some & self.tokens[at], (*held, at)), (some & ~self.tokens[at], held)):
+            for having, inside in ((some & self.tokens[at], (*contained, at)), (some & ~self.tokens[at], contained)):
                 if having:
                     waiting.append((having, at + 1, inside))
 
-    def _most(self, at: int, held: Sequence[int], count: int, repeats: bool) -> float:
+    def _most(self, at: int, contained: Sequence[int], count: int, repeats: bool) -> float:
         """The most r_l, not cut at 1, of a fact with so many trigrams of the query that contains these of the first tokens. What
         more it contains has trigrams of its own: as much as there is room for, the most valuable first."""
         tokens = self.worths[repeats]
-        total = sum(tokens[number][0] for number in held)
-        room = float(count - sum(tokens[number][1] for number in held))
+        total = sum(tokens[number][0] for number in contained)
+        room = float(count - sum(tokens[number][1] for number in contained))
         for worth, own in sorted(tokens[at:], key=lambda pair: -pair[0] / max(pair[1], 0.01)):
             part = 1.0 if own <= room else max(0.0, room / own)
             total += worth * part
@@ -253,11 +262,11 @@ class _Part:
     def _worths(self, repeats: bool) -> list[tuple[float, int]]:
         """Per token the most it adds to BM25 here, in the shortest fact, and the trigrams no other token of the query has."""
         damping = self.damping[0] + self.damping[1] * self.index.shortest
-        found = []
+        worths = []
         for token, idf in self.query.idf.items():
             most = self.index.repeating(token)[1] if repeats else 1
-            found.append((idf * 2.2 * most / (most + damping), self.query.own[token]))
-        return found
+            worths.append((idf * 2.2 * most / (most + damping), self.query.own[token]))
+        return worths
 
     def fact(self, slot: int) -> Fact:
         fact = self.index.slots[slot]
@@ -269,7 +278,7 @@ class _Part:
         return (1 - self._lexical(slot)) * inflected * (1 - self._reached(fact) / 2)
 
     def _reached(self, fact: Fact) -> float:
-        """r_g."""
+        """Return r_g: the highest activation of an entity of the fact."""
         if not self.active or fact.tier != PERSISTENT:
             return 0.0
         return max((self.active.get(entity, 0.0) for entity in entities(fact)), default=0.0)
@@ -285,61 +294,58 @@ class _Part:
 
 
 def neighbors(facts: Iterable[Fact], entity: str) -> list[tuple[str, int]]:
-    """Entities that share a fact with this one, with the number of those facts: most first, then by name."""
-    wanted = folded(entity)
+    """Return entities that share a fact with this one, with the number of those facts: most first, then by name."""
+    target = folded(entity)
     names: dict[str, str] = {}
     shared: Counter[str] = Counter()
     for fact in paced(facts, FEW):
-        held = entities(fact)
-        for other, name in held.items():
+        of_fact = entities(fact)
+        for other, name in of_fact.items():
             names.setdefault(other, name)
-        if wanted in held:
-            shared.update(other for other in held if other != wanted)
+        if target in of_fact:
+            shared.update(other for other in of_fact if other != target)
     return sorted([(names[other], weight) for other, weight in shared.items()], key=lambda pair: (-pair[1], pair[0]))
 
 
 def related(facts: Iterable[Fact], entity: str, relation: str | None, direction: str) -> list[tuple[str, int]]:
-    """Entities that a relation leads to from this one, or from which one leads here, with the number of such facts: in the order
-    of `neighbors` (M-10.41)."""
-    wanted = folded(entity)
+    """Return entities that a relation (None: any) leads to from this one, or from which one leads here, with the number
+    of such facts, in the order of `neighbors` (M-10.41). `direction` is one of DIRECTIONS."""
+    target = folded(entity)
     names: dict[str, str] = {}
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for fact in paced(facts, FEW):
-        said = relation_of(fact)
-        if said is None or (relation is not None and folded(said) != folded(relation)):
+        stated = relation_of(fact)
+        if stated is None or (relation is not None and folded(stated) != folded(relation)):
             continue
-        for here, there, way in ((*fact.about, "out"), (*reversed(fact.about), "in")):
-            if folded(here) == wanted and direction in (way, "both"):
-                names.setdefault(folded(there), there)
-                found[folded(there)] += 1
-    return sorted([(names[other], count) for other, count in found.items()], key=lambda pair: (-pair[1], pair[0]))
+        for near_end, far_end, way in ((*fact.about, "out"), (*reversed(fact.about), "in")):
+            if folded(near_end) == target and direction in (way, "both"):
+                names.setdefault(folded(far_end), far_end)
+                counts[folded(far_end)] += 1
+    return sorted([(names[other], count) for other, count in counts.items()], key=lambda pair: (-pair[1], pair[0]))
 
 
-# ----------------------------------------------------------------
-# What was said, for recall (M-10.40): the messages of a log as items beside facts, with their words ready to be looked through.
-#
-# Hands on `spoken`. A log that was not changed is looked through as it was; of one that was, only what differs is read for
-# words
-# again.
+# The messages of a log as items beside facts (M-10.40).
 
 MOST = 10_000
-"""The newest messages of a log that recall looks at."""
+"""At most so many messages of a log are searched: the newest."""
 ROLES = ("user", "assistant", "tool")
-"""A system message says what to do; it is no part of what was said."""
+"""Whose messages are searched: a system message is an instruction, no part of the conversation."""
 
 
 def spoken(memory: MemoryReader) -> FactIndex:
-    """Of the newest messages of its log."""
-    held = memory.session.spoken.get(memory.key)
+    """Return the index of the newest messages of a memory. It is kept for the session; after a change of the log only the
+    words of what differs are read again."""
+    index = memory.session.spoken.get(memory.key)
     version = memory.version()
-    if held is None or held.stamp != version:
-        if held is None:
-            held = memory.session.spoken[memory.key] = FactIndex()
-        held.reconcile(items_of(memory.newest(MOST)), version)
-    return held
+    if index is None or index.stamp != version:
+        if index is None:
+            index = memory.session.spoken[memory.key] = FactIndex()
+        index.reconcile(items_of(memory.newest(MOST)), version)
+    return index
 
 
 def items_of(entries: Iterable[Entry]) -> list[Fact]:
+    """Return a fact of the tier MESSAGE for each entry that can be searched."""
     return [_item(entry) for entry in entries if entry.message.role in ROLES and entry.message.content.strip()]
 
 

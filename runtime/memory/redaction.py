@@ -1,6 +1,9 @@
-"""What is rewritten before it is stored (M-4.4): `Pii`, and the functions of a declaration, over every text of a message.
+"""What is rewritten before it is stored (M-4.4): the redactor `Pii` and the functions of a declaration, over every text
+of a message; and the same rewriting of older content before it goes to a model (M-8.27).
 
-Hands on messages. A redactor that fails stores nothing. Must not know: logs, secrets of the configuration.
+Hands on `redacted` and `redacted_json` for what is stored, `Shown`, `marked` and `json_shown` for what was stored under
+another redaction, `pii` and `SecretFilter`. A redactor that fails raises MemoryFailure("Redaction"), and nothing is
+stored or sent.
 """
 
 from __future__ import annotations
@@ -29,7 +32,8 @@ DATE_OR_VERSION = re.compile(r"\d{4}-\d\d-\d\d(?:\D.*)?|\d+(?:\.\d+)+")
 
 
 class SecretFilter:
-    """A redactor that is no function of a program: it takes the secrets of the configuration out of what goes to a store."""
+    """A redactor that is no function of a program: it removes the secrets of the configuration from what goes to a store.
+    """
 
     __slots__ = ("clean",)
 
@@ -47,17 +51,19 @@ class SecretFilter:
 
 
 def pii(text: str) -> str:
-    """E-mail addresses, API keys, IBANs, card and phone numbers become `[redacted:KIND]`."""
+    """Return the text with e-mail addresses, API keys, IBANs, card and phone numbers replaced by `[redacted:KIND]`."""
     text = EMAIL.sub("[redacted:email]", text)
     text = API_KEY.sub("[redacted:api_key]", text)
+    # Before cards and phones, whose patterns would match the digits of an IBAN.
     text = IBAN.sub(_iban, text)
     text = CARD.sub(_card, text)
     return PHONE.sub(_phone, text)
 
 
-def _iban(found: re.Match[str]) -> str:
-    digits = "".join(str(int(letter, 36)) for letter in _rotated(found[0]))
-    return "[redacted:iban]" if int(digits) % 97 == 1 else found[0]
+def _iban(match: re.Match[str]) -> str:
+    """Replace an IBAN whose check digits fit (ISO 13616: the rotated number modulo 97 is 1)."""
+    digits = "".join(str(int(letter, 36)) for letter in _rotated(match[0]))
+    return "[redacted:iban]" if int(digits) % 97 == 1 else match[0]
 
 
 def _rotated(text: str) -> str:
@@ -65,18 +71,19 @@ def _rotated(text: str) -> str:
     return plain[4:] + plain[:4]
 
 
-def _card(found: re.Match[str]) -> str:
-    """Only what the check digit (Luhn) makes a card number."""
+def _card(match: re.Match[str]) -> str:
+    """Replace only a number whose check digit (Luhn's algorithm) makes it a card number."""
     total = 0
-    for at, digit in enumerate(reversed([int(character) for character in found[0] if character.isdigit()])):
+    for at, digit in enumerate(reversed([int(character) for character in match[0] if character.isdigit()])):
         doubled = digit * 2 if at % 2 else digit
         total += doubled - 9 if doubled > 9 else doubled
-    return "[redacted:card]" if total % 10 == 0 else found[0]
+    return "[redacted:card]" if total % 10 == 0 else match[0]
 
 
-def _phone(found: re.Match[str]) -> str:
-    """A bare row of digits is a number, a date or a version, unless it is written as phone numbers are."""
-    text = found[0]
+def _phone(match: re.Match[str]) -> str:
+    """Replace a phone number. A bare row of digits is a number, a date or a version, unless it is written as phone
+    numbers are."""
+    text = match[0]
     written_so = text.startswith(("+", "00", "(")) or (text.startswith("0") and len(text) > 8) or text.count("-") == 2
     if not written_so or DATE_OR_VERSION.fullmatch(text):
         return text
@@ -84,7 +91,7 @@ def _phone(found: re.Match[str]) -> str:
 
 
 def redacted(message: Msg, redactors: Sequence[Callable[[str], str]]) -> Msg:
-    """The message with every text, argument and result rewritten."""
+    """Return the message with every text, argument and result rewritten. Raises MemoryFailure("Redaction")."""
     try:
         content = _clean(message.content, redactors)
         calls = tuple(_clean_call(call, redactors) for call in message.calls)
@@ -97,8 +104,8 @@ def redacted(message: Msg, redactors: Sequence[Callable[[str], str]]) -> Msg:
 
 
 def _stays(message: Msg, content: str, calls: Sequence[Call], redactors: Sequence[Callable[[str], str]]) -> bool:
-    """Whether what a provider wants back may stay with a message (M-5.25): it repeats the text, and no function of a program
-    may look into it, so it goes with any rewriting and where such a function redacts."""
+    """Whether the state that a provider wants back may stay with a message (M-5.25). It repeats the text, and no function
+    of a program may read it: it is dropped when anything was rewritten, and where such a function redacts."""
     if message.state is None or not all(one is pii or type(one) is SecretFilter for one in redactors):
         return False
     same = content == message.content and [call.as_json() for call in calls] == [call.as_json() for call in message.calls]
@@ -114,7 +121,8 @@ def _clean(text: str, redactors: Sequence[Callable[[str], str]]) -> str:
 
 
 def _clean_call(call: Call, redactors: Sequence[Callable[[str], str]]) -> Call:
-    """Of arguments that are an object their text only says the same again."""
+    """Return the call with arguments rewritten. The text of arguments that are an object only repeats them, and goes when
+    they change."""
     if call.arguments is None:
         return Call(call.id, call.name, None, _clean(call.text, redactors) if call.text else call.text)
     arguments = _clean_json(call.arguments, redactors)
@@ -132,91 +140,94 @@ def _clean_json(value: Any, redactors: Sequence[Callable[[str], str]]) -> Any:
 
 
 def redacted_json(value: Any, redactors: Sequence[Callable[[str], str]]) -> Any:
-    """Of a fact (M-4.4)."""
+    """Return a JSON value, such as the content of a fact, with every text rewritten (M-4.4). Raises
+    MemoryFailure("Redaction")."""
     try:
         return _clean_json(value, redactors)
     except Exception as error:
         raise redaction_failed(str(error) or type(error).__name__) from None
 
 
-# ----------------------------------------------------------------
-# What was stored under another redaction, as it goes to a model: through the redactors of now (M-8.27).
-#
-# A key notes with its views under which redaction its entries are written from which on; those before, texts of summaries made
-# before and all recalled facts are rewritten when they are shown, each once. Hands on `marked`, `Shown`.
+# What was stored under another redaction goes through the redactors of now before it goes to a model (M-8.27). A key notes, among
+# its views, from which entry on entries are written under which redaction; older entries, older summaries and all recalled facts
+# are rewritten when they are shown, each once.
 
 MARK = ":redaction"
-"""Among the views of a key, where no view has such a name: `text` says which redaction, `cut` from which entry on."""
+"""The name of that note, which no view can have: `text` names the redaction, `cut` is the first entry written under it."""
 KEPT = 4_096
-"""Texts that a declaration keeps as they are shown."""
+"""How many rewritten texts a declaration keeps."""
 
 
 def redaction_text(redactors: Sequence[Callable[[str], str]]) -> str:
-    """What tells one redaction from another."""
+    """Return a text that differs between redactions."""
     return " ".join(str(getattr(one, "mark", None) or getattr(one, "__name__", type(one).__name__)) for one in redactors)
 
 
 def marked(policy: Policy, states: Mapping[str, ViewState], first: int, at: int) -> list[ViewState]:
-    """What a commit notes whose entries begin at `first`: nothing where that is noted already."""
+    """Return the note that a commit stores whose entries begin at `first`, nothing when it is stored already; `at` is in
+    Unix ms."""
     if not policy.redact:
         return []
-    said = redaction_text(policy.redact)
-    held = states.get(MARK)
-    return [] if held is not None and held.text == said else [ViewState(MARK, first, said, folded_at=at)]
+    redaction = redaction_text(policy.redact)
+    mark = states.get(MARK)
+    return [] if mark is not None and mark.text == redaction else [ViewState(MARK, first, redaction, folded_at=at)]
 
 
 class Shown:
-    """What a key holds, as its memory's redaction of now shows it."""
+    """What a key holds, as the redaction of now shows it."""
 
     __slots__ = ("policy", "key", "mark")
 
     def __init__(self, policy: Policy, key: Key, states: Mapping[str, ViewState]) -> None:
         self.policy = policy
         self.key = key
-        held = states.get(MARK)
-        self.mark = held if held is not None and held.text == redaction_text(policy.redact) else None
+        mark = states.get(MARK)
+        self.mark = mark if mark is not None and mark.text == redaction_text(policy.redact) else None
 
     def entry(self, entry: Entry) -> Entry:
+        """Return the entry as it may go to a model. Raises MemoryFailure("Redaction")."""
         if self.mark is not None and entry.seq >= self.mark.cut:
             return entry
-        known: dict[Any, Any] = self.policy.shown
-        place, said = (self.key, entry.seq), _said(entry.message)
-        held = known.get(place)
-        if held is None or held[0] != said:
+        cache: dict[Any, Any] = self.policy.shown
+        place, original = (self.key, entry.seq), _texts_of(entry.message)
+        cached = cache.get(place)
+        if cached is None or cached[0] != original:
             message = _shown(lambda: redacted(entry.message, self.policy.redact))
-            same = _said(message) == said
+            same = _texts_of(message) == original
             tokens = entry.tokens if same else count_with(self.policy.counter, message, entry.by or "")
-            held = _keep(known, place, (said, message, tokens))
-        return entry.showing(held[1], held[2])
+            cached = _keep(cache, place, (original, message, tokens))
+        return entry.showing(cached[1], cached[2])
 
     def state(self, state: ViewState) -> ViewState:
-        """With the text of a summary that was made before."""
+        """Return the state of a view with its summary rewritten, if that is older than the redaction."""
         if not state.text or (self.mark is not None and state.folded_at > self.mark.folded_at):
             return state
         text = json_shown(self.policy, state.text)
         return ViewState(state.name, state.cut, text, state.upto, state.folded, state.folded_at)
 
     def log(self, source: Source) -> Source:
+        """Return the log with entries as they may go to a model."""
         return _Log(source, self)
 
 
 def json_shown(policy: Policy, value: Any) -> Any:
-    """A text, or the name or content of a fact; a redactor gives of what it gave the same."""
+    """Return a text, or the name or content of a fact, as it may go to a model. The result is kept: a redactor returns
+    the same for the same text."""
     if not policy.redact:
         return value
     from json import dumps
 
     place = dumps(value, ensure_ascii=False)
-    found = policy.shown.get(place)
-    return (found or _keep(policy.shown, place, (_shown(lambda: redacted_json(value, policy.redact)),)))[0]
+    cached = policy.shown.get(place)
+    return (cached or _keep(policy.shown, place, (_shown(lambda: redacted_json(value, policy.redact)),)))[0]
 
 
-def _said(message: Msg) -> Any:
+def _texts_of(message: Msg) -> Any:
     return (message.content, [call.as_json() for call in message.calls]) if message.calls else message.content
 
 
 def _shown(rewritten: Callable[[], Any]) -> Any:
-    """A redactor that fails sends nothing."""
+    """Return what `rewritten` returns; a redactor that fails here has sent, not stored, nothing."""
     try:
         return rewritten()
     except MemoryFailure as failure:

@@ -39,6 +39,7 @@ class Index:
         self._newest = _newest_unit(new)
         self._covered = covered
         self._units = units(unpinned)
+        # One unit of look-ahead: without new entries the newest unit is the one that nothing follows.
         self._next: Unit | None = None
         self._following: Unit | None = None
 
@@ -54,7 +55,7 @@ class Index:
         return None if newest or (self._covered is not None and unit[-1].seq > self._covered) else unit
 
     def leave(self, unit: Unit) -> None:
-        """What `oldest` gave has left."""
+        """Count out a unit that `oldest` returned."""
         self.messages -= len(unit)
         self.tokens -= sum(entry.tokens for entry in unit)
         self._next = None
@@ -75,11 +76,13 @@ def rule(name: str) -> Callable[[Rule], Rule]:
 
 @rule("retain")
 def messages(log: Index, most: int) -> bool:
+    """The rule of `retain`: more messages than the bound."""
     return log.messages > most
 
 
 @rule("retain_tokens")
 def tokens(log: Index, most: int) -> bool:
+    """The rule of `retain(tokens:)`: more tokens than the bound."""
     return log.tokens > most
 
 
@@ -94,12 +97,12 @@ class Retention:
     __slots__ = ("bounds", "targets", "fifo")
 
     def __init__(self, fields: Mapping[str, int | None]) -> None:
-        given = {name: value for name, value in fields.items() if value is not None}
-        lows = {LOWS[name]: value for name, value in given.items() if name in LOWS}
-        most = {name: value for name, value in given.items() if name not in LOWS}
+        limits = {name: value for name, value in fields.items() if value is not None}
+        lows = {LOWS[name]: value for name, value in limits.items() if name in LOWS}
+        most = {name: value for name, value in limits.items() if name not in LOWS}
         self.bounds: Bounds = [(_rule_of(name), value) for name, value in most.items()]
         self.targets: Bounds = [(_rule_of(name), lows.get(name, value)) for name, value in most.items()]
-        self.fifo = given[FIFO] if [*given] == [FIFO] else None
+        self.fifo = limits[FIFO] if [*limits] == [FIFO] else None
 
 
 def _rule_of(name: str) -> Rule:
@@ -110,6 +113,8 @@ def _rule_of(name: str) -> Rule:
 
 def leaving(retention: Retention, log: Index) -> Iterator[Entry]:
     """Entries that leave, oldest first, by whole units."""
+    # Two sets of bounds give hysteresis: with `low` many units leave at once, and then none for many turns (prompt
+    # caches).
     if not _exceeds(log, retention.bounds):
         return
     while _exceeds(log, retention.targets):

@@ -1,7 +1,8 @@
-"""The stages of a view that act on units before the window does (M-4.1): roles, prune, clip, and the form without tools.
+"""The stages of a view that act on units before its window does (M-4.1): roles, prune, clip, and the form without tools.
 
-Units come and go newest first and lazily, so that a window pays only for what it shows (M-14.2). A unit that a stage changes is
-a copy for showing; entries are never written. Must not know: windows, budgets, stores.
+Hands on `visible` (all stages of a policy in order), `of_roles`, `clipped`, `shown_as` and `without_tools`. Units come
+and go newest first and lazily, so that a window pays only for what it shows (M-14.2). A unit that a stage changes is a
+copy for showing; stored entries are never changed.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ CLIPPED = " [clipped]"
 
 
 def visible(policy: Policy, units: Iterable[Unit], pinned_turns: set[int], left_out: dict[str, int]) -> Iterator[Unit]:
-    """Units that roles and prune leave, clipped; hidden messages are counted in `left_out`."""
+    """Yield the units that roles and prune let through, clipped; add the number of hidden messages to `left_out` by
+    stage."""
     shown = iter(units)
     if policy.roles is not None:
         shown = _with_roles(policy.roles, shown, policy.counter, left_out)
@@ -36,30 +38,28 @@ def visible(policy: Policy, units: Iterable[Unit], pinned_turns: set[int], left_
 
 
 def shown_as(entry: Entry, message: Msg, counter: TokenCounter | None) -> Entry:
-    """The entry with another message in its place, for showing only."""
+    """Return the entry with another message in its place, counted anew; for showing only."""
     return Entry(
         entry.seq, entry.turn, message, run=entry.run, by=entry.by, origin=entry.origin, pinned=entry.pinned,
         tokens=count_with(counter, message, entry.by), at=entry.at,
     )  # fmt: skip
 
 
-# ---------------------------------------------------------------- roles
-
-
 def _with_roles(
     roles: frozenset[str], units: Iterator[Unit], counter: TokenCounter | None, left_out: dict[str, int]
 ) -> Iterator[Unit]:
     for unit in units:
-        shown = of_roles(roles, unit, counter)
-        hidden = len(unit) - len(shown)
+        visible_part = of_roles(roles, unit, counter)
+        hidden = len(unit) - len(visible_part)
         if hidden:
             left_out["roles"] = left_out.get("roles", 0) + hidden
-        if shown:
-            yield shown
+        if visible_part:
+            yield visible_part
 
 
 def of_roles(roles: frozenset[str], unit: Unit, counter: TokenCounter | None = None) -> Unit:
-    """M-4.5: of a tool unit Assistant + Tool show all, Assistant alone its text, anything else nothing."""
+    """Return what the step `roles` shows of a unit (M-4.5): of a tool unit Assistant and Tool together show all,
+    Assistant alone its text, anything else nothing."""
     first = unit[0]
     if first.message.role not in roles:
         return []
@@ -70,11 +70,9 @@ def of_roles(roles: frozenset[str], unit: Unit, counter: TokenCounter | None = N
     return [shown_as(first, Msg("assistant", first.message.content), counter)]
 
 
-# ---------------------------------------------------------------- prune
-
-
 def _pruned(similar: float, units: Iterator[Unit], pinned_turns: set[int], left_out: dict[str, int]) -> Iterator[Unit]:
-    """M-4.7: from newest to oldest, a turn like a newer shown one is hidden."""
+    """Hide a turn that resembles a newer shown one by at least `similar` (Jaccard index of their words) (M-4.7). Turns
+    with pins or tool calls stay."""
     newer: list[frozenset[str]] = []
     for turn in _by_turn(units):
         look()
@@ -99,11 +97,8 @@ def _by_turn(units: Iterator[Unit]) -> Iterator[list[Unit]]:
         yield turn
 
 
-# ---------------------------------------------------------------- clip and render
-
-
 def clipped(policy: Policy, unit: Unit) -> Unit:
-    """M-4.8: results over the limit are shown shortened."""
+    """Return the unit with tool results over the limit of the step `clip` shortened (M-4.8)."""
     limit = policy.clip
     if limit is None or len(unit) == 1 or all(count_text(entry.message.content) <= limit for entry in unit[1:]):
         return unit
@@ -122,19 +117,20 @@ def _clipped_entry(policy: Policy, entry: Entry, limit: int) -> Entry:
 
 
 def without_tools(messages: list[Msg], stays: Callable[[Msg], bool] = lambda message: False) -> list[Msg]:
-    """M-4.20: for a request that offers no tools each tool unit becomes one assistant text, unless its message `stays`."""
-    made: list[Msg] = []
+    """Return messages for a request that offers no tools: each tool unit becomes one assistant text, unless its message
+    `stays` (M-4.20)."""
+    rendered: list[Msg] = []
     at = 0
     while at < len(messages):
         message = messages[at]
         at += 1
         if not message.calls or stays(message):
-            made.append(message)
+            rendered.append(message)
             continue
         results = {}
         while at < len(messages) and messages[at].role == "tool":
             results[messages[at].call_id] = messages[at].content
             at += 1
         lines = [f"[{call.name}({arguments_text(call)}) -> {results.get(call.id, '')}]" for call in message.calls]
-        made.append(Msg("assistant", "\n".join([message.content, *lines] if message.content else lines)))
-    return made
+        rendered.append(Msg("assistant", "\n".join([message.content, *lines] if message.content else lines)))
+    return rendered

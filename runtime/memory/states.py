@@ -1,8 +1,9 @@
-"""Volatile logs as plain data: those of a state of a session (O-9.45), and of snapshots of a run, each of which holds of a log
-only what changed since the one before (M-14.6).
+"""Volatile logs as plain data: those of a state of a session (O-9.45), and those of snapshots of a run, each of which
+holds of a log only what changed since the snapshot before (M-14.6).
 
-A log in a store stays there; what the session alone keeps of it, facts of the tier `session`, is in the volatile log of its
-key. Hands on `lowered`, and `Logs`, which takes it back. Must not know: programs' values, bytes.
+Hands on `lowered` (logs to rows) and `Logs` with `Changes` (rows back to logs, all of them checked before any is
+changed). A log in a store stays there; what the session alone keeps of it, facts of the tier `session`, is in the
+volatile log of its key. `session/state.py` and `vm/snapshot` turn the rows into bytes.
 """
 
 from __future__ import annotations
@@ -40,18 +41,19 @@ if TYPE_CHECKING:
 
 
 def lowered(memories: Memories, secrets: Secrets, whole: bool) -> list[Any]:
-    """A row for each log; unless `whole` only what is not written yet, of stores that know."""
-    found = []
+    """Return a row for each volatile log; unless `whole` only what has changed since it was last written, where the store
+    knows that."""
+    labelled = []
     for label, store in memories.volatile_stores():
         logs = store.logs if whole or store.changed is None else store.changed
-        found += [(label, log) for key, log in logs.items() if memories.volatile(label, key) is store]
-    found.sort(key=lambda one: (one[0] or "", encode(one[1].key)))
-    return [_row(label, log, whole, secrets) for label, log in found if not (whole and log.is_blank())]
+        labelled += [(label, log) for key, log in logs.items() if memories.volatile(label, key) is store]
+    labelled.sort(key=lambda one: (one[0] or "", encode(one[1].key)))
+    return [_row(label, log, whole, secrets) for label, log in labelled if not (whole and log.is_blank())]
 
 
 def _row(label: Label, log: VolatileLog, whole: bool, secrets: Secrets) -> list[Any]:
-    """Where it is; version and time of the last change; what of the log before does not stay; a dump (M-8.10) of what is new; of
-    facts the vectors, and the paths of tasks."""
+    """Return the row of one log: its label and key; version and time of the last change; what leaves of the log before; a
+    dump (M-8.10) of what is new; the vectors of facts, and the paths of tasks of ephemeral ones."""
     head = log.head()
     news = _all(log) if whole or log.news is None else log.news
     turns, gone_turns = split(news.turns, log.rows)
@@ -68,12 +70,12 @@ def _row(label: Label, log: VolatileLog, whole: bool, secrets: Secrets) -> list[
     )  # fmt: skip
     vectors = [[fact.id, *fact.vector] for fact in facts if fact.vector is not None]
     owned = [[fact.id, fact.task] for fact in facts if fact.task is not None]
-    kept = [
+    leaving = [
         news.floor, sorted(news.gone), sorted(map(list, news.pins.items())), sorted(gone_turns), sorted(gone_views),
         sorted(gone_facts), sorted(map(list, gone_places)),
     ]  # fmt: skip
     key = [secrets.split(part) if type(part) is str else part for part in log.key]
-    return [label, key, head.version, head.touched, kept, secrets.split(text, _in_json), vectors, owned]
+    return [label, key, head.version, head.touched, leaving, secrets.split(text, _in_json), vectors, owned]
 
 
 def _all(log: VolatileLog) -> News:
@@ -90,27 +92,25 @@ def _in_json(text: str) -> str:
     return dumps(text, ensure_ascii=False)[1:-1]
 
 
-# ---------------------------------------------------------------- reading
-
-
 class Logs:
-    """The volatile logs of a session as bytes tell of them; those that it uses are others."""
+    """The volatile logs of a session as bytes describe them, apart from the logs that it uses."""
 
     def __init__(self) -> None:
         self.stores: dict[Label, VolatileStore] = {}
 
     def log(self, label: Label, key: Key) -> VolatileLog:
-        """An empty one where there is none."""
+        """Return a log, an empty one where there is none."""
         store = self.stores.get(label)
         return (store and store.logs.get(key)) or VolatileLog(key)
 
     def checked(self, memories: Memories, secrets: Secrets, rows: Any) -> Changes:
-        """MemoryFailure, or what Python says of a malformed row, unless all of it can be taken."""
+        """Return the changes that these rows describe. Raises MemoryFailure("Corrupt") or what Python raises for a
+        malformed row, unless all of it can be applied."""
         return Changes(self, memories, secrets, rows)
 
 
 class Changes:
-    """What becomes of logs, whole and checked; nothing has changed before `take`."""
+    """Changes of logs, whole and checked; nothing is changed before `take`."""
 
     def __init__(self, logs: Logs, memories: Memories, secrets: Secrets, rows: Any) -> None:
         self.logs = logs
@@ -122,11 +122,12 @@ class Changes:
             self._all[change.label, change.log.key] = change
 
     def version(self, label: Label, key: Key) -> int:
-        """As it will be."""
+        """Return the version that a log will have."""
         change = self._all.get((label, key))
         return self.logs.log(label, key).stored.version if change is None else change.batch.head.version
 
     def take(self) -> None:
+        """Apply all changes."""
         for change in self._all.values():
             change.log.change_into(change.batch, change.turns, change.views)
             self.logs.stores.setdefault(change.label, VolatileStore()).logs[change.log.key] = change.log
@@ -151,10 +152,10 @@ class _Change:
         evict = _leaving(self.log, floor, gone)
         _check_order(self.log, floor, frozenset(gone), content)
         places = [(topic, number) for topic, number in gone_places]
-        for found, there in (
+        for leaving, present in (
             (self.turns, self.log.rows), (self.views, self.log.states), (gone_facts, self.log.facts), (places, self.log.seen)
         ):  # fmt: skip
-            if len(set(found)) != len(found) or any(one not in there for one in found):
+            if len(set(leaving)) != len(leaving) or any(one not in present for one in leaving):
                 raise corrupt("what was never there leaves")
         head = self.log.stored
         entries = content.entries
@@ -175,15 +176,16 @@ def _joined(secrets: Secrets, parts: Any, form: Callable[[str], str] = str) -> s
 
 
 def _leaving(log: VolatileLog, floor: Any, gone: Any) -> list[Entry]:
-    """The entries that leave: whole units, so that no result stays without its call (M-1.6)."""
+    """Return the entries that leave: whole units, so that no result stays without its call (M-1.6)."""
     if type(floor) is not int or not 0 <= floor <= log.stored.next or any(type(seq) is not int for seq in gone):
         raise corrupt("what stays of a log is malformed")
     numbers = set(gone)
-    found = [entry for seq in gone for entry in log.range(seq - 1, seq + 1, None, False, None)]
-    if len(found) != len(gone) or len(numbers) != len(gone) or any(seq >= floor for seq in gone):
+    entries = [entry for seq in gone for entry in log.range(seq - 1, seq + 1, None, False, None)]
+    if len(entries) != len(gone) or len(numbers) != len(gone) or any(seq >= floor for seq in gone):
         raise corrupt("an entry leaves that was never there")
+    # Everything from the floor on leaves, too: its numbers were used again.
     last = log.range(floor - 1, None, None, False, None)
-    for entry in found:
+    for entry in entries:
         before = log.range(-1, entry.seq, 1, True, None)
         after = log.range(entry.seq, None, 1, False, None)
         if (entry.role == "tool" and before and before[0].seq not in numbers) or (
@@ -192,7 +194,7 @@ def _leaving(log: VolatileLog, floor: Any, gone: Any) -> list[Entry]:
             raise corrupt("a part of a unit leaves")
     if last and last[0].role == "tool":
         raise corrupt("a part of a unit leaves")
-    return [*found, *last]
+    return [*entries, *last]
 
 
 def _check_order(log: VolatileLog, floor: int, gone: frozenset[int], content: Content) -> None:
@@ -209,12 +211,12 @@ def _check_order(log: VolatileLog, floor: int, gone: frozenset[int], content: Co
 
 
 def _pins(log: VolatileLog, pins: Any, evict: Sequence[Entry]) -> dict[int, bool]:
-    found: dict[int, bool] = dict(pins)
-    gone = {entry.seq for entry in evict}
-    for seq, on in found.items():
-        if type(seq) is not int or type(on) is not bool or seq in gone or not log.range(seq - 1, seq + 1, None, False, None):
+    by_seq: dict[int, bool] = dict(pins)
+    leaving = {entry.seq for entry in evict}
+    for seq, on in by_seq.items():
+        if type(seq) is not int or type(on) is not bool or seq in leaving or not log.range(seq - 1, seq + 1, None, False, None):
             raise corrupt("an entry is pinned that is not there")
-    return found
+    return by_seq
 
 
 def _facts(content: Content, vectors: Any, owned: Any) -> list[Any]:

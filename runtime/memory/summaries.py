@@ -1,7 +1,8 @@
 """Rolling summaries (M-9.1 to M-9.10): when a fold is due, what it covers, and what storing it does.
 
-A fold runs between a commit and the return of its call, never while reading. The summariser is handed in and may wait; a failure
-changes nothing and is tried again after the next commit.
+Hands on `refresh`, which a conversation calls after a commit, and its parts `due_fold` and `store_fold`. A fold runs
+between a commit and the return of its call, never while reading. The summariser is an argument and may wait; when it
+fails nothing changes, and it is tried again after the next commit.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
 
 
 class Fold:
-    """One due fold of a view: `previous` and `entries` go to the summariser; `upto` is covered when it has answered."""
+    """One due fold of a view: `previous` and `entries` go to the summariser; entries up to the number `upto` are covered
+    when it has answered."""
 
     __slots__ = ("view", "state", "head", "entries", "upto")
 
@@ -41,11 +43,12 @@ class Fold:
 
     @property
     def previous(self) -> str:
+        """The summary so far, empty for none."""
         return self.state.text
 
 
 def due_fold(memory: Memory, view: str = "") -> Fold | None:
-    """The fold that is due now for a view, None for none (M-9.3, M-9.4)."""
+    """Return the fold that is due now for a view, None for none (M-9.3, M-9.4)."""
     policy = memory.views[view]
     if policy.summary is None:
         return None
@@ -55,6 +58,7 @@ def due_fold(memory: Memory, view: str = "") -> Fold | None:
     uncovered = list(units(log.forward(after=state.upto)))
     if not uncovered:
         return None
+    # A view of the log itself needs no other states.
     states = memory.store.views(memory.key) if policy.inner is not None else {}
     shown, outside = _outside(policy, memory.policy, log, state, states, uncovered)
     if policy.summary.on_evict:
@@ -63,18 +67,18 @@ def due_fold(memory: Memory, view: str = "") -> Fold | None:
         folded = uncovered if outside or _is_time(policy, state, head, uncovered[0][0].at, memory.now()) else []
     if not folded:
         return None
-    given = [entry for unit in folded for entry in _of_roles(policy, unit)]
+    entries = [entry for unit in folded for entry in _of_roles(policy, unit)]
     if not policy.summary.whole:
-        return _fold(memory, view, state, head, given, folded[-1][-1].seq)
-    held = {unit[0].seq: unit for unit in units(shown)}
+        return _fold(memory, view, state, head, entries, folded[-1][-1].seq)
+    by_seq = {unit[0].seq: unit for unit in units(shown)}
     for unit in uncovered:
-        held.setdefault(unit[0].seq, _of_roles(policy, unit))
-    buffer = [entry for seq in sorted(held) for entry in held[seq]]
+        by_seq.setdefault(unit[0].seq, _of_roles(policy, unit))
+    buffer = [entry for seq in sorted(by_seq) for entry in by_seq[seq]]
     return _fold(memory, view, state, head, buffer, uncovered[-1][-1].seq)
 
 
 def _fold(memory: Memory, view: str, state: ViewState, head: Head, entries: list[Entry], upto: int) -> Fold:
-    """As the redaction of now shows what it is given (M-8.27)."""
+    """Return the fold with texts as the redaction of now shows them (M-8.27): the summariser may be a model."""
     if memory.policy.redact:
         from .redaction import Shown
 
@@ -84,7 +88,8 @@ def _fold(memory: Memory, view: str, state: ViewState, head: Head, entries: list
 
 
 def _of_roles(policy: Policy, unit: Unit) -> Unit:
-    """What the view, and those it is of, leave of a unit (M-9.4). What one of these pins it shows in any case (M-9.16)."""
+    """Return what the view, and those it is of, leave of a unit (M-9.4). What one of these pins it shows in any case
+    (M-9.16)."""
     for each in policy.chain:
         if each.roles is not None and unit and (each is policy or not pins_unit(each, unit)):
             unit = of_roles(each.roles, unit)
@@ -102,7 +107,8 @@ def _is_time(policy: Policy, state: ViewState, head: Head, oldest: int, now: int
 def _outside(
     policy: Policy, own: Policy, log: StoredLog, state: ViewState, states: Mapping[str, ViewState], uncovered: list[Unit]
 ) -> tuple[list[Entry], list[Unit]]:
-    """What windows let the view show; and the uncovered units outside one of them, or that must leave the log."""
+    """Return what windows let the view show, and the uncovered units outside one of them or about to leave the log."""
+    # Which units the windows leave out must not depend on what is covered, or a fold would change its own input.
     bare = _bare(policy)
     shown, first = [], 0
     for each, at in [*_levels(bare.inner, states), (bare, state)]:
@@ -116,13 +122,14 @@ def _outside(
 
 
 def _bare(policy: Policy) -> Policy:
-    """With the steps that say which units it shows in full, whatever is covered; so the views it is of."""
+    """Return the policy with only the steps that decide which units are shown, whatever is covered; likewise for the
+    views it is of."""
     inner = None if policy.inner is None else (policy.inner[0], _bare(policy.inner[1]))
     return policy.replaced(summary=None, tokens=None, shape=None, clip=None, only_summary=False, inner=inner)
 
 
 def _levels(inner: tuple[str, Policy] | None, states: Mapping[str, ViewState]) -> list[tuple[Policy, ViewState]]:
-    """The views that another one is of, the innermost first."""
+    """Return the views that another one is of with their states, the innermost first."""
     if inner is None:
         return []
     name, policy = inner
@@ -130,30 +137,30 @@ def _levels(inner: tuple[str, Policy] | None, states: Mapping[str, ViewState]) -
 
 
 def store_fold(memory: Memory, fold: Fold, text: str) -> bool:
-    """Text and coverage in one transaction, and with them the units that waited for it leave the log (M-9.5). False when the log
-    was changed meanwhile: the fold is due again."""
+    """Store text and coverage in one transaction; with it the units that waited for it leave the log (M-9.5). Return
+    False when the log was changed meanwhile: the fold is due again."""
     summary = memory.views[fold.view].summary
     assert summary is not None
     if summary.max_tokens is not None and count_text(text) > summary.max_tokens:
         text = longest_prefix(text, summary.max_tokens)
     state = ViewState(fold.view, fold.state.cut, text, fold.upto, fold.head.turns, memory.now())
     log = StoredLog(memory.store, memory.key, fold.head)
-    gone = _released(memory, log, state)
+    evicted = _released(memory, log, state)
     head = fold.head
     after = Head(
-        head.version + bool(gone), head.next, head.turns, head.length - len(gone),
-        head.tokens - sum(entry.tokens for entry in gone), head.touched,
+        head.version + bool(evicted), head.next, head.turns, head.length - len(evicted),
+        head.tokens - sum(entry.tokens for entry in evicted), head.touched,
     )  # fmt: skip
     try:
-        memory.store.commit([(memory.key, head.version, Batch(after, evict=gone, views=[state]))])
+        memory.store.commit([(memory.key, head.version, Batch(after, evict=evicted, views=[state]))])
     except MemoryFailure as failure:
         if failure.variant != "Conflict":
             raise
         return False
     if fold.entries:
         memory.tell("memory:summary", {"upto": fold.upto, "tokens": count_text(text)})
-    if gone:
-        memory.tell("memory:evict", {"seqs": [entry.seq for entry in gone], "reason": "retain"})
+    if evicted:
+        memory.tell("memory:evict", {"seqs": [entry.seq for entry in evicted], "reason": "retain"})
     return True
 
 
@@ -164,7 +171,8 @@ def _released(memory: Memory, log: StoredLog, folded: ViewState) -> list[Entry]:
 
 
 async def refresh(memory: Memory, view: str, summarise: Summarise, operations: Operations = IN_PLACE) -> str | None:
-    """Fold if due. The reason when it failed, else None (M-9.6)."""
+    """Fold a view if that is due. Return the reason when it failed, else None (M-9.6). Raises nothing but what cancels
+    the task."""
     try:
         fold = await operations.use(lambda: due_fold(memory, view))
         if fold is None:

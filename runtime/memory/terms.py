@@ -1,7 +1,8 @@
 """The tokens of a text that similarity and recall compare (M-10.8): words in any script.
 
-NFKC, casefold, runs of letters, marks, digits, `_`, `-`; a run with `_` or `-` also yields its pieces; in scripts written
-without spaces each overlapping pair of characters. Must not know: logs, facts.
+Hands on `terms` and `jaccard`. A text is normalised (NFKC) and case-folded; a token is a run of letters, marks, digits,
+`_` and `-`. A run with `_` or `-` also yields its pieces; in scripts written without spaces each overlapping pair of
+characters is a token.
 """
 
 from __future__ import annotations
@@ -20,15 +21,15 @@ UNSPACED = ("CJK", "HIRAGANA", "KATAKANA", "THAI", "LAO", "KHMER", "MYANMAR")
 
 
 def terms(text: str) -> list[str]:
-    """All tokens in order of the text, repeated ones too."""
-    found: list[str] = []
+    """Return all tokens in the order of the text, repeated ones too."""
+    tokens: list[str] = []
     if text.isascii():  # the same by a shorter way
         for run in RUN.findall(text.lower()):
-            found += _spaced_terms(run)
-        return found
+            tokens += _spaced_terms(run)
+        return tokens
     for run in _runs(normalize("NFKC", text).casefold()):
-        found += _run_terms(run)
-    return found
+        tokens += _run_terms(run)
+    return tokens
 
 
 def _runs(text: str) -> Iterator[str]:
@@ -44,7 +45,7 @@ def _runs(text: str) -> Iterator[str]:
 
 
 def _run_terms(run: str) -> Iterator[str]:
-    """The spaced and unspaced stretches of a run, each by its own rule."""
+    """Yield the tokens of the spaced and unspaced stretches of a run, each by its own rule."""
     spaced = ""
     unspaced = ""
     for character in run:
@@ -85,5 +86,6 @@ def _is_unspaced(character: str) -> bool:
 
 
 def jaccard(one: frozenset[str], other: frozenset[str]) -> float:
+    """Return the Jaccard index of two sets of tokens, from 0 to 1; at least one must not be empty."""
     both = len(one & other)
     return both / (len(one) + len(other) - both)

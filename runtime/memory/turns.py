@@ -1,7 +1,9 @@
-"""A run on memories (M-5): one snapshot, views computed once, rounds in flight, and one commit or none.
+"""The memory side of one call (M-5): it opens a run on a snapshot of its memories, holds what is in flight, and commits
+one turn or nothing.
 
-Hands on the head of every request of the run, and the turn it stores. All of it is plain: no event loop. Must not know:
-providers, retries, the machine.
+Hands on `Conversation` (what a model or agent call uses: lock, views, commit, folds), `Run` (the run itself, without an
+event loop), `Attached`, and `open_run`. The views come from `views.py`, the commit is `memory.Memory.write`, the turn
+lock `locks.TurnLocks`.
 """
 
 from __future__ import annotations
@@ -34,15 +36,9 @@ if TYPE_CHECKING:
     from .views import View
 
 
-# ----------------------------------------------------------------
-# What others store while a run is on its way, for views that show it at the next step (M-5.31, M-5.32).
-#
-# Hands on a `Refreshing` for each log.
-
-
 class Refreshing:
-    """What others store while a run is on its way, as the views of one log with `refresh` show it (M-5.31). `since`: the newest
-    number of the snapshot; `after`: the newest that was shown."""
+    """What others store during a run, for the views of one log with the step `refresh` (M-5.31, M-5.32). `since` is the
+    newest entry number of the snapshot, `after` the newest that was shown."""
 
     __slots__ = ("memory", "policies", "since", "after")
 
@@ -51,15 +47,15 @@ class Refreshing:
         self.policies = policies
         self.since = self.after = since
 
-    def found(self) -> tuple[int, list[Msg]]:
-        """What came since then, each unit once, and the newest number by then."""
+    def arrivals(self) -> tuple[int, list[Msg]]:
+        """Return the newest entry number now, and the messages that came after `after`, each unit once."""
         newest = self.memory.head().next - 1
-        came = [entry for entry in self.memory.entries(min(self.after, newest)) if entry.seq <= newest]
-        shown = [max((self._as(policy, unit) for policy in self.policies), key=len) for unit in units(came)]
+        entries = [entry for entry in self.memory.entries(min(self.after, newest)) if entry.seq <= newest]
+        shown = [max((self._as(policy, unit) for policy in self.policies), key=len) for unit in units(entries)]
         return newest, [_as_user(unit) for unit in shown if unit]
 
     def _as(self, policy: Policy, unit: Unit) -> Unit:
-        """In the form of the view, and of those it is of before it."""
+        """Return the unit after roles and clip of the view and of the views it is of."""
         from .stages import clipped, of_roles
 
         for each in policy.chain:
@@ -70,22 +66,20 @@ class Refreshing:
 
 
 def _as_user(unit: Unit) -> Msg:
-    """Between the steps of a run only the user speaks: a reply that is none of its own would be taken for one, and a system
-    message would change what was sent before (O-1.86)."""
+    """Return the unit as a user message. Between the steps of a run only the user speaks: another assistant message would
+    be taken for a reply of this run, and a system message would change what was sent before (O-1.86)."""
     first = unit[0].message
     if first.role == "user":
         return first
     from .stages import without_tools
 
-    (said,) = without_tools([entry.message for entry in unit])
-    return Msg("user", f"[{said.role}] {said.content}")
+    (text,) = without_tools([entry.message for entry in unit])
+    return Msg("user", f"[{text.role}] {text.content}")
 
-
-# ----------------------------------------------------------------
 
 if TYPE_CHECKING:
     class Recall(Protocol):
-        """The recall steps of the memories of a call (M-10.15)."""
+        """The recall steps of the memories of a call (M-10.15): `find` searches, `count` notes the access at the commit."""
 
         def find(self, element: Attached, prompt: str) -> Recalled | None: ...
         def count(self, element: Attached, recalled: Recalled, view: View) -> None: ...
@@ -96,7 +90,7 @@ RECORDABLE = ("provider", "timeout", "cancelled", "tool_loop")
 
 
 class Attached:
-    """A memory, or a view derived from it, as an element of `with_memory`."""
+    """One element of `with_memory`: a memory and the name of the view it is attached by, "" for the memory itself."""
 
     __slots__ = ("memory", "policy", "view")
 
@@ -107,8 +101,13 @@ class Attached:
 
 
 class Run:
-    """`head` is parts 1 to 5 of every request of the run, `lead` the text before the prompt in its message, `tool_lead`
-    that before the first result of its first round. `told`: the memory whose steps these are, written or not (M-6.25)."""
+    """One run of a call on its memories.
+
+    `head` is parts 1 to 5 of every request of the run (M-4.17), `lead` the text before the prompt in its message,
+    `tool_lead` that before the first result of its first round. `target` is the memory that the turn is written to, None
+    when nothing is; `told` the memory whose listener hears of the steps, written or not (M-6.25). `rounds` are the
+    replies with tool calls and their results so far, `writes` direct writes inside the run (M-5.20).
+    """
 
     __slots__ = (
         "target", "run_id", "by", "meta", "prompt", "head", "lead", "tool_lead", "views", "snapshot", "rounds", "writes", "ended",
@@ -143,9 +142,9 @@ class Run:
         self.writes: list[Draft] = []
         self.ended = False
         self.stored = False
-        """Its turn is: what is tried again from there on is what follows it."""
+        """Whether the turn is committed. A commit that is tried again then only does what follows it."""
         self.accesses: list[Callable[[], object]] = []
-        """What the turn counts when it commits: the facts it showed (M-10.15)."""
+        """Called at the commit: each notes an access of the facts that were shown (M-10.15)."""
         self.topics: frozenset[str] = frozenset()
         self.happenings: Happenings | None = None
         if target is not None and target.policy.learn:
@@ -154,10 +153,9 @@ class Run:
 
             self.happenings = Collected()
 
-    # ------------------------------------------------------------ in flight
-
     def new_attempt(self, schema: str, reason: str, reply: str) -> None:
-        """A schema retry drops what the failed attempt had in flight (M-5.4), and what came meanwhile with it."""
+        """Begin another attempt of a schema call: drop the rounds of the failed one, and what others stored meanwhile
+        (M-5.4)."""
         self.rounds.clear()
         for one in self.refreshing:
             one.after = one.since
@@ -165,48 +163,54 @@ class Run:
             self.happenings.refused(schema, reason, reply)
 
     def arrived(self) -> list[Msg]:
-        """What others have stored since the request before, for the next one (M-5.31)."""
-        found = [(one, *one.found()) for one in self.refreshing]
-        for one, newest, _ in found:
+        """Return what others have stored since the request before, for the next one (M-5.31)."""
+        arrivals = [(one, *one.arrivals()) for one in self.refreshing]
+        for one, newest, _ in arrivals:
             one.after = newest
-        return [message for _, _, messages in found for message in messages]
+        return [message for _, _, messages in arrivals for message in messages]
 
     def add_round(
         self, text: str, calls: Sequence[Call], results: Sequence[Msg], tokens: int | None = None,
         state: ProviderState | None = None, finish: str = "tool",
     ) -> None:  # fmt: skip
-        """One reply that calls tools, with the results there are. `tokens`: the reported output tokens less reasoning;
-        `finish`: why the provider ended it."""
-        said = self._said(text, calls, state)
+        """Add one reply that calls tools, with its results. `tokens` is the reported number of output tokens without
+        reasoning, `finish` the provider's reason for ending the reply."""
+        reply = self._said(text, calls, state)
         if self.happenings is not None:
             self.happenings.called(calls, results)
-        self.rounds.append(Draft(said, "model", by=self.by, tokens=tokens))
+        self.rounds.append(Draft(reply, "model", by=self.by, tokens=tokens))
         self.rounds += [Draft(result, "tool") for result in results]
-        self._tell_step([said, *results], finish)
+        self._tell_step([reply, *results], finish)
 
     def _said(self, text: str, calls: Sequence[Call] = (), state: ProviderState | None = None) -> Msg:
-        """A reply as it is stored: with what its provider wants back, where rounds are stored too (M-5.25)."""
+        """Return a reply as it is stored. The state that its provider wants back stays with it only where rounds are
+        stored too (M-5.25)."""
         keeps = self.target is not None and self.target.policy.tools and state is not None and state_part(state) is not None
         return Msg("assistant", text, calls, state=state if keeps else None)
 
     def _tell_step(self, messages: Sequence[Msg], finish: str, more: int = 0) -> None:
-        """Of each reply, one with calls when their results are there, the last, which is one more, when the turn is stored
-        (M-6.25)."""
+        """Tell the listener of one step (M-6.25): a reply with calls when their results are there, the last reply when
+        the turn is stored. `more` is 1 for the last reply, which is not among the rounds."""
         if self.told is not None and self.told.listener is not None:
             appended = [_as_data(message) for message in messages]
             round = sum(draft.origin == "model" for draft in self.rounds) + more
             self.told.tell("memory:step", {"run": self.run_id, "round": round, "finish": finish, "appended": appended})
 
     def frame(self) -> Frame:
+        """Return what takes direct writes inside this run."""
         return Frame(self)
-
-    # ------------------------------------------------------------ the end
 
     def commit(
         self, reply: str, *, tokens_in: int = 0, tokens_out: int = 0, reasoning: int = 0, state: ProviderState | None = None,
         finish: str = "stop",
     ) -> list[Msg]:  # fmt: skip
-        """Stores the turn (M-1.3, M-5.8) and gives its messages (M-5.22), stored or not."""
+        """Append this turn to the target memory and return the turn's messages (M-1.3, M-5.8, M-5.22).
+
+        `tokens_in` and `tokens_out` are the provider's counts for the accepted reply; `reasoning` tokens are subtracted
+        from the stored count. Nothing is stored when the run has no target. Raises MemoryFailure("Conflict") when another
+        run committed first and the policy is Reject or Serial; a store that fails raises its own MemoryFailure. Raises
+        MustWait, having changed nothing, where the store has to be waited for: then call it again.
+        """
         self.ended = True
         answer = Msg("assistant", reply) if state is None else self._said(reply, (), state)
         if self.target is not None:
@@ -218,31 +222,32 @@ class Run:
                 self._store(stored, tokens_in, tokens_out, self._lesson(reply, tokens_in, tokens_out))
                 self.stored = True
                 self._tell_step([answer], finish, 1)
+            # One by one, so that a commit that is tried again continues where it stopped.
             while self.accesses:
                 with suppress(MemoryFailure):  # the turn stands
                     self.accesses[0]()
                 del self.accesses[0]
         else:
             self._tell_step([answer], finish, 1)
-        asked = [message for message in self.prompt if message.role != "system"]
-        return [*asked, *[draft.message for draft in self.rounds], answer] if self.rounds else [*asked, answer]
+        question = [message for message in self.prompt if message.role != "system"]
+        return [*question, *[draft.message for draft in self.rounds], answer] if self.rounds else [*question, answer]
 
     def _lesson(self, reply: str, tokens_in: int, tokens_out: int) -> Learn | None:
-        """What rules learn from the turn (M-10.22)."""
+        """Return what makes facts of the turn by the rules of `learn`, None without rules (M-10.22)."""
         if self.happenings is None:
             return None
         from .remembering import of_turn
 
         prompt = "\n".join(draft.message.content for draft in self._prompt() if draft.message.role == "user")
         tools = [call.name for draft in self.rounds for call in draft.message.calls]
-        told = {
+        turn_data = {
             "prompt": prompt, "reply": reply, "model": self.by, "tools": tools, "tokens_in": tokens_in,
             "tokens_out": tokens_out,
         }  # fmt: skip
-        return of_turn(self.happenings.observed(self.topics, told), self.run_id)
+        return of_turn(self.happenings.observed(self.topics, turn_data), self.run_id)
 
     def _prompt(self) -> list[Draft]:
-        """The prompt as given; of the messages of `chat` those that are no system messages (M-5.16)."""
+        """Return the drafts of the prompt without its system messages (M-5.16)."""
         return [
             Draft(message, "user" if message.role == "user" else "program", by=self.by)
             for message in self.prompt
@@ -252,6 +257,8 @@ class Run:
     def _store(
         self, drafts: list[Draft], tokens_in: int, tokens_out: int, learn: Learn | None = None
     ) -> None:
+        """Write the turn as the policy `on_conflict` says: behind whatever was committed (Append), only on the snapshot,
+        or on a branch of the snapshot (Fork)."""
         memory, snapshot = self.target, self.snapshot
         assert memory is not None and snapshot is not None
         turn = Turn(
@@ -259,6 +266,7 @@ class Run:
         )
         drafts = [*drafts, *self.writes]
         how = memory.policy.on_conflict
+        # Append puts the turn behind whatever was committed meanwhile, so it needs no snapshot.
         if how == "Append":
             memory.write(drafts, turn, learn=learn)
             return
@@ -276,7 +284,8 @@ class Run:
             memory.tell("memory:conflict", {**conflict, "branch": name})
 
     def _branch(self, memory: Memory, snapshot: Head, name: str) -> Memory:
-        """That of this run alone: it is there when its turn had to wait for the store."""
+        """Return the branch of this run. It exists already when the commit is tried a second time, after a wait for the
+        store."""
         try:
             return memory.fork_at(snapshot, name)
         except MemoryFailure as failure:
@@ -285,14 +294,15 @@ class Run:
             return memory.branch(name)
 
     def abandon(self, reason: str, text: str = "", *, cause: str = "") -> None:
-        """The run failed: nothing is stored, but for `Record` after at least one reply part (M-5.11, M-5.12). `cause` is one of
-        RECORDABLE or empty."""
+        """End a run that failed. Nothing is stored, except by `Record` after at least one reply part (M-5.11, M-5.12).
+        `cause` is one of RECORDABLE or empty."""
         record = self.roll_back(reason, text, cause=cause)
         if record is not None:
             record()
 
     def roll_back(self, reason: str, text: str = "", *, cause: str = "") -> Callable[[], object] | None:
-        """`abandon` up to what it stores, which is what this gives, if anything."""
+        """End the run as `abandon` does, but return what would store the interrupted turn, None when nothing is to be
+        stored."""
         if self.ended:
             return None
         self.ended = True
@@ -310,8 +320,8 @@ class Run:
 
 
 class Frame:
-    """What direct writes meet inside a turn on their key (M-5.20): messages are stored behind the turn's entries and vanish when
-    the run fails; what changes the log otherwise is Err Nested."""
+    """Where direct writes inside a turn on their own key go (M-5.20): messages are stored behind the turn's entries, and
+    lost when the run fails. Every other change of the log raises MemoryFailure("Nested")."""
 
     __slots__ = ("_run",)
 
@@ -325,34 +335,36 @@ class Frame:
         self._run.writes.append(Draft(Msg(role, content), pinned=True))
 
     def append_all(self, messages: Sequence[Msg]) -> int:
+        """Add messages to the turn and return the length the log will have. Raises MemoryFailure("InvalidUnit")."""
         check_units(messages)
         self._run.writes += [Draft(message) for message in messages]
         assert self._run.target is not None, "only a run that writes has a frame"
         return len(self._run.target) + len(self._run.writes)
 
-    def _refused(self, *given: object) -> NoReturn:
+    def _refused(self, *arguments: object) -> NoReturn:
         raise nested()
 
     clear = set_pinned = rewind = load = erase = _refused
 
 
 def _as_data(message: Msg) -> dict[str, Any]:
-    """The JSON of a Message, which is not that of a request (section 6)."""
-    made: dict[str, Any] = {"role": message.role, "content": message.content}
+    """Return the JSON of a Message as programs see it (section 6), which is not that of a request."""
+    data: dict[str, Any] = {"role": message.role, "content": message.content}
     if message.calls:
-        made["tool_calls"] = [call.as_json() for call in message.calls]
+        data["tool_calls"] = [call.as_json() for call in message.calls]
     if message.call_id is not None:
-        made["tool_call_id"] = message.call_id
-    return made
+        data["tool_call_id"] = message.call_id
+    return data
 
 
 def _completed(rounds: list[Draft]) -> list[Draft]:
-    """Calls without result get one that says so (M-5.12)."""
-    made: list[Draft] = []
+    """Return the rounds with a result "[interrupted]" for each call that has none (M-5.12): only whole units are stored.
+    """
+    whole: list[Draft] = []
     waiting: dict[str, None] = {}
 
     def close() -> None:
-        made.extend(Draft(Msg("tool", INTERRUPTED, (), call_id), "host") for call_id in waiting)
+        whole.extend(Draft(Msg("tool", INTERRUPTED, (), call_id), "host") for call_id in waiting)
         waiting.clear()
 
     for draft in rounds:
@@ -362,12 +374,9 @@ def _completed(rounds: list[Draft]) -> list[Draft]:
         else:
             close()
             waiting.update(dict.fromkeys(call.id for call in message.calls))
-        made.append(draft)
+        whole.append(draft)
     close()
-    return made
-
-
-# ---------------------------------------------------------------- opening
+    return whole
 
 
 def open_run(
@@ -383,8 +392,11 @@ def open_run(
     meta: Mapping[str, Any] | None = None,
     recall: Recall | None = None,
 ) -> Run:
-    """The run of a call with these memories: the turn goes to the last of them, unless `auto` is false (M-9.13). `tokens` is that
-    of `with_memory([…], tokens: t)`. Err Overflow when system message and pins alone exceed a budget."""
+    """Return the run of a call with these memories.
+
+    The turn goes to the last of them, to none when `auto` is false (M-9.13). `tokens` is the budget of `with_memory([…],
+    tokens: t)`. Raises MemoryFailure("Overflow") when system message and pins alone exceed a budget.
+    """
     if len(attached) == 1 and tokens is None and recall is None and not attached[0].view:
         memory = attached[0].memory
         whole = memory.whole_log(tools_offered)
@@ -398,7 +410,8 @@ def open_run(
 
 
 class Opening:
-    """The views of a run that is about to begin, from one snapshot of each log."""
+    """The views of a run that is about to begin, each from one snapshot of its log. Functions of the program may still
+    change the views before `run` is called."""
 
     __slots__ = ("attached", "views", "snapshots", "accesses")
 
@@ -421,6 +434,8 @@ class Opening:
         by: str | None,
         meta: Mapping[str, Any] | None,
     ) -> Run:
+        """Return the run with these views. Sends the event `memory:overflow` for a view that shows more than its budget.
+        """
         attached, views = self.attached, self.views
         for view, element in zip(views, attached, strict=True):
             if view.overflows:
@@ -443,39 +458,42 @@ def opened_views(
     tokens: int | None = None,
     recall: Recall | None = None,
 ) -> Opening:
-    found: dict[int, Recalled] = {}
+    """Compute the views of a call, with the facts that `recall` finds. `tokens` is the budget for all of them. Raises
+    MemoryFailure("Overflow")."""
+    by_view: dict[int, Recalled] = {}
 
-    def noted(number: int, element: Attached, asked: str) -> Recalled | None:
-        recalled = recall.find(element, asked) if recall is not None else None
+    def find(number: int, element: Attached, query: str) -> Recalled | None:
+        recalled = recall.find(element, query) if recall is not None else None
         if recalled is not None:
-            found[number] = recalled
+            by_view[number] = recalled
         return recalled
 
-    views, snapshots = views_of(attached, prompt, system=system, tokens=tokens, recall=noted if recall is not None else None)
+    views, snapshots = views_of(attached, prompt, system=system, tokens=tokens, recall=find if recall is not None else None)
     accesses: list[Callable[[Run], object]] = []
     if recall is not None:
-        accesses += [partial(_counted, recall, attached[number], one, views[number]) for number, one in found.items()]
+        accesses += [partial(_counted, recall, attached[number], one, views[number]) for number, one in by_view.items()]
     return Opening(attached, views, snapshots, accesses)
 
 
 def _refreshing(attached: Sequence[Attached], snapshots: Sequence[Head]) -> list[Refreshing]:
-    """One for each log, in the order of the list."""
-    made: dict[Memory, Refreshing] = {}
+    """Return one `Refreshing` for each log that has a view with `refresh`, in the order of the list."""
+    by_log: dict[Memory, Refreshing] = {}
     for element, snapshot in zip(attached, snapshots, strict=True):
         if element.policy.refresh:
-            one = made.setdefault(element.memory, Refreshing(element.memory, [], snapshot.next - 1))
+            one = by_log.setdefault(element.memory, Refreshing(element.memory, [], snapshot.next - 1))
             one.policies.append(element.policy)
-    return list(made.values())
+    return list(by_log.values())
 
 
 def _counted(recall: Recall, element: Attached, recalled: Recalled, view: View, run: Run) -> None:
-    """Facts before the first result of a tool are shown when a tool was called (M-9.20)."""
+    """Note the access of recalled facts. Those that stand before the first result of a tool were shown only when a tool
+    was called (M-9.20)."""
     if recalled.inject != "Tool" or run.rounds:
         recall.count(element, recalled, view)
 
 
 def asked_text(prompt: Sequence[Msg]) -> str:
-    """What recall steps look for."""
+    """Return the text that recall steps search for: the messages of the prompt, one per line."""
     return "\n".join(message.content for message in prompt)
 
 
@@ -487,8 +505,9 @@ def views_of(
     tokens: int | None = None,
     recall: Callable[[int, Attached, str], Recalled | None] | None = None,
 ) -> tuple[list[View], list[Head]]:
-    """One view per element, each as it would be alone (M-9.12)."""
-    asked = asked_text(prompt)
+    """Return one view per element, each as it would be alone (M-9.12), and the heads they were computed from. With
+    `tokens` the elements share that budget (M-9.14)."""
+    query = asked_text(prompt)
     weight = total(prompt)
     shares = None if tokens is None else _shares(attached, tokens, system, weight)
     views: list[View] = []
@@ -497,7 +516,7 @@ def views_of(
         view, head = element.memory.view(
             system=system if shares is None else None,
             prompt_tokens=weight,
-            recalled=recall(number, element, asked) if recall is not None else None,
+            recalled=recall(number, element, query) if recall is not None else None,
             policy=element.policy,
             name=element.view,
             budget=None if shares is None else shares[number],
@@ -508,7 +527,8 @@ def views_of(
 
 
 def _shares(attached: Sequence[Attached], tokens: int, system: str | None, prompt: int) -> list[int]:
-    """M-9.14: what system message, pins and prompt leave is divided by weight; each share has the pins of its view on top."""
+    """Return the budget of each view in tokens (M-9.14): what system message, pins and prompt leave is divided by weight,
+    and each share has the pins of its view on top. Raises MemoryFailure("Overflow")."""
     pins = [element.memory.pins(element.policy, element.view) for element in attached]
     counted: dict[Memory, dict[int, int]] = {}
     for element, own in zip(attached, pins, strict=True):
@@ -523,10 +543,8 @@ def _shares(attached: Sequence[Attached], tokens: int, system: str | None, promp
     ]
 
 
-# ----------------------------------------------------------------
-# The memory side of one call: the run it opens, the turn lock, the commit and the folds after it (M-5, M-9.5).
-#
-# What reads and changes memories are operations on their stores: who waits for one holds nobody else up.
+# From here on: what needs an event loop. Everything that reads or changes memories is an operation on their stores, so a call
+# that waits for its store stops no other task.
 
 if TYPE_CHECKING:
     class Heard(Protocol):
@@ -541,20 +559,20 @@ if TYPE_CHECKING:
 
 
 def attached_as(one: Memory | DerivedMemory) -> Attached:
-    """As an element of `with_memory`."""
+    """Return a memory or derived memory as an element of `with_memory`."""
     return Attached(one) if isinstance(one, Memory) else Attached(one.memory, one.view_name)
 
 
-def _unheard(*told: object) -> None:
+def _unheard(*report: object) -> None:
     """Nobody listens."""
 
 
 class Conversation:
-    """What `with_memory` and the `memory:` field give a call. `attached`: one memory or view, or a list of them; the turn goes to
-    the last (M-9.13); with `auto` false nothing is written (O-3.19). Used by one call at a time.
+    """What `with_memory` and the `memory:` field give a call; used by one call at a time.
 
-    `summarise` gives the summariser of a memory's view, `locks` are those of the session, `timeout` the seconds a run may wait
-    for its lock (M-5.19), `operations` those of the session on its stores.
+    `attached`: one memory or view, or a list of them; the turn goes to the last (M-9.13); with `auto` false nothing is
+    written (O-3.19). `summarise` gives the summariser of a memory's view, `locks` are those of the session, `operations`
+    those of the session on its stores.
     """
 
     __slots__ = (
@@ -590,6 +608,7 @@ class Conversation:
         locks: TurnLocks | None = None,
         operations: Operations = IN_PLACE,
     ) -> None:
+        # The usual case first: one memory, no list.
         if type(attached) is Memory:
             self.attached = [Attached(attached)]
         else:
@@ -602,32 +621,32 @@ class Conversation:
         self.locks = locks
         self.operations = operations
         self.ended: Callable[[], object] = _unheard
-        """Told that it holds no turn any more."""
+        """Called when the conversation holds no turn any more."""
         self.report: Callable[[str], object] = _unheard
-        """Told why a fold failed (M-9.6)."""
+        """Called with the reason why a fold failed (M-9.6)."""
         self.handles: Sequence[Any] = ()
-        """What it holds on to until it has ended: a memory value lives as long as its handles (M-2.21)."""
+        """Kept alive until the conversation has ended: a memory value lives as long as its handles (M-2.21)."""
         self.ask: Ask | None = None
         self.heard: Heard | None = None
         self.is_reading = False
-        """While functions of the program make its views: nothing writes its memory until they have."""
+        """True while functions of the program compute its views: nothing may write its memory until they have."""
         self.run: Run | None = None
         self.lead = self.tool_lead = ""
         self._locked = False
 
     @property
     def memory(self) -> Memory:
-        """The one the turn goes to."""
+        """The memory that the turn goes to: the last one attached."""
         return self.attached[-1].memory
 
     @property
     def shared(self) -> bool:
-        """Whether other sessions write one of its stores."""
+        """Whether other sessions may write one of its stores."""
         return any(each.memory.shared for each in self.attached)
 
     @property
     def folds(self) -> bool:
-        """Whether something follows its commit: a summary, vectors of facts, functions that hear of it."""
+        """Whether something follows the commit: a summary, vectors of facts, functions of the program that hear of it."""
         if self.heard is not None:
             return True
         if not self.auto:
@@ -644,11 +663,16 @@ class Conversation:
         by: str | None = None,
         timeout: float | None = None,
     ) -> list[Msg]:
-        """Parts 1 to 5 of every request of the call."""
+        """Begin the run and return parts 1 to 5 of every request of the call (M-4.17).
+
+        `timeout` is the number of seconds it may wait for the turn lock (M-5.19); None waits without end. Raises
+        MemoryFailure ("Conflict" when the lock does not come in time, "Overflow", or that of a store).
+        """
         if self.auto and self.locks is not None and self.memory.policy.on_conflict == "Serial":
             await self.locks.take(self.memory, timeout)
             self._locked = True
 
+        # Vectors are asked for first: opening the run must not wait for anything but the store.
         if self.recall is not None:
             await self._embed(prompt)
         if self.ask is not None:
@@ -661,7 +685,7 @@ class Conversation:
         return self.run.head
 
     def _begun(self, run_id: str, prompt: Sequence[Msg], system: str | None, tools_offered: bool, by: str | None) -> Run:
-        """A turn that cannot begin ends there, and with it the ephemeral facts of its key (M-10.1)."""
+        """Open the run. A turn that cannot begin ends here, and with it the ephemeral facts of its key (M-10.1)."""
         try:
             return open_run(
                 self.attached, run_id, prompt, system=system, auto=self.auto, tools_offered=tools_offered, tokens=self.tokens,
@@ -675,7 +699,8 @@ class Conversation:
     async def _asked(
         self, ask: Ask, run_id: str, prompt: Sequence[Msg], system: str | None, tools_offered: bool, by: str | None
     ) -> Run:
-        """Views with functions of the program are made in source order, from the snapshot of the run."""
+        """Open the run where functions of the program give messages of views: they are called in source order, all on the
+        snapshot of the run."""
         try:
             opening = await self.operations.use(
                 partial(opened_views, self.attached, prompt, system=system, tokens=self.tokens, recall=self.recall)
@@ -696,21 +721,22 @@ class Conversation:
         return run
 
     async def _embed(self, prompt: Sequence[Msg]) -> None:
-        """The vector of what recall steps ask for (M-10.15)."""
+        """Ask the embedder for the vector of what recall steps search for (M-10.15)."""
         for element in self.attached:
             if element.memory.embedding is not None and element.policy.recall is not None:
                 await element.memory.embedding.fill([asked_text(prompt)])
 
     def user(self, text: str) -> Msg:
-        """The user message of a request (M-4.17, part 6)."""
+        """Return the user message of a request (M-4.17, part 6): the lead, then this text."""
         return Msg("user", with_lead(self.lead, text))
 
     def first_round(self, unit: Sequence[Msg]) -> Sequence[Msg]:
-        """The first round in flight as requests of the call show it (M-9.20)."""
+        """Return the first round in flight as requests of the call show it, with the facts before its first result
+        (M-9.20)."""
         return with_tool_lead(self.tool_lead, unit) if self.tool_lead else unit
 
     def new_attempt(self, schema: str, reason: str, reply: str) -> None:
-        """After a reply that does not fit its schema."""
+        """Begin another attempt after a reply that does not fit its schema (M-5.4)."""
         if self.run is not None:
             self.run.new_attempt(schema, reason, reply)
 
@@ -718,19 +744,20 @@ class Conversation:
         self, text: str, calls: Sequence[Call], results: Sequence[Msg], tokens: int | None = None,
         state: ProviderState | None = None, finish: str = "tool",
     ) -> None:  # fmt: skip
+        """Add one reply that calls tools, with its results; arguments as `Run.add_round`."""
         if self.run is not None:
             self.run.add_round(text, calls, results, tokens, state, finish)
 
     async def arrived(self) -> Sequence[Msg]:
-        """What others have stored since the request before, where a view is refreshed (M-5.31)."""
+        """Return what others have stored since the request before, where a view is refreshed (M-5.31)."""
         run = self.run
         if run is None or not run.refreshing:
             return ()
-        found: list[Msg] = await self.operations.use(run.arrived)
-        return found
+        messages: list[Msg] = await self.operations.use(run.arrived)
+        return messages
 
     async def tell(self) -> None:
-        """Functions of the program that hear of the memories hear what happened so far (M-6.37)."""
+        """Call the functions of the program that hear of the memories with what has happened so far (M-6.37)."""
         if self.heard is not None:
             await self.heard.deliver()
 
@@ -738,7 +765,8 @@ class Conversation:
         self, reply: str, *, tokens_in: int = 0, tokens_out: int = 0, reasoning: int = 0, state: ProviderState | None = None,
         finish: str = "stop",
     ) -> None:  # fmt: skip
-        """The turn, in one transaction, when the task that called goes on; then the lock is free. `fold` comes after."""
+        """Commit the turn in one transaction and give the lock back; called when the task that made the call goes on.
+        Arguments and errors as `Run.commit`. `fold` comes after."""
         run = self.run
         if run is None:
             return
@@ -746,7 +774,7 @@ class Conversation:
             run.commit(
                 reply, tokens_in=tokens_in, tokens_out=tokens_out, reasoning=reasoning, state=state, finish=finish
             )
-        except MustWait:  # it is called again
+        except MustWait:  # nothing has changed: it is called again and needs the lock
             raise
         except BaseException:
             self.operations.home(self.close)
@@ -754,8 +782,8 @@ class Conversation:
         self.operations.home(self.close)
 
     async def fold(self) -> None:
-        """The folds that are due after a commit (M-9.5), vectors of facts that have none (M-10.16), then what the program hears
-        of all that."""
+        """Fold the summaries that are due after a commit (M-9.5), embed facts that have no vector (M-10.16), then tell
+        the program of all that."""
         if self.auto:
             await self._fold()
         await self.tell()
@@ -768,7 +796,7 @@ class Conversation:
 
             try:
                 await embed_pending(self.memory, self.operations)
-            except MemoryFailure as failure:  # the turn stands: they get their vectors later
+            except MemoryFailure as failure:  # the turn is stored; the facts get their vectors after a later commit
                 self.report(f"facts of the memory {self.memory.name} got no vectors: {failure.message}")
 
     async def _summarise(self, summarise: Callable[[Memory, str], Summarise]) -> None:
@@ -781,7 +809,8 @@ class Conversation:
                     self.report(f"the memory {view or self.memory.name} was not summarised: {reason}")
 
     async def abandon(self, reason: str, text: str = "", *, cause: str = "") -> None:
-        """The call failed: nothing is stored, but for `Record` (M-5.11, M-5.12)."""
+        """End a call that failed: nothing is stored, except by `Record` (M-5.11, M-5.12). `cause` is one of RECORDABLE or
+        empty."""
         run = self.run
         try:
             if run is not None and not run.ended:
@@ -792,14 +821,15 @@ class Conversation:
             self.close()
 
     async def _record(self, record: Callable[[], object], at_once: bool) -> None:
-        """`at_once`: whoever cancels a call does not wait for its store."""
+        """Store the interrupted turn. With `at_once` it is given up where the store has to be waited for: whoever cancels
+        a call does not wait."""
         if not at_once:
             return await self.operations.use(record)  # type: ignore[no-any-return]
         with suppress(MustWait):
             self.operations.attempt(record)
 
     def close(self) -> None:
-        """Gives the lock back. Who drops a call between its answer and its commit has to ask for it."""
+        """Give the lock back. A caller that drops a call between its answer and its commit has to call this."""
         self.run = None
         self.ended()
         if self._locked and self.locks is not None:

@@ -1,5 +1,6 @@
-"""Vectors of texts beside an embedder: those that offline runs reckon, and those of facts that were stored without one
-(M-10.16).
+"""Vectors of facts that were stored without one, and the embedder `offline` (M-10.16).
+
+Hands on `embed_pending`, which a conversation calls after its commit, and `offline_vectors`.
 """
 
 from __future__ import annotations
@@ -19,17 +20,13 @@ if TYPE_CHECKING:
     from .stores.operations import Operations
 
 
-# ----------------------------------------------------------------
-# Facts that were stored while their embedder failed, or before there was one: their vectors, with a later commit (M-10.16).
-#
-# Hands on `pending`, `embed_pending`, `store_pending`.
-
 AT_ONCE = 64
-"""Facts that one commit embeds at most."""
+"""At most so many facts are embedded after one commit."""
 
 
 def pending(memory: Memory) -> list[Fact]:
-    """Facts that should have a vector of this embedder and have none, the first few."""
+    """Return the first AT_ONCE facts that should have a vector of this embedder and have none: those stored while it
+    failed, or before there was one."""
     embedding = memory.embedding
     if embedding is None:
         return []
@@ -39,7 +36,8 @@ def pending(memory: Memory) -> list[Fact]:
 
 
 async def embed_pending(memory: Memory, operations: Operations = IN_PLACE) -> None:
-    """After a commit; facts may change while the embedder is waited for."""
+    """Ask for the missing vectors and store them. Facts may change while the embedder is waited for, so they are read
+    again before that. Raises the MemoryFailure of the store."""
     embedding = memory.embedding
     if embedding is None:
         return
@@ -48,16 +46,15 @@ async def embed_pending(memory: Memory, operations: Operations = IN_PLACE) -> No
 
 
 def store_pending(memory: Memory) -> None:
+    """Store the vectors that are known by now."""
     embedding = memory.embedding
     if embedding is not None:
-        made = [embedding.with_vector(fact, embedded_tier(memory)) for fact in pending(memory)]
-        Facts(memory).put([fact for fact in made if embedding.has_vector(fact)])
+        facts = [embedding.with_vector(fact, embedded_tier(memory)) for fact in pending(memory)]
+        Facts(memory).put([fact for fact in facts if embedding.has_vector(fact)])
 
 
-# ----------------------------------------------------------------
-# The embedder `offline` (M-10.16): vectors from words and their pieces alone, the same on every machine, without network.
-#
-# Texts that share words, or parts of words, are near each other; meaning it knows nothing of.
+# The embedder `offline` (M-10.16) hashes words and their pieces into a vector (feature hashing), the same on every machine and
+# without network. Texts that share words, or parts of words, are near each other; it knows no meanings.
 
 DIMENSIONS = 256
 PIECE = 0.5
@@ -65,21 +62,22 @@ PIECE = 0.5
 
 
 def offline_vectors(texts: Sequence[str]) -> list[list[float]]:
+    """Return a vector of DIMENSIONS numbers for each text."""
     return [_vector(text) for text in texts]
 
 
 def _vector(text: str) -> list[float]:
-    made = [0.0] * DIMENSIONS
-    found = terms(text) or [text]
-    for word in found:
-        _add(made, word, 1.0)
+    vector = [0.0] * DIMENSIONS
+    words = terms(text) or [text]
+    for word in words:
+        _add(vector, word, 1.0)
         for at in range(len(word) - 2):
-            _add(made, word[at : at + 3], PIECE)
-    if not any(made):  # words that cancel each other out
-        made[0] = 1.0
-    return made
+            _add(vector, word[at : at + 3], PIECE)
+    if not any(vector):  # words that cancel each other out
+        vector[0] = 1.0
+    return vector
 
 
-def _add(made: list[float], piece: str, weight: float) -> None:
+def _add(vector: list[float], piece: str, weight: float) -> None:
     number = crc32(piece.encode("utf-8", "surrogatepass"))
-    made[number % DIMENSIONS] += weight if number & 0x8000_0000 else -weight
+    vector[number % DIMENSIONS] += weight if number & 0x8000_0000 else -weight

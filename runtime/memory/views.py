@@ -1,7 +1,9 @@
 """The view: what a request takes from a memory, as a pure function of log, policy and prompt (M-1.2, M-4).
 
-The log is read newest first and only as far as the window, the budget or an uncovered unit reaches. Hands on a `View`: the
-parts of M-4.17 and what was left out and why. Must not know: stores, calls, how a log is kept.
+Hands on `view_of`, which computes a `View` (the parts of M-4.17, and what was left out and why), `request_head` for one
+view or a list of them, `advanced` (the stored cut after a commit), and the logs that derived views read: `pinned_in`,
+`source_of`. The log is read newest first, and only as far as the window, the budget or an uncovered unit reaches. The
+stages before the window (roles, prune, clip) are in `stages.py`.
 """
 
 from __future__ import annotations
@@ -32,8 +34,8 @@ SEQ = attrgetter("seq")
 
 
 class Recalled:
-    """What the recall step found for the prompt (M-10.15): lines, best first, each with its score, and the facts they show.
-    `degraded`: M-10.16."""
+    """What the recall step found for the prompt (M-10.15): `lines` best first, each with its score, and the facts they
+    show. `degraded`: the ranking had to do without vectors (M-10.16)."""
 
     __slots__ = ("inject", "lines", "facts", "degraded")
 
@@ -47,6 +49,7 @@ class Recalled:
 
     @property
     def text(self) -> str:
+        """The lines under their heading, as a request shows them."""
         return "\n".join([RECALL_MARK, *(line for _, line in self.lines)])
 
 
@@ -74,53 +77,59 @@ class View:
 
     @property
     def seqs(self) -> list[int]:
+        """The numbers of the shown entries."""
         return [entry.seq for entry in self.entries]
 
     @property
     def tokens(self) -> int:
-        """Of the shown entries."""
+        """The tokens of the shown entries."""
         return sum(entry.tokens for entry in self.entries)
 
     @property
     def overflows(self) -> bool:
+        """Whether more had to be shown than the budget allows."""
         return self.needed is not None and self.budget is not None and self.needed > self.budget
 
     def placed(self, inject: str) -> list[Msg]:
+        """Return the texts that are messages of their own at this place (`Prefix` or `Suffix`)."""
         return [Msg(role, text) for place, role, text in self.texts if place == inject]
 
     def joined(self, inject: str) -> str:
+        """Return the texts at this place (`System`, `Prompt` or `Tool`) as one, empty for none."""
         return "\n\n".join(text for place, _, text in self.texts if place == inject)
 
     def middle(self) -> list[Msg]:
-        """Parts 2 to 5."""
+        """Return parts 2 to 5 of M-4.17."""
         if not self.texts:
             return self.before + self.window if self.before else self.window
         return [*self.before, *self.placed("Prefix"), *self.window, *self.placed("Suffix")]
 
     def shaped(self, messages: Sequence[Msg]) -> View:
-        """With the messages that a function made of the shown ones, which is refused where they are not whole units."""
+        """Replace the messages by those that a function made of them, and return the view; refused where they are not
+        whole units."""
         check_units(messages)
         shown = [*self.before, *self.window]
-        made = list(messages)
-        self.window = _with_states(made, shown) if any(message.state is not None for message in shown) else made
+        shaped = list(messages)
+        self.window = _with_states(shaped, shown) if any(message.state is not None for message in shown) else shaped
         self.before, self.is_shaped = [], True
         return self
 
     def messages(self, prompt: str) -> list[Msg]:
-        """What `view(prompt)` gives (M-6.12)."""
+        """Return what `view(prompt)` gives: parts 2 to 5, then the user message (M-6.12)."""
         return [*self.middle(), Msg("user", with_lead(self.joined("Prompt"), prompt))]
 
 
 def with_lead(lead: str, prompt: str) -> str:
-    """Part 6: texts that precede the prompt in its message."""
+    """Return the text of the user message (part 6): the lead, then the prompt."""
     return f"{lead}\n\n{prompt}" if lead else prompt
 
 
 def request_head(
     views: Sequence[View], system: str | None, tools_offered: bool, logs: Sequence[object] = ()
 ) -> tuple[list[Msg], str]:
-    """Parts 1 to 5 of M-4.17 for one view or a list of them (M-9.12), and the lead of the prompt. `logs`: for a list, the log
-    that each view is of; those of one log are shown as one."""
+    """Return parts 1 to 5 of M-4.17 for one view or a list of them (M-9.12), and the lead of the prompt. `logs`: for a
+    list, the log that each view is of; those of one log are shown as one. Where no tools are offered, tool units are
+    rendered as text (M-4.20)."""
     system_texts = [] if system is None else [system]
     system_texts += [text for text in (view.joined("System") for view in views) if text]
     head = [Msg("system", "\n\n".join(system_texts))] if system_texts else []
@@ -131,12 +140,12 @@ def request_head(
 
 
 def tool_lead(views: Sequence[View]) -> str:
-    """What precedes the first result of a run's first round (M-9.20)."""
+    """Return what precedes the first result of a run's first round (M-9.20), empty for nothing."""
     return "\n\n".join(text for text in (view.joined("Tool") for view in views) if text)
 
 
 def with_tool_lead(lead: str, unit: Sequence[Msg]) -> list[Msg]:
-    """A tool unit as a request shows it: with the lead before its first result."""
+    """Return a tool unit as a request shows it, with the lead before its first result."""
     if not lead or len(unit) < 2:
         return list(unit)
     first = unit[1]
@@ -144,20 +153,21 @@ def with_tool_lead(lead: str, unit: Sequence[Msg]) -> list[Msg]:
 
 
 def united(views: Sequence[View], logs: Sequence[object]) -> list[View]:
-    """A list of views with those of one log as one, in the place of its first (M-9.12): what any of them shows, each unit once,
-    in log order, and the texts of each. A view with a `shape` stands for itself, and what it was given no other shows."""
-    by_log: dict[object, list[View]] = {}  # handles of one log are equal, and need not be one
+    """Return a list of views with those of one log as one, in the place of its first (M-9.12): what any of them shows,
+    each unit once, in log order, and the texts of each. A view whose messages a function made stands for itself, and no
+    other view shows the entries that the function was given."""
+    by_log: dict[object, list[View]] = {}  # memories of one log are equal, and may be different objects
     order: list[list[View]] = []
-    made: dict[object, set[int]] = {}
+    shaped_seqs: dict[object, set[int]] = {}
     for view, log in zip(views, logs, strict=True):
         if view.is_shaped:
             order.append([view])
-            made.setdefault(log, set()).update(view.seqs)
+            shaped_seqs.setdefault(log, set()).update(view.seqs)
         elif log in by_log:
             by_log[log].append(view)
         else:
             order.append(by_log.setdefault(log, [view]))
-    hidden = {id(group): made.get(log, set()) for log, group in by_log.items()}
+    hidden = {id(group): shaped_seqs.get(log, set()) for log, group in by_log.items()}
     return [_as_one(group, hidden.get(id(group), set())) for group in order]
 
 
@@ -170,6 +180,7 @@ def _as_one(group: list[View], hidden: set[int]) -> View:
             whole = shown.setdefault(unit[0].seq, unit)
             if len(unit) > len(whole):  # another one shows its results too
                 shown[unit[0].seq] = unit
+    # The earliest window decides where pinned messages stop being older than the window.
     windows = [view.entries[len(view.before)].seq for view in group if view.window]
     first = min(windows, default=None)
     entries = [entry for seq in sorted(shown) if seq not in hidden for entry in shown[seq]]
@@ -178,12 +189,10 @@ def _as_one(group: list[View], hidden: set[int]) -> View:
 
 
 def _without_tools(messages: list[Msg]) -> list[Msg]:
+    # Loaded late: a memory without such steps needs no stage (start-up time).
     from .stages import without_tools
 
     return without_tools(messages)
-
-
-# ---------------------------------------------------------------- making a view
 
 
 def view_of(
@@ -196,8 +205,12 @@ def view_of(
     recalled: Recalled | None = None,
     budget: int | None = None,
 ) -> View:
-    """The view of a policy. `budget` is that of the policy unless a list of views gives a share of its own, which then counts
-    neither system message nor prompt."""
+    """Return the view of a policy on a log.
+
+    `budget` (tokens) is that of the policy unless a list of views gives a share of its own, which then counts neither
+    system message nor prompt. Raises MemoryFailure("Overflow") when system message and pins alone exceed the budget;
+    facts and then the summary are left out before that (M-4.12).
+    """
     if policy.only_window and budget is None and recalled is None:
         return _plain_window(policy.window, source)
     if policy.pins_in_view:
@@ -207,6 +220,7 @@ def view_of(
     if budget is None and policy.tokens is None:
         room, fixed = None, 0
     else:
+        # A share of a list was computed after system message and prompt were subtracted (M-9.14).
         outside = 0 if budget is not None else _tokens_of(system) + prompt_tokens
         fixed = fit(pins, texts, outside, budget if budget is not None else policy.tokens, system)
         room = (budget if budget is not None else policy.tokens or 0) - fixed
@@ -230,7 +244,7 @@ def _pinned(policy: Policy, source: Source) -> Source:
 
 
 def _plain_window(window: int | None, source: Source) -> View:
-    """The same for a policy that has no other view step: a slice, cut at a unit (M-4.9)."""
+    """Return the view of a policy that has no other step than a window: a slice, cut at a unit (M-4.9)."""
     pins = source.pins()
     room = source.length if window is None else max(window - len(pins), 0)
     shown = source.newest(room)
@@ -249,12 +263,13 @@ def _plain_window(window: int | None, source: Source) -> View:
 
 
 def texts_of(policy: Policy, state: ViewState, recalled: Recalled | None) -> dict[str, Text]:
-    made: dict[str, Text] = {}
+    """Return the texts of summary and facts that a view shows, in this order."""
+    texts: dict[str, Text] = {}
     if policy.summary is not None and state.text:
-        made["summary"] = (policy.summary.inject, policy.summary.role.lower(), policy.summary.shown(state.text))
+        texts["summary"] = (policy.summary.inject, policy.summary.role.lower(), policy.summary.shown(state.text))
     if recalled is not None and recalled.lines:
-        made["recalled"] = (recalled.inject, "user", recalled.text)
-    return made
+        texts["recalled"] = (recalled.inject, "user", recalled.text)
+    return texts
 
 
 def fit(
@@ -264,7 +279,9 @@ def fit(
     limit: int | None,
     system: str | None,
 ) -> int:
-    """Tokens of what counts before the window; facts, then the summary leave when it is too much (M-4.12)."""
+    """Return the tokens of what counts before the window. Lines of facts, then the summary, are removed from `texts` when
+    it is too much (M-4.12). Raises MemoryFailure("Overflow") when system message and pins exceed `limit`. `outside` are
+    tokens of system message and prompt."""
     assert limit is not None
     pinned = sum(entry.tokens for entry in pins)
     if _tokens_of(system) + pinned > limit:
@@ -276,15 +293,15 @@ def fit(
 
 
 def _drop_lowest(texts: dict[str, Text]) -> None:
-    """The last line of the facts, which are best first, or the summary when no fact is left."""
+    """Remove the last line of the facts, which are best first, or the summary when no fact is left."""
     recalled = texts.pop("recalled", None)
     if recalled is None:
         texts.pop("summary")
         return
     inject, role, text = recalled
-    kept = text.rpartition("\n")[0]
-    if kept != RECALL_MARK:
-        texts["recalled"] = (inject, role, kept)
+    remaining = text.rpartition("\n")[0]
+    if remaining != RECALL_MARK:
+        texts["recalled"] = (inject, role, remaining)
 
 
 def _tokens_of(text: str | None) -> int:
@@ -303,29 +320,30 @@ def _window(
     room: int | None,
     left_out: dict[str, int],
 ) -> tuple[list[Entry], int]:
-    """Shown unpinned entries in log order, and the tokens of uncovered units the budget had no room for."""
-    kept: list[Unit] = []
+    """Return the shown unpinned entries in log order, and the tokens of an uncovered unit for which the budget had no
+    room."""
+    inside: list[Unit] = []
     gate = Gate(policy, state, len(pins))
-    missed = seen = 0
+    missed = count = 0
     reason = ""
     for unit, reason in judged(policy, source, gate, pins, room, left_out):
         if reason == "tokens":
             missed = _weight(unit) if gate.is_uncovered(unit) else 0
         if reason:
             break
-        seen += len(unit)
-        kept.append(unit)
+        count += len(unit)
+        inside.append(unit)
     if reason:
-        left_out[reason] = source.length - len(pins) - seen - sum(left_out.values())
-    kept.reverse()
-    return [entry for unit in kept for entry in unit], missed
+        left_out[reason] = source.length - len(pins) - count - sum(left_out.values())
+    inside.reverse()
+    return [entry for unit in inside for entry in unit], missed
 
 
 def judged(
     policy: Policy, source: Source, gate: Gate, pins: list[Entry], room: int | None, left_out: dict[str, int]
 ) -> Iterator[tuple[Unit, str]]:
-    """Units that the stages leave, newest first, each with the reason why it is not shown; those behind the first that has one
-    are not shown either."""
+    """Yield the units that the stages leave, newest first, each with the reason why it is not shown (`window`, `tokens`,
+    or empty). Units older than the first that has a reason are not shown either."""
     from .stages import visible
 
     used = 0
@@ -342,8 +360,8 @@ def _weight(unit: Unit) -> int:
 
 
 class Gate:
-    """The window: refuses the first unit outside it; a unit no summary covers passes all the same (M-9.7). `covered`: how far the
-    summaries of views of this one have got (M-9.16)."""
+    """The window: it refuses the first unit outside it. A unit that no summary covers yet passes all the same (M-9.7).
+    `covered`: how far the summaries of views of this one have got (M-9.16)."""
 
     __slots__ = ("limit", "turns", "cut", "covered", "count", "seen")
 
@@ -357,6 +375,7 @@ class Gate:
         self.seen: set[int] = set()
 
     def refuses(self, unit: Unit) -> str:
+        """Count a unit, newest first, and return `window` when it is outside the window, else an empty text."""
         self.count += len(unit)
         self.seen.add(unit[0].turn)
         outside = (
@@ -367,11 +386,12 @@ class Gate:
         return "window" if outside and not self.is_uncovered(unit) else ""
 
     def is_uncovered(self, unit: Unit) -> bool:
+        """Whether a summary still has to cover the unit."""
         return self.covered is not None and unit[-1].seq > self.covered
 
 
 def least(one: int | None, other: int | None) -> int | None:
-    """Of two seqs, None where there is none."""
+    """Return the smaller of two entry numbers; the other one where one is None."""
     return one if other is None else other if one is None else min(one, other)
 
 
@@ -380,28 +400,26 @@ def _shaped(policy: Policy, view: View) -> View:
 
 
 def _with_states(shaped: list[Msg], shown: list[Msg]) -> list[Msg]:
-    """What providers want back goes with the messages that are given back as they were (M-5.25)."""
-    left = [message for message in shown if message.state is not None]
-    made = []
+    """Return the messages of a function with the provider states of those that it gave back unchanged (M-5.25)."""
+    with_state = [message for message in shown if message.state is not None]
+    messages = []
     for message in shaped:
-        same = next((one for one in left if one.as_json() == message.as_json()), None)
+        same = next((one for one in with_state if one.as_json() == message.as_json()), None)
         if same is not None:
-            left.remove(same)
-        made.append(message if same is None else same)
-    return made
-
-
-# ---------------------------------------------------------------- the stored cut
+            with_state.remove(same)
+        messages.append(message if same is None else same)
+    return messages
 
 
 def advanced(policy: Policy, source: Source, state: ViewState, next_seq: int) -> ViewState:
-    """The state after a commit (M-4.10): the cut moves only when the suffix exceeds the bound, then down to `low`."""
+    """Return the state of a view after a commit (M-4.10). With `window(n, low: m)` the cut moves only when more than n
+    messages are behind it, and then so far that m are left: in between requests begin alike and hit prompt caches."""
     if policy.window is None or policy.window_low is None:
         return state
     if policy.pins_in_view:
         source = _pinned(policy, source)
     if next_seq - state.cut + len(source.pins()) <= policy.window:
-        return state  # however many of them are shown
+        return state  # fewer numbers than the window has room for: no need to read the log
     from .stages import visible
 
     pins = source.pins()
@@ -422,24 +440,20 @@ def advanced(policy: Policy, source: Source, state: ViewState, next_seq: int) ->
     return state.with_cut(cut)
 
 
-# ----------------------------------------------------------------
-# Pins of a derived view (M-9.11): units that its `pin` steps name are pinned in this view alone, found whenever it is computed.
-#
-# Hands on `pinned_in`.
-
+# Pins of a derived view (M-9.11): its `pin` steps pin units in this view alone, so they are looked for whenever it is computed.
 
 def pins_message(policy: Policy, message: Msg) -> bool:
-    """What the `pin` steps of a policy say of a message (M-4.6)."""
+    """Whether the `pin` steps of a policy pin a message (M-4.6)."""
     return message.role in policy.pin_roles or any(pins(message) for pins in policy.pin_when)
 
 
 def pins_unit(policy: Policy, unit: Unit) -> bool:
-    """Whether a view of that policy pins it, or the log does."""
+    """Whether the log, or a view of that policy, pins the unit."""
     return unit[0].pinned or (policy.pins_in_view and any(pins_message(policy, entry.message) for entry in unit))
 
 
 def pinned_in(policy: Policy, source: Source) -> Source:
-    """The log as a view of that policy takes it. The whole log is looked through: a pin may be anywhere."""
+    """Return the log as a view of that policy reads it. The whole log is searched: a pin may be anywhere."""
     return _Pinned(policy, source) if policy.pins_in_view else source
 
 
@@ -448,14 +462,14 @@ class _Pinned:
 
     def __init__(self, policy: Policy, source: Source) -> None:
         self.length = source.length
-        found = list(source.pins())
+        pins = list(source.pins())
         self._others: list[Entry] = []
         for unit in units_back(source.back()):
             if any(pins_message(policy, entry.message) for entry in unit):
-                found += [entry.with_pinned(True) for entry in unit]  # copies: the stored entries are nobody's pins
+                pins += [entry.with_pinned(True) for entry in unit]  # copies: in the log they are not pinned
             else:
                 self._others += reversed(unit)
-        self._pins = sorted(found, key=lambda entry: entry.seq)
+        self._pins = sorted(pins, key=lambda entry: entry.seq)
 
     def pins(self) -> list[Entry]:
         return self._pins
@@ -467,11 +481,7 @@ class _Pinned:
         return list(islice(self._others, limit))[::-1]
 
 
-# ----------------------------------------------------------------
-# A view as what another view is of: the units it shows are the log of the outer one (M-9.15, M-9.16).
-#
-# Hands on `source_of`, the log as a policy takes it. Units come newest first and lazily, through every view of the chain.
-
+# A view of a view: the units that the inner one shows are the log of the outer one (M-9.15, M-9.16).
 
 def source_of(
     policy: Policy,
@@ -481,14 +491,15 @@ def source_of(
     covered: int | None = None,
     budgets: bool = True,
 ) -> Source:
-    """`states`: those of the views of the log by name. `covered`: how far summaries of views of this one have got. `budgets`:
-    whether those of the views it is of count; a commit, which no budget can make fail, does without."""
+    """Return the log as a policy reads it, through every view of its chain; units come newest first and lazily. `states`:
+    the stored states of the views of the log, by name. `covered`: how far summaries of views of this one have got.
+    `budgets`: whether the budgets of the inner views count; a commit does without, since no budget may make it fail."""
     if policy.inner is None:
         return log
     name, inner = policy.inner
-    at = states.get(name) or ViewState(name)
+    inner_state = states.get(name) or ViewState(name)
     covered = least(covered, state.upto if policy.summary is not None else None)
-    return _Shown(inner, at, source_of(inner, at, log, states, covered, budgets), covered, budgets)
+    return _Shown(inner, inner_state, source_of(inner, inner_state, log, states, covered, budgets), covered, budgets)
 
 
 class _Shown:
@@ -514,6 +525,7 @@ class _Shown:
         if not self.policy.pins_in_view:
             shown = passed
         else:
+            # What this view pins for itself is an ordinary unit for the outer view.
             in_log = {pin.seq for pin in self.source.pins()}
             own = [pin.with_pinned(False) for pin in pins if pin.seq not in in_log]
             shown = merge(passed, units_back(reversed(own)), key=lambda unit: unit[0].seq, reverse=True)

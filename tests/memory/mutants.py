@@ -87,7 +87,7 @@ MUTANTS = {
             retention, "newest = unit[-1].seq >= self._newest if self._newest", "newest = False if self._newest", LOG
         ),
         "arguments not counted": Mutant(
-            entries, "held += text_bytes(call.name)", "held += 0 * text_bytes(call.name)", finding.counting
+            entries, "size += text_bytes(call.name)", "size += 0 * text_bytes(call.name)", finding.counting
         ),
         "pins not counted in the window": Mutant(views, "else policy.window - pinned", "else policy.window", finding.budgets),
         "pins not counted in the window's slice": Mutant(views, "max(window - len(pins), 0)", "window", finding.budgets),
@@ -166,21 +166,21 @@ MUTANTS = {
     },
     "M-12.9": {
         "fold in `view`": Mutant(
-            memory, "return made, log.head\n",
-            "self.store.views(self.key) or made.window and self.append('system', 'folded')\n            return made, log.head\n",
+            memory, "return view, log.head\n",
+            "self.store.views(self.key) or view.window and self.append('system', 'folded')\n            return view, log.head\n",
             LOG,
         ),
-        "access without touch": Mutant(remembering, "if touch and (found or self.degraded):", "if found:", finding.untouched),
+        "access without touch": Mutant(remembering, "if touch and (hits or self.degraded):", "if hits:", finding.untouched),
         "returned array aliases L": Mutant(
             memory, "return list(self._log.messages())", "return self._log.messages()", finding.copies
         ),
     },
     "M-12.10": {
         "index slice": Mutant(
-            memory, "return [entry.message for entry in self.store.entries(self.key, run=wanted)]",
-            "return self.last(len(self.store.entries(self.key, run=wanted)) + 1)[:-1]", LOG,
+            memory, "return [entry.message for entry in self.store.entries(self.key, run=run_id)]",
+            "return self.last(len(self.store.entries(self.key, run=run_id)) + 1)[:-1]", LOG,
         ),
-        "run ids lost on load": Mutant(entries, 'run=held["run"]', "run=None", LOG),
+        "run ids lost on load": Mutant(entries, 'run=stored["run"]', "run=None", LOG),
     },
     "M-12.11": {
         "error text becomes summary": Mutant(
@@ -223,10 +223,10 @@ MUTANTS = {
     },
     "M-12.15": {
         "fork shares list": Mutant(
-            log, "wanted = with_branch(key, name)\n    if name ==", "wanted = key\n    if name ==", LOG
+            log, "branch_key = with_branch(key, name)\n    if name ==", "branch_key = key\n    if name ==", LOG
         ),
         "summary survives rewind": Mutant(
-            memory, "kept = state if state.upto < first else state.without_summary()", "kept = state", finding.rewinding
+            memory, "remaining = state if state.upto < first else state.without_summary()", "remaining = state", finding.rewinding
         ),
         "seq not set back": Mutant(memory, "next=first,", "next=log.head.next,", LOG),
     },
@@ -244,7 +244,7 @@ MUTANTS = {
         "unstable ties": Mutant(recall, "-hit.fact.accessed, hit.fact.order))", "))", finding.order),
         "k before filter": Mutant(
             recall, "if accepts(hit):", "if True:", finding.filters,
-            (("return found[: max(0, k)]", "return [hit for hit in found[: max(0, k)] if accepts(hit)]"),),
+            (("return hits[: max(0, k)]", "return [hit for hit in hits[: max(0, k)] if accepts(hit)]"),),
         ),
         "recency left out": Mutant(recall, "self.relevance * self.recency * self", "self.relevance * self", finding.order),
     },
@@ -340,13 +340,13 @@ MUTANTS = {
     "M-12.26": {
         "buffer of the uncovered units alone": Mutant(summaries, "if not policy.summary.whole:", "if True:", finding.combined),
         "buffer without the uncovered units": Mutant(
-            summaries, "held.setdefault(unit[0].seq, _of_roles(policy, unit))", "pass", finding.combined
+            summaries, "by_seq.setdefault(unit[0].seq, _of_roles(policy, unit))", "pass", finding.combined
         ),
         "buffer covers nothing": Mutant(summaries, "uncovered[-1][-1].seq)", "state.upto)", finding.combined),
     },
     "M-12.31": {
         "bounds of the first value for all": Mutant(
-            bounds, "found = self._known.get(at)", "found = next(iter(self._known.values()), None)", finding.memory_values
+            bounds, "policy = self._policies.get(at)", "policy = next(iter(self._policies.values()), None)", finding.memory_values
         ),
         "bounds of the beginning forgotten": Mutant(
             bounds, "{name: value or None for name, value in zip(self.made,", "{name: None for name, value in zip(self.made,",
@@ -370,7 +370,7 @@ MUTANTS = {
         ),
         "one number for two values": Mutant(bounds, "self.last += 1", "self.last = 1", finding.memory_values),
         "logs of no value go on after a snapshot": Mutant(
-            bounds, "if life is None:\n                    gone.append(key)", "if False:\n                    pass",
+            bounds, "if life is None:\n                    without_life.append(key)", "if False:\n                    pass",
             finding.memory_values,
         ),
     },
@@ -392,7 +392,7 @@ MUTANTS = {
             sql, "[(index.stamp,)] == [tuple(row) for row in newest]", "newest", finding.slots
         ),
         "an access writes the content back": Mutant(
-            facts, "made = stored.changed(accessed", "made = fact.changed(accessed", finding.slots,
+            facts, "updated = stored.changed(accessed", "updated = fact.changed(accessed", finding.slots,
             (("if stored is None or _saying(stored) != _saying(fact):", "if stored is None:"),),
         ),
     },
@@ -417,7 +417,7 @@ MUTANTS = {
         ),
         "older key not found": Mutant(entries, "    return values[:count]\n", "    return values\n", finding.evolution),
         "both names read silently": Mutant(
-            remembering, "if found is not None and older is not None:", "if False:", finding.evolution
+            remembering, "if current is not None and older is not None:", "if False:", finding.evolution
         ),
     },
     "M-12.30": {
@@ -429,7 +429,7 @@ MUTANTS = {
             remembering, "if not memory.policy.redact:\n        return", "if True:\n        return", finding.later_redaction
         ),
         "the note left out": Mutant(
-            redaction, "return [] if held is not None and held.text == said else", "return [] if True else",
+            redaction, "return [] if mark is not None and mark.text == redaction else", "return [] if True else",
             finding.later_redaction,
         ),
     },
@@ -444,7 +444,7 @@ MUTANTS = {
             memory_callbacks, "raise _failure(memory.name, value.value)", "return", finding.own_views
         ),
         "orphans are sent": Mutant(
-            views, 'refused where they are not whole units."""\n        check_units(messages)', 'sent"""', finding.own_views
+            views, 'whole units."""\n        check_units(messages)', 'whole units."""', finding.own_views
         ),
         "shown messages are stored": Mutant(
             turns, "else [*prompt, last]", "else [*(Draft(one) for one in self.head), *prompt, last]", finding.own_views
@@ -468,8 +468,8 @@ MUTANTS = {
             remembering, "                and self.may_read(hit.fact)\n", "", finding.permissions,
             (
                 (
-                    "        if touch and (found or",
-                    "        found = [hit for hit in found if self.may_read(hit.fact)]\n        if touch and (found or",
+                    "        if touch and (hits or",
+                    "        hits = [hit for hit in hits if self.may_read(hit.fact)]\n        if touch and (hits or",
                 ),
             ),
         ),
@@ -493,8 +493,8 @@ MUTANTS = {
     },
     "M-12.33": {
         "one item per list": Mutant(
-            facts, "    if not isinstance(fact.content, list):\n        return [fact]\n    made",
-            "    return [fact]\n    made", finding.items,
+            facts, "    if not isinstance(fact.content, list):\n        return [fact]\n    # The",
+            "    return [fact]\n    # The", finding.items,
         ),
         "times by place": Mutant(
             facts, "known.get(content_text([element])) if", "next(filter(None, known.values()), None) if", finding.items
@@ -503,11 +503,11 @@ MUTANTS = {
             facts, "[now, now, now]", "[before.created if before else now, now, now]", finding.items
         ),
         "an element touched with its list": Mutant(
-            facts, "if content_text([element]) in wanted:", "if True:", finding.items
+            facts, "if content_text([element]) in texts:", "if True:", finding.items
         ),
         "system messages found": Mutant(recall, "if entry.message.role in ROLES and", "if", finding.items),
         "words of an older log": Mutant(
-            recall, "if held is None or held.stamp != version:", "if held is None:", finding.items
+            recall, "if index is None or index.stamp != version:", "if index is None:", finding.items
         ),
     },
 }

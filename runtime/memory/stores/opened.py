@@ -1,6 +1,8 @@
-"""The stores of a session by name, each opened when a memory first uses it (M-8.2, M-8.3).
+"""The stores of a session by name, each opened when a memory first uses it (M-8.2, M-8.3), and the border around a store
+of the host (M-8.6).
 
-Hands on `OpenStores`. What a declaration says of its store stands in the image. Must not know: memories, the manifest.
+Hands on `OpenStores` and `HostStore`. What a declaration says of its store is in the image; a new kind of store gets its
+row in `vm/memory_steps.STORE_KINDS` and is opened here.
 """
 
 from __future__ import annotations
@@ -46,32 +48,31 @@ class OpenStores:
         self.open: dict[str, Any] = {}
 
     def __call__(self, name: str) -> Store:
-        """MemoryFailure `Store` when it cannot be opened."""
-        found: Store | None = self.open.get(name)
-        if found is None:
-            found = self.open[name] = self._opened(name, self.configured[name])
-        return found
+        """Return the store of this name, opened. Raises MemoryFailure("Store") when it cannot be opened."""
+        store: Store | None = self.open.get(name)
+        if store is None:
+            store = self.open[name] = self._opened(name, self.configured[name])
+        return store
 
-    def _opened(self, name: str, said: Mapping[str, Any]) -> Any:
+    def _opened(self, name: str, settings: Mapping[str, Any]) -> Any:
         if self.volatile:
             from .volatile import VolatileStore
 
             return VolatileStore()
         if name in self.given:
-
             store = HostStore(name, self.given[name])
             return self._remote(name, store, lambda: store) if store.blocking else store
-        kind, deflates = said["kind"], said.get("compress", False)
+        kind, deflates = settings["kind"], settings.get("compress", False)
         if kind == "host":
             raise store_failed(name, "the host gives no store of this name")
         if kind == "sqlite":
             from .sqlite import SqliteStore
 
-            path = os.path.join(self.folder, said.get("path", FILE))
+            path = os.path.join(self.folder, settings.get("path", FILE))
             return SqliteStore(path, name=name, deflates=deflates, thread=self.thread)
-        address = self.env.get(said["url_env"])
+        address = self.env.get(settings["url_env"])
         if not address:
-            raise store_failed(name, f"the variable {said['url_env']} is not set")
+            raise store_failed(name, f"the variable {settings['url_env']} is not set")
         if kind == "redis":
             from .redis import RedisStore
 
@@ -88,21 +89,17 @@ class OpenStores:
         return Remote(name, kind, opener, self.thread)
 
     def close(self) -> None:
-        """Closes what it opened itself; a store of the host stays open."""
+        """Close what was opened here; a store of the host stays open."""
         for name, store in self.open.items():
             if name not in self.given:
                 store.close()
         self.open.clear()
 
 
-# ----------------------------------------------------------------
-# A store that the host brings, behind a border (M-8.6): what its methods raise is an Err `Store`, not the end of the session.
-#
-# Hands on `HostStore`.
-
-
 class HostStore:
-    """Has the optional methods that the store has. `keys` is read to its end at once: it may fail on the way."""
+    """A store that the host gives (M-8.6). Whatever its methods raise becomes MemoryFailure("Store"), so that it does not
+    end the session. It has the optional methods that the host's store has. `keys` is read to its end at once, since it
+    may fail on the way."""
 
     def __init__(self, name: str, store: Store) -> None:
         self.name = name
@@ -111,7 +108,7 @@ class HostStore:
 
     def __getattr__(self, method: str) -> Any:
         call = getattr(self.store, method)
-        return lambda *given, **named: self._guarded(lambda: call(*given, **named))
+        return lambda *arguments, **named: self._guarded(lambda: call(*arguments, **named))
 
     def keys(self, prefix: Key) -> Iterator[Key]:
         return iter(self._guarded(lambda: list(self.store.keys(prefix))))

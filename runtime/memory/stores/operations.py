@@ -1,8 +1,8 @@
 """Operations on stores: plain code that reads or changes a memory, and may have to wait for a store (G-12.7).
 
-An operation is tried where the session runs, and done there when nothing has to be waited for, which costs nothing more. A store
-that would wait raises `MustWait` before it has changed anything, and the operation begins anew where it may wait: in the thread
-of the session. Hands on `Operations`, `InPlace` and `MustWait`. Must not know: threads, stores, memories.
+Hands on `Operations`, `InPlace` and `MustWait`. An operation is tried where the session runs, and done there when nothing
+has to be waited for, which costs nothing more. A store that would wait raises `MustWait` before it has changed anything,
+and the operation begins anew where it may wait: in the thread of the session (`thread.py`).
 """
 
 from __future__ import annotations
@@ -37,11 +37,12 @@ LONGEST_CONNECT = 10
 
 
 class MustWait(BaseException):
-    """The store has to be waited for, and nothing was changed. No failure: it is done where waiting holds nobody up."""
+    """The store has to be waited for, and nothing was changed. It is no failure: the operation is repeated in the thread
+    of the session. A BaseException, so that no handler of failures catches it."""
 
 
 class InPlace:
-    """Operations that are done where they are asked for, however long that takes: of volatile memories, and in tests."""
+    """Operations that are done where they are asked for, however long that takes: for volatile memories, and in tests."""
 
     def attempt(self, work: Callable[[], Any]) -> Any:
         return work()
@@ -53,7 +54,7 @@ class InPlace:
         return call()
 
     def close(self) -> None:
-        """It has no thread."""
+        """Do nothing: it has no thread."""
 
 
 IN_PLACE = InPlace()

@@ -1,7 +1,8 @@
-"""Logs in PostgreSQL: the same tables and conditional UPDATE in one transaction (M-8.12).
+"""Logs in PostgreSQL: the same tables and conditional UPDATE as in SQLite, in one transaction (M-8.12).
 
-psycopg, the extra `postgres`, is imported when such a store is opened. A lost connection is opened anew for the next use; what
-was under way failed as a whole. Must not know: where the URL came from.
+Hands on `PostgresStore`. The statements are in `sql.py`; here are connection, errors and types of columns. psycopg, the
+extra `postgres`, is imported when such a store is opened. A lost connection is opened anew for the next use; what was
+under way failed as a whole.
 """
 
 from __future__ import annotations
@@ -26,12 +27,13 @@ if TYPE_CHECKING:
 # Creating tables is not safe against another session that creates them at the same moment.
 CREATING = "SELECT pg_advisory_xact_lock(1129270851)"
 CONNECT_LOOKS = 0.01
-"""Seconds after which a connection on its way looks whether anybody still wants it."""
+"""Seconds between two looks whether a connection that is being opened is still wanted."""
 KIND = {"bytes": "BYTEA", "number": "BIGINT", "rows": ""}
 
 
 class PostgresStore(SqlStore):
-    """`url` names the database; `schema`, when given, the schema its tables stand in."""
+    """Logs in a PostgreSQL database. `url` names the database; `schema`, when given, the schema that its tables are in.
+    Raises MemoryFailure("Store") when the database cannot be reached."""
 
     def __init__(self, url: str, *, name: str = "postgres", schema: str | None = None, deflates: bool = False) -> None:
         try:
@@ -64,10 +66,10 @@ class PostgresStore(SqlStore):
         return self._connection
 
     def _begun(self) -> Any:
-        """A connection of libpq. That of psycopg waits for the server in a way that nobody can interrupt."""
+        """Return a connection of libpq. psycopg would wait for the server in a way that nobody can interrupt."""
         pq = self._psycopg.pq
-        said = self._psycopg.conninfo.conninfo_to_dict(self._url)
-        until = monotonic() + (int(said.get("connect_timeout") or 0) or LONGEST_CONNECT)
+        settings = self._psycopg.conninfo.conninfo_to_dict(self._url)
+        until = monotonic() + (int(settings.get("connect_timeout") or 0) or LONGEST_CONNECT)
         self._interrupted = False
         line = pq.PGconn.connect_start(self._url.encode())
         reason = ""
@@ -88,10 +90,11 @@ class PostgresStore(SqlStore):
         raise self._psycopg.OperationalError(reason)
 
     def interrupt(self) -> None:
-        """What waits for the server fails; from any thread."""
+        """Make what waits for the server fail; called from any thread."""
         self._interrupted = True
         connection = self._connection
         if connection is not None and not connection.closed:
+            # A copy of the descriptor: closing the original would free its number under the waiting thread.
             with socket(fileno=dup(connection.fileno())) as line:
                 line.shutdown(SHUT_RDWR)
 

@@ -1,9 +1,10 @@
 """What a memory asks of a store (M-8), and the records that cross this border.
 
-A store is plain and synchronous: it is told the whole outcome of a change and applies it in one transaction, or not at all,
-after comparing the version. All policy is decided above it, so two stores given the same calls hold the same state (M-8.4).
-`blocking` says that its methods wait for disk or network, and that other processes may write meanwhile.
-Must not know: policies, views, calls.
+Hands on `Head` and `Batch`, and the protocols `Store`, `FactStore`, `Swaps`, `FactIndex` and `Leases`; a new kind of
+store implements the first, and the others as far as it can. A store is plain and synchronous: it is told the whole
+outcome of a change and applies it in one transaction, or not at all, after comparing the version. All policy is decided
+above it, so two stores given the same calls hold the same state (M-8.4). `blocking` says that its methods wait for disk
+or network, and that other processes may write meanwhile.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
         blocking: bool
 
         def head(self, key: Key) -> Head:
-            """O(1); `Head()` for a key that was never written."""
+            """Return the row of a key in constant time; `Head()` for a key that was never written."""
 
         def entries(
             self,
@@ -37,26 +38,26 @@ if TYPE_CHECKING:
             pinned: bool | None = None,
             run: str | None = None,
         ) -> list[Entry]:
-            """Entries with after < seq < before in log order, at most `limit` of them: the oldest, or the newest."""
+            """Return entries with after < seq < before in log order, at most `limit` of them: the oldest, or the newest."""
 
         def turns(self, key: Key, since: int = 0) -> list[Turn]:
-            """The kept turn records numbered `since` and up; a direct write has none."""
+            """Return the turn records numbered `since` and up; a direct write has none."""
 
         def views(self, key: Key) -> dict[str, ViewState]: ...
 
         def commit(self, writes: Sequence[Write], *, scrub: bool = False) -> bool:
-            """All writes in one transaction. Conflict when a version differs; False, and nothing stored, when a turn's run is
-            stored already (M-5.10), which is looked at first. `scrub`: nothing removed, now or before, may stay in the store's
-            files; a failure to do so comes after the transaction."""
+            """Apply all writes in one transaction. Raises MemoryFailure("Conflict") when a version differs. False, and nothing
+            stored, when a turn's run is stored already (M-5.10), which is looked at first. `scrub`: nothing removed, now or
+            before, may stay in the store's files; a failure to do so comes after the transaction."""
 
         def remove(self, keys: Sequence[Key]) -> None:
-            """Everything of these keys, scrubbed."""
+            """Remove everything of these keys, scrubbed."""
 
         def keys(self, prefix: Key) -> Iterator[Key]:
-            """The written keys that begin with these parts, ordered by their bytes."""
+            """Yield the written keys that begin with these parts, ordered by their bytes."""
 
         def expire(self, prefix: Key, before: int, limit: int) -> None:
-            """Removes up to `limit` keys under the prefix last written before that time (M-8.9)."""
+            """Remove up to `limit` keys under the prefix that were last written before that time, in Unix ms (M-8.9)."""
 
         def close(self) -> None: ...
 
@@ -66,10 +67,10 @@ if TYPE_CHECKING:
         name: str
 
         def facts(self, key: Key) -> list[Fact]:
-            """By their numbers."""
+            """Return the facts of a key by their numbers."""
 
         def seen(self, key: Key) -> list[Observation]:
-            """By topic and number."""
+            """Return the observations of a key by topic and number."""
 
         def keep(
             self,
@@ -80,7 +81,7 @@ if TYPE_CHECKING:
             seen: Sequence[Observation] = (),
             unseen: Sequence[tuple[str, int]] = (),
         ) -> None:
-            """Removes those numbers, then adds or replaces facts by theirs, in one transaction; no change of the log, but its
+            """Remove those numbers, then add or replace facts by theirs, in one transaction; no change of the log, but its
             key is one that was written at this time. The same of observations, which are only added. Conflict when a number
             belongs to a fact of another name, or an observation stands at its place already."""
 
@@ -104,11 +105,11 @@ if TYPE_CHECKING:
         """Optional: order between processes (M-8.13)."""
 
         def acquire(self, key: Key, owner: str, seconds: float) -> bool:
-            """Takes or renews the lease; False while another owner holds it."""
+            """Take or renew the lease; False while another owner holds it."""
 
         def release(self, key: Key, owner: str) -> None: ...
         def holder(self, key: Key) -> str | None:
-            """Optional: who holds the lease, or held it last."""
+            """Optional: return who holds the lease, or held it last."""
 
 
 class Head:
@@ -181,4 +182,5 @@ class Batch:
 
     @property
     def has_facts(self) -> bool:
+        """Whether it changes facts or observations."""
         return bool(self.facts or self.gone or self.seen or self.unseen or self.facts_anew)

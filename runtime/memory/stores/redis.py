@@ -1,7 +1,9 @@
-"""Logs in Redis: a few keys per log under one hash tag, changed by one script that compares versions first (M-8.12).
+"""Logs in Redis: a few keys per log under one hash tag, changed by one script on the server that compares versions first
+(M-8.12).
 
-The tag is that of the memory without its branch, so that erasing reaches all branches in one script. redis-py, the extra `redis`,
-is imported when such a store is opened. Must not know: where the URL came from.
+Hands on `RedisStore`, whose methods are those of `protocol.Store`, `FactStore`, `Swaps` and `Leases`. The hash tag is
+that of the memory without its branch, so that all branches are in one slot and a script can change them together.
+redis-py, the extra `redis`, is imported when such a store is opened.
 """
 
 from __future__ import annotations
@@ -56,10 +58,8 @@ if TYPE_CHECKING:
     from .sql import Note
 
 
-# ----------------------------------------------------------------
-# What the Redis store does in one step on the server. KEYS are the twelve parts of each log, in the order of `PARTS`.
-#
-# Texts pass through unread, so that what Lua's JSON cannot keep apart is never written again.
+# Scripts, each one atomic step on the server. KEYS are the twelve parts of each log, in the order of `PARTS`. Texts pass through
+# unread, since Lua's JSON does not keep all of them apart (1 and 1.0, an empty list and an empty object).
 
 PARTS = ("head", "entries", "pins", "order", "turns", "runs", "views", "left", "facts", "names", "seen", "changed")
 
@@ -276,16 +276,16 @@ return 0
 """
 
 
-# ----------------------------------------------------------------
-
 WRITTEN = 1
-"""Of a name in the list of keys: a commit of its log was done. 0: one may have been."""
+"""The score of a name in the list of keys once a commit of its log was done; 0 means that one may have been."""
 FORMAT = 4
-"""1 had no notes of changed facts, 2 no state of providers in entries."""
+"""The format of the keys: 1 had no notes of changed facts, 2 no state of providers in entries."""
 
 
 class RedisStore:
-    """`prefix` separates programs that share a server. A returned commit survives as far as the server's settings say (M-8.5)."""
+    """Logs on a Redis server. `prefix` separates programs that share it. A returned commit survives as far as the
+    server's settings say (M-8.5). Methods raise MemoryFailure: "Store" when the server fails, "Corrupt" for damaged
+    values, "Conflict" as the protocol says."""
 
     blocking = True
 
@@ -313,24 +313,23 @@ class RedisStore:
 
     def _check_format(self) -> None:
         self._server.setnx(self._prefix + b":format", FORMAT)
-        said = self._server.get(self._prefix + b":format")
-        if said is None or not said.isdigit():
+        stored = self._server.get(self._prefix + b":format")
+        if stored is None or not stored.isdigit():
             raise corrupt(f"store {self.name}: {self._prefix.decode()}:format says no format")
-        held = int(said)
-        if held > FORMAT:
-            raise newer_version(held, FORMAT)
-        if held < FORMAT:
+        number = int(stored)
+        if number > FORMAT:
+            raise newer_version(number, FORMAT)
+        if number < FORMAT:
             self._server.set(self._prefix + b":format", FORMAT)
 
     def _names(self, key: bytes, tag: bytes) -> dict[str, bytes]:
-        """The Redis keys of a log. The tag in braces decides the slot; the whole key follows, so that none meets another."""
+        """Return the Redis keys of a log. The tag in braces decides the slot; the whole key follows, so that no two logs
+        share one."""
         base = b"%s:{%s}:%s:" % (self._prefix, tag.hex().encode(), key.hex().encode())
         return {part: base + part.encode() for part in PARTS}
 
     def _of(self, key: Key) -> dict[str, bytes]:
         return self._names(encode(key), encode(key[:-1]))
-
-    # ------------------------------------------------------------ reading
 
     def head(self, key: Key) -> Head:
         names = self._of(key)
@@ -345,13 +344,13 @@ class RedisStore:
             return Head() if held is None else head_of(loads(held))
 
     def _parts_are_there(self, names: dict[str, bytes]) -> bool:
-        """Without a head, at one moment."""
+        """Whether parts of a log exist without its head, looked at in one transaction."""
         with self._server.pipeline() as both:
             head, parts = both.exists(names["head"]).exists(*names.values()).execute()
         return bool(parts and not head)
 
     def _was_written(self, key: Key) -> bool:
-        """Whether the list of keys says that a commit of it was done."""
+        """Whether the list of keys says that a commit of this log was done."""
         return bool(self._server.zscore(self._prefix + b":keys", encode(key)) == WRITTEN)
 
     def _place(self, key: Key) -> str:
@@ -387,11 +386,11 @@ class RedisStore:
             seqs.sort()
             if limit is not None:
                 seqs = seqs[max(0, len(seqs) - limit) :] if newest else seqs[:limit]
-            return self._held(key, names, seqs)
+            return self._entries_at(key, names, seqs)
 
-    def _reach(self, key: Key, run: str, held: bytes) -> tuple[int, int]:
+    def _reach(self, key: Key, run: str, stored: bytes) -> tuple[int, int]:
         with damage_at(lambda: f"{self._place(key)}, run {run}"):
-            first, last = loads(held)
+            first, last = loads(stored)
             if type(first) is not int or type(last) is not int:
                 raise ValueError
             return first, last
@@ -399,19 +398,19 @@ class RedisStore:
     def _range(
         self, names: dict[str, bytes], which: str, after: int, before: int | None, limit: int | None, newest: bool
     ) -> list[bytes]:
-        """Seqs in order; each seq is its own score."""
+        """Return entry numbers in order; each number is its own score."""
         low, high = f"({after}", "+inf" if before is None else f"({before}"
         part = {} if limit is None else {"start": 0, "num": limit}
-        found: list[bytes]
+        numbers: list[bytes]
         if newest:
-            found = self._server.zrevrangebyscore(names[which], high, low, **part)
-            found.reverse()
+            numbers = self._server.zrevrangebyscore(names[which], high, low, **part)
+            numbers.reverse()
         else:
-            found = self._server.zrangebyscore(names[which], low, high, **part)
-        return found
+            numbers = self._server.zrangebyscore(names[which], low, high, **part)
+        return numbers
 
-    def _held(self, key: Key, names: dict[str, bytes], seqs: Sequence[tuple[int, bool]]) -> list[Entry]:
-        """Where a seq stands says whether it is pinned."""
+    def _entries_at(self, key: Key, names: dict[str, bytes], seqs: Sequence[tuple[int, bool]]) -> list[Entry]:
+        """Return the entries with these numbers. The set that holds a number says whether its entry is pinned."""
         if not seqs:
             return []
         texts = self._server.hmget(names["entries"], [str(seq) for seq, _ in seqs])
@@ -423,45 +422,45 @@ class RedisStore:
 
     def turns(self, key: Key, since: int = 0) -> list[Turn]:
         with self._guard():
-            held = self._server.hvals(self._of(key)["turns"])
+            texts = self._server.hvals(self._of(key)["turns"])
         with damage_at(lambda: self._place(key)):
-            found = [check_turn(Turn(**loads(text))) for text in held]
-        return sorted((turn for turn in found if turn.turn >= since), key=lambda turn: turn.turn)
+            turns = [check_turn(Turn(**loads(text))) for text in texts]
+        return sorted((turn for turn in turns if turn.turn >= since), key=lambda turn: turn.turn)
 
     def views(self, key: Key) -> dict[str, ViewState]:
         with self._guard():
-            held = self._server.hvals(self._of(key)["views"])
+            texts = self._server.hvals(self._of(key)["views"])
         with damage_at(lambda: self._place(key)):
-            return {state.name: state for state in (check_view(ViewState(**loads(text))) for text in held)}
+            return {state.name: state for state in (check_view(ViewState(**loads(text))) for text in texts)}
 
     def facts(self, key: Key) -> list[Fact]:
         return self._facts(key, None)
 
     def _facts(self, key: Key, numbers: Sequence[int] | None) -> list[Fact]:
-        """All, or those of some numbers."""
+        """Return all facts of a key, or those with some numbers."""
         name = self._of(key)["facts"]
         with self._guard():
-            held = self._server.hvals(name) if numbers is None else self._server.hmget(name, numbers) if numbers else []
+            texts = self._server.hvals(name) if numbers is None else self._server.hmget(name, numbers) if numbers else []
         with damage_at(lambda: self._place(key)):
-            found = [fact_of_row(text.partition(b" ")[2]) for text in held if text is not None]
-        return sorted(found, key=lambda fact: fact.id)
+            facts = [fact_of_row(text.partition(b" ")[2]) for text in texts if text is not None]
+        return sorted(facts, key=lambda fact: fact.id)
 
     def _notes(self, key: Key, since: int) -> list[Note]:
         with self._guard():
-            held = self._server.zrangebyscore(self._of(key)["changed"], since, "+inf")
+            texts = self._server.zrangebyscore(self._of(key)["changed"], since, "+inf")
         with damage_at(lambda: self._place(key)):
-            split = [text.decode().partition(":") for text in held]
+            split = [text.decode().partition(":") for text in texts]
             return [note_of(int(number), None if facts == "*" else facts) for number, _, facts in split]
 
     def index(self, key: Key) -> FactIndex:
-        """What recall looks through (M-14.4)."""
+        """Return the index that recall searches (M-14.4)."""
         return self._indexes.of(key)
 
     def seen(self, key: Key) -> list[Observation]:
         with self._guard():
-            held = self._server.hvals(self._of(key)["seen"])
+            texts = self._server.hvals(self._of(key)["seen"])
         with damage_at(lambda: self._place(key)):
-            return sorted((seen_of_row(text) for text in held), key=lambda one: one.place)
+            return sorted((seen_of_row(text) for text in texts), key=lambda one: one.place)
 
     def keys(self, prefix: Key) -> Iterator[Key]:
         low = encode(prefix)
@@ -473,10 +472,9 @@ class RedisStore:
             heads = [score == WRITTEN or self._server.exists(self._of(key)["head"]) for _, score, key in found]
         return iter([key for (_, _, key), head in zip(found, heads, strict=True) if head])
 
-    # ------------------------------------------------------------ changing
-
     def commit(self, writes: Sequence[Write], *, scrub: bool = False) -> bool:
-        """Redis holds nothing that was removed, but for its own persistence files until they are rewritten."""
+        """As `Store.commit`. `scrub` needs nothing: Redis holds no removed data, except in its own persistence files
+        until they are rewritten."""
         names: list[bytes] = []
         plans = []
         for key, expect, batch in writes:
@@ -509,7 +507,7 @@ class RedisStore:
         seen: Sequence[Observation] = (),
         unseen: Sequence[tuple[str, int]] = (),
     ) -> None:
-        plan = {**_kept(facts, gone, seen, unseen), "facts_anew": False}
+        plan = {**_fact_plan(facts, gone, seen, unseen), "facts_anew": False}
         with self._guard():
             self._server.zadd(self._prefix + b":keys", {encode(key): 0}, nx=True)
             answer = self._scripts[KEEP](keys=list(self._of(key).values()), args=[dumps(plan), at])
@@ -519,8 +517,9 @@ class RedisStore:
         self._indexes.follow(key, int(answer.split()[1]), facts, gone)
 
     def swap(self, key: Key, at: int, fact: Fact, said: str, gone: Sequence[int], name: str) -> bool:
-        """What is looked at is compared here, that it is still there on the server; after an access of others it begins anew."""
-        plan = {**_kept([fact], gone, (), ()), "facts_anew": False}
+        """As `Swaps.swap`. The content is compared here, and the script then checks that it is still stored; after an
+        access by others it is read again."""
+        plan = {**_fact_plan([fact], gone, (), ()), "facts_anew": False}
         names, hexed = self._of(key), name.encode("utf-8", "surrogatepass").hex()
         index = self._indexes.known(key)
         known = None if index is None else index.named(PERSISTENT, name)
@@ -530,20 +529,21 @@ class RedisStore:
                 return False
             with self._guard():
                 answer = self._scripts[SWAP](keys=list(names.values()), args=[dumps(plan), at, hexed, b"", index.stamp])
+        # Optimistic: read, compare here, and let the script check that nothing has changed since.
         while answer == b"another":
             with self._guard():
                 number = self._server.hget(names["names"], hexed)
-                held = b"" if number is None else self._server.hget(names["facts"], number)
-            if held is None:
+                row = b"" if number is None else self._server.hget(names["facts"], number)
+            if row is None:
                 continue  # it has left between
             with damage_at(lambda: self._place(key)):
-                stored = fact_of_row(held.partition(b" ")[2]) if held else None
+                stored = fact_of_row(row.partition(b" ")[2]) if row else None
             expired = stored is not None and name == fact.name and stored.id in gone
             if said_by(None if expired else stored) != said:
                 return False
             with self._guard():
                 self._server.zadd(self._prefix + b":keys", {encode(key): 0}, nx=True)
-                looked_at = b"%s:%s" % (number, held) if held else b""
+                looked_at = b"%s:%s" % (number, row) if row else b""
                 answer = self._scripts[SWAP](keys=list(names.values()), args=[dumps(plan), at, hexed, looked_at, b""])
         if not answer.startswith(b"ok"):
             raise conflict(fact.id, fact.id + 1)
@@ -551,18 +551,18 @@ class RedisStore:
         return True
 
     def touch(self, key: Key, at: int, facts: Sequence[Fact]) -> None:
-        """As `swap`, each for itself; what others change meanwhile is left as it is."""
+        """As `Swaps.touch`. The script changes each fact that is still as it was read."""
         names = self._of(key)
         with self._guard():
-            held = self._server.hmget(names["facts"], [fact.id for fact in facts])
+            rows = self._server.hmget(names["facts"], [fact.id for fact in facts])
         with damage_at(lambda: self._place(key)):
-            stored = [None if text is None else fact_of_row(text.partition(b" ")[2]) for text in held]
-        made = [touched(one, fact) for one, fact in zip(stored, facts, strict=True)]
-        changed = [fact for fact in made if fact is not None]
+            stored = [None if text is None else fact_of_row(text.partition(b" ")[2]) for text in rows]
+        updated = [touched(one, fact) for one, fact in zip(stored, facts, strict=True)]
+        changed = [fact for fact in updated if fact is not None]
         if not changed:
             return
-        looked_at = [text for text, fact in zip(held, made, strict=True) if fact is not None]
-        plan = {**_kept(changed, (), (), ()), "facts_anew": False}
+        looked_at = [text for text, fact in zip(rows, updated, strict=True) if fact is not None]
+        plan = {**_fact_plan(changed, (), (), ()), "facts_anew": False}
         with self._guard():
             answer = self._scripts[TOUCH](keys=list(names.values()), args=[dumps(plan), at, *looked_at])
         number, *ids = answer.decode().split()[1:]
@@ -583,22 +583,20 @@ class RedisStore:
                 return
             with self._guard():
                 name = self._prefix + b":keys"
-                said = self._server.zscore(name, encode(key))
+                score = self._server.zscore(name, encode(key))
                 self._server.zadd(name, {encode(key): 0}, xx=True)
                 if self._scripts[EXPIRE](keys=list(self._of(key).values()), args=[before]):
                     self._server.zrem(self._prefix + b":keys", encode(key))
                     removed += 1
-                elif said:
-                    self._server.zadd(name, {encode(key): said}, xx=True)
+                elif score:
+                    self._server.zadd(name, {encode(key): score}, xx=True)
 
     def interrupt(self) -> None:
-        """What waits for the server fails; from any thread."""
+        """Make what waits for the server fail; called from any thread."""
         self._server.connection_pool.disconnect(inuse_connections=True)
 
     def close(self) -> None:
         self._server.close()
-
-    # ------------------------------------------------------------ leases
 
     def acquire(self, key: Key, owner: str, seconds: float) -> bool:
         with self._guard():
@@ -610,8 +608,8 @@ class RedisStore:
 
     def holder(self, key: Key) -> str | None:
         with self._guard():
-            found = self._server.get(self._lease(key))
-        return None if found is None else found.decode()
+            owner = self._server.get(self._lease(key))
+        return None if owner is None else owner.decode()
 
     def _lease(self, key: Key) -> bytes:
         return self._of(key)["head"] + b":lease"
@@ -625,7 +623,7 @@ class RedisStore:
 
 
 def _plan(expect: int, batch: Batch) -> dict[str, Any]:
-    """The change as the script takes it: what it stores is text already."""
+    """Return the change as the script COMMIT takes it; what it stores is text already."""
     return {
         "expect": expect,
         "version": batch.head.version,
@@ -638,21 +636,22 @@ def _plan(expect: int, batch: Batch) -> dict[str, Any]:
         "turns": [[str(turn.turn), turn.run, dumps(turn.as_json()), _reach(batch, turn)] for turn in batch.turns],
         "views": [[state.name, dumps(state.as_json())] for state in batch.views],
         "facts_anew": batch.facts_anew,
-        **_kept(batch.facts, batch.gone, batch.seen, batch.unseen),
+        **_fact_plan(batch.facts, batch.gone, batch.seen, batch.unseen),
     }
 
 
-def _kept(
+def _fact_plan(
     facts: Sequence[Fact], gone: Sequence[int], seen: Sequence[Observation], unseen: Sequence[tuple[str, int]]
 ) -> dict[str, Any]:
-    """Names and topics as hexadecimal texts, since a String may hold what Redis scripts do not pass through."""
-    held = [(fact.id, *fact_row(fact)) for fact in facts]
+    """Return the part of a plan about facts and observations. Names and topics are hexadecimal texts, since a String may
+    hold what does not pass through scripts."""
+    fact_rows = [(fact.id, *fact_row(fact)) for fact in facts]
     rows = [seen_row(one) for one in seen]
     return {
         "first": first_change(),
         "notes": NOTES,
         "named": NAMED,
-        "facts": [[str(number), name.hex(), _ascii(data)] for number, name, data in held],
+        "facts": [[str(number), name.hex(), _ascii(data)] for number, name, data in fact_rows],
         "gone": [str(number) for number in gone],
         "seen": [[f"{topic.hex()}:{n}", _ascii(data)] for topic, n, data in rows],
         "unseen": [f"{topic.encode('utf-8', 'surrogatepass').hex()}:{n}" for topic, n in unseen],
@@ -660,14 +659,14 @@ def _kept(
 
 
 def _ascii(data: bytes) -> str:
-    """The same JSON with escapes."""
+    """Return the same JSON with escapes for everything beyond ASCII."""
     if data.isascii():
         return data.decode()
     return dumps(loads(data.decode("utf-8", "surrogatepass")), separators=(",", ":"))
 
 
 def _reach(batch: Batch, turn: Turn) -> str:
-    """First and last seq of a turn."""
+    """Return the first and last entry number of a turn, as JSON."""
     seqs = [entry.seq for entry in batch.entries if entry.turn == turn.turn]
     return dumps([min(seqs, default=0), max(seqs, default=-1)])
 
@@ -676,8 +675,8 @@ def _text(entry: Entry) -> str:
     return dumps(entry_json(entry), separators=(",", ":"))
 
 
-def _entry(held: bytes, seq: int, pinned: bool) -> Entry:
-    entry = check_entry(entry_of(loads(held) | {"pinned": pinned}))
+def _entry(stored: bytes, seq: int, pinned: bool) -> Entry:
+    entry = check_entry(entry_of(loads(stored) | {"pinned": pinned}))
     if entry.seq != seq:
         raise corrupt(f"entry {entry.seq} stands in the place of {seq}")
     return entry

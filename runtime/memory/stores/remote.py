@@ -1,7 +1,8 @@
-"""A store whose methods wait for a network, or for whatever a host does in it, as operations of a session use it (G-12.7).
+"""A store whose methods wait for a network, or for whatever a host does in it, as operations of a session use it
+(G-12.7).
 
-Each method is called in the thread of the session; the store is opened there too, when it is first used. Hands on `Remote`. Must
-not know: kinds of stores, memories.
+Hands on `Remote`. Each method is called in the thread of the session; the store is opened there too, when it is first
+used.
 """
 
 from __future__ import annotations
@@ -26,8 +27,9 @@ _unknown: dict[int, tuple[Lock, Any]] = {}
 
 
 class Remote:
-    """`kind` says which of the optional methods there are before anything is opened; `opener` opens it. A store that several
-    sessions share, such as one of a host, is called by one of them at a time."""
+    """The store `name`, called in the thread. `kind` says which of the optional methods there are before anything is
+    opened; `opener` opens it. A store that several sessions share, such as one of a host, is called by one of them at a
+    time."""
 
     blocking = True
 
@@ -39,24 +41,24 @@ class Remote:
         self._store: Any = None
 
     def __getattr__(self, method: str) -> Any:
-        getattr(self._kind, method)  # AttributeError for what it has not
+        getattr(self._kind, method)  # AttributeError for an optional method that the kind lacks
         changes = method in CHANGES
 
-        def call(*given: Any, **named: Any) -> Any:
+        def call(*arguments: Any, **named: Any) -> Any:
             if changes:
                 self._thread.changing()
             try:
-                return self._thread.wait(lambda: self._called(method, given, named), self._interrupt)
+                return self._thread.wait(lambda: self._called(method, arguments, named), self._interrupt)
             except TimeoutError as error:
                 raise store_failed(self.name, str(error)) from None
 
         return call
 
-    def _called(self, method: str, given: Any, named: Any) -> Any:
+    def _called(self, method: str, arguments: Any, named: Any) -> Any:
         if self._store is None:
             self._store = self._opener()
         with one_at_a_time(self._store):
-            return getattr(self._store, method)(*given, **named)
+            return getattr(self._store, method)(*arguments, **named)
 
     def _interrupt(self) -> None:
         interrupt = getattr(self._store, "interrupt", None)
@@ -69,10 +71,10 @@ class Remote:
 
 
 def one_at_a_time(store: Any) -> Lock:
-    """Of all threads of this process."""
-    store = getattr(store, "store", store)  # of a host
+    """Return the lock of a store, the same for all threads of this process."""
+    store = getattr(store, "store", store)  # a HostStore around it
     try:
-        found = _calls.get(store)
-        return found if found is not None else _calls.setdefault(store, Lock())
+        lock = _calls.get(store)
+        return lock if lock is not None else _calls.setdefault(store, Lock())
     except TypeError:  # a class that knows no weak references, or no hash
         return _unknown.setdefault(id(store), (Lock(), store))[0]

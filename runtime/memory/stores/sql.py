@@ -1,7 +1,10 @@
-"""Logs in SQL tables: the statements SQLite and PostgreSQL share (M-8, G-12.5).
+"""Logs in SQL tables: the statements and row formats that SQLite and PostgreSQL share (M-8, G-12.5).
 
-One commit is one transaction whose first statement compares the version. Keys are bytes in parameters, never part of a statement.
-A store of a kind says how to connect, begin and translate its driver's errors. Must not know: policies, which database.
+Hands on `SqlStore`, which a kind of database completes (how to connect, begin a transaction, translate errors), the row
+formats, which Redis shares in part, and `Indexes`, which keeps the fact indexes of a store in step with other writers.
+One commit is one transaction whose first statement compares the version. Keys are bytes in parameters, never part of a
+statement. What a row holds is checked when it is read, since nobody knows who wrote it: MemoryFailure("Corrupt") says
+where (G-12.10).
 """
 
 from __future__ import annotations
@@ -46,34 +49,33 @@ if TYPE_CHECKING:
     from .protocol import Batch, Write
 
 
-# ----------------------------------------------------------------
-# Indexes of the facts of a store's keys, a few at a time, which follow what others write (M-14.4).
-#
-# A store notes with each change of the facts of a key its number, one more than that before, and which facts it changed; the
-# newest notes only. A reader asks for those since the change it knows, that one included: when it is no longer there, or does
-# not
-# lead to the newest, the facts are read anew.
+# A store notes with each change of the facts of a key a number, one more than that before, and which facts it changed; it keeps
+# the newest notes. A reader asks for the notes since the change that it knows, that one included: when that note is gone, or
+# the numbers have a gap, all facts of the key are read anew.
 
 if TYPE_CHECKING:
     Note = tuple[int, str | None]
     """The number of a change, and the numbers of its facts between blanks; None when all may be others."""
 
 KEPT = 64
+"""Keys whose index is kept."""
 NOTES = 256
-"""Changes that are noted: who missed more reads anew."""
+"""Changes of a key that are noted; a reader that missed more reads all facts anew."""
 NAMED = 1_000
-"""Facts a note names: of a change of more it says that all may be others."""
+"""Facts that a note names at most; the note of a larger change says that all may be others."""
 NEVER, NONE = -1, 0
 """Nothing was read yet; there was no note."""
 
 
 def first_change() -> int:
-    """Of a key: at random, so that no key that was removed and written again is taken for what it was."""
+    """Return the number of the first change of a key. It is random, so that a key that was removed and written again is
+    not taken for the old one."""
     return int.from_bytes(urandom(6), "big") + 1
 
 
 def changed_facts(notes: Sequence[Note], since: int) -> set[int] | None:
-    """By changes after that one, which is the first of the notes; None when the notes do not say."""
+    """Return the numbers of facts that changed after the change `since`, which is the first of the notes; None when the
+    notes do not tell."""
     if since == NONE and not notes:
         return set()
     if since <= NONE or [number for number, _ in notes] != list(range(since, since + len(notes))) or not notes:
@@ -83,7 +85,8 @@ def changed_facts(notes: Sequence[Note], since: int) -> set[int] | None:
 
 
 class Indexes:
-    """By key. `notes`: of a key, from a number on, in order; `read`: the facts of a key with these numbers, or all."""
+    """The fact indexes of a store, by key. `notes` returns the notes of a key from a number on, in order; `read` the
+    facts of a key with these numbers, or all."""
 
     __slots__ = ("_held", "_notes", "_read")
 
@@ -95,68 +98,69 @@ class Indexes:
         self._read = read
 
     def of(self, key: Key) -> FactIndex:
-        """Of one state of the facts: read on until nobody changed them meanwhile."""
-        held = self._held.get(key)
-        if held is None:
+        """Return the index of one state of the facts: it reads on until nobody has changed them meanwhile."""
+        index = self._held.get(key)
+        if index is None:
             if len(self._held) >= KEPT:
                 del self._held[next(iter(self._held))]
-            held = self._held[key] = FactIndex(stamp=NEVER)
+            index = self._held[key] = FactIndex(stamp=NEVER)
         while True:
-            notes = self._notes(key, max(held.stamp, NONE))
+            notes = self._notes(key, max(index.stamp, NONE))
             newest = notes[-1][0] if notes else NONE
-            numbers = changed_facts(notes, held.stamp)
+            numbers = changed_facts(notes, index.stamp)
             if numbers is None:
-                held.reconcile(self._read(key, None), newest)
-            elif newest != held.stamp:
+                index.reconcile(self._read(key, None), newest)
+            elif newest != index.stamp:
                 facts = self._read(key, sorted(numbers))
-                held.change(facts, numbers.difference(fact.id for fact in facts))
-                held.stamp = newest
+                index.change(facts, numbers.difference(fact.id for fact in facts))
+                index.stamp = newest
             else:
-                return held
+                return index
 
     def known(self, key: Key) -> FactIndex | None:
-        """As of its change, where one was noted; nothing is read."""
-        held = self._held.get(key)
-        return held if held is not None and held.stamp > NONE else None
+        """Return the index of a key as of the change it knows, None without one; nothing is read."""
+        index = self._held.get(key)
+        return index if index is not None and index.stamp > NONE else None
 
     def follow(self, key: Key, change: int | None, facts: Sequence[Fact], gone: Sequence[int]) -> None:
-        """A change by this handle, which is stored. When somebody else's came before it, both are read."""
-        held = self._held.get(key)
-        if held is not None and change is not None and held.stamp == change - 1:
-            held.change(facts, gone)
-            held.stamp = change
+        """Take in a change by this handle, which is stored. When another writer's change came before it, both are read at
+        the next query."""
+        index = self._held.get(key)
+        if index is not None and change is not None and index.stamp == change - 1:
+            index.change(facts, gone)
+            index.stamp = change
 
     def follow_commit(self, key: Key, change: int | None, batch: Batch) -> None:
+        """Take in the facts of a commit, as `follow`."""
         if batch.facts_anew:
             self.drop(key)
         self.follow(key, change, batch.facts, batch.gone)
 
     def drop(self, key: Key) -> None:
+        """Forget the index of a key."""
         self._held.pop(key, None)
 
 
-# ----------------------------------------------------------------
-# How entries, turns and view states stand in columns: what SQL stores share (M-8).
-#
-# Texts are bytes, since a String may hold what a text column refuses. Parts of at least 1 KiB may be deflated (M-8.8); every
-# reader reads both. What a row holds is checked when it is read: nobody knows who wrote it (G-12.10).
+# Rows. Texts are bytes, since a String may hold what a text column refuses (lone surrogates, a NUL). Parts of at least 1 KiB may
+# be deflated (M-8.8); every reader reads both forms.
 
 PLAIN, DEFLATED = b"j", b"z"
 WORTH_DEFLATING = 1024
 LARGEST_PARTS = 1 << 28
-"""Bytes that deflated parts may have when they are inflated."""
+"""Bytes that deflated parts may have when they are inflated: no stored row can fill the memory of its reader."""
 MOST = 1 << 53
-"""Below it are the numbers of a store: every kind of store, and JSON, keeps them apart."""
+"""All numbers of a store are below: up to there every kind of store, and JSON, is exact."""
 ROLES = frozenset(("system", "user", "assistant", "tool"))
 ORIGINS = frozenset(("program", "user", "model", "tool", "host"))
 WRONG = (ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError, RecursionError, ZlibError)
-"""What decoding raises for what nobody has encoded."""
+"""What decoding can raise for bytes that no store wrote."""
 ONE_TEXT = '[{"kind":"text","text":"'
 
 
 def encode_parts(entry: Entry, deflate: bool) -> bytes:
-    held = dumps([part_json(part) for part in entry.parts], separators=(",", ":"), ensure_ascii=False)
-    data = held.encode("utf-8", "surrogatepass")
+    """Return the parts of an entry as bytes: JSON behind the mark PLAIN or, deflated, behind DEFLATED."""
+    json = dumps([part_json(part) for part in entry.parts], separators=(",", ":"), ensure_ascii=False)
+    data = json.encode("utf-8", "surrogatepass")
     if deflate and len(data) >= WORTH_DEFLATING:
         smaller = compress(data)
         if len(smaller) < len(data):
@@ -165,6 +169,7 @@ def encode_parts(entry: Entry, deflate: bool) -> bytes:
 
 
 def entry_row(entry: Entry, deflate: bool) -> tuple[Any, ...]:
+    """Return the columns of an entry, in the order of ENTRY_COLUMNS."""
     return (
         entry.seq, entry.turn, entry.run, entry.by, entry.role, encode_parts(entry, deflate), entry.origin, int(entry.pinned),
         entry.tokens, entry.at,
@@ -172,8 +177,8 @@ def entry_row(entry: Entry, deflate: bool) -> tuple[Any, ...]:
 
 
 class damage_at:
-    """What does not decode within is Corrupt, and the message says where it is and the way out. `place` gives that when it is
-    needed, since every read passes here."""
+    """A context in which whatever does not decode becomes MemoryFailure("Corrupt"), with its place and the way out.
+    `place` returns the place when it is needed, since every read passes here."""
 
     __slots__ = ("place",)
 
@@ -192,7 +197,7 @@ class damage_at:
 
 
 def note_of(number: Any, facts: Any) -> tuple[int, str | None]:
-    """A note of changed facts: its number, the numbers of the facts."""
+    """Return a note of changed facts: its number, and the numbers of the facts. Raises MemoryFailure("Corrupt")."""
     named = facts is None or (type(facts) is str and all(map(str.isdecimal, facts.split())))
     if type(number) is not int or not 0 < number < MOST or not named:
         raise corrupt("a note of changed facts does not decode")
@@ -200,7 +205,7 @@ def note_of(number: Any, facts: Any) -> tuple[int, str | None]:
 
 
 def head_of(values: Sequence[Any]) -> Head:
-    """Corrupt for what no commit has made."""
+    """Return the row of a key. Raises MemoryFailure("Corrupt") for values that no commit has made."""
     version, following, turns, length, _, _ = values = tuple(values)
     if any(type(value) is not int or not 0 <= value < MOST for value in values):
         raise corrupt("the row of the log holds what is no count")
@@ -210,26 +215,27 @@ def head_of(values: Sequence[Any]) -> Head:
 
 
 def entry_of_row(row: Sequence[Any]) -> Entry:
+    """Return the entry of its columns. Raises MemoryFailure("Corrupt")."""
     seq, turn, run, by, role, parts, origin, pinned, tokens, at = row
     try:
         if type(parts) is not bytes:
             raise ValueError
-        held = (_inflated(parts) if parts[:1] == DEFLATED else parts[1:]).decode("utf-8", "surrogatepass")
-        text = _only_text(held) if role != "tool" else None
+        json = (_inflated(parts) if parts[:1] == DEFLATED else parts[1:]).decode("utf-8", "surrogatepass")
+        text = _only_text(json) if role != "tool" else None
         if text is not None:
-            found = Entry(seq, turn, Msg(role, text), run=run, by=by, origin=origin, pinned=pinned == 1, tokens=tokens, at=at)
+            entry = Entry(seq, turn, Msg(role, text), run=run, by=by, origin=origin, pinned=pinned == 1, tokens=tokens, at=at)
         else:
-            message, opaque = message_of(role, [part_of(part) for part in loads(held)])
-            found = Entry(
+            message, opaque = message_of(role, [part_of(part) for part in loads(json)])
+            entry = Entry(
                 seq, turn, message, run=run, by=by, origin=origin, pinned=pinned == 1, tokens=tokens, at=at, opaque=opaque
             )
     except WRONG:
         raise corrupt(f"entry {seq} does not decode") from None
-    return check_entry(found)
+    return check_entry(entry)
 
 
 def check_entry(entry: Entry) -> Entry:
-    """Itself. Corrupt for what no commit has stored."""
+    """Return the entry. Raises MemoryFailure("Corrupt") for one that no commit has stored."""
     seq, turn, tokens, at, run, by = entry.seq, entry.turn, entry.tokens, entry.at, entry.run, entry.by
     if not (
         type(seq) is int and type(turn) is int and type(tokens) is int and type(at) is int
@@ -249,31 +255,34 @@ def _inflated(parts: bytes) -> bytes:
     return data
 
 
-def _only_text(held: str) -> str | None:
-    """Of a message that is one text, as nearly all are, and is written as `encode_parts` does it."""
-    if not held.startswith(ONE_TEXT):
+def _only_text(json: str) -> str | None:
+    """Return the text of a message that is one text, as nearly all are, in the form that `encode_parts` writes; None for
+    any other. This is faster than decoding all of the JSON."""
+    if not json.startswith(ONE_TEXT):
         return None
-    text, end = scanstring(held, len(ONE_TEXT))
-    return text if held[end:] == "}]" else None
+    text, end = scanstring(json, len(ONE_TEXT))
+    return text if json[end:] == "}]" else None
 
 
 def turn_row(turn: Turn) -> tuple[Any, ...]:
+    """Return the columns of a turn, in the order of TURN_COLUMNS."""
     return (turn.turn, turn.run, turn.by, turn.at, turn.tokens_in, turn.tokens_out, dumps(turn.meta, sort_keys=True))
 
 
 def turn_of_row(row: Sequence[Any]) -> Turn:
+    """Return the turn of its columns. Raises MemoryFailure("Corrupt")."""
     turn, run, by, at, tokens_in, tokens_out, meta = row
     try:
-        held = loads(meta)
-        if type(meta) is not str or type(held) is not dict:
+        data = loads(meta)
+        if type(meta) is not str or type(data) is not dict:
             raise ValueError
     except WRONG:
         raise corrupt(f"the meta of turn {turn} does not decode") from None
-    return check_turn(Turn(turn, run=run, by=by, at=at, tokens_in=tokens_in, tokens_out=tokens_out, meta=held))
+    return check_turn(Turn(turn, run=run, by=by, at=at, tokens_in=tokens_in, tokens_out=tokens_out, meta=data))
 
 
 def check_turn(turn: Turn) -> Turn:
-    """Itself. Corrupt for what no commit has stored."""
+    """Return the turn. Raises MemoryFailure("Corrupt") for one that no commit has stored."""
     counts = (turn.turn, turn.at, turn.tokens_in, turn.tokens_out)
     if any(type(count) is not int or not 0 <= count < MOST for count in counts) or type(turn.meta) is not dict:
         raise corrupt(f"turn {turn.turn} is malformed")
@@ -283,10 +292,12 @@ def check_turn(turn: Turn) -> Turn:
 
 
 def view_row(state: ViewState) -> tuple[Any, ...]:
+    """Return the columns of the state of a view, in the order of VIEW_COLUMNS."""
     return (state.name, state.cut, state.text.encode("utf-8", "surrogatepass"), state.upto, state.folded, state.folded_at)
 
 
 def view_of_row(row: Sequence[Any]) -> ViewState:
+    """Return the state of a view of its columns. Raises MemoryFailure("Corrupt")."""
     name, cut, text, upto, folded, folded_at = row
     try:
         if type(text) is not bytes:
@@ -297,7 +308,7 @@ def view_of_row(row: Sequence[Any]) -> ViewState:
 
 
 def check_view(state: ViewState) -> ViewState:
-    """Itself. Corrupt for what no commit has stored."""
+    """Return the state. Raises MemoryFailure("Corrupt") for one that no commit has stored."""
     counts = (state.cut, state.upto, state.folded, state.folded_at)
     if any(type(count) is not int or not -1 <= count < MOST for count in counts) or type(state.name) is not str:
         raise corrupt(f"the view {state.name!r} is malformed")
@@ -307,27 +318,28 @@ def check_view(state: ViewState) -> ViewState:
 
 
 def fact_row(fact: Fact) -> tuple[bytes, bytes]:
-    """Its name and all of it, a vector too; a persistent fact has no task."""
-    held = fact.as_json()
+    """Return the name of a fact and all of it, with its vector, as bytes. A persistent fact has no task."""
+    fields = fact.as_json()
     if fact.vector is not None:
         label, vector = fact.vector
-        held["vector"] = [label, b64encode(vector).decode()]
-    data = dumps(held, separators=(",", ":"), ensure_ascii=False)
+        fields["vector"] = [label, b64encode(vector).decode()]
+    data = dumps(fields, separators=(",", ":"), ensure_ascii=False)
     return fact.name.encode("utf-8", "surrogatepass"), data.encode("utf-8", "surrogatepass")
 
 
 def fact_of_row(data: bytes) -> Fact:
+    """Return the fact of its bytes. Raises MemoryFailure("Corrupt")."""
     try:
         if type(data) is not bytes:
             raise ValueError
-        held = loads(data.decode("utf-8", "surrogatepass"))
-        vector = held.pop("vector", None)
-        fact = fact_of(held)
+        fields = loads(data.decode("utf-8", "surrogatepass"))
+        vector = fields.pop("vector", None)
+        fact = fact_of(fields)
         if any(not 0 <= number < MOST for number in (fact.id, fact.created, fact.accessed, fact.refreshed)):
             raise ValueError
         if vector is not None:
-            label, held = vector
-            fact.vector = (label, b64decode(held, validate=True))
+            label, encoded = vector
+            fact.vector = (label, b64decode(encoded, validate=True))
             if type(label) is not str or len(fact.vector[1]) % 4:
                 raise ValueError
         return fact
@@ -336,12 +348,13 @@ def fact_of_row(data: bytes) -> Fact:
 
 
 def seen_row(one: Observation) -> tuple[bytes, int, bytes]:
-    """Topic, number, all of it."""
+    """Return topic, number and all of an observation, texts as bytes."""
     data = dumps(one.as_json(), separators=(",", ":"), ensure_ascii=False)
     return one.topic.encode("utf-8", "surrogatepass"), one.n, data.encode("utf-8", "surrogatepass")
 
 
 def seen_of_row(data: bytes) -> Observation:
+    """Return the observation of its bytes. Raises MemoryFailure("Corrupt")."""
     try:
         if type(data) is not bytes:
             raise ValueError
@@ -350,10 +363,10 @@ def seen_of_row(data: bytes) -> Observation:
         raise corrupt("an observation does not decode") from None
 
 
-# ----------------------------------------------------------------
+# Tables and statements.
 
 FORMAT = 4
-"""1 had no notes of changed facts, 2 no state of providers in entries."""
+"""The format of the tables: 1 had no notes of changed facts, 2 no state of providers in entries."""
 
 TABLES = (
     "CREATE TABLE IF NOT EXISTS meta (format {number} NOT NULL PRIMARY KEY)",
@@ -380,7 +393,7 @@ OF_A_KEY = ("log", "entry", "turn", "view", "fact", "seen", "changed")
 NAMES = frozenset(("meta", "lease", *OF_A_KEY))
 
 LONGEST_LEASE = 86_400_000
-"""Milliseconds: one that ends later was never given."""
+"""Milliseconds: a stored lease that ends later is damaged, and may be taken."""
 AT_ONCE = 500
 """Facts that one statement reads by their numbers."""
 
@@ -425,56 +438,56 @@ TAKE_LEASE = (
 
 
 class SqlStore:
-    """Blocking; used from one thread at a time."""
+    """A store in SQL tables, all but the database itself. Blocking; used from one thread at a time. Methods are those of
+    `protocol.Store`, `FactStore`, `Swaps` and `Leases`."""
 
     name: str
     blocking = True
     deflates: bool
     _indexes: Indexes
 
-    # ------------------------------------------------------------ what a kind of database says
+    # What a kind of database completes.
 
     def _rows(self, statement: str, values: Sequence[Any] = ()) -> list[Any]:
         raise NotImplementedError
 
     def _change(self, statement: str, values: Sequence[Any]) -> int:
-        """The number of changed rows."""
+        """Execute a statement and return the number of changed rows."""
         raise NotImplementedError
 
     def _change_all(self, statement: str, rows: Sequence[Sequence[Any]]) -> None:
         raise NotImplementedError
 
     def _transaction(self) -> AbstractContextManager[None]:
-        """Commits at the end, rolls back when its body raises; turns errors of the driver into MemoryFailures."""
+        """Return a context that commits at its end and rolls back when its body raises; errors of the driver become
+        MemoryFailures."""
         raise NotImplementedError
 
     def _guard(self) -> AbstractContextManager[None]:
-        """The same translation of errors for readers."""
+        """Return a context for readers with the same translation of errors."""
         raise NotImplementedError
 
     def _scrub(self) -> None:
-        """After a commit: removed data leaves the files too."""
+        """Remove deleted data from the files too, after a commit."""
 
     def _scrubs(self) -> None:
-        """Before a commit that is followed by `_scrub`, which may have to wait."""
+        """Prepare for a commit that is followed by `_scrub`, which may have to wait."""
 
     def _entries_by(self, index: str) -> str:
-        """The entries to select from, where an index of theirs fits better than the key of the table."""
+        """Return the table expression that selects entries, where an index fits better than the key of the table."""
         return "entry"
 
     def _place(self) -> str:
-        """What a message calls the store: its file, or its kind."""
+        """Return what a message calls the store: its file, or its kind and name."""
         return f"store {self.name}"
 
     def _decoding(self, table: str, key: Key) -> AbstractContextManager[None]:
-        """While rows become records: what does not decode is damage, and the message says where it is."""
+        """Return a context in which a row that does not decode is Corrupt, with its place."""
         return damage_at(lambda: f"{self._place()}, table {table}, key {shown(key)}")
 
     def _time(self) -> int:
-        """Real milliseconds for leases, whatever the clock of the memory says (M-8.13)."""
+        """Return real milliseconds for leases, whatever the clock of the memory says (M-8.13)."""
         raise NotImplementedError
-
-    # ------------------------------------------------------------ reading
 
     def head(self, key: Key) -> Head:
         with self._guard():
@@ -535,7 +548,7 @@ class SqlStore:
         return self._facts(key, None)
 
     def _facts(self, key: Key, numbers: Sequence[int] | None) -> list[Fact]:
-        """All, or those of some numbers."""
+        """Return all facts of a key, or those with some numbers."""
         statement, rows = "SELECT data FROM fact WHERE key = ?", []
         with self._guard():
             if numbers is None:
@@ -554,7 +567,7 @@ class SqlStore:
             return [note_of(number, facts) for number, facts in rows]
 
     def index(self, key: Key) -> FactIndex:
-        """What recall looks through (M-14.4)."""
+        """Return the index that recall searches (M-14.4)."""
         return self._indexes.of(key)
 
     def seen(self, key: Key) -> list[Observation]:
@@ -569,8 +582,6 @@ class SqlStore:
             rows = self._rows("SELECT key FROM log WHERE key >= ? AND key < ? ORDER BY key", (low, low + b"\xff"))
         with self._decoding("log", prefix):
             return iter([decode(row[0]) for row in rows])
-
-    # ------------------------------------------------------------ changing
 
     def commit(self, writes: Sequence[Write], *, scrub: bool = False) -> bool:
         if scrub:
@@ -587,7 +598,8 @@ class SqlStore:
         return True
 
     def _write(self, key: bytes, expect: int, batch: Batch) -> int | None:
-        """The change of its facts. The first thing is the row of the key, which others wait for."""
+        """Write one change and return the number of the change of its facts, None without one. The row of the key comes
+        first: other writers wait for it."""
         self._refuse_stored_runs(key, batch)
         values = (*batch.head.values(), key)
         done = self._change(INSERT_HEAD, values) if expect == 0 else self._change(UPDATE_HEAD, (*values, expect))
@@ -644,7 +656,7 @@ class SqlStore:
         return True
 
     def _stored(self, key: Key, name: str) -> Fact | None:
-        """Within a transaction; one that is known to be unchanged since it was read is not read again."""
+        """Return the fact of a name within a transaction; one that is known to be unchanged is not read again."""
         newest = self._rows(NEWEST_CHANGE, (encode(key),))
         index = self._indexes.known(key)
         known = None if index is None else index.named(PERSISTENT, name)
@@ -687,7 +699,8 @@ class SqlStore:
         return self._note(key, None if anew or len(changed) > NAMED else " ".join(map(str, changed)))
 
     def _note(self, key: bytes, facts: str | None) -> int:
-        """The number of the change, in the order of the transactions: each holds the row of the key."""
+        """Note a change of facts and return its number. Numbers follow the order of the transactions, since each holds
+        the row of the key."""
         rows = self._rows(NEWEST_CHANGE, (key,))
         number = note_of(rows[0][0], None)[0] + 1 if rows else first_change()
         self._change("INSERT INTO changed (key, n, facts) VALUES (?, ?, ?)", (key, number, facts))
@@ -703,6 +716,7 @@ class SqlStore:
 
     def _evict(self, key: bytes, gone: Sequence[Entry]) -> None:
         first, last = gone[0].seq, gone[-1].seq
+        # The usual eviction is a run of numbers: one statement.
         if last - first + 1 == len(gone):
             self._change("DELETE FROM entry WHERE key = ? AND seq >= ? AND seq <= ?", (key, first, last))
         else:
@@ -737,11 +751,10 @@ class SqlStore:
                     self._remove(key)
                     self._indexes.drop(decode(key))
 
-    # ------------------------------------------------------------ leases
-
     def acquire(self, key: Key, owner: str, seconds: float) -> bool:
         now = self._time()
         with self._transaction():
+            # Taken when free, one's own, past its end, or damaged (it ends later than any lease).
             values = (encode(key), owner, now + int(seconds * 1000), now, now + LONGEST_LEASE)
             return bool(self._change(TAKE_LEASE, values))
 
@@ -755,7 +768,7 @@ class SqlStore:
         return rows[0][0] if rows and type(rows[0][0]) is str else None
 
     def _check_format(self, is_new: bool = False) -> None:
-        """Inside the transaction that creates missing tables; `is_new`: there were none."""
+        """Write or check the format, within the transaction that creates missing tables. `is_new`: there were none."""
         rows = self._rows("SELECT format FROM meta")
         if not rows and (is_new or not self._rows("SELECT 1 FROM log LIMIT 1")):
             self._change("INSERT INTO meta (format) VALUES (?) ON CONFLICT (format) DO NOTHING", (FORMAT,))
@@ -763,30 +776,30 @@ class SqlStore:
             self._change("UPDATE meta SET format = ?", (FORMAT,))
 
     def _check_tables(self, names: set[str]) -> None:
-        """Of a store that is there; the first format had no notes."""
+        """Raise Corrupt when a table of an existing store is missing; the first format had no notes."""
         missing = sorted(NAMES - names - {"changed"})
         if missing:
             raise corrupt(f"{self._place()}: the table {missing[0]} is gone; restore the store from a copy")
 
     def _format(self, rows: Sequence[Any]) -> int:
-        """Err Version for a newer one, Corrupt for none."""
-        found = rows[0][0] if len(rows) == 1 else None
-        if type(found) is not int or found < 1:
+        """Return the format of a store. Raises MemoryFailure("Version") for a newer one, "Corrupt" for none."""
+        number = rows[0][0] if len(rows) == 1 else None
+        if type(number) is not int or number < 1:
             raise corrupt(f"{self._place()}, table meta: it does not say its format")
-        if found > FORMAT:
-            raise newer_version(found, FORMAT)
-        return found
+        if number > FORMAT:
+            raise newer_version(number, FORMAT)
+        return number
 
 
 class _Another(MemoryFailure):
-    """Ends the transaction of a change whose fact another has written."""
+    """Raised to roll back a change of a slot that another writer has changed meanwhile."""
 
     def __init__(self) -> None:
         super().__init__("Conflict", "the fact was written meanwhile")
 
 
 class _AlreadyStored(MemoryFailure):
-    """Ends the transaction of a run that is committed already (M-5.10)."""
+    """Raised to roll back the commit of a run that is stored already (M-5.10)."""
 
     def __init__(self) -> None:
         super().__init__("Conflict", "this run is stored already")

@@ -1,7 +1,9 @@
-"""The embedded durable store: one SQLite file (M-8.2, G-12.5).
+"""The embedded durable store: one SQLite file (M-8.2, G-12.5), and the names of lease holders between processes.
 
-WAL, `synchronous=FULL`, `BEGIN IMMEDIATE` for writes. A full disk, a read-only or damaged file is a typed error; the file is
-never replaced by an empty one. sqlite3 is imported with this module only. Must not know: which file is right, permissions.
+Hands on `SqliteStore`, `owner_name` and `has_died`. The statements are in `sql.py`; here are opening, locking and errors.
+It uses WAL, `synchronous=FULL`, and `BEGIN IMMEDIATE` for writes. A full disk, a read-only or damaged file raises
+MemoryFailure ("Store" or "Corrupt"); the file is never replaced by an empty one. sqlite3 is imported with this module
+only.
 """
 
 from __future__ import annotations
@@ -26,15 +28,13 @@ if TYPE_CHECKING:
     from .thread import StoreThread
 
 
-# ----------------------------------------------------------------
-# Whether a folder is on a network file system, where SQLite's locks do not hold (M-8.12).
-
 NETWORK = ("nfs", "nfs4", "cifs", "smb3", "smbfs", "afs", "ceph", "glusterfs", "lustre", "fuse.sshfs", "fuse.glusterfs", "davfs")
 MOUNTS = "/proc/self/mounts"
 
 
 def is_on_network(folder: str, mounts: str = MOUNTS) -> bool:
-    """By the longest mount point above the folder; where the system keeps no such table nothing is refused."""
+    """Whether a folder is on a network file system, where SQLite's locks do not hold (M-8.12). The longest mount point
+    above the folder decides; where the system has no table of mounts nothing is refused."""
     try:
         with open(mounts, encoding="utf-8", errors="surrogateescape") as table:
             rows = [line.split() for line in table]
@@ -49,8 +49,6 @@ def is_on_network(folder: str, mounts: str = MOUNTS) -> bool:
     return best[1] in NETWORK
 
 
-# ----------------------------------------------------------------
-
 BUSY_MS = int(LONGEST_WAIT * 1000)
 RESTS = (0.001, 0.002, 0.005, 0.01, 0.02)
 LONGEST_REST = 0.04
@@ -64,7 +62,7 @@ SETTINGS = (
 NO_ROOM = (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL, sqlite3.SQLITE_CANTOPEN)
 MAGIC, SMALLEST_FILE = b"SQLite format 3\0", 512
 FILE_WAY_OUT = "restore it from a copy, or remove it to begin anew"
-# What is to be done about what SQLite says.
+# What the user can do about an error, by a word of SQLite's message.
 WAYS_OUT = {
     "locked": f"another process has held it for {LONGEST_WAIT:g} s: end that one, or try again",
     "readonly": "allow writing to the file and to its folder",
@@ -104,8 +102,9 @@ class SqliteStore(SqlStore):
             raise
 
     def _open(self) -> None:
-        """What is there keeps its mode. A file is made whole beside its place and put there, so that an empty one at that place
-        is a store that was lost (G-12.9)."""
+        """Open the file, or make it. A new file is made whole beside its place and linked there, so that an empty file at
+        that place can only be a store that was lost (G-12.9). Nothing is written to a file of this format, so that a full
+        disk can be read."""
         if not os.path.exists(self.path):
             self._make()
         self._check_header()
@@ -119,7 +118,7 @@ class SqliteStore(SqlStore):
         self._prepare()
 
     def _check_header(self) -> None:
-        """SQLite takes a file that is nearly empty for a new one."""
+        """Raise Corrupt for a file that is no database: SQLite would take a nearly empty one for new."""
         try:
             with open(self.path, "rb") as file:
                 head = file.read(SMALLEST_FILE)
@@ -131,7 +130,8 @@ class SqliteStore(SqlStore):
             raise corrupt(f"{self.path}: file is not a database; {FILE_WAY_OUT}")
 
     def _connect_to_read(self) -> None:
-        """On a full disk there is no room for what processes share of the write-ahead log: then this one has the file alone."""
+        """Connect. On a full disk there is no room for the shared part of the write-ahead log; then this process takes
+        the file alone."""
         try:
             self._connect(self.path)
             self._rows("SELECT count(*) FROM sqlite_master")
@@ -201,7 +201,8 @@ class SqliteStore(SqlStore):
         return self._tried(statement, values).fetchall()
 
     def _tried(self, statement: str, values: Sequence[Any] = ()) -> sqlite3.Cursor:
-        """Outside of a transaction: as soon as nobody has the file locked, or when that lasts too long as SQLite says it."""
+        """Execute a statement outside of a transaction, as soon as nobody has the file locked. Raises SQLite's error
+        after LONGEST_WAIT seconds."""
         until, tries = monotonic() + LONGEST_WAIT, 0
         while True:
             try:
@@ -213,7 +214,7 @@ class SqliteStore(SqlStore):
             tries += 1
 
     def _pause(self, seconds: float) -> None:
-        """The connection is free meanwhile: no transaction has begun."""
+        """Wait before the next try. Other threads may use the connection meanwhile: no transaction has begun."""
         if self._thread is None:
             return sleep(seconds)
         self._alone.release()
@@ -230,7 +231,7 @@ class SqliteStore(SqlStore):
             self._live().executemany(statement, rows)
 
     def _entries_by(self, index: str) -> str:
-        """Said, or it walks the log: the key of the table looks as good to its planner."""
+        """Name the index; without that SQLite's planner may read the whole log by the key of the table."""
         return f"entry INDEXED BY {index}"
 
     def _live(self) -> sqlite3.Connection:
@@ -267,7 +268,8 @@ class SqliteStore(SqlStore):
             raise store_failed(self.name, f"{self.path}: {reason}{way}") from None
 
     def _scrub(self) -> None:
-        """secure_delete has overwritten the pages; the log of the writes goes too (M-8.14). Erasing again tries again."""
+        """Empty the write-ahead log (M-8.14); `secure_delete` has overwritten the pages already. Raises
+        MemoryFailure("Store") when another process reads it: erasing again tries again."""
         try:
             with self._guard():
                 until = monotonic() + (0 if self._thread is None else LONGEST_WAIT)  # without a thread SQLite itself waits
@@ -296,7 +298,7 @@ class SqliteStore(SqlStore):
 
 
 def _put(new: str, path: str) -> None:
-    """Never over another file."""
+    """Move a file to its place, never over another file."""
     try:
         os.link(new, path)
     except FileExistsError:
@@ -310,12 +312,8 @@ def _is_busy(error: sqlite3.OperationalError) -> bool:
     return getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
 
 
-# ----------------------------------------------------------------
-# Who holds a lease between processes: a name that tells whether its process still lives (M-8.13).
-#
-# A process that was killed gives no lease back. On Linux its name says machine, process and when that began, so that others on
-# the
-# same machine need not wait for the lease to end; elsewhere nothing is known of it.
+# Names of lease holders (M-8.13). A process that was killed gives no lease back. On Linux the name says machine, process and when
+# that began, so that others on the same machine need not wait for the lease to end; elsewhere nothing is known of a holder.
 
 PROC = Path("/proc")
 STATE, BEGUN = 0, 19
@@ -323,13 +321,13 @@ STATE, BEGUN = 0, 19
 
 
 def owner_name() -> str:
-    """Unique, of this process."""
+    """Return a unique name of this process."""
     number = os.getpid()
     return f"{_machine()}/{number}/{_begun(number) or ''}/{os.urandom(8).hex()}"
 
 
 def has_died(owner: str) -> bool:
-    """Whether its process is known to be over."""
+    """Whether the process of that name is known to be over; False when that cannot be told."""
     machine, _, rest = owner.partition("/")
     number, _, rest = rest.partition("/")
     begun = rest.partition("/")[0]
@@ -340,7 +338,7 @@ def has_died(owner: str) -> bool:
 
 @cache
 def _machine() -> str:
-    """This start of this machine, and where its process numbers count; "" where that cannot be told."""
+    """Return what identifies this start of this machine and its process numbers, "" where that cannot be told."""
     try:
         boot = (PROC / "sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
         return f"{boot}-{os.readlink(PROC / 'self/ns/pid')}"
@@ -349,7 +347,7 @@ def _machine() -> str:
 
 
 def _begun(number: int) -> str | None:
-    """When a process began, in the machine's own count; None for one that is over."""
+    """Return when a process began, in the machine's own count; None for one that is over."""
     try:
         fields = (PROC / str(number) / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
     except OSError:

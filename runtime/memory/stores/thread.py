@@ -1,8 +1,8 @@
 """The thread of a session in which operations on stores wait (G-12.7, G-12.8).
 
-There either an operation runs or the loop of the session does, never both, so that its code shares everything with the session;
-while it waits the loop goes on. One operation of a session is on its way at a time, in the order in which they began. Hands on
-`StoreThread`. Must not know: memories, kinds of stores, effects.
+Hands on `StoreThread`, which `Remote` and `SqliteStore` call while they wait. Either an operation runs in the thread or
+the loop of the session runs, never both, so that operations share all data with the session without locks; while an
+operation waits the loop goes on. One operation of a session is on its way at a time, in the order in which they began.
 """
 
 from __future__ import annotations
@@ -22,16 +22,17 @@ if TYPE_CHECKING:
 
 
 PARTING = 0.03
-"""Seconds that a cancelled operation has to come out of its wait; then its thread is left to end by itself."""
+"""Seconds that a cancelled operation has to come out of its wait; after that its thread is left to end by itself."""
 
 
 class Cancelled(BaseException):
-    """Ends an operation in its thread that nobody waits for any more."""
+    """Raised in the thread to end an operation that nobody waits for any more."""
 
 
 class StoreThread:
-    """The operations of one session. `loop` gives its event loop; `mark` gives what takes back what a try has used up;
-    `settles(effect)` is told that a change is about to be made for an effect: its outcome has to be the next one."""
+    """The operations of one session. `loop` returns its event loop; `mark` returns a function that undoes what a try has
+    used up; `settles(effect)` is called before a change is made for an effect: from then on that effect's outcome has to
+    be the next one."""
 
     def __init__(
         self,
@@ -42,18 +43,17 @@ class StoreThread:
         self._loop = loop
         self._mark = mark
         self._settles = settles
-        self._taken = False
+        self._is_busy = False
         self._waiting: deque[Any] = deque()
         self._operation: _Operation | None = None
         self._inbox: SimpleQueue[_Operation | None] | None = None
         self._thread: threading.Thread | None = None
         self._trying = False
 
-    # ------------------------------------------------------------ who has an operation
-
     def attempt(self, work: Callable[[], Any]) -> Any:
-        """What `work` gives; MustWait when a store has to be waited for, or another operation."""
-        if self._taken:
+        """Return what `work` returns. Raises MustWait, having changed nothing, when a store has to be waited for, or
+        another operation is on its way."""
+        if self._is_busy:
             if self._own() is not None:
                 return work()
             raise MustWait
@@ -68,9 +68,9 @@ class StoreThread:
             self._trying = before
 
     async def use(self, work: Callable[[], Any], effect: Any = None) -> Any:
-        """What `work` gives, tried first where the session runs. Cancelled, it has changed nothing, unless a change was under way
-        that could not be taken back."""
-        if not self._taken:
+        """Return what `work` returns, tried first where the session runs. When cancelled it has changed nothing, unless a
+        change was under way that could not be taken back."""
+        if not self._is_busy:
             with suppress(MustWait):
                 return self.attempt(work)
         await self._turn()
@@ -80,8 +80,8 @@ class StoreThread:
             self._next()
 
     async def _turn(self) -> None:
-        if not self._taken:
-            self._taken = True
+        if not self._is_busy:
+            self._is_busy = True
             return
         mine = self._loop().create_future()
         self._waiting.append(mine)
@@ -99,7 +99,7 @@ class StoreThread:
             mine = self._waiting.popleft()
             if not mine.done():
                 return mine.set_result(None)  # type: ignore[no-any-return]
-        self._taken = False
+        self._is_busy = False
 
     async def _perform(self, work: Callable[[], Any], effect: Any) -> Any:
         loop = self._loop()
@@ -130,22 +130,21 @@ class StoreThread:
         operation.attend()
 
     def close(self) -> None:
-        """No thread is left; the next operation that waits begins another one."""
+        """End the thread; the next operation that waits begins another one."""
         if self._inbox is not None and self._thread is not None:
             self._inbox.put(None)
             self._thread.join()
         self._inbox = self._thread = None
 
-    # ------------------------------------------------------------ what stores and operations call
-
     def _own(self) -> _Operation | None:
-        """The operation that calls, when it is in the thread."""
+        """Return the operation that the calling thread performs, None outside the thread."""
         operation = self._operation
         return operation if operation is not None and operation.thread == threading.get_ident() else None
 
     def wait(self, call: Callable[[], Any], interrupt: Callable[[], object] = lambda: None) -> Any:
-        """What `call` gives, which waits: the loop goes on meanwhile. `interrupt` makes it fail soon, from another thread: when
-        the operation is cancelled, or nothing comes for too long (TimeoutError). Who calls it beside all operations waits."""
+        """Return what `call` returns, which waits: the loop goes on meanwhile. `interrupt` makes it fail soon, from
+        another thread: when the operation is cancelled, or after LONGEST_WAIT seconds, where TimeoutError is raised.
+        Outside of an operation it waits in place."""
         operation = self._own()
         if operation is not None:
             return operation.wait(call, interrupt)
@@ -154,18 +153,18 @@ class StoreThread:
         return call()
 
     def pause(self, seconds: float) -> None:
-        """Before a lock of a store is asked for again."""
+        """Wait some seconds before a lock of a store is asked for again."""
         operation = self._own()
         resting = operation.rest if operation is not None else threading.Event()
         self.wait(lambda: resting.wait(seconds), resting.set)
 
     def aside(self) -> None:
-        """Before what cannot begin anew: it is done in the thread from the start."""
+        """Raise MustWait unless in the thread: what follows cannot begin anew, so it is done there from the start."""
         if self._trying and self._own() is None:
             raise MustWait
 
     def changing(self) -> None:
-        """What comes now changes a store. Of an operation that was cancelled it does not come."""
+        """Note that a change of a store comes next. Raises Cancelled in an operation that was cancelled."""
         operation = self._own()
         if operation is not None:
             operation.look()
@@ -173,13 +172,14 @@ class StoreThread:
                 self._settles(operation.effect)
 
     def home(self, call: Callable[[], Any]) -> Any:
+        """Return what `call` returns on the session's own thread."""
         operation = self._own()
         return call() if operation is None else operation.home(call)
 
 
 class _Operation:
-    """One operation in the thread. `turned` is released when the loop may go on, `mine` when the thread may; `back` when a wait
-    is over."""
+    """One operation in the thread. Two semaphores hand control back and forth: `turned` is released when the loop may go
+    on, `mine` when the thread may; `back` when a wait is over."""
 
     def __init__(self, work: Callable[[], Any], loop: Any, effect: Any) -> None:
         self.work = work

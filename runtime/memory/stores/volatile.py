@@ -1,4 +1,8 @@
-"""The store of memories without `store`: logs that live as long as the session (M-8.1)."""
+"""The store of memories without `store`: logs that live as long as the session (M-8.1).
+
+Hands on `VolatileStore`, `VolatileLog` (one log, with the fast path of direct appends), and `News` (what changed in it
+since a snapshot, M-14.6). Nothing here waits or fails.
+"""
 
 from __future__ import annotations
 
@@ -26,19 +30,18 @@ if TYPE_CHECKING:
     from .protocol import Batch, Write
 
 
-# ----------------------------------------------------------------
-# What has changed in a volatile log since it was last written down (M-14.6).
-#
-# Entries are numbered, so those from a floor on are new; of what stands by name or number it is known whether it was there when
-# the log was last written, so that what came and left again is forgotten, and news are never larger than the log was and is.
-
 if TYPE_CHECKING:
     Touched = dict[Any, bool]
 
 
 class News:
-    """Of entries: those from `floor` on are others than were written; of those before, `gone` have left, and `pins` are pinned or
-    not, now. Of turn records, view states, facts and observations: what was `touched`, with whether it was written."""
+    """What has changed in a volatile log since it was last written to a snapshot (M-14.6).
+
+    Entries are numbered: those from `floor` on are new, of those before `gone` have left and `pins` are pinned or not
+    now. Turn records, view states, facts and observations are noted by name or number, with whether they were there when
+    the log was last written. So what came and left again is forgotten, and news are never larger than the log before plus
+    the log now.
+    """
 
     __slots__ = ("floor", "gone", "pins", "turns", "views", "facts", "seen")
 
@@ -52,59 +55,57 @@ class News:
         self.seen: Touched = {}
 
     def entries_left(self, entries: Iterable[Entry]) -> None:
+        """Note that entries have left."""
         for entry in entries:
             if entry.seq < self.floor:
                 self.gone.add(entry.seq)
                 self.pins.pop(entry.seq, None)
 
     def pinned(self, seq: int, on: bool) -> None:
+        """Note that an entry is pinned, or not."""
         if seq < self.floor:
             self.pins[seq] = on
 
     def goes_on_from(self, seq: int) -> None:
-        """Numbers from there on are given again (M-6.18)."""
+        """Note that entry numbers from there on are used again (M-6.18)."""
         if seq < self.floor:
             self.floor = seq
             self.gone = {number for number in self.gone if number < seq}
             self.pins = {number: on for number, on in self.pins.items() if number < seq}
 
 
-def came(touched: Touched, keys: Iterable[Any], there: Container[Any]) -> None:
-    """`there`: what stood there before they came."""
+def came(touched: Touched, keys: Iterable[Any], present: Container[Any]) -> None:
+    """Note that keys are added. `present` holds what was there before."""
     for key in keys:
         if key not in touched:
-            touched[key] = key in there
+            touched[key] = key in present
 
 
-def left(touched: Touched, keys: Iterable[Any], there: Container[Any]) -> None:
-    """`there`: what stands there before they leave."""
+def left(touched: Touched, keys: Iterable[Any], present: Container[Any]) -> None:
+    """Note that keys are removed. `present` holds what was there before."""
     for key in keys:
-        if touched.setdefault(key, key in there) is False:
+        # What came after the last snapshot and leaves before the next needs no mention in it.
+        if touched.setdefault(key, key in present) is False:
             del touched[key]
 
 
-def split(touched: Touched, there: Container[Any]) -> tuple[list[Any], list[Any]]:
-    """What stands there now, and what was written and has left."""
-    return [key for key in touched if key in there], [key for key, written in touched.items() if written and key not in there]
+def split(touched: Touched, present: Container[Any]) -> tuple[list[Any], list[Any]]:
+    """Return the changed keys that are there now, and those that were written and have left."""
+    return [key for key in touched if key in present], [key for key, written in touched.items() if written and key not in present]
 
-
-# ----------------------------------------------------------------
-# The volatile log of one key (M-8.1).
-#
-# Unpinned entries stand in a list whose front is given up lazily, pinned ones beside it, so that an append and an eviction cost
-# the same at any length (M-14.1).
 
 SEQ = attrgetter("seq")
 TURN = attrgetter("turn")
 
 
 class VolatileLog:
-    """The log of one key.
+    """The log of one key. Unpinned entries are in the list `plain`, whose front is removed lazily, pinned ones in
+    `pinned`, so that an append and an eviction cost the same at any length (M-14.1).
 
-    `noted` is the fast lane of direct appends to a memory without steps, which count themselves in `fresh`: role, content and
-    time in seconds are only put down. The first other use makes the entries. With `bound` (`Retention.fifo`) the notes themselves
-    are cut at the front, as retention would do it.
-    `news`: what is to be written down next, when somebody writes, who finds the log in `changed` by its `key` then.
+    `noted` is the fast path of direct appends to a memory without steps, counted in `fresh`: role, content and time in
+    seconds are only noted, and the first other use makes the entries. With `bound` (`Retention.fifo`) the notes
+    themselves are cut at the front, as retention would do it. `news`: what the next snapshot has to write; its writer
+    finds the log in `changed` by its `key`.
     """
 
     __slots__ = (
@@ -120,17 +121,18 @@ class VolatileLog:
         self._empty()
 
     def written(self, changed: dict[Key, VolatileLog]) -> None:
-        """All of it stands somewhere: from now on what changes is noted."""
+        """Note that all of the log is written; `changed` collects logs that change from now on."""
         self.settle()
         self.news = News(self.stored.next)
         self.changed = changed
 
     def change(self) -> None:
-        """Something of it is about to be another than was written."""
+        """Note that the log is about to differ from what was written."""
         if self.changed is not None:
             self.changed[self.key] = self
 
     def reset(self) -> None:
+        """Empty the log, as `remove` of its key does."""
         self.settle()
         self.change()
         if self.news is not None:
@@ -163,29 +165,29 @@ class VolatileLog:
         self.passing: set[int] = set()  # numbers of ephemeral facts
 
     def settle(self) -> None:
-        """Notes become entries, each a turn of its own."""
+        """Make entries of the notes, each a turn of its own."""
         if not self.fresh:
             return
         head = self.stored
         seq, turn = head.next + self.fresh - len(self.noted), head.turns + self.fresh - len(self.noted)
-        made: list[Entry] = []
+        entries: list[Entry] = []
         tokens = 0
         notes = enumerate(self.noted)
-        while len(made) < len(self.noted):
+        while len(entries) < len(self.noted):
             look()
             for number, (role, content, at) in islice(notes, STRIDE):
                 message = Msg(role, content)
                 counted = count_message(message)
                 tokens += counted
-                made.append(Entry(seq + number, turn + number, message, tokens=counted, at=int(at * 1000)))
+                entries.append(Entry(seq + number, turn + number, message, tokens=counted, at=int(at * 1000)))
         self.stored = Head(
-            head.version + self.fresh, head.next + self.fresh, head.turns + self.fresh, head.length + len(made),
-            head.tokens + tokens, made[-1].at,
+            head.version + self.fresh, head.next + self.fresh, head.turns + self.fresh, head.length + len(entries),
+            head.tokens + tokens, entries[-1].at,
         )  # fmt: skip
         self.noted.clear()
         self.fresh = 0
         self._messages = None
-        self.plain += made
+        self.plain += entries
         self._cut_front()
 
     def _cut_front(self) -> None:
@@ -195,16 +197,17 @@ class VolatileLog:
         over = self.plain[self.start : end_of_front(self.plain, self.start, head.length - self.bound)]
         if not over:
             return
-        kept = None if self.pinned else self._messages
+        messages = None if self.pinned else self._messages
         self._drop(over)
-        if kept is not None:
-            del kept[: len(over)]
-            self._messages = kept
+        if messages is not None:
+            del messages[: len(over)]
+            self._messages = messages
         tokens = head.tokens - sum(entry.tokens for entry in over)
         self.stored = Head(head.version, head.next, head.turns, head.length - len(over), tokens, head.touched)
 
     def add(self, drafts: Sequence[Draft], turn: Turn | None, at: int) -> bool:
-        """The commit of unpinned messages to a memory without steps; False when the run is stored already."""
+        """Append the unpinned messages of one commit to a memory without steps; False when the run is stored already.
+        `at` is in Unix ms."""
         if turn is not None and turn.run in self.runs:
             return False
         self.settle()
@@ -234,15 +237,13 @@ class VolatileLog:
         return True
 
     def limit(self, bound: int) -> None:
-        """From now on; what is there already leaves with the next note."""
+        """Bound the log from now on; what is too much leaves with the next note."""
         self.settle()
         self.bound = bound
         self.noted = deque(maxlen=bound)
 
-    # ------------------------------------------------------------ reading
-
     def is_blank(self) -> bool:
-        """As one that was never used."""
+        """Whether it is as a log that was never used."""
         return not (self.facts or self.seen or self.head().version)
 
     def head(self) -> Head:
@@ -250,7 +251,7 @@ class VolatileLog:
         return self.stored
 
     def messages(self) -> list[Msg]:
-        """All messages in order; made once per change."""
+        """Return all messages in order; the list is kept until the log changes."""
         self.settle()
         if self._messages is None:
             self._messages = [entry.message for entry in self.range(-1, None, None, False, None)]
@@ -263,6 +264,7 @@ class VolatileLog:
         return self._calls
 
     def range(self, after: int, before: int | None, limit: int | None, newest: bool, pinned: bool | None) -> list[Entry]:
+        """Return entries with after < seq < before, as `Store.entries`."""
         self.settle()
         plain = [] if pinned is True else _slice(self.plain, self.start, after, before, limit, newest)
         if pinned is False or not self.pinned:
@@ -272,10 +274,8 @@ class VolatileLog:
             return both
         return both[max(0, len(both) - limit) :] if newest else both[:limit]
 
-    # ------------------------------------------------------------ changing
-
     def apply(self, batch: Batch) -> None:
-        """Cannot fail: everything was checked before."""
+        """Apply a change. It cannot fail: everything was checked before."""
         self.settle()
         self.change()
         news = self.news
@@ -308,7 +308,7 @@ class VolatileLog:
             self.keep(batch.facts, batch.gone, batch.seen, batch.unseen)
 
     def change_into(self, batch: Batch, turns: Sequence[int], views: Sequence[str]) -> None:
-        """`apply`, where records of turns and states of views leave first."""
+        """Remove these turn records and view states, then `apply` the change."""
         for number in turns:
             self.drop_row(number)
         for name in views:
@@ -316,7 +316,7 @@ class VolatileLog:
         self.apply(batch)
 
     def become(self, other: VolatileLog) -> None:
-        """Hold what the other one holds, which stays as it is."""
+        """Take the content of another log, which stays as it is."""
         self._empty()
         other.settle()
         self.stored, self.plain, self.pinned = other.stored, other.plain[other.start :], other.pinned.copy()
@@ -330,6 +330,7 @@ class VolatileLog:
         seen: Sequence[Observation] = (),
         unseen: Sequence[tuple[str, int]] = (),
     ) -> None:
+        """Remove and add facts and observations, as `FactStore.keep`."""
         self.change()
         if self.news is not None:
             left(self.news.facts, gone, self.facts)
@@ -349,17 +350,17 @@ class VolatileLog:
         self.seen.update((one.place, one) for one in seen)
 
     def index(self) -> FactIndex:
-        """Of facts that outlive a turn, made when it is first asked for."""
+        """Return the index of facts that outlive a turn, made when it is first asked for."""
         if self._index is None:
             self._index = index_of([fact for fact in self.facts.values() if fact.tier != EPHEMERAL])
         return self._index
 
     def refuse(self, facts: Sequence[Fact], gone: Sequence[int], seen: Sequence[Observation], unseen: Sequence[Any]) -> None:
-        """Conflict for a number or a place that somebody else has taken."""
+        """Raise MemoryFailure("Conflict") for a number or a place that somebody else has taken."""
         for fact in facts:
-            held = self.facts.get(fact.id)
-            if held is not None and fact.id not in gone and held.name != fact.name:
-                raise conflict(fact.id, held.id)
+            stored = self.facts.get(fact.id)
+            if stored is not None and fact.id not in gone and stored.name != fact.name:
+                raise conflict(fact.id, stored.id)
         for one in seen:
             if one.place in self.seen and one.place not in unseen:
                 raise conflict(one.n, one.n + 1)
@@ -371,42 +372,44 @@ class VolatileLog:
         if turn.run is not None:
             self.runs[turn.run] = turn.turn
 
-    def _drop(self, gone: Sequence[Entry]) -> None:
-        """From the front at no cost; from elsewhere by making the lists anew."""
+    def _drop(self, evicted: Sequence[Entry]) -> None:
+        """Remove entries: from the front at constant cost, from elsewhere by building the lists anew."""
         if self.news is not None:
-            self.news.entries_left(gone)
+            self.news.entries_left(evicted)
         at = self.start
-        for entry in gone:
+        for entry in evicted:
             if at == len(self.plain) or self.plain[at].seq != entry.seq:
                 break
             at += 1
-        front = at - self.start == len(gone)
+        front = at - self.start == len(evicted)
         if front:
             self.start = at
+            # Moved only when half of the list is unused: constant cost per eviction on average.
             if at > 32 and at * 2 > len(self.plain):
                 del self.plain[:at]
                 self.start = 0
         else:
-            seqs = {entry.seq for entry in gone}
+            seqs = {entry.seq for entry in evicted}
             self.plain = [entry for entry in self.plain[self.start :] if entry.seq not in seqs]
             self.pinned = [entry for entry in self.pinned if entry.seq not in seqs]
             self.start = 0
         if self.rows:
-            self._drop_turns({entry.turn for entry in gone}, front)
+            self._drop_turns({entry.turn for entry in evicted}, front)
         self._messages = None
 
     def _drop_turns(self, numbers: set[int], front: bool) -> None:
-        """What is left of a turn whose entries left at the front is at the front."""
+        """Remove the records of turns of which no entry is left. When entries left at the front, what is left of their
+        turns is at the front too."""
         for number in numbers:
             at = self.start if front else bisect_left(self.plain, number, self.start, key=TURN)
-            left = at < len(self.plain) and self.plain[at].turn == number
-            if left or any(entry.turn == number for entry in self.pinned):
+            has_entries = at < len(self.plain) and self.plain[at].turn == number
+            if has_entries or any(entry.turn == number for entry in self.pinned):
                 continue
             if number in self.rows:
                 self.drop_row(number)
 
     def drop_row(self, number: int) -> None:
-        """The record of a turn of which nothing is left."""
+        """Remove the record of a turn."""
         if self.news is not None:
             left(self.news.turns, (number,), self.rows)
         run = self.rows.pop(number).run
@@ -435,13 +438,12 @@ def _slice(entries: list[Entry], start: int, after: int, before: int | None, lim
 
 
 def index_of(facts: Sequence[Fact] = ()) -> FactIndex:
-    """Logs without facts start without what looks through them."""
+    """Return an index of facts. Imported late: logs without facts start without that code."""
     from ..fact_index import FactIndex
 
     return FactIndex(facts)
 
 
-# ----------------------------------------------------------------
 
 class VolatileStore:
     """Logs by key. Nothing here waits or fails."""
@@ -452,20 +454,20 @@ class VolatileStore:
     def __init__(self) -> None:
         self.logs: dict[Key, VolatileLog] = {}
         self.spoken: dict[Key, FactIndex] = {}
-        """Words of the messages of logs, in this store or another one, that a recall of the session has looked through."""
+        """Indexes of the messages of logs, in this store or another one, that a recall of the session has searched."""
         self.changed: dict[Key, VolatileLog] | None = None
-        """Logs that were changed since all were written down, when they were (M-14.6)."""
+        """Logs that changed since the last snapshot, None before the first one (M-14.6)."""
 
     def log(self, key: Key, bound: int | None = None) -> VolatileLog:
-        """The log of a key, made when it is first asked for; `bound` opens its fast lane."""
-        found = self.logs.get(key)
-        if found is None:
-            found = self.logs[key] = VolatileLog(key, bound)
+        """Return the log of a key, made when it is first asked for; `bound` opens its fast path."""
+        log = self.logs.get(key)
+        if log is None:
+            log = self.logs[key] = VolatileLog(key, bound)
             if self.changed is not None:
-                found.written(self.changed)
-        elif bound is not None and found.bound != bound:
-            found.limit(bound)
-        return found
+                log.written(self.changed)
+        elif bound is not None and log.bound != bound:
+            log.limit(bound)
+        return log
 
     def head(self, key: Key) -> Head:
         log = self.logs.get(key)
@@ -487,10 +489,10 @@ class VolatileStore:
             return []
         if run is None:
             return log.range(after, before, limit, newest, pinned)
-        found = [entry for entry in log.range(after, before, None, False, pinned) if entry.run == run]
+        of_run = [entry for entry in log.range(after, before, None, False, pinned) if entry.run == run]
         if limit is None:
-            return found
-        return found[max(0, len(found) - limit) :] if newest else found[:limit]
+            return of_run
+        return of_run[max(0, len(of_run) - limit) :] if newest else of_run[:limit]
 
     def turns(self, key: Key, since: int = 0) -> list[Turn]:
         log = self.logs.get(key)
@@ -505,11 +507,12 @@ class VolatileStore:
         return [] if log is None or not log.facts else [fact for _, fact in sorted(log.facts.items())]
 
     def index(self, key: Key) -> FactIndex:
-        """What recall looks through (M-14.4)."""
+        """Return the index that recall searches (M-14.4)."""
         log = self.logs.get(key)
         return index_of() if log is None or not log.facts else log.index()
 
     def ephemeral(self, key: Key) -> list[Fact]:
+        """Return the ephemeral facts of a key by their numbers."""
         log = self.logs.get(key)
         return [] if log is None else [log.facts[number] for number in sorted(log.passing)]
 
@@ -547,13 +550,13 @@ class VolatileStore:
         return True
 
     def remove(self, keys: Sequence[Key]) -> None:
-        """A log that a memory holds is emptied rather than replaced."""
+        """Empty the logs of these keys. A log is emptied rather than replaced, since a memory may hold it."""
         for key in keys:
             if key in self.logs:
                 self.logs[key].reset()
 
     def give_up(self, keys: Sequence[Key]) -> None:
-        """Logs that nobody can reach any more: unlike `remove` nothing is told of them, nor written down."""
+        """Drop logs that nobody can reach any more. Unlike after `remove`, the next snapshot does not mention them."""
         for key in keys:
             self.logs.pop(key, None)
             if self.changed is not None:
@@ -561,15 +564,15 @@ class VolatileStore:
 
     def keys(self, prefix: Key) -> Iterator[Key]:
         under = [(key, log) for key, log in self.logs.items() if key[: len(prefix)] == prefix]
-        found = [key for key, log in under if not log.is_blank()]
-        return iter(sorted(found, key=encode))
+        written = [key for key, log in under if not log.is_blank()]
+        return iter(sorted(written, key=encode))
 
     def expire(self, prefix: Key, before: int, limit: int) -> None:
         old = [key for key in self.keys(prefix) if self.logs[key].head().touched < before]
         self.remove(old[:limit])
 
     def written(self) -> None:
-        """All logs, or those that were changed since the last time, stand somewhere as they are now."""
+        """Note that all logs, or those that changed since the last time, are written as they are now."""
         if self.changed is None:
             self.changed = dict(self.logs)
         for log in self.changed.values():
@@ -577,4 +580,4 @@ class VolatileStore:
         self.changed.clear()
 
     def close(self) -> None:
-        """Nothing is held open."""
+        """Do nothing: nothing is held open."""
