@@ -246,8 +246,10 @@ FAR = 1 << 80
 
 
 class Bands:
-    """The bands, the oldest first. `starts[n]`: a place that no slot of band n is below; `newest[n]`: one that none is
-    above; `shortest[n]` and `lowest[n]`: bounds of length and number. `at` returns the place of a slot."""
+    """The bands, the oldest first, in lists with one item per band. Of band n every slot lies between the places `starts[n]` and
+    `newest[n]`; none is shorter than `shortest[n]` characters or has a number below `lowest[n]`; `bits[n]` are its slots and
+    `sizes[n]` is their number. The bounds may be wider than needed, never narrower, so recall may stop at a band that cannot hold
+    a better fact. `at` returns the place of a slot."""
 
     __slots__ = ("starts", "newest", "shortest", "lowest", "bits", "sizes", "count", "at")
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .policy import Policy
 
 
-LIKENED = 16  # turns that one is compared with between two looks: their words may be thousands
+COMPARED = 16  # turns that one is compared with before the run is asked whether it is to stop: their words may be thousands
 CLIPPED = " [clipped]"
 
 
@@ -78,7 +78,7 @@ def _pruned(similar: float, units: Iterator[Unit], pinned_turns: set[int], left_
         look()
         words = frozenset(word for unit in turn for entry in unit for word in terms(entry.message.content))
         stays = not words or turn[0][0].turn in pinned_turns or any(unit[0].message.calls for unit in turn)
-        if not stays and any(jaccard(words, other) >= similar for other in paced(newer, LIKENED)):
+        if not stays and any(jaccard(words, other) >= similar for other in paced(newer, COMPARED)):
             left_out["prune"] = left_out.get("prune", 0) + sum(map(len, turn))
             continue
         if words:
@@ -98,7 +98,7 @@ def _by_turn(units: Iterator[Unit]) -> Iterator[list[Unit]]:
 
 
 def clipped(policy: Policy, unit: Unit) -> Unit:
-    """Return the unit with tool results over the limit of the step `clip` shortened (M-4.8)."""
+    """Return the unit with each tool result that has more tokens than the step `clip` allows shortened to that many (M-4.8)."""
     limit = policy.clip
     if limit is None or len(unit) == 1 or all(count_text(entry.message.content) <= limit for entry in unit[1:]):
         return unit

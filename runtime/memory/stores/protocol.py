@@ -81,25 +81,34 @@ if TYPE_CHECKING:
             seen: Sequence[Observation] = (),
             unseen: Sequence[tuple[str, int]] = (),
         ) -> None:
-            """Remove those numbers, then add or replace facts by theirs, in one transaction; no change of the log, but its
-            key is one that was written at this time. The same of observations, which are only added. Conflict when a number
-            belongs to a fact of another name, or an observation stands at its place already."""
+            """Remove the facts with the numbers `gone`, then add `facts`, or replace those of the same numbers; remove the
+            observations `unseen` (topic and number) and add `seen`. All of it in one transaction. The log does not change, but
+            its key counts as written at `at`, in Unix ms.
+
+            Raises MemoryFailure("Conflict") when a number belongs to a fact of another name, or an observation stands at its
+            place already; then nothing is stored."""
 
     class Swaps(Protocol):
         """Optional: changes in place that lose no update between processes (M-8.21)."""
 
         def swap(self, key: Key, at: int, fact: Fact, said: str, gone: Sequence[int], name: str) -> bool:
-            """Where the content under `name` is what `said` says (`said_by`), `keep`s the fact and removes those numbers; else
-            False, and nothing is stored. In one transaction. What has the fact's own name and leaves counts as absent."""
+            """Put `fact` in place of the one named `name`, if that still has the content the caller read: `said` is its text
+            as `said_by` writes it. Facts with the numbers `gone` are removed; the key counts as written at `at`, in Unix ms. One
+            transaction.
+
+            Return whether it was done; False means that another process was faster, and nothing is stored. A fact of the name
+            that is among `gone` counts as absent."""
 
         def touch(self, key: Key, at: int, facts: Sequence[Fact]) -> None:
-            """Of each that still says the same under its number, the times and the vector (`touched`), in one transaction."""
+            """Store the access times (Unix ms) and the vector of each fact whose stored content is still the same, and leave
+            the others as they are (`touched` says which). One transaction; the key counts as written at `at`, in Unix ms."""
 
     class FactIndex(Protocol):
         """Optional: a store that says which of its facts a query may hit (M-8.16)."""
 
         def candidates(self, key: Key, terms: list[str], vector: list[float] | None, limit: int) -> Iterable[int]:
-            """Their numbers, about `limit` of them; `vector` when the memory embeds and the query could be."""
+            """Return the numbers of about `limit` facts that a query of these terms may hit, the best first as far as the store
+            can tell. `vector` is the query's, None when the memory has no embedder or the query could not be embedded."""
 
     class Leases(Protocol):
         """Optional: order between processes (M-8.13)."""
