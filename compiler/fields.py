@@ -94,7 +94,8 @@ def _like(value: object, members: Sequence[str]) -> str:
 
 def _provider_example(value: object) -> str:
     """Return the provider that was meant. A service that is none of them speaks the protocol of OpenAI at an address."""
-    meant = _like(value, ("", *PROVIDERS))
+    named = next((name for name, row in PROVIDERS.items() if value in row.nicknames), None)
+    meant = named or _like(value, ("", *PROVIDERS))
     return f'"{meant}"' if meant else '"custom", base_url: "https://api.example.com/v1"'
 
 

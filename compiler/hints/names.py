@@ -299,9 +299,6 @@ VALUES: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("timeout_error", "timed_out"), ("timeout",)),
     **dict.fromkeys(("sse", "streamable_http", "streamable-http", "https"), ("http",)),
     **dict.fromkeys(("exp", "expo", "exponential_backoff"), ("exponential",)),
-    **dict.fromkeys(("claude",), ("anthropic",)),
-    **dict.fromkeys(("gemini", "vertex", "vertexai"), ("google",)),
-    **dict.fromkeys(("gpt", "chatgpt"), ("openai",)),
 }
 
 # Types.

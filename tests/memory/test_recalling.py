@@ -205,7 +205,7 @@ MUTANTS = {
     ),
     "Confirm refreshed by access": (test_decay, remembering, 'decay.refresh_on == "Access"', "True"),
     "unstable ties": (
-        test_recall, recall, "-hit.fact.accessed, hit.fact.order))\n    return found[", "0))\n    return found[",
+        test_recall, recall, "-hit.fact.accessed, hit.fact.order))\n    return hits[", "0))\n    return hits[",
     ),
     "k before filter": (
         test_recall, recall, "            if accepts(hit):\n", "            if accepts(hit) or len(best) < k:\n",

@@ -23,12 +23,12 @@ class ProviderRow:
     pattern of its keys. `max_tokens_name`: of the parameter in the API `chat`. `structured`: what `auto` means (O-1.15);
     `strict_schemas_only`: its native schemas have neither optional keys nor recursion (O-2.42). `bills_prefixes_less`: tokens
     of a cached prefix cost less. `default_model`: of the predeclared connection. `starter`: the connection and the model id
-    that `concerto init` writes.
+    that `concerto init` writes. `nicknames`: other words that people write for it, for the help of a wrong provider.
     """
 
     __slots__ = (
         "name", "wires", "elsewhere", "base_url", "key_variable", "stand_in_key", "key_shape", "fields", "max_tokens_name",
-        "structured", "strict_schemas_only", "bills_prefixes_less", "default_model", "starter",
+        "structured", "strict_schemas_only", "bills_prefixes_less", "default_model", "starter", "nicknames",
     )  # fmt: skip
 
     def __init__(
@@ -48,6 +48,7 @@ class ProviderRow:
         bills_prefixes_less: bool = False,
         default_model: str | None = None,
         starter: tuple[str, str] | None = None,
+        nicknames: tuple[str, ...] = (),
     ) -> None:
         self.name = name
         self.wires = wires
@@ -63,6 +64,7 @@ class ProviderRow:
         self.bills_prefixes_less = bills_prefixes_less
         self.default_model = default_model
         self.starter = starter
+        self.nicknames = nicknames
 
     @property
     def needs_base_url(self) -> bool:
@@ -94,16 +96,17 @@ _ROWS = (
         "openai", {"responses": RESPONSES, "chat": "openai.OpenAIChat"}, elsewhere="chat",
         base_url="https://api.openai.com/v1", key_variable="OPENAI_API_KEY", key_shape=SK_KEY, fields=("organization", "project"),
         max_tokens_name="max_completion_tokens", bills_prefixes_less=True, starter=("openai", "gpt-5.4-mini"),
+        nicknames=("gpt", "chatgpt"),
     ),
     ProviderRow(
         "anthropic", {"messages": "anthropic.Anthropic"},
         base_url="https://api.anthropic.com", key_variable="ANTHROPIC_API_KEY", key_shape=SK_KEY, strict_schemas_only=True,
-        bills_prefixes_less=True, starter=("anthropic", "claude-haiku-5-5"),
+        bills_prefixes_less=True, starter=("anthropic", "claude-haiku-5-5"), nicknames=("claude",),
     ),
     ProviderRow(
         "google", {"chat": "openai.GoogleChat", "responses": RESPONSES},
         base_url="https://generativelanguage.googleapis.com/v1beta/openai/", key_variable="GEMINI_API_KEY",
-        key_shape="AIza[A-Za-z0-9_-]{35}", bills_prefixes_less=True,
+        key_shape="AIza[A-Za-z0-9_-]{35}", bills_prefixes_less=True, nicknames=("gemini", "vertex"),
     ),
     ProviderRow(
         "ollama", CHAT_FIRST,
