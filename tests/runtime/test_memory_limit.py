@@ -115,6 +115,16 @@ pub fn small() -> Int { 7 }""")
             assert session.call("small") == 7
 
 
+def test_what_the_host_holds_does_not_count() -> None:
+    """Neither what its variables hold, in the frames beneath the loop, nor its objects."""
+    held = [[number] for number in range(1_000_000)]  # 90 MB
+    program = concerto.compile("pub fn sum(n: Int) -> Int { let mut s = 0; for i in 0..n { s += i; } s }")
+    with program.session(budgets=concerto.Budgets(memory_bytes=8 * MIB)) as session:
+        session._session.machine.weigh_soon()
+        assert session.call("sum", 1000) == 499_500
+    assert len(held) == 1_000_000
+
+
 if __name__ == "__main__":  # every shape, in both tiers: python -m tests.runtime.test_memory_limit
     for shape in GROWING:
         for which in ("interp", "both"):

@@ -7,12 +7,14 @@ values in the hands of translated code and of built-ins count.
 
 from __future__ import annotations
 
+import re
 import sys
 from collections import deque
 from gc import get_referents
 from itertools import islice
 from types import BuiltinFunctionType, CodeType, FunctionType, GeneratorType, MethodType, ModuleType
 
+from ..generated.loop import run
 from ..values import Array, Closure, EnumType, EnumValue, Err, ErrorValue, Map, Ok, Queue, Set, Some, Stack, Struct, StructType
 from ..values.metering import look
 from .link import Program
@@ -50,7 +52,12 @@ LEAVES = frozenset({str, int, float, bool, type(None), bytes, bytearray})
 FOUND = frozenset({
     str, bytes, list, dict, tuple, set, deque, Array, Map, Set, Queue, Stack, Some, Ok, Err, EnumValue, ErrorValue, Closure,
 })  # fmt: skip
-LOOP = frozenset({"locs", "cells", "tos", "st", "new", "value", "left", "object", "closure"})
+# Variables of the loop that hold no value of the run but what it runs with: the machine, nodes and their operands (`o0`, `o1` …).
+OWN = frozenset({
+    "machine", "task", "ins", "code", "frames", "limit", "debt", "fuel", "op", "arg", "near", "far", "cost", "cost2", "callee",
+    "callee2", "target", "target2", "entry", "error",
+})  # fmt: skip
+OPERAND = re.compile(r"o\d+").fullmatch
 BATCH = 4096
 STEP = 64  # containers whose parts are asked for in one call of `get_referents`
 LONG = 1024  # bytes of a container from which its parts are walked with an iterator, not listed
@@ -74,10 +81,11 @@ def weight_of_run(machine: Any, most: int) -> int:
 
 
 def on_the_stack(frame: FrameType | None) -> Iterator[Any]:
-    """Yield the values in the variables of Python's frames, down to the loop of the innermost machine."""
+    """Yield the values in the variables of Python's frames, down to the loop of the innermost machine. What lies beneath the loop
+    belongs to the host."""
     while frame is not None:
-        if "push_frame" in frame.f_locals:
-            yield [value for name, value in frame.f_locals.items() if name in LOOP]
+        if frame.f_code is run.__code__:
+            yield [value for name, value in frame.f_locals.items() if name not in OWN and not OPERAND(name)]
             return
         for value in frame.f_locals.values():
             if type(value) in FOUND or isinstance(value, Struct | GeneratorType):
