@@ -1,4 +1,4 @@
-"""`python -m tests.mutants [--seed N] [--count N] [--only FILE]`: changes of one line in the product, drawn by a printed seed.
+"""`python -m tests.mutants [--seed N] [--count N] [--jobs N]`: changes of one line in the product, drawn by a printed seed.
 
 Writes docs/generated/mutants.md when 400 or more were drawn; exits 1 when fewer than nine in ten were found.
 """
