@@ -37,7 +37,9 @@ def key_of(change: Change) -> tuple[str, str, str, str]:
 
 
 def _finder(verdict: Verdict) -> str:
-    return "test" if "::" in verdict.by else "program" if verdict.by else ""
+    if verdict.by.endswith(".conc") or ".conc#" in verdict.by or verdict.by.startswith("images/"):
+        return "program"
+    return "test" if verdict.by else ""
 
 
 def page(seed: int, verdicts: list[Verdict], seconds: float) -> str:

@@ -62,6 +62,17 @@ def test_a_program_finds_a_change_that_it_can_see(tmp_path: Path) -> None:
     assert (planting.tree / change.file).read_text() == (ROOT / change.file).read_text(), "the copy is as it was"
 
 
+def test_tests_that_cannot_be_collected_find_a_change(tmp_path: Path) -> None:
+    """What pytest says without a test's name counts too, and is not asked again without the change."""
+    planting = Planting(tmp_path)
+    test = planting.tree / "tests" / "test_seen.py"
+    test.write_text("from concerto.vm.values.limits import to_int\n\nassert to_int(2.0) == 2\n\n\ndef test_it(): pass\n")
+    changes = changes_of(ROOT / "vm" / "values" / "limits.py")
+    change = next(one for one in changes if (one.function, one.old, one.new) == ("to_int", "int(value)", "None"))
+    found = verdict(change, 0, Reached([[]], [[("tests/test_seen.py", 0.1)]]), planting, {})
+    assert found.by
+
+
 def test_the_page_names_survivors_and_what_cannot_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     one, two = drawn(3, 2)
     monkeypatch.setattr(command, "reasons", lambda: {key_of(two): "the same number"})
