@@ -594,8 +594,9 @@ class Memory(MemoryReader):
         unit = self.store.entries(self.key, after=seq - 1, before=min(seq + 1, log.head.next))
         if not unit:
             return []
-        while unit[0].message.role == "tool":
-            unit = self.store.entries(self.key, before=unit[0].seq, limit=1, newest=True) + unit
+        # Stored data may have been changed by others: a result at the beginning of a log has no call before it.
+        while unit[0].message.role == "tool" and (call := self.store.entries(self.key, before=unit[0].seq, limit=1, newest=True)):
+            unit = call + unit
         for entry in log.forward(after=unit[-1].seq):
             if entry.message.role != "tool":
                 break

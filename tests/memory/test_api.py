@@ -5,11 +5,12 @@ from threading import Thread
 
 import pytest
 from concerto.runtime.memory.changes import Draft
-from concerto.runtime.memory.entries import InvalidValue, MemoryFailure, Turn
+from concerto.runtime.memory.entries import Entry, InvalidValue, MemoryFailure, Turn
 from concerto.runtime.memory.memories import Memories
 from concerto.runtime.memory.memory import Memory
 from concerto.runtime.memory.policy import Declaration, Policy
 from concerto.runtime.memory.redaction import pii
+from concerto.runtime.memory.stores.protocol import Batch, Head
 from concerto.runtime.records import Call, Msg
 
 
@@ -167,6 +168,17 @@ def test_pinning_takes_the_whole_unit(make):
     assert [entry.pinned for entry in memory.entries()] == [True, True, True]
     memory.set_pinned(1, False)
     assert [entry.pinned for entry in memory.entries()] == [False, False, False]
+
+
+def test_a_result_without_its_call_is_pinned_alone(make, store):
+    """No program stores such a log; who changes stored data may leave one (G-2.24). Pinning it looked for the call without end."""
+    memory = make()
+    orphan = Entry(0, 0, Msg("tool", "r0", (), "c0"))
+    after = Head(1, 2, 1, 2, 0, 0)
+    store.commit([(memory.key, 0, Batch(after, entries=[orphan, Entry(1, 0, Msg("tool", "r1", (), "c1"))]))])
+    assert memory.set_pinned(1, True)
+    assert [entry.pinned for entry in memory.entries()] == [True, True]
+    assert not memory.set_pinned(7, True)
 
 
 def test_retention_never_splits_a_unit(make):
