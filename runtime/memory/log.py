@@ -96,7 +96,7 @@ class StoredLog:
             oldest = piece[0] if piece else oldest
             if len(piece) < size:
                 if oldest is not None and oldest.message.role == "tool":
-                    raise self._torn(oldest)
+                    raise self.torn(oldest)
                 return self.check(count + len(self.pins()))
             before, size = piece[0].seq, min(2 * size, LARGEST_PIECE)
 
@@ -114,7 +114,7 @@ class StoredLog:
         while self.length:
             piece = self.store.entries(self.key, after=after, before=self.head.next, limit=size, pinned=pinned)
             if whole and not count and piece and piece[0].message.role == "tool":
-                raise self._torn(piece[0])
+                raise self.torn(piece[0])
             if pinned is None or not pinned:
                 self._check_units(piece)
             yield from piece
@@ -139,9 +139,10 @@ class StoredLog:
             if message.role != "tool":
                 calls = tuple([call.id for call in message.calls]) if message.calls else ()
             elif calls is not None and message.call_id not in calls:
-                raise self._torn(entry)
+                raise self.torn(entry)
 
-    def _torn(self, entry: Entry) -> MemoryFailure:
+    def torn(self, entry: Entry) -> MemoryFailure:
+        """Return the failure for a tool result whose call does not stand before it (G-2.24)."""
         return corrupt(f"in the log {shown(self.key)} entry {entry.seq} is a tool result without its call; {WAY_OUT}")
 
 

@@ -594,8 +594,10 @@ class Memory(MemoryReader):
         unit = self.store.entries(self.key, after=seq - 1, before=min(seq + 1, log.head.next))
         if not unit:
             return []
-        # Stored data may have been changed by others: a result at the beginning of a log has no call before it.
-        while unit[0].message.role == "tool" and (call := self.store.entries(self.key, before=unit[0].seq, limit=1, newest=True)):
+        while unit[0].message.role == "tool":
+            call = self.store.entries(self.key, before=unit[0].seq, limit=1, newest=True)
+            if not call:  # stored data that somebody changed
+                raise log.torn(unit[0])
             unit = call + unit
         for entry in log.forward(after=unit[-1].seq):
             if entry.message.role != "tool":

@@ -170,14 +170,13 @@ def test_pinning_takes_the_whole_unit(make):
     assert [entry.pinned for entry in memory.entries()] == [False, False, False]
 
 
-def test_a_result_without_its_call_is_pinned_alone(make, store):
-    """No program stores such a log; who changes stored data may leave one (G-2.24). Pinning it looked for the call without end."""
+def test_a_result_without_its_call_is_not_pinned(make, store):
+    """Who changes stored data may leave such a log (G-2.24); pinning looked for the call without end."""
     memory = make()
-    orphan = Entry(0, 0, Msg("tool", "r0", (), "c0"))
-    after = Head(1, 2, 1, 2, 0, 0)
-    store.commit([(memory.key, 0, Batch(after, entries=[orphan, Entry(1, 0, Msg("tool", "r1", (), "c1"))]))])
-    assert memory.set_pinned(1, True)
-    assert [entry.pinned for entry in memory.entries()] == [True, True]
+    entries = [Entry(seq, 0, Msg("tool", "r", (), f"c{seq}")) for seq in range(2)]
+    store.commit([(memory.key, 0, Batch(Head(1, 2, 1, 2, 0, 0), entries=entries))])
+    with pytest.raises(MemoryFailure, match="entry 0 is a tool result without its call"):
+        memory.set_pinned(1, True)
     assert not memory.set_pinned(7, True)
 
 
