@@ -306,11 +306,13 @@ class Timing:
 
 
 def lateness(drawn: Case, observed: Observer) -> list[tuple[str, float]]:
-    """Of a cancellation and of a deadline; nothing of a program that ends by itself."""
+    """Of a cancellation and of a deadline; nothing of a program that ends by itself. Raises AssertionError for one that only the
+    deadline of the run ends, though it was cancelled long before."""
     program = concerto.compile(drawn.source)
     timing = Timing(observed)
     start = time.monotonic()
     late, how = timing.measured(program, drawn.tier, None)
+    assert how != "P102" or timing.began is None, f"{drawn.row!r} goes on after its cancel, tier {drawn.tier}:\n{drawn.source}"
     if how != "cancelled" or timing.began is None:
         return []
     found = [("cancel", late)]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from concerto.vm.builtins.strings import trim, trim_end, trim_start
+from concerto.vm.builtins.url import query_function
 from concerto.vm.values import Array, Map, equal, share_all
 from concerto.vm.values.arithmetic import WHITE_SPACE, read_float, read_int
 from concerto.vm.values.long_text import lstrip, rstrip, strip
@@ -57,6 +58,7 @@ WORKS: dict[str, Callable[[], Any]] = {
     "Sets": lambda: equal(*PAIR_SETS),
     "Maps": lambda: equal(*NUMBERS),
     "keys": NUMBERS[0].key_list,
+    "query": lambda: query_function(Map({f"k{number}": Array([number]) for number in range(MANY * STRIDE)})),
 }
 
 

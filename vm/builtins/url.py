@@ -7,7 +7,7 @@ from ..values import long_text
 from ..values.containers import Array, Map
 from ..values.errors import make_error
 from ..values.limits import check_items, check_string_size
-from ..values.metering import BLOCK, LARGE, look, paced, spend
+from ..values.metering import BLOCK, FEW, LARGE, look, paced, spend, works_on
 from ..values.objects import Err, NoneOption, Ok, Some, Url
 from ..values.text import brief, display
 from .registry import integer, std, table, text
@@ -171,8 +171,9 @@ def query_function(parts: Any) -> str:
 def _pairs(parts: Any) -> str:
     pairs = []
     size = 0
-    for name, value in table(parts).items():
-        for one in paced(value.items) if type(value) is Array else [value]:
+    works_on(len(table(parts)))
+    for name, value in paced(table(parts).items(), FEW):
+        for one in paced(value.items, FEW) if type(value) is Array else [value]:
             one = one.value if type(one) is Some else one
             if one is None or type(one) is NoneOption:
                 continue
