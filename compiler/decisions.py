@@ -70,13 +70,15 @@ class ValueCall(CallTarget):
 class BuiltinCall(CallTarget):
     """A built-in function (`receiver_kind` "") or method of a statically known kind: a row of vm/builtins/registry.
     For methods the receiver is the MethodCall's receiver; for `special` and `handle` rows codegen knows what to emit.
-    `mutates`: the receiver is a place that is written (L-3.13.2) or a temporary."""
+    `mutates`: the receiver is a place that is written (L-3.13.2) or a temporary. `absent_as_nil`: the Option that a method of a
+    `T?` gives is a `U?` again (L-6.6.9)."""
 
     receiver_kind: str
     name: str
     mutates: bool = False
     type_arguments: tuple[Type, ...] = ()  # checked ones, e.g. T of execute_with_schema<T>
     schema: StructSymbol | None = None  # the schema T denotes, for execute_with_schema and parse_schema
+    absent_as_nil: bool = False
     answer: Type | None = None  # what the answer to an awaited emit has to be (O-5.35)
 
 

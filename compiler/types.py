@@ -335,6 +335,12 @@ def bare(type_: Type) -> Type:
     return type_.bare if isinstance(type_, Nominal) else type_
 
 
+def absent_as_nil(type_: Type | None) -> bool:
+    """Return whether a type is a `T?` whose one absence is nil, so that `Some(p)` and `None` may be written for it (L-5.8.13):
+    in `Option<T>?` they are patterns of the Option."""
+    return isinstance(type_, Nilable) and not (isinstance(type_.inner, Generic) and type_.inner.name == "Option")
+
+
 @dataclass(frozen=True, slots=True)
 class Parameter(Type):
     """A type parameter that a call is to find the type for; inside its own declaration it is a Nominal of kind parameter."""

@@ -560,6 +560,7 @@ def value_call(
     c: Checker, node: ast.Call | ast.MethodCall, callee: ast.Expr, type_: Type, arguments: list[ast.Argument]
 ) -> Type:
     """Check a call of a function value of this type: it takes all arguments, by position (L-3.8.1)."""
+    type_ = c.narrowed(callee, type_)
     if not isinstance(type_, Function):
         infer_all(c, arguments)
         if type_ != ANY:

@@ -89,7 +89,7 @@ def _with_nil(c: Checker, node: Comparison, other: Type) -> Type | None:
 
 
 def _nil_help(c: Checker, node: Comparison, other: Type) -> str:
-    side = _ungrouped(node.left if node.left.type != NIL else node.right)
+    side = ast.ungrouped(node.left if node.left.type != NIL else node.right)
     if generic(other, "Result"):
         return f"ask `{_source_text(c, side)}.{'is_err' if node.equal else 'is_ok'}()`"
     if isinstance(side, ast.Index) and generic(side.receiver.type, "Map"):
@@ -110,7 +110,7 @@ def _with_words(c: Checker, node: Comparison, left: Type, right: Type) -> Type |
         return None
     words = first or second
     # Only a literal is known to be none of the words.
-    literal = _ungrouped(node.left if first is None else node.right)
+    literal = ast.ungrouped(node.left if first is None else node.right)
     if words is None or not isinstance(literal, ast.StringLiteral) or words.holds(literal.value):
         return None
     return _report_decided(c, node, f'"{literal.value}" is none of the words of `{words}`', words_help(literal.value, words))
@@ -142,12 +142,6 @@ def _constant_help(c: Checker, node: Comparison) -> str:
     if node.written.startswith("assert"):
         return "remove the assertion"
     return f"write `{'false' if node.equal else 'true'}`, or remove the comparison"
-
-
-def _ungrouped(node: ast.Expr) -> ast.Expr:
-    while isinstance(node, ast.GroupExpr):
-        node = node.inner
-    return node
 
 
 def _source_text(c: Checker, node: ast.Expr) -> str:

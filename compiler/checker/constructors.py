@@ -14,7 +14,7 @@ from typing import Any
 from ...vm.values.errors import is_family
 from ..symbols import BuiltinSymbol, ConstSymbol, EnumSymbol, ErrorFamilySymbol, StructSymbol, VariantSymbol
 from ..syntax import ast
-from ..types import ANY, BOOL, NIL, Nilable, Nominal, Tuple, Type, Union
+from ..types import ANY, BOOL, NIL, Nilable, Nominal, Tuple, Type, Union, absent_as_nil
 from .relations import generic
 from .state import Checker
 from .types import parts_in
@@ -45,22 +45,24 @@ WILD = ast.WildcardPattern(span=None)  # type: ignore[arg-type]
 
 
 class Reading:
-    """How patterns are read in one question. `arrays_match`: an array pattern counts as matching every length, as in `let`."""
+    """How patterns are read in one question. `arrays_match`: an array pattern counts as matching every length, as in `let`.
+    `wraps`: some pattern `Some(…)` stands on a `T?`, so that the values of T count as held by one constructor."""
 
-    __slots__ = ("checker", "arrays_match", "_matches_all")
+    __slots__ = ("checker", "arrays_match", "wraps", "known", "_matches_all")
 
-    def __init__(self, checker: Checker, arrays_match: bool) -> None:
+    def __init__(self, checker: Checker, arrays_match: bool, wraps: bool) -> None:
         self.checker = checker
         self.arrays_match = arrays_match
+        self.wraps = wraps
+        self.known: dict[Type, Heads | None] = {} if wraps else checker.heads
         self._matches_all: dict[ast.Pattern, bool] = {}
 
     def heads(self, type_: Type) -> Heads | None:
         """Return the constructors of a type; None for one that has no list of them, as Int."""
-        known: dict[Type, Heads | None] = self.checker.heads
-        if type_ not in known:
+        if type_ not in self.known:
             listed = self._list_heads(type_)
-            known[type_] = None if listed is None else Heads(listed)
-        return known[type_]
+            self.known[type_] = None if listed is None else Heads(listed)
+        return self.known[type_]
 
     def head_of(self, pattern: ast.Pattern, type_: Type) -> Head | None:
         """Return the constructor that a pattern names; None for one that matches all, and for an array, which no other pattern
@@ -68,6 +70,13 @@ class Reading:
         name = head_name(pattern)
         if name is None or self.matches_all(pattern):
             return None
+        # Absence has one name in a type, whichever of its two words a pattern writes.
+        if name == "None" and absent_as_nil(type_):
+            name = _NIL.name
+        elif name == _NIL.name and generic(type_, "Option"):
+            name = "None"
+        if self.wraps and isinstance(type_, Nilable) and absent_as_nil(type_) and name != _NIL.name:
+            name = PRESENT
         heads = self.heads(type_)
         listed = None if heads is None else heads.by_name.get(name)
         return Head(name, (ANY,) * _part_count(pattern)) if listed is None else listed
@@ -99,6 +108,8 @@ class Reading:
     def parts(self, pattern: ast.Pattern, head: Head) -> tuple[ast.Pattern, ...]:
         """Return one pattern for each part of a value with this head; those that the pattern does not name match all."""
         count = len(head.parts)
+        if head.name is PRESENT and head_name(pattern) != "Some":
+            return (pattern,)
         match pattern:
             case ast.TuplePattern() | ast.TupleStructPattern():
                 items = tuple(pattern.items)
@@ -109,9 +120,11 @@ class Reading:
                 items = ()
         return (*items, *(WILD,) * (count - len(items)))[:count]
 
-    def is_narrow(self, pattern: ast.Pattern) -> bool:
+    def is_narrow(self, pattern: ast.Pattern, head: Head) -> bool:
         """Return whether a pattern of an error or record compares a part: it then covers its constructor not in full, as these
         have no listed parts."""
+        if head.name is PRESENT:
+            return False
         if isinstance(pattern, ast.TupleStructPattern) and isinstance(pattern.binding, ErrorFamilySymbol):
             return not all(self.matches_all(item) for item in pattern.items)
         if isinstance(pattern, ast.StructPattern) and not isinstance(pattern.binding, (StructSymbol, VariantSymbol)):
@@ -125,6 +138,8 @@ class Reading:
             return [_NIL]
         if isinstance(type_, Nilable):
             # `T?` has the constructors of T and nil.
+            if self.wraps and absent_as_nil(type_):
+                return [_NIL, Head(PRESENT, (type_.inner,), "{}")]
             inside = self.heads(type_.inner)
             return None if inside is None else [_NIL, *inside.all]
         if isinstance(type_, Union):
@@ -152,6 +167,7 @@ class Reading:
 
 
 _NIL = Head(("literal", type(None), None), (), "nil")
+PRESENT = ("present",)  # the name of the constructor that holds the values of T in `T?`, where a pattern is `Some(…)`
 
 
 def _variant_head(c: Checker, member: VariantSymbol, type_: Type) -> Head:

@@ -34,7 +34,8 @@ from ..types import (
 )
 from .exhaustiveness import check_arms
 from .json_shapes import answer_in
-from .patterns import bind_irrefutable, check_pattern, matches_nil_only
+from .narrowing import forget, implied, implied_behind, learn_present, optional
+from .patterns import bind_irrefutable, check_pattern, is_some, matches_nil_only
 from .prompts import keep_text
 from .propagation import check_discarded, leave, warn_uncaught_value
 from .relations import ERRONEOUS, MISMATCH, close, close_variable, convert, generic, is_complete, is_memory, is_text, join_all
@@ -53,16 +54,22 @@ def block(c: Checker, node: ast.Block, expected: Expected) -> Type:
     end."""
     diverged = False
     warned = False
+    known: list[Local] = []
     for statement in node.statements:
         if diverged and not warned and not isinstance(statement, (ast.EmptyStmt, ast.ItemStmt)):
             warned = warn_unreachable(c, statement.span)
         # The rest is checked too: its mistakes are mistakes, though it never runs.
         diverged = _statement(c, statement) or diverged
+        # Behind `if x == nil { return; }` x holds a value.
+        if isinstance(statement, ast.ExprStmt) and isinstance(statement.expr, ast.If):
+            known += learn_present(c, implied_behind(statement.expr))
     if node.result is None:
+        forget(c, known)
         return NEVER if diverged else NIL
     if diverged and not warned:
         warn_unreachable(c, node.result.span)
     type_ = tail(c, node.result, expected)
+    forget(c, known)
     return NEVER if diverged else type_
 
 
@@ -214,7 +221,7 @@ def condition(c: Checker, node: ast.Expr) -> None:
     bool_ = Expected(BOOL, "E2003")
     # `if (await emit(…))?`: the answer of the host has to be a Bool.
     asks = isinstance(node, ast.Propagate) and answer_in(node.operand, bool_).type is not None
-    actual = c.infer(node, bool_ if asks else FREE)
+    actual = c.narrowed(node, c.infer(node, bool_ if asks else FREE))
     if actual not in (BOOL, ANY, NEVER):
         help = "compare with `==`" if isinstance(node, ast.Assign) and node.operator == "=" else condition_help(actual)
         c.report("E2003", node.span, f"a condition is a `Bool`, found `{actual}`", help=help)
@@ -223,26 +230,26 @@ def condition(c: Checker, node: ast.Expr) -> None:
 def if_(c: Checker, node: ast.If, expected: Expected) -> Type:
     """Return the type of an `if`: the join of its branches, Nil without `else`. A chain of `else if` is walked in a loop, so
     that its length needs no recursion."""
-    chain = [node]
-    condition(c, node.condition)
-    branches: list[tuple[ast.Expr, Type]] = [(node.then, _branch(c, node.then, expected, _has_else(node)))]
-    at = node.otherwise
+    chain: list[ast.If] = []
+    branches: list[tuple[ast.Expr, Type]] = []
+    known: list[Local] = []  # variables that hold a value, since the conditions so far are false
+    at: ast.Expr | None = node
     while isinstance(at, ast.If):
         chain.append(at)
         condition(c, at.condition)
-        branches.append((at.then, _branch(c, at.then, expected, _has_else(at))))
+        inside = learn_present(c, implied(at.condition, True))
+        branches.append((at.then, _branch(c, at.then, expected, at.otherwise is not None)))
+        forget(c, inside)
+        known += learn_present(c, implied(at.condition, False))
         at = at.otherwise
     if at is not None:
         branches.append((at, tail(c, at, expected)))
+    forget(c, known)
     type_ = _without_else(c, chain, branches, expected) if at is None else _join_arms(c, branches, expected)
     # The inner links are expressions too: codegen asks their types.
     for link in chain[1:]:
         link.type = type_
     return type_
-
-
-def _has_else(node: ast.If) -> bool:
-    return node.otherwise is not None
 
 
 def _branch(c: Checker, node: ast.Block, expected: Expected, has_else: bool) -> Type:
@@ -282,19 +289,31 @@ def match_(c: Checker, node: ast.Match, expected: Expected) -> Type:
     remaining = subject
     branches: list[tuple[ast.Expr, Type]] = []
     sound = subject is not ERRONEOUS and subject != NEVER
+    wraps = False
+    known: list[Local] = []
     for arm in node.arms:
-        errors = c.error_count
-        check_pattern(c, arm.pattern, remaining)
+        errors, before = c.error_count, c.some_of_nilable
+        check_pattern(c, arm.pattern, subject if is_some(arm.pattern) else remaining)
         sound = sound and c.error_count == errors
+        wraps = wraps or c.some_of_nilable > before
+        inside: list[Local] = []
+        absent = False
         if arm.guard is not None:
             condition(c, arm.guard)
-        # The arms behind `nil` see the value without it, so that `v => …` binds a T.
-        elif isinstance(remaining, Nilable) and matches_nil_only(arm.pattern):
-            remaining = remaining.inner
+            inside = learn_present(c, implied(arm.guard, True))
+        else:
+            absent = isinstance(remaining, Nilable) and matches_nil_only(arm.pattern, remaining)
         branches.append((arm.body, tail(c, arm.body, expected)))
+        forget(c, inside)
+        # The arms behind `nil` see the value without it, so that `v => …` binds a T.
+        if absent and isinstance(remaining, Nilable):
+            remaining = remaining.inner
+            local = optional(node.subject)
+            known += learn_present(c, [] if local is None else [local])
+    forget(c, known)
     if sound:
         # Patterns with errors say nothing about what is covered.
-        check_arms(c, node, subject)
+        check_arms(c, node, subject, wraps=wraps)
     return NEVER if subject == NEVER else _join_arms(c, branches, expected)
 
 
@@ -327,7 +346,7 @@ def element_type(c: Checker, iterable: ast.Expr, type_: Type) -> Type:
 
 def for_(c: Checker, node: ast.For, expected: Expected) -> Type:
     """Return the type of a `for`: of the values of its `break`s, or Nil."""
-    type_ = c.infer(node.iterable)
+    type_ = c.narrowed(node.iterable, c.infer(node.iterable))
     if type_ == STREAM:  # a failure in mid-stream leaves as by `?` (O-1.73)
         node.failure = leave(c, Raise(node.iterable, error("AgentError"), "?"))
     bind_irrefutable(c, node.pattern, element_type(c, node.iterable, type_))
@@ -337,7 +356,10 @@ def for_(c: Checker, node: ast.For, expected: Expected) -> Type:
 def while_(c: Checker, node: ast.While, expected: Expected) -> Type:
     """Return the type of a `while`: of the values of its `break`s, or Nil."""
     condition(c, node.condition)
-    return _repeat(c, node, "while", node.body)
+    inside = learn_present(c, implied(node.condition, True))
+    type_ = _repeat(c, node, "while", node.body)
+    forget(c, inside)
+    return type_
 
 
 def loop(c: Checker, node: ast.Loop, expected: Expected) -> Type:

@@ -236,7 +236,7 @@ class Search:
                 groups[head.name] = self._group(head, listed, others, loose)
             group = groups[head.name]
             # It stands in the group, but covers nothing there.
-            narrow = self.reading.is_narrow(first)
+            narrow = self.reading.is_narrow(first, head)
             columns = self._columns((WILD,) * len(head.parts) if narrow else self.reading.parts(first, head), rest)
             group.rows.append(Row(row.arm, columns, row.covers and not narrow, row.queried))
             if row.covers and not narrow and is_loose(head.name):
@@ -353,10 +353,10 @@ def _steps(c: Checker, patterns: Sequence[ast.Pattern]) -> int:
     return min(MOST_STEPS, c.match_steps) + STEPS_PER_CHARACTER * sum([p.span.end - p.span.start + 4 for p in patterns])
 
 
-def uncovered_value(c: Checker, pattern: ast.Pattern, type_: Type) -> str | None:
+def uncovered_value(c: Checker, pattern: ast.Pattern, type_: Type, *, wraps: bool) -> str | None:
     """Return a value of the type, as text, that the pattern does not match; None if it matches all. Array patterns count as
-    matching: a wrong length panics (L-5.8.11)."""
-    search = Search(Reading(c, arrays_match=True), type_, _steps(c, [pattern]))
+    matching: a wrong length panics (L-5.8.11). `wraps`: a `Some(…)` in the pattern stands on a `T?`."""
+    search = Search(Reading(c, arrays_match=True, wraps=wraps), type_, _steps(c, [pattern]))
     try:
         cases = search.missing([search.row(0, pattern)])
     except TooInvolved:
@@ -373,9 +373,10 @@ def report_too_involved(c: Checker, node: ast.Node) -> None:
     )
 
 
-def check_arms(c: Checker, node: ast.Match, subject: Type) -> None:
-    """Report values that no unguarded arm matches (E3001), and arms that can match nothing, as earlier ones match all (W0004)."""
-    reading = Reading(c, arrays_match=False)
+def check_arms(c: Checker, node: ast.Match, subject: Type, *, wraps: bool) -> None:
+    """Report values that no unguarded arm matches (E3001), and arms that can match nothing, as earlier ones match all (W0004).
+    `wraps`: a `Some(…)` in the patterns stands on a `T?`."""
+    reading = Reading(c, arrays_match=False, wraps=wraps)
     patterns = [arm.pattern for arm in node.arms]
     steps = _steps(c, patterns)
     search = Search(reading, subject, steps)

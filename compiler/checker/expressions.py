@@ -81,7 +81,7 @@ from .functions import pipeline_type
 from .impls import require_visible_method
 from .memory import check_memory
 from .operators import require_visible
-from .relations import ERRONEOUS, MISMATCH, convert, generic, is_complete, join
+from .relations import ERRONEOUS, MISMATCH, convert, generic, is_complete, join, join_values
 from .signatures import Bindings
 from .state import Checker, Expected, ExpressionRule, private_fields
 from .tools import private_tool_method, refuse_test, store_help
@@ -135,7 +135,7 @@ def string_literal(c: Checker, node: ast.StringLiteral, expected: Expected) -> T
 def interpolation(c: Checker, node: ast.Interpolation, expected: Expected) -> Type:
     """Return String; a hole takes every type."""
     for part in node.parts:
-        c.infer(part)
+        c.narrowed(part, c.infer(part))
     return STRING
 
 
@@ -365,7 +365,8 @@ def elements(c: Checker, items: list[ast.Expr], expected: Expected, word: str) -
     typed = [(item, c.infer(item, expected)) for item in items]
     joined: Type = OPEN
     for position, (item, type_) in enumerate(typed, 1):
-        wider = join(joined, type_)
+        # The values of a Map stay what they are, so that JSON with Options in it prints as it is written.
+        wider = join(joined, type_) if word == "value" else join_values(joined, type_)
         # An object of mixed values is a Map<…, Any>: JSON is written so.
         if wider is None and word == "value":
             return ANY

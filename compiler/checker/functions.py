@@ -9,7 +9,24 @@ from __future__ import annotations
 
 from ..symbols import FunctionSymbol, PipelineSymbol, StageSymbol
 from ..syntax import ast
-from ..types import ANY, ERROR, FLOAT, INT, NEVER, NIL, OPEN, Function, Generic, Open, Tuple, Type, array, pipeline, result
+from ..types import (
+    ANY,
+    ERROR,
+    FLOAT,
+    INT,
+    NEVER,
+    NIL,
+    OPEN,
+    Function,
+    Generic,
+    Nilable,
+    Open,
+    Tuple,
+    Type,
+    array,
+    pipeline,
+    result,
+)
 from .assignment import check_assignments
 from .context_declarations import check_clauses
 from .control import close_lets, element_type
@@ -120,7 +137,8 @@ def record_scope(target: Target) -> None:
     scope.returns_option = target.fails_with is None and generic(target.result, "Option") is not None
     # Codegen wraps and unwraps by these marks, without asking types again.
     fallible = target.accepts_all or target.fails_with is not None or generic(target.result, "Result") is not None
-    scope.propagates = fallible or scope.returns_option
+    scope.returns_nilable = target.fails_with is None and isinstance(target.result, Nilable)
+    scope.propagates = fallible or scope.returns_option or scope.returns_nilable
 
 
 def return_(c: Checker, node: ast.Return, expected: Expected) -> Type:
@@ -148,7 +166,8 @@ def return_(c: Checker, node: ast.Return, expected: Expected) -> Type:
 def closure(c: Checker, node: ast.Closure, expected: Expected) -> Type:
     """Return the function type of a closure. Parameters without type take those that are expected, else Any; so does the
     result, else it is the join of what the body gives (L-3.2.5)."""
-    wanted = expected.type if isinstance(expected.type, Function) else None
+    place = expected.type.inner if isinstance(expected.type, Nilable) else expected.type
+    wanted = place if isinstance(place, Function) else None
     if wanted is not None and len(wanted.parameters) != len(node.parameters):
         count = len(node.parameters)
         c.report(
@@ -219,7 +238,7 @@ def _inferred_result(c: Checker, node: ast.Closure, target: Target, tail: Type) 
         return joined
     sides = generic(joined, "Result")
     target.result = joined
-    if generic(joined, "Option") and all(raised.type == NIL for raised in target.raised):
+    if (generic(joined, "Option") or isinstance(joined, Nilable)) and all(raised.type == NIL for raised in target.raised):
         return joined
     if not sides:
         for raised in target.raised:

@@ -10,10 +10,10 @@ from __future__ import annotations
 import re
 
 from ...vm.builtins import Row, lookup, method_names
-from ..decisions import BuiltinCall, CheckAny, DynamicCall, MethodTarget, TraitCall
+from ..decisions import BuiltinCall, CheckAny, DynamicCall, MethodTarget, ToOption, TraitCall
 from ..hints import names
 from ..hints.names import did_you_mean, listed
-from ..hints.types import absent_help, nilable_help
+from ..hints.types import absent_help
 from ..resolver.memories import WORD_OF_METHOD
 from ..source import Span
 from ..symbols import Local, McpSymbol, MemorySymbol, ModelSymbol
@@ -83,6 +83,11 @@ def method_call(c: Checker, node: ast.MethodCall, expected: Expected) -> Type:
         return memory_value(c, node.memory)
     receiver = _receiver(c, node, expected)
     name = node.name.text
+    if isinstance(receiver, Nilable):
+        whole = _of_optional(c, node, receiver)
+        if whole != receiver and generic(whole, "Option"):
+            return _method_of_option(c, node, whole, expected)
+        receiver = whole
     # Of Any the method is found at run time.
     if receiver in (ANY, NEVER):
         return _dynamic_method(c, node, receiver)
@@ -116,6 +121,36 @@ def method_call(c: Checker, node: ast.MethodCall, expected: Expected) -> Type:
     if isinstance(receiver, Nominal) and isinstance(fields_of(c, receiver).get(name), Function):
         return _field_call(c, node)
     return _unknown_method(c, node, receiver)
+
+
+def _of_optional(c: Checker, node: ast.MethodCall, receiver: Nilable) -> Type:
+    """Return the type that a method of a `T?` belongs to: T where the variable is known to hold a value, Option<T> for the
+    methods of Option (L-6.6.9), else the type itself."""
+    whole = c.narrowed(node.receiver, receiver)
+    row = lookup("Option", node.name.text)
+    if row is None or row.receiver != "Option":
+        return whole
+    own = whole is not receiver and (find_method(c, whole, row.name) or lookup(kind_of(whole), row.name))
+    return whole if own else Generic("Option", (receiver.inner,))
+
+
+def _method_of_option(c: Checker, node: ast.MethodCall, option: Type, expected: Expected) -> Type:
+    """Check a method of Option on a `T?`: the receiver is converted, and an Option that comes back is a `U?` again."""
+    node.receiver.coercion = ToOption()
+    row = lookup("Option", node.name.text)
+    # A function that gives a `U?` is `map`, which flattens it, where `and_then` asks for one that gives an Option.
+    if row is not None and row.name == "and_then" and len(node.arguments) == 1:
+        wanted = Function(option.arguments, OPEN)  # type: ignore[attr-defined]
+        given = c.infer(node.arguments[0].value, Expected(wanted, "E2009", "parameter `f`"))
+        if isinstance(given, Function) and not generic(given.result, "Option"):
+            row = lookup("Option", "map")
+    assert row is not None
+    type_ = _built_in(c, node, option, row, expected)
+    inside = generic(type_, "Option")
+    if not inside or not isinstance(node.target, BuiltinCall):
+        return type_
+    node.target.absent_as_nil = True
+    return nilable(inside[0])
 
 
 def _trait_method(c: Checker, node: ast.MethodCall, receiver: Type, offers: list[Chosen], expected: Expected) -> Type:
@@ -268,7 +303,7 @@ def _inside_help(receiver: Type, name: str) -> str | None:
     inside = generic(receiver, "Option") or generic(receiver, "Result")
     of_inside = inside is not None and lookup(kind_of(inside[0]), name) is not None
     if isinstance(receiver, Nilable):
-        return nilable_help(name) or absent_help(receiver)
+        return absent_help(receiver)
     return absent_help(receiver) if of_inside else None
 
 

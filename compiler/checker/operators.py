@@ -42,6 +42,7 @@ from .comparisons import comparable, compare_operands
 from .context_declarations import refuse_change, slot_in, slot_member
 from .declarations import RECORD_FIELDS
 from .impls import find_method
+from .narrowing import forget, implied, learn_present
 from .propagation import note_cast_failure
 from .relations import (
     ERRONEOUS,
@@ -71,7 +72,7 @@ ORDER = operators.texts(operators.ORDER)
 
 def unary(c: Checker, node: ast.Unary, expected: Expected) -> Type:
     """Return the type of `-x` or `!x`."""
-    actual = c.infer(node.operand)
+    actual = c.narrowed(node.operand, c.infer(node.operand))
     legal = (*NUMBERS, ANY, NEVER) if node.operator == "-" else (BOOL, ANY, NEVER)
     if actual not in legal:
         help = absent_help(actual) if node.operator == "-" else negated_help(actual)
@@ -85,9 +86,15 @@ def binary(c: Checker, node: ast.Binary, expected: Expected) -> Type:
     """Return the type of a binary operation; E2002 where the operands do not suit."""
     if node.operator == "??":
         return coalesce(c, node, expected)
-    left, right = c.infer(node.left), c.infer(node.right)
+    left = c.infer(node.left)
+    inside = learn_present(c, implied(node.left, node.operator == "&&")) if node.operator in ("&&", "||") else []
+    right = c.infer(node.right)
     if left is ERRONEOUS or right is ERRONEOUS:
+        forget(c, inside)
         return ERRONEOUS
+    if node.operator not in EQUALITY:
+        left, right = c.narrowed(node.left, left), c.narrowed(node.right, right)
+    forget(c, inside)
     # What the types alone decide is reported before the operands are compared in general.
     if node.operator in EQUALITY and (decided := compare_operands(c, node)) is not None:
         return decided
@@ -241,6 +248,7 @@ def cast(c: Checker, node: ast.Cast, expected: Expected) -> Type:
     """Return the type of `x as T`; in a `try` one that may fail counts as an error that leaves (L-3.5.8)."""
     target = written_type(c, node.target)
     source = c.infer(node.operand, Expected(target) if isinstance(node.operand, _LITERALS) else FREE)
+    source = source if castable(c, source, target) else c.narrowed(node.operand, source)
     if source is ERRONEOUS or target is ERRONEOUS:
         return target
     if not castable(c, source, target):
@@ -445,7 +453,7 @@ def tuple_access(c: Checker, node: ast.TupleAccess, expected: Expected) -> Type:
 def _known_receiver(c: Checker, node: ast.Index | ast.FieldAccess) -> Type:
     """Return the type of the receiver. Of a variable whose type is still open, parts are Any, and stay so if one is written
     through."""
-    receiver = c.infer(node.receiver)
+    receiver = c.narrowed(node.receiver, c.infer(node.receiver))
     if receiver.is_open and open_local(node.receiver) is not None:
         # Its parts are used now, so that they can no longer stay open.
         receiver = close(receiver)
@@ -528,7 +536,7 @@ def assign(c: Checker, node: ast.Assign, expected: Expected) -> Type:
     slot = slot_in(node.target)
     if slot is None:
         require_mutable(c, node.target)
-    elif slot is _ungrouped(node.target) and node.operator == "=" and isinstance(slot.target, SlotAccess):
+    elif slot is ast.ungrouped(node.target) and node.operator == "=" and isinstance(slot.target, SlotAccess):
         target = slot.target.slot.type
     else:
         refuse_change(c, slot, node.target, f"`{node.operator}`" if node.operator != "=" else "this assignment")
@@ -540,7 +548,7 @@ def assign(c: Checker, node: ast.Assign, expected: Expected) -> Type:
     if node.operator == "=":
         c.value(node.value, Expected(target, place=_described(node.target)))
         return target
-    actual = c.infer(node.value)
+    actual = c.narrowed(node.value, c.infer(node.value))
     if actual is ERRONEOUS:
         return ERRONEOUS
     operator = node.operator.removesuffix("=")
@@ -558,7 +566,7 @@ def assign(c: Checker, node: ast.Assign, expected: Expected) -> Type:
 
 def _learn_variable(c: Checker, node: ast.Assign) -> None:
     """Take the type of a variable from an assignment, if it is still open (L-3.2.8): the value is then typed before the place."""
-    place = _ungrouped(node.target)
+    place = ast.ungrouped(node.target)
     whole = place.receiver if isinstance(place, (ast.Index, ast.FieldAccess)) else place
     if open_local(whole) is not None:
         key = c.infer(place.index) if isinstance(place, ast.Index) else None
@@ -566,21 +574,15 @@ def _learn_variable(c: Checker, node: ast.Assign) -> None:
 
 
 def _described(target: ast.Expr) -> str:
-    inner = _ungrouped(target)
+    inner = ast.ungrouped(target)
     if isinstance(inner, ast.PathExpr):
         return f"`{inner.segments[-1].text}`"
     return f"field `{inner.name.text}`" if isinstance(inner, ast.FieldAccess) else ""
 
 
-def _ungrouped(node: ast.Expr) -> ast.Expr:
-    while isinstance(node, ast.GroupExpr):
-        node = node.inner
-    return node
-
-
 def _check_writable(c: Checker, target: ast.Expr, type_: Type) -> None:
     """Report an assignment to a slice or to a character of a String, which are no places (E0104, L-5.5.1)."""
-    inner = _ungrouped(target)
+    inner = ast.ungrouped(target)
     if isinstance(inner, ast.Index) and type_ is not ERRONEOUS:
         receiver = inner.receiver.type
         if is_text(receiver) or receiver in (RANGE, BYTES) or inner.index.type == RANGE:
@@ -620,7 +622,7 @@ def require_mutable(c: Checker, place: ast.Expr, by: str | None = None) -> None:
     root = root_of(place)
     if not isinstance(root, ast.PathExpr):
         return
-    direct = by is None and _ungrouped(place) is root
+    direct = by is None and ast.ungrouped(place) is root
     name = root.segments[-1].text
     match root.binding:
         case Local():
@@ -647,7 +649,7 @@ def _require_local(c: Checker, place: ast.Expr, local: Local, direct: bool, by: 
     if direct:
         c.report("E2034", place.span, f"`{local.name}` is immutable", help=help)
         return
-    inner = _ungrouped(place)
+    inner = ast.ungrouped(place)
     written = f"assigning to field `{inner.name.text}`" if isinstance(inner, ast.FieldAccess) else "assigning an element"
     change = f"`{by}`" if by else written
     c.report("E2035", place.span, f"{change} changes the immutable `{local.name}`", help=help)
@@ -678,7 +680,7 @@ def _mutable_help(c: Checker, local: Local) -> str:
 
 
 def _self_is_immutable(c: Checker, place: ast.Expr, direct: bool, by: str | None) -> None:
-    inner = _ungrouped(place)
+    inner = ast.ungrouped(place)
     written = f"assigning to field `{inner.name.text}`" if isinstance(inner, ast.FieldAccess) else "the assignment"
     change = f"`{by}`" if by else written
     c.report("E2036", place.span, f"{change} changes `self`", help="take `mut self`")

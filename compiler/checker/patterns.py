@@ -41,9 +41,11 @@ from ..types import (
     Tuple,
     Type,
     Union,
+    absent_as_nil,
     array,
     error,
 )
+from .constructors import alternatives
 from .exhaustiveness import uncovered_value
 from .operators import error_fields, fields_of, require_visible
 from .relations import ERRONEOUS, NUMBERS, close, convert, generic, is_error, is_error_value
@@ -63,13 +65,13 @@ def check_pattern(c: Checker, node: ast.Pattern, type_: Type) -> None:
 def bind_irrefutable(c: Checker, node: ast.Pattern, type_: Type) -> None:
     """Type a pattern of `let`, `for` or a closure parameter, which must match every value (E3002); arrays may panic instead
     (L-5.8.11)."""
-    errors = c.error_count
+    errors, wrapped = c.error_count, c.some_of_nilable
     check_pattern(c, node, type_)
     if isinstance(node, (ast.BindPattern, ast.WildcardPattern)) and getattr(node, "constant", None) is None:
         return
     if (type_ in (ANY, NEVER) and _only_shapes(node)) or type_ is ERRONEOUS or c.error_count > errors:
         return
-    missing = uncovered_value(c, node, type_)
+    missing = uncovered_value(c, node, type_, wraps=c.some_of_nilable > wrapped)
     if missing is not None:
         c.report("E3002", node.span, f"the pattern does not cover `{missing}`", help="use `match`")
 
@@ -84,9 +86,18 @@ def _only_shapes(node: ast.Pattern) -> bool:
     return is_name or isinstance(node, (ast.WildcardPattern, ast.RestPattern))
 
 
-def matches_nil_only(node: ast.Pattern) -> bool:
-    """Return whether a pattern is `nil`."""
-    return isinstance(node, ast.LiteralPattern) and node.value is None
+def matches_nil_only(node: ast.Pattern, type_: Type) -> bool:
+    """Return whether a pattern on a `T?` is `nil`, or `None`, which means the same there."""
+    is_none = isinstance(node, ast.BindPattern) and isinstance(node.constant, BuiltinSymbol) and absent_as_nil(type_)
+    return is_none or (isinstance(node, ast.LiteralPattern) and node.value is None)
+
+
+def is_some(node: ast.Pattern) -> bool:
+    """Return whether a pattern, or an alternative of it, is `Some(…)`."""
+    return any(
+        isinstance(one, ast.TupleStructPattern) and isinstance(one.binding, BuiltinSymbol) and one.binding.name == "Some"
+        for one in alternatives(node)
+    )
 
 
 def report_cannot_match(c: Checker, node: ast.Pattern, what: str, type_: Type) -> None:
@@ -163,7 +174,7 @@ def _constant(c: Checker, node: ast.BindPattern, type_: Type) -> None:
         _require(c, node, node.constant.type, type_)
     elif isinstance(node.constant, VariantSymbol):
         _require(c, node, node.constant.enum.type, type_)
-    elif not generic(_inside(type_, "Option"), "Option") and type_ != ANY:
+    elif not (generic(type_, "Option") or isinstance(type_, Nilable) or type_ == ANY):
         report_cannot_match(c, node, "None", type_)
 
 
@@ -199,7 +210,9 @@ def _literal(c: Checker, node: ast.LiteralPattern, type_: Type) -> None:
                 "E3003", node.span, f'"{value}" is no member of `{inner}`', help=did_you_mean(value, inner.members)
             )
         return
-    _require(c, node, of, type_)
+    # `nil` is None on an Option, as None is nil on a `T?` (L-5.8.13).
+    if value is not None or not generic(type_, "Option"):
+        _require(c, node, of, type_)
 
 
 def _range(c: Checker, node: ast.RangePattern, type_: Type) -> None:
@@ -293,6 +306,9 @@ def _constructor_payload(c: Checker, node: ast.TupleStructPattern, name: str, ty
     owner = "Option" if name == "Some" else "Result"
     if type_ == ANY:
         return [ANY] if len(node.items) == 1 else None
+    if name == "Some" and absent_as_nil(type_) and isinstance(type_, Nilable):
+        c.some_of_nilable += 1
+        return [type_.inner]
     sides = generic(_inside(type_, owner), owner)
     if not sides:
         report_cannot_match(c, node, name, type_)

@@ -8,8 +8,7 @@ are in `functions`. How errors convert to the declared one is in `check_conversi
 from __future__ import annotations
 
 from ...vm.values.errors import FAMILIES, is_family
-from ..decisions import Coercion, ConstructorCall, ThroughFrom, ToError, ToMessage
-from ..hints.types import default_of
+from ..decisions import Coercion, ConstructorCall, ThroughFrom, ToError, ToMessage, ToOption
 from ..source import Span
 from ..symbols import ErrorFamilySymbol, FunctionSymbol
 from ..syntax import ast
@@ -237,6 +236,11 @@ def propagate(c: Checker, node: ast.Propagate, expected: Expected) -> Type:
     if inside:
         _leave_none(c, node)
         return inside[0]
+    # `T?` is taken apart as the Option that it converts to (L-3.12.16).
+    if isinstance(type_, Nilable):
+        node.operand.coercion = ToOption()
+        _leave_none(c, node)
+        return type_.inner
     # `?` behind a group of Results raises the first Err among them.
     results = results_in(type_)
     if results:
@@ -249,9 +253,7 @@ def propagate(c: Checker, node: ast.Propagate, expected: Expected) -> Type:
         _leave_unknown(c, node)
         return ANY
     help = "drop the `?`"
-    if isinstance(type_, Nilable):
-        help = f"write `({c.operand(node.operand, '…')} ?? {default_of(type_.inner)})`, or `match` on it"
-    elif type_ == NIL and isinstance(node.operand, ast.Call) and _is_emit(node.operand):
+    if type_ == NIL and isinstance(node.operand, ast.Call) and _is_emit(node.operand):
         help = f"for the answer of the host write `await {c.text(node.operand)[1:-1]}?`"
     return c.report("E2041", node.span, f"`?` takes a Result or an Option, found `{type_}`", help=help)
 
@@ -288,12 +290,15 @@ def _leave_none(c: Checker, node: ast.Propagate) -> None:
 
 
 def _none_leaves(target: Target) -> bool:
-    """Return whether the target gives an Option, which None leaves as it is."""
-    return target.kind not in ("try", "none") and target.fails_with is None and generic(target.result, "Option") is not None
+    """Return whether the target gives an Option or a `T?`, so that None leaves as None or nil."""
+    if target.kind in ("try", "none") or target.fails_with is not None:
+        return False
+    return generic(target.result, "Option") is not None or isinstance(target.result, Nilable)
 
 
 def _leave_unknown(c: Checker, node: ast.Propagate) -> None:
-    if not _none_leaves(c.target):
+    # Whether it is a Result only the run knows, and an Err does not leave as nil.
+    if not _none_leaves(c.target) or isinstance(c.target.result, Nilable):
         leave(c, Raise(node, ANY, "?"))
 
 

@@ -391,6 +391,20 @@ def join(a: Type, b: Type) -> Type | None:
     return _join_shapes(a, b)
 
 
+def join_values(a: Type, b: Type) -> Type | None:
+    """Return the type of a value that is an `a` or a `b`, each of which is converted to it: as `join`, and beside it of an Option
+    with what converts to it that Option (L-3.4.3)."""
+    joined = join(a, b)
+    inside_a, inside_b = generic(a, "Option"), generic(b, "Option")
+    if joined is not None or (inside_a is None) == (inside_b is None):
+        return joined
+    inside, other = (inside_a, b) if inside_a is not None else (inside_b, a)
+    plain = other.inner if isinstance(other, Nilable) else other
+    part = join(inside[0], plain) if inside is not None and is_present(plain) else None
+    wider = None if part is None else option(part)
+    return None if wider is None or MISMATCH in (convert(a, wider), convert(b, wider)) else wider
+
+
 def _join_nilable(a: Type, b: Type) -> Type | None:
     # Nil joins with every T to `T?`, so it counts as `never` inside.
     inner_a = a.inner if isinstance(a, Nilable) else NEVER if a == NIL else a

@@ -42,7 +42,7 @@ from ..syntax import ast
 from ..syntax.ast import Nesting
 from ..syntax.brackets import MAX_NESTING
 from ..types import FLOAT, INT, NEVER, NIL, Generic, Implementation, Nilable, Nominal, Type, bare, option
-from .relations import ERRONEOUS, MISMATCH, _Mismatch, convert, generic, is_complete, join, learn, nilable
+from .relations import ERRONEOUS, MISMATCH, _Mismatch, convert, generic, is_complete, join_values, learn, nilable
 
 # Private fields (L-8.4): usable in the module of their struct and its submodules.
 
@@ -198,7 +198,7 @@ class Checker:
         "pending_bounds",
         "outside", "step_functions", "concurrent", "memory_tables", "memory_defaults", "contexts", "heads",
         "match_steps", "constant_room",
-        "open_lets", "filling_call", "slot_changes",
+        "open_lets", "filling_call", "slot_changes", "present", "some_of_nilable",
         "form_room", "form_sizes", "text_values", "lints", "computed_bounds", "fields_of",
     )  # fmt: skip
 
@@ -251,6 +251,8 @@ class Checker:
         self.pending_bounds: list[PendingBounds] | None = []  # None: all impls are known
         self.step_functions: list[StepFunction] = []  # of memories, that may ask nothing of the host
         self.computed_bounds: list[ast.Expr] = []  # of declared memories; they may ask no model and no memory
+        self.present: set[Local] = set()  # immutable variables of a type `T?` that hold a T here (`narrowing`)
+        self.some_of_nilable = 0  # patterns `Some(…)` so far that stand on a `T?` (L-5.8.13)
         self.slot_changes: list[tuple[ast.Call | ast.MethodCall, str]] = []  # methods that change a slot, by name
         self.concurrent: list[list[ast.TaskBody]] = []  # operands that run at once
         self.memory_tables = MemoryTables()  # what Concerto.toml says of memories
@@ -341,6 +343,8 @@ class Checker:
             return actual
         coercion = convert(actual, wanted)
         if isinstance(coercion, _Mismatch):
+            if (narrower := self.narrowed(node, actual)) is not actual:
+                return self.coerce(node, narrower, expected)
             self.report_mismatch(node, actual, wanted, expected)
             return ERRONEOUS
         if actual.is_open:
@@ -352,6 +356,21 @@ class Checker:
             for lint in self.lints:
                 lint(self, node, actual, wanted)
         return NEVER if actual == NEVER else wanted
+
+    def narrowed(self, node: ast.Expr, type_: Type) -> Type:
+        """Return T where an expression is a variable of type `T?` that holds a value here (L-3.3.18), and give it that type;
+        else `type_`, the type it has."""
+        if not self.present or not isinstance(type_, Nilable):
+            return type_
+        variable = ast.ungrouped(node)
+        if not isinstance(variable, ast.PathExpr) or variable.binding not in self.present:
+            return type_
+        # Codegen goes by the types of operands, those in brackets too.
+        while node is not variable:
+            node.type = type_.inner
+            node = node.inner  # type: ignore[attr-defined]
+        variable.type = type_.inner
+        return type_.inner
 
     def warn_of_message(self, span: Span, error: Type, coercion: Coercion | None) -> None:
         """Warn, once in a function, that an error becomes its message (W0020, L-3.3.16)."""
@@ -377,7 +396,7 @@ class Checker:
         """Return the join of the branches' types and convert each branch to it; report the first that does not join (L-3.4.1)."""
         joined: Type = NEVER
         for node, type_ in branches:
-            wider = join(joined, type_)
+            wider = join_values(joined, type_)
             if wider is None:
                 self.report(
                     code, node.span, f"the branches disagree: `{joined}` and `{type_}`",

@@ -480,7 +480,7 @@ def check_store(c: Checker, symbol: HashMapSymbol | LedgerSymbol) -> None:
             c.report("E2001", node.type.span, f"expected `Ledger`, found `{declared}`", help=LEDGER_FORM)
         _check_constructor(c, node.value, "Ledger", LEDGER_FORM)
         return
-    value = _ungrouped(node.value)
+    value = ast.ungrouped(node.value)
     if isinstance(value, ast.MethodCall) and value.name.text == "with_persistence":
         _check_constructor(c, value.receiver, "HashMap", HASHMAP_FORM)
         symbol.path = _persistence_path(c, value)
@@ -489,14 +489,8 @@ def check_store(c: Checker, symbol: HashMapSymbol | LedgerSymbol) -> None:
         _check_constructor(c, value, "HashMap", HASHMAP_FORM)
 
 
-def _ungrouped(node: ast.Expr) -> ast.Expr:
-    while isinstance(node, ast.GroupExpr):
-        node = node.inner
-    return node
-
-
 def _check_constructor(c: Checker, node: ast.Expr, owner: str, form: str) -> None:
-    node = _ungrouped(node)
+    node = ast.ungrouped(node)
     if isinstance(node, ast.Call) and isinstance(node.callee, ast.PathExpr):
         binding = node.callee.binding
         if isinstance(binding, BuiltinSymbol) and binding.name in (f"{owner}::new", f"{owner}Ref::new"):

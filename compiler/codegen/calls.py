@@ -415,6 +415,9 @@ def builtin_call(g: Generator, node: ast.Call | ast.MethodCall, target: decision
         _invoke(g, target, row)
         if target.name == "sum" and node.type == t.FLOAT:
             g.emitter.emit("INT_TO_FLOAT")  # of no elements it gives the Int 0 (L-6.4.17)
+        if target.absent_as_nil:
+            assert node.type is not None
+            g.coerce(decisions.FromOption(node.type))
 
 
 def _receiver(g: Generator, receiver: ast.Expr, row: Row, arguments: list[ast.Expr]) -> None:

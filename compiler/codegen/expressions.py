@@ -386,10 +386,28 @@ def propagate(g: Generator, node: ast.Propagate) -> None:
     if node.together:
         g.emitter.emit("CALL_BUILTIN", g.module.pool.builtin("Results", "together"), 1)
     # In these functions a handler takes what leaves by TRY; a None must go past it.
+    if g.scope is not None and g.scope.returns_nilable and not g.in_try:
+        nil_leaves(g)
+        return
     caught = g.receiver is not None or (g.scope is not None and g.scope.spawns)
     if caught and g.scope is not None and g.scope.returns_option and not g.in_try:
         none_leaves(g)
     error_leaves(g, node.failure)
+
+
+def nil_leaves(g: Generator) -> None:
+    """Replace the Option on the stack by its value; None leaves a function that returns a `T?`, as nil (L-3.12.4)."""
+    e = g.emitter
+    depth = e.depth
+    is_some = Label()
+    e.emit("DUP")
+    e.emit("IS_SOME")
+    e.jump("JUMP_IF", is_some)
+    e.emit("POP")
+    e.emit("NIL")
+    g.leave()
+    e.mark(is_some, depth)
+    e.emit("UNWRAP")
 
 
 def error_leaves(g: Generator, coercion: decisions.Coercion | None) -> None:

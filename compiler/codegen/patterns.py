@@ -72,7 +72,7 @@ def _wildcard(g: Generator, pattern: ast.WildcardPattern, slot: int, fails: Labe
 
 def _bind(g: Generator, pattern: ast.BindPattern, slot: int, fails: Label, type_: t.Type | None) -> None:
     if pattern.constant is not None:
-        _constant(g, pattern.constant, slot, fails)
+        _constant(g, pattern.constant, slot, fails, pattern.type)
         return
     if pattern.inner is not None:
         test_pattern(g, pattern.inner, slot, fails, type_)
@@ -80,14 +80,11 @@ def _bind(g: Generator, pattern: ast.BindPattern, slot: int, fails: Label, type_
     _bind_part(g, pattern.binding, slot, pattern.binding.type)
 
 
-def _constant(g: Generator, symbol: object, slot: int, fails: Label) -> None:
+def _constant(g: Generator, symbol: object, slot: int, fails: Label, type_: t.Type | None) -> None:
     if isinstance(symbol, symbols.VariantSymbol):
         _variant(g, symbol, slot, fails)
     elif isinstance(symbol, symbols.BuiltinSymbol):  # None
-        g.emitter.emit("LOAD", slot)
-        g.emitter.emit("NONE")
-        g.emitter.emit("EQ")
-        g.emitter.jump("JUMP_UNLESS", fails)
+        _absence(g, slot, fails, is_nil=t.absent_as_nil(type_))
     elif isinstance(symbol, symbols.ConstSymbol):
         g.emitter.emit("LOAD", slot)
         emit_constant(g, symbol.value)
@@ -95,6 +92,17 @@ def _constant(g: Generator, symbol: object, slot: int, fails: Label) -> None:
         g.emitter.jump("JUMP_UNLESS", fails)
     elif isinstance(symbol, symbols.ErrorFamilySymbol):
         _error(g, symbol, slot, fails)
+
+
+def _absence(g: Generator, slot: int, fails: Label, *, is_nil: bool) -> None:
+    """Go to `fails` unless the value is nil, or None. Which of the two is meant says the type, not the word (L-5.8.13)."""
+    g.emitter.emit("LOAD", slot)
+    if is_nil:
+        g.emitter.emit("IS_NIL")
+    else:
+        g.emitter.emit("NONE")
+        g.emitter.emit("EQ")
+    g.emitter.jump("JUMP_UNLESS", fails)
 
 
 def _variant(g: Generator, symbol: symbols.VariantSymbol, slot: int, fails: Label) -> None:
@@ -107,10 +115,11 @@ def _error(g: Generator, symbol: symbols.ErrorFamilySymbol, slot: int, fails: La
 
 def _literal(g: Generator, pattern: ast.LiteralPattern, slot: int, fails: Label, type_: t.Type | None) -> None:
     e = g.emitter
-    e.emit("LOAD", slot)
     if pattern.value is None:
-        e.emit("IS_NIL")
-    elif isinstance(pattern.value, bool) and type_ == t.BOOL:
+        _absence(g, slot, fails, is_nil=not (isinstance(pattern.type, t.Generic) and pattern.type.name == "Option"))
+        return
+    e.emit("LOAD", slot)
+    if isinstance(pattern.value, bool) and type_ == t.BOOL:
         e.jump("JUMP_UNLESS" if pattern.value else "JUMP_IF", fails)
         return
     else:
@@ -141,7 +150,7 @@ def _range(g: Generator, pattern: ast.RangePattern, slot: int, fails: Label, typ
 
 
 def _path(g: Generator, pattern: ast.PathPattern, slot: int, fails: Label, type_: t.Type | None) -> None:
-    _constant(g, pattern.binding, slot, fails)
+    _constant(g, pattern.binding, slot, fails, pattern.type)
 
 
 def _part(g: Generator, pattern: ast.Pattern, fails: Label, type_: t.Type | None) -> None:
@@ -162,6 +171,14 @@ _HOLDERS = {"Some": "IS_SOME", "Ok": "IS_OK", "Err": "IS_ERR"}
 def _tuple_struct(g: Generator, pattern: ast.TupleStructPattern, slot: int, fails: Label, type_: t.Type | None) -> None:
     e = g.emitter
     binding = pattern.binding
+    # `Some(p)` on a `T?` is p on whatever is not nil (L-5.8.13).
+    if isinstance(binding, symbols.BuiltinSymbol) and binding.name == "Some" and t.absent_as_nil(pattern.type):
+        e.emit("LOAD", slot)
+        e.emit("IS_NIL")
+        e.jump("JUMP_IF", fails)
+        e.emit("LOAD", slot)
+        _part(g, pattern.items[0], fails, pattern.items[0].type)
+        return
     if isinstance(binding, symbols.BuiltinSymbol):
         _jump_unless(g, _HOLDERS[binding.name], 0, slot, fails)
         if pattern.items:

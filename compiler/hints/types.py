@@ -65,13 +65,6 @@ def absent_help(type_: Type) -> str | None:
     return None
 
 
-def nilable_help(method: str) -> str | None:
-    """Return the help for a method of Options that is called on a `T?`, or None."""
-    default = dict.fromkeys(("unwrap", "unwrap_or", "unwrap_or_else", "expect"), "x ?? default")
-    what = {"is_some": "x != nil", "is_none": "x == nil", **default}
-    return f"write `{what[method]}`: {ABSENCE_OF_NILABLE}" if method in what else None
-
-
 def condition_help(actual: Type) -> str:
     """Return how a Bool is made of a value of another type, for `if x`."""
     match actual:

@@ -394,6 +394,13 @@ class GroupExpr(Expr):
     inner: Expr
 
 
+def ungrouped(node: Expr) -> Expr:
+    """Return what stands in the brackets of `((e))`, any other expression as it is."""
+    while isinstance(node, GroupExpr):
+        node = node.inner
+    return node
+
+
 @node
 class FieldInit(Node):
     """`name: value`; `x` alone is `x: x` with `shorthand` set."""

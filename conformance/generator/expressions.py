@@ -228,6 +228,10 @@ class Expressions(Declared):
     def of_nilable(self, t: Type) -> Expr | None:
         if t[1] in (INT, STRING) and self.chance(0.6):
             return self.fill(t, "@." + self.pick(["a", "b", "zz"]), ("Map", STRING, t[1]))
+        if self.chance(0.3):
+            rows = [("@.map(@)", ("Nilable", INT), ("Plain", (INT,), t[1])), ("@.filter(#)", t, ("Fn", (t[1],), BOOL)),
+                    ("@.or(#)", t, ("Option", t[1]))]  # fmt: skip
+            return self.fill(t, *self.pick(rows))
         converted = t[1] in (INT, FLOAT, STRING, BOOL) and self.chance(0.3)
         return self.annotated(Expr(t, self.expr(("Option", t[1]) if converted else t[1], True)))
 
@@ -297,6 +301,8 @@ class Expressions(Declared):
                 # No type is expected of what `break` gives (L-3.2.4).
                 return Expr(t, "(loop { break ", self.expr(t), " })") if not self.loops else None
             case 6:
+                if t in (INT, STRING) and self.chance(0.5):
+                    return self.narrowed(t)
                 return self.fill(t, "(@ ?? $)", ("Option", t), t)
             case 7:
                 return self.try_catch(t, sited)
@@ -362,6 +368,16 @@ class Expressions(Declared):
             )
         return Expr(t, "try ", Block(body, value), " catch ", Block([], self.expr(t, sited)))
 
+    def narrowed(self, t: Type) -> Expr:
+        """A block in which a condition says that a variable holds a value (L-3.3.18)."""
+        name = self.fresh("q")
+        form = self.pick([
+            f"if {name} != nil {{ {name} + $ }} else {{ $ }}", f"if {name} == nil {{ $ }} else {{ {name} + $ }}",
+            f"if {name}.is_some() && {name} != $ {{ {name} + {name} }} else {{ {name}.unwrap_or($) }}",
+            f"match {name} {{ nil => $, _ => {name} + $ }}", f"match {name} {{ Some(v) => v + $, None => $ }}",
+        ])  # fmt: skip
+        return self.fill(t, f"({{ let {name} = @; {form} }})", ("Nilable", t), t, t)
+
     def match(self, t: Type, sited: bool) -> Expr:
         subject = self.pick([INT, STRING, BOOL, ENUM, PAYLOAD, PAYLOAD, ("Box", INT), ("Option", self.scalar()),
                              ("Result", self.scalar(), STRING),
@@ -390,7 +406,7 @@ class Expressions(Declared):
             "Bool": [("true", []), ("false", [])],
             "Enum": [("E::" + v, []) for v in VARIANTS] + [("E::A | E::C", [])],
             "Box": [(f"Box {{ v: {n}, .. }}", [(n, INT)]), (f"Box {{ n: 0, v: 1 | {k} }}", [])],
-            "Nilable": [("nil", []), ("1 | 2", [])],
+            "Nilable": [(self.pick(["nil", "None"]), []), ("1 | 2", []), (f"Some({n})", [(n, INT)]), ("Some(0..5) | None", [])],
             "Struct": [("P { x: 1, .. }", []), (f"P {{ x: {n}, tags: [], .. }}", [(n, INT)]),
             (f"P {{ x: 0..5, tags: [{n}, ..], y: _ }}", [(n, STRING)])],
             "Array": [("[]", []), (f"[{n}]", [(n, INT)]), (f"[{n}, ..]", [(n, INT)]), (f"[1, ..{n}]", [(n, t)]),
@@ -407,7 +423,7 @@ class Expressions(Declared):
                 if t[1][0] != "Tuple"
                 else [(f"Some(({n}, 1) | (1, {n}))", [(n, INT)]), ("Some((_, 0))", [])]
             )
-            rows["Option"] = [("None", []), (f"Some({n})", [(n, t[1])]), *inner[:2]]
+            rows["Option"] = [(self.pick(["nil", "None"]), []), (f"Some({n})", [(n, t[1])]), *inner[:2]]
         if t[0] == "Result":
             rows["Result"] = [(f"Ok({n})", [(n, t[1])]), (f"Err({n})", [(n, STRING)]), ('Err("a" | "b")', [])]
         return self.random.sample(rows[t[0]], self.pick([1, 2]) if len(rows[t[0]]) > 1 else 1)

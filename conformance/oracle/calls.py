@@ -12,9 +12,9 @@ from .library.table import json_parse, map_good
 from .places import Code, Place, write
 from .scopes import (DISCARD, METHODS, Function, Item, Join, Local, Missing, Program, Scope, Variant, declared, resolve,
     texts, type_of)  # fmt: skip
-from .types import (ANY, FLOAT, INT, NIL, STRING, Param, Type, Var, built, checked, convert, has_kind, inside, known,
-    lifted, prune, reopened, served, substitute, to_float)  # fmt: skip
-from .values import NONE, Any, Case, Err, Failure, Fn, Panic, Rec, ancestors, err, head_of, kind_of, sized, stop
+from .types import (ANY, FLOAT, INT, NIL, STRING, Param, Type, Var, built, checked, convert, has_kind, inside, join,
+    known, lifted, prune, reopened, served, substitute, to_float)  # fmt: skip
+from .values import NONE, Any, Case, Err, Failure, Fn, Panic, Rec, ancestors, err, head_of, kind_of, sized, some, stop
 
 Typed = tuple[Type, Code]
 BRANCHING = (ast.Block, ast.GroupExpr, ast.If, ast.Match, ast.Try, ast.For, ast.While, ast.Loop)
@@ -312,12 +312,35 @@ class Calls:
         name, place = node.name.text, self._receiver(node.receiver, scope)
         if place.type == ANY:
             return self._dynamic(node, place, scope)
+        if place.type[0] == "Nilable" and name != "to_string":
+            return self._optional(node, place, scope, expected)
         head = place.type[0]
         found = self.method(head, name, scope)
         if found is not None:
             return self._method(found, self._instance(found, node, scope), place, node.arguments, scope, expected)
         read = lambda env: place.read(env, place.steps(env)).fields[name]  # noqa: E731
         return self.call_value(head.parts(place.type)[name], read, node.arguments, scope)
+
+    def _optional(self, node: ast.MethodCall, place: Place, scope: Scope, expected: Type | None) -> Typed:
+        """A method of Option on a `T?` (L-6.6.9), else one of the T that is there (L-3.3.18)."""
+        inner, name = prune(place.type[1]), node.name.text
+        found = METHODS.get(("Option", name))
+        if found is None:
+            found, place = self.method(inner[0], name, scope), place._replace(type=inner)
+            if found is None:
+                read = lambda env: place.read(env, place.steps(env)).fields[name]  # noqa: E731
+                return self.call_value(inner[0].parts(inner)[name], read, node.arguments, scope)
+            return self._method(found, self._instance(found, node, scope), place, node.arguments, scope, expected)
+        lift = lambda value: NONE if value is None else some(value)  # noqa: E731
+        held = Place(("Option", inner), None, [], lambda env: lift(place.read(env, place.steps(env))))
+        if name == "and_then":  # of a function that gives no Option it is `map`
+            of_function = prune(self.expr(node.arguments[0].value, scope, ("Function", Var(), inner))[0])
+            found = found if prune(of_function[1])[0] == "Option" else METHODS["Option", "map"]
+        type_, code = self._method(found, self._instance(found, node, scope), held, node.arguments, scope, expected)
+        if prune(type_)[0] != "Option":
+            return type_, code
+        plain = lambda made: made.payload[0] if made.payload else None  # noqa: E731
+        return join(NIL, prune(type_)[1]), lambda env: plain(code(env))
 
     def _method(self, found: Any, names: Any, place: Place, rest: Any, scope: Scope, expected: Any) -> Typed:
         signature = found.signature

@@ -10,9 +10,9 @@ from .calls import Calls, Leave, Typed, landing
 from .places import Code, Patterns, Place, read, write
 from .scopes import DISCARD, Item, Join, Local, Scope, Variant, declared, resolve, texts, type_of
 from .types import (ANY, BOOL, FLOAT, INT, NEVER, NIL, RANGE, STRING, Type, Var, cast, closed, convert, has_kind,
-    inside, join, joined, known, lifted, prune, reopened)  # fmt: skip
+    inside, join, joined, joined_values, known, lifted, prune, reopened, whole)  # fmt: skip
 from .values import (COMPARISONS, NONE, PARENTS, Any, Arr, Case, Err, Fn, Map, Panic, Rec, Rng, Tup, arithmetic,
-    display, elements, err, is_error, is_good, key_of, kind_of, mismatch, ok, sized, stop)  # fmt: skip
+    display, elements, err, is_error, is_good, key_of, kind_of, mismatch, ok, sized, some, stop)  # fmt: skip
 
 WAITING = ("Array", "Map", "Set", "Queue", "Stack", "Option")  # L-3.2.8
 OF_ERRORS = {"kind": STRING, "message": STRING, "variant": ("Nilable", STRING)}
@@ -43,7 +43,8 @@ class Evaluator(Calls):
         types = wanted[1:] if wanted and len(wanted) == count + 1 else [ANY if wanted == ANY else None] * count
         joins = [Join(t) for t in types]
         codes = [self.collect(joins[i % count], item, scope) for i, item in enumerate(nodes)]
-        types = [j.close() if codes else j.expected or Var() for j in joins]
+        join = joined if kind is Map else joined_values
+        types = [j.close(join=join) if codes else j.expected or Var() for j in joins]
         if kind is not Map:
             return (head, *types), lambda env: kind([code(env) for code in codes])
         keys = [self.converted(code, key_of, item) for code, item in zip(codes[::2], nodes[::2], strict=True)]
@@ -100,7 +101,7 @@ class Evaluator(Calls):
             left, right = self.converted(left, of_a, node.left), self.converted(right, of_b, node.right)
         if operator in COMPARISONS:
             return BOOL, lambda env: COMPARISONS[operator](left(env), right(env))
-        return _arithmetic_type(operator, a, b), lambda env: arithmetic(operator, left(env), right(env))
+        return _arithmetic_type(operator, whole(a), whole(b)), lambda env: arithmetic(operator, left(env), right(env))
 
     def _absent(self, node: ast.Binary, scope: Scope) -> Typed:
         type_, left = self.expr(node.left, scope)
@@ -141,7 +142,7 @@ class Evaluator(Calls):
 
     def step(self, node: Any, receiver: Type, scope: Scope, place: bool) -> tuple[Type, str, Code]:
         """The last step of `node`: its type, and how it is taken."""
-        head = (t := prune(receiver))[0]
+        head = (t := whole(receiver))[0]
         if isinstance(node, ast.FieldAccess):
             name, how = node.name.text, "index" if place and head == "Map" else "error" if head in PARENTS else "field"
             types = head.parts(t) if isinstance(head, Item) else OF_ERRORS if how == "error" else {}
@@ -244,13 +245,15 @@ class Evaluator(Calls):
     def on_Match(self, node: ast.Match, scope: Scope, expected: Type | None) -> Typed:
         type_, subject = self.expr(node.subject, scope)
         type_, both, rows = reopened(type_, lambda: ANY), Join(expected), []
+        bound = type_  # L-3.7.3
         for arm in node.arms:
-            inner = Scope(scope)
-            matcher = Patterns(inner, self.constant).of(arm.pattern, type_)
+            inner, pattern = Scope(scope), arm.pattern
+            met = bound if isinstance(pattern, ast.BindPattern) else type_
+            matcher = Patterns(inner, self.constant).of(pattern, met)
             guard = (lambda env: True) if arm.guard is None else self.site(arm.guard, inner, BOOL)
             rows.append((matcher, guard, self.collect(both, arm.body, inner)))
-            is_nil = isinstance(arm.pattern, ast.LiteralPattern) and arm.pattern.value is None and arm.guard is None
-            type_ = type_[1] if is_nil and type_[0] == "Nilable" else type_  # L-3.7.3
+            word = getattr(getattr(pattern, "name", None), "text", getattr(pattern, "value", ""))
+            bound = whole(bound) if word in (None, "None") and arm.guard is None else bound
 
         def run(env: Any) -> Any:
             value = subject(env)
@@ -278,7 +281,7 @@ class Evaluator(Calls):
     def on_For(self, node: ast.For, scope: Scope, expected: Type | None) -> Typed:
         type_, iterable = self.expr(node.iterable, scope)
         inner, walked = Scope(scope), self.converted(iterable, elements, node.iterable)
-        bind = self.binder(node.pattern, reopened(element_type(prune(type_)), lambda: ANY), inner)
+        bind = self.binder(node.pattern, reopened(element_type(whole(type_)), lambda: ANY), inner)
         return self._loop(node, inner, expected, lambda env: (bind(env, value) for value in walked(env)))
 
     def on_While(self, node: ast.While, scope: Scope, expected: Type | None) -> Typed:
@@ -330,12 +333,15 @@ class Evaluator(Calls):
     def on_Propagate(self, node: ast.Propagate, scope: Scope, expected: Type | None) -> Typed:
         type_, code = self.expr(node.operand, scope)
         type_, result = prune(type_), scope.frame.expected
+        if type_[0] == "Nilable":  # L-3.12.16
+            type_, code = ("Option", type_[1]), self.converted(code, lambda v: NONE if v is None else some(v), node)
         assert type_[0] != "Option" or result or scope.target, "? on an Option where no result type is known"
-        is_option = scope.target is None and result and result[0] == "Option"
+        is_option = scope.target is None and result and result[0] in ("Option", "Nilable") and type_[0] == "Option"
+        absent = NONE if result and result[0] == "Option" else None
         parts = [prune(part) for part in type_[1:]] if type_[0] in ("Array", "Tuple") else []
         errors = [part[2] for part in parts if part[0] == "Result"]
         error_type = joined(errors) if parts else type_[2] if type_[0] == "Result" else ("RuntimeError",)
-        leave = (lambda error: stop(Leave(scope.frame, NONE))) if is_option else self.raiser(error_type, scope)
+        leave = (lambda error: stop(Leave(scope.frame, absent))) if is_option else self.raiser(error_type, scope)
 
         def run(env: Any) -> Any:
             value = code(env)

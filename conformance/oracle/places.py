@@ -10,8 +10,8 @@ from concerto.compiler.syntax import ast
 
 from .scopes import Function, Item, Local, Scope, Variant, declared, resolve, texts
 from .types import ANY, STRING, Type, has_kind, known, prune
-from .values import (COMPARISONS, NUMERIC, OPTION, PARENTS, RESULT, Any, Arr, Err, Map, Panic, Rec, Rng, Tup, bounds,
-    clamped, display, element, equal, key_of, kind_of, stop)  # fmt: skip
+from .values import (COMPARISONS, NONE, NUMERIC, OPTION, PARENTS, RESULT, Any, Arr, Err, Map, Panic, Rec, Rng, Tup,
+    bounds, clamped, display, element, equal, key_of, kind_of, stop)  # fmt: skip
 
 Code = Any  # a function of the environment
 
@@ -83,6 +83,16 @@ class Patterns:
 
     def of(self, node: Any, type_: Type) -> Any:
         type_ = known(type_) or ANY
+        if type_[0] == "Nilable" and prune(type_[1])[0] != "Option":
+            words = getattr(node, "path", None) or [node]
+            word = getattr(getattr(words[-1], "name", words[-1]), "text", "")
+            if word == "Some" and isinstance(node, ast.TupleStructPattern):  # L-5.8.13
+                held = self.of(node.items[0], type_[1])
+                return lambda env, value: value is not None and held(env, value)
+            if word == "None" and isinstance(node, ast.BindPattern):
+                return lambda env, value: value is None
+        if type_[0] == "Option" and isinstance(node, ast.LiteralPattern) and node.value is None:
+            return lambda env, value: value == NONE
         if type_[0] == "Nilable" and not isinstance(node, (ast.BindPattern, ast.OrPattern)):
             type_ = prune(type_[1])
         match node:

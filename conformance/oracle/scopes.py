@@ -12,7 +12,8 @@ from concerto.compiler.syntax import ast
 from concerto.compiler.diagnostics import Diagnostics
 from concerto.compiler.syntax.parse import decode_source, parse
 
-from .types import ANY, NEVER, NIL, PLAIN, STRUCTURAL, Param, Type, convert, joined, known, prune, substitute
+from .types import (ANY, NEVER, NIL, PLAIN, STRUCTURAL, Param, Type, convert, joined, joined_values, known, prune,
+    substitute)  # fmt: skip
 from .values import PARENTS, Any, Case
 
 DISCARD = ("Discard",)  # expected of a value nobody uses: its branches are not joined (L-3.2.7, L-3.4.1)
@@ -126,11 +127,11 @@ class Join:
         self.rows.append((type_, later))
         return lambda env: later[0](code(env)) if later[0] else code(env)
 
-    def close(self, result: Type = NEVER) -> Type:
+    def close(self, result: Type = NEVER, join: Any = joined_values) -> Type:
         types = [prune(t) for t in (result, *(t for t, _ in self.rows))]
         if self.expected is not None:
             return self.expected if self.expected != DISCARD else NEVER if {*types} == {NEVER} else ANY
-        result = joined(types)
+        result = join(types)
         for type_, later in self.rows:
             later[0] = convert(type_, result)
         return result

@@ -163,6 +163,11 @@ def checked(value: Any, t: Type) -> Any:
     return value if has_kind(value, t) else stop(mismatch(show(t), value))
 
 
+def whole(t: Type) -> Type:
+    """What a value has that is there: of `T?` that T has (L-3.3.18)."""
+    return prune(t[1]) if (t := prune(t))[0] == "Nilable" else t
+
+
 def join(a: Type, b: Type) -> Type:
     """L-3.4.1."""
     a, b = prune(a), prune(b)
@@ -186,6 +191,15 @@ def join(a: Type, b: Type) -> Type:
 
 def joined(types: Any) -> Type:
     return functools.reduce(join, types, NEVER)
+
+
+def joined_values(types: Any) -> Type:
+    """Of values that are converted to it: beside an Option others become Options too (L-3.4.3)."""
+    types = [t for t in types if t != NEVER and not isinstance(t, Var)]
+    options, others = [t for t in types if t[0] == "Option"], [whole(t) for t in types if t[0] != "Option"]
+    if options and others and all(map(present, others)):
+        return ("Option", joined([*(t[1] for t in options), *others]))
+    return joined(types)
 
 
 def show(t: Type) -> str:

@@ -162,7 +162,7 @@ CASES = [
     ("E2040", "struct «V { w: W } struct W { v: V } fn main() {}"),
     ("", "struct T { t: T?, u: Array<T>, v: Option<T>, w: Map<String, T> } fn main() {}"),
     ("E2041", "print(«1?);"),
-    ("E2041", "let n: Int? = 1; print(«n?);"),
+    ("E2041", "let n: Int = 1; print(«n?);"),
     ("E2042", 'fn f() -> Result<Int, Int> { Ok(«"1".parse_int()?) } fn main() { f()?; }'),
     ("E2042", 'fn f() -> Result<Int, Int> { «throw "x"; } fn main() { f()?; }'),
     ("E2043", "print(«1 ?? 2);"),
