@@ -163,6 +163,14 @@ class ToOption:
 
 
 @dataclass(frozen=True, slots=True)
+class ToOk:
+    """A value that ends a function which returns `target`, a `Result<T, E>`, to Ok of it (L-3.3.19); `inner` converts first."""
+
+    target: Type
+    inner: object = None
+
+
+@dataclass(frozen=True, slots=True)
 class FromOption:
     """Option<T> to T?: the value, or nil for None (L-3.3.14)."""
 
@@ -203,4 +211,4 @@ class ThroughFrom:
     function: FunctionSymbol
 
 
-Coercion = ToFloat | ToOption | FromOption | ToPrompt | ToError | ToMessage | ErrToMessage | CheckAny | ThroughFrom
+Coercion = ToFloat | ToOption | ToOk | FromOption | ToPrompt | ToError | ToMessage | ErrToMessage | CheckAny | ThroughFrom

@@ -66,8 +66,8 @@ class StdFunctionSymbol(Symbol):
 class FunctionScope:
     """One function body (function, closure, stage …): its locals live here. `parent` is the enclosing one for closures.
     `propagates`: `?` or throw may leave it; `returns_option`, `returns_nilable`: then None leaves as None, or as nil (L-3.12.4).
-    `copies`: it runs as a task, on copies of what it captures (O-6.8); `spawns`: it starts tasks that end before it does (O-6.14);
-    `wraps`: its ends are wrapped in Ok (L-3.12.8)."""
+    `copies`: it runs as a task, on copies of what it captures (O-6.8); `spawns`: it starts tasks that end before it does
+    (O-6.14); `wraps`: its ends are wrapped in Ok (L-3.12.8)."""
 
     parent: FunctionScope | None
     result: Type | None = None

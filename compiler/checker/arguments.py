@@ -231,6 +231,8 @@ def hints_of(result: Type, expected: Expected) -> Bindings:
     with what is inside the wrapper."""
     hints: Bindings = {}
     wanted = expected.type
+    if expected.ends and isinstance(wanted, Generic) and wanted.name == "Result" and not generic(result, "Result"):
+        wanted = wanted.arguments[0]
     while _is_wrapped(wanted) and not _is_wrapped(result):
         wanted = wanted.inner if isinstance(wanted, Nilable) else wanted.arguments[0]  # type: ignore[union-attr]
     if wanted is not None and wanted != ANY:

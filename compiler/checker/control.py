@@ -38,7 +38,19 @@ from .narrowing import forget, implied, implied_behind, learn_present, optional
 from .patterns import bind_irrefutable, check_pattern, is_some, matches_nil_only
 from .prompts import keep_text
 from .propagation import check_discarded, leave, warn_uncaught_value
-from .relations import ERRONEOUS, MISMATCH, close, close_variable, convert, generic, is_complete, is_memory, is_text, join_all
+from .relations import (
+    ERRONEOUS,
+    MISMATCH,
+    close,
+    close_variable,
+    convert,
+    generic,
+    gives_nothing,
+    is_complete,
+    is_memory,
+    is_text,
+    join_all,
+)
 from .state import DISCARD, FREE, Checker, Expected, ExpressionRule, LoopFrame, Raise
 from .tools import mock
 from .types import written_type
@@ -273,7 +285,7 @@ def _without_else(
         return NIL
     wanted = expected.type
     # At the end of a body the better message is that a path gives no value.
-    if expected.code == "E2023" and wanted is not None and convert(NIL, wanted) is MISMATCH:
+    if expected.code == "E2023" and wanted is not None and convert(NIL, wanted) is MISMATCH and not gives_nothing(wanted):
         return c.report_missing_value(chain[0], wanted)
     for node, type_ in branches:
         if type_ not in (NIL, NEVER) and type_ is not ERRONEOUS:

@@ -91,8 +91,12 @@ from .types import RECORDS, Instance, check_key_type, written_arguments, written
 KEY_SHAPE = re.compile("|".join(dict.fromkeys(row.key_shape for row in PROVIDERS.values() if row.key_shape)))
 
 
-def peel(type_: Type | None) -> Type | None:
-    """Return the type that a literal may have where `type_` is expected: T for `T?` and `Option<T>`, which it is wrapped into."""
+def peel(expected: Expected) -> Type | None:
+    """Return the type that a literal may have where it stands: T for `T?` and `Option<T>`, which it is wrapped into, and at the
+    end of a function for `Result<T, E>`."""
+    type_ = expected.type
+    if expected.ends and (sides := generic(type_, "Result")):
+        type_ = sides[0]
     while isinstance(type_, Nilable) or generic(type_, "Option"):
         type_ = type_.inner if isinstance(type_, Nilable) else type_.arguments[0]  # type: ignore[union-attr]
     return type_
@@ -123,7 +127,7 @@ def string_literal(c: Checker, node: ast.StringLiteral, expected: Expected) -> T
     provider's key is reported (E4005)."""
     if KEY_SHAPE.fullmatch(node.value):
         c.report("E4005", node.span, "this text has the shape of a provider key", help='read it with `env("NAME")`')
-    wanted = peel(expected.type)
+    wanted = peel(expected)
     if not isinstance(wanted, Union) or wanted.holds(node.value):
         return wanted if isinstance(wanted, Union) else STRING
     return c.report(
@@ -344,7 +348,7 @@ def _builtin_value(c: Checker, node: ast.PathExpr, name: str, expected: Expected
 
 def array_expr(c: Checker, node: ast.ArrayExpr, expected: Expected) -> Type:
     """Return the type of `[a, b]`; an empty one is open, so that its first use says the type."""
-    wanted = peel(expected.type)
+    wanted = peel(expected)
     # Where Any is expected its elements may be anything, so that they need no join.
     inside = (ANY,) if wanted == ANY else generic(wanted, "Array")
     item = inside[0] if inside else None
@@ -384,7 +388,7 @@ def elements(c: Checker, items: list[ast.Expr], expected: Expected, word: str) -
 
 def map_expr(c: Checker, node: ast.MapExpr, expected: Expected) -> Type:
     """Return the type of `{ k: v }`; reports keys that stand twice (E2020) and types that cannot be keys (E2019)."""
-    wanted = peel(expected.type)
+    wanted = peel(expected)
     inside = (None, ANY) if wanted == ANY else generic(wanted, "Map") or (None, None)
     _report_duplicate_keys(c, node)
     key = elements(c, [entry.key for entry in node.entries], expected.of(inside[0]), "key")
@@ -414,7 +418,7 @@ def _report_duplicate_keys(c: Checker, node: ast.MapExpr) -> None:
 
 def tuple_expr(c: Checker, node: ast.TupleExpr, expected: Expected) -> Type:
     """Return the type of `(a, b)`."""
-    wanted = peel(expected.type)
+    wanted = peel(expected)
     items: list[Type | None] = [None] * len(node.items)
     if isinstance(wanted, Tuple) and len(wanted.items) == len(node.items):
         items = list(wanted.items)

@@ -35,7 +35,7 @@ from .impls import in_impl
 from .json_shapes import awaited_emit
 from .patterns import bind_irrefutable
 from .propagation import check_conversion, report_cannot_leave
-from .relations import ERRONEOUS, close, generic, is_complete, join_errors
+from .relations import ERRONEOUS, close, generic, gives_nothing, is_complete, join_errors
 from .state import DISCARD, FREE, Checker, Expected, ExpressionRule, LoopFrame, Target
 from .types import written_type
 
@@ -121,11 +121,13 @@ def body(c: Checker, node: ast.Expr, wanted: Type, place: ast.Node) -> Type:
         c.infer(node, DISCARD)
         return NIL
     if not isinstance(node, ast.Block):
-        return c.value(node, Expected(wanted, "E2023"))
-    actual = c.infer(node, Expected(wanted, "E2023"))
-    if node.result is None and actual == NIL:
+        return c.value(node, Expected(wanted, "E2023", ends=True))
+    expected = Expected(wanted, "E2023", ends=True)
+    actual = c.infer(node, expected)
+    # Only `Result<Nil, E>` may fall off its end (L-3.8.4).
+    if node.result is None and actual == NIL and not gives_nothing(wanted):
         return c.report_missing_value(place, wanted, node) if wanted is not ERRONEOUS else wanted
-    return c.coerce(node, actual, Expected(wanted, "E2023"))
+    return c.coerce(node, actual, expected)
 
 
 def record_scope(target: Target) -> None:
@@ -154,7 +156,10 @@ def return_(c: Checker, node: ast.Return, expected: Expected) -> Type:
         type_ = NIL if node.value is None else c.infer(node.value)
         target.returns.append((node.value or node, type_))
     elif node.value is not None:
-        c.value(node.value, Expected(wanted, "E2023"))
+        c.value(node.value, Expected(wanted, "E2023", ends=True))
+    elif gives_nothing(wanted):
+        node.value = ast.NilLiteral(span=node.span)
+        c.value(node.value, Expected(wanted, "E2023", ends=True))
     elif wanted not in (NIL, ANY):
         c.report_missing_value(node, wanted)
     return NEVER
@@ -226,7 +231,7 @@ def _closure_result(c: Checker, node: ast.Closure, wanted: Function | None) -> T
 
 
 def _expected_result(wanted: Function | None) -> Expected:
-    return FREE if wanted is None or isinstance(wanted.result, Open) else Expected(wanted.result, "E2023")
+    return FREE if wanted is None or isinstance(wanted.result, Open) else Expected(wanted.result, "E2023", ends=True)
 
 
 def _inferred_result(c: Checker, node: ast.Closure, target: Target, tail: Type) -> Type:

@@ -332,7 +332,7 @@ def _check_catches(c: Checker, node: ast.Try, target: Target, body_type: Type, e
     earlier: list[ast.CatchClause] = []
     rethrow: list[tuple[Type, Coercion]] = []
     for clause in node.catches:
-        _check_clause(c, clause, earlier)
+        _check_clause(c, clause, earlier, target.raised)
         warn_never_caught(c, clause, target.raised)
         earlier.append(clause)
         branches.append((clause.body, _infer_body(c, clause.body, expected)))
@@ -355,8 +355,9 @@ def _check_catches(c: Checker, node: ast.Try, target: Target, body_type: Type, e
     return c.join_branches(branches)
 
 
-def _check_clause(c: Checker, clause: ast.CatchClause, earlier: list[ast.CatchClause]) -> None:
-    """Set the type that a clause catches and that of its name; warn of a clause that an earlier one covers (W0004)."""
+def _check_clause(c: Checker, clause: ast.CatchClause, earlier: list[ast.CatchClause], raised: list[Raise]) -> None:
+    """Set the type that a clause catches and that of its name; warn of a clause that an earlier one covers (W0004). A clause for
+    every error calls it what the errors that reach it have in common."""
     caught = None if clause.type is None else written_type(c, clause.type)
     if isinstance(caught, (Function, Union, Nilable)) and clause.type is not None:
         c.report(
@@ -367,7 +368,9 @@ def _check_clause(c: Checker, clause: ast.CatchClause, earlier: list[ast.CatchCl
     # `catch e: Any` catches everything, as a clause without type.
     clause.caught = None if caught == ANY else caught
     if clause.binding is not None:
-        clause.binding.type = ANY if caught is None else caught
+        left = [one.type for one in raised if not any(covers(other, one.type) for other in earlier)]
+        every = join_errors(left) if clause.type is None else ANY
+        clause.binding.type = (ANY if every == OPEN else every) if caught is None else caught
     for other in earlier:
         if caught is not ERRONEOUS and _clause_covers(other, clause):
             c.report(

@@ -230,6 +230,12 @@ def generic(type_: Type | None, name: str) -> tuple[Type, ...] | None:
     return type_.arguments if isinstance(type_, Generic) and type_.name == name else None
 
 
+def gives_nothing(type_: Type) -> bool:
+    """Return whether a type is `Result<Nil, E>`: what returns it gives no value when it succeeds."""
+    sides = generic(type_, "Result")
+    return sides is not None and sides[0] == NIL
+
+
 def is_memory(type_: Type | None) -> bool:
     """Return whether a type is a memory, with a context or without."""
     return type_ == MEMORY or generic(type_, "Memory") is not None

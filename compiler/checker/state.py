@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from ..decisions import Coercion, ErrToMessage, ToMessage, ToOption
+from ..decisions import Coercion, ErrToMessage, ToMessage, ToOk, ToOption
 from ..diagnostics import Diagnostics, Related
 from ..hints.types import MILLISECONDS, branches_help, explain, milliseconds_help, number_help
 from ..manifest import MemoryTables
@@ -89,12 +89,14 @@ def private_fields(modules: ModuleMap, symbol: StructSymbol, place: Span) -> fro
 
 class Expected(NamedTuple):
     """What a place asks of its expression: a type (None: any, and parts of it may be open), the code of the diagnostic for a
-    mismatch, and the words that name the place in its message. `used` is false where the value is thrown away."""
+    mismatch, and the words that name the place in its message. `used` is false where the value is thrown away. `ends`: the value
+    ends a function, so that a T is wrapped where a `Result<T, E>` is returned (L-3.3.19)."""
 
     type: Type | None = None
     code: str = "E2001"
     place: str = ""
     used: bool = True
+    ends: bool = False
 
     def of(self, type_: Type | None, place: str = "") -> Expected:
         """Return what the same place asks of a part, which has another type; nothing if that is None."""
@@ -345,6 +347,9 @@ class Checker:
         if isinstance(coercion, _Mismatch):
             if (narrower := self.narrowed(node, actual)) is not actual:
                 return self.coerce(node, narrower, expected)
+            if expected.ends and (wrapping := _wrapped(actual, wanted)) is not None:
+                coercion = wrapping
+        if isinstance(coercion, _Mismatch):
             self.report_mismatch(node, actual, wanted, expected)
             return ERRONEOUS
         if actual.is_open:
@@ -374,7 +379,7 @@ class Checker:
 
     def warn_of_message(self, span: Span, error: Type, coercion: Coercion | None) -> None:
         """Warn, once in a function, that an error becomes its message (W0020, L-3.3.16)."""
-        conversion: object = coercion.inner if isinstance(coercion, ToOption) else coercion
+        conversion: object = coercion.inner if isinstance(coercion, (ToOption, ToOk)) else coercion
         if not isinstance(conversion, (ToMessage, ErrToMessage)) or not self.targets:
             return
         target = self.function_target
@@ -516,6 +521,16 @@ class Checker:
         return symbol if symbol is not None and bare(symbol.type) == bare(type_) else None
 
 
+def _wrapped(actual: Type, wanted: Type) -> ToOk | None:
+    """Return what makes Ok of a value that ends a function; None where the function returns no Result, or one of another
+    type."""
+    sides = generic(wanted, "Result")
+    if not sides or generic(actual, "Result"):
+        return None
+    coercion = convert(actual, sides[0])
+    return None if isinstance(coercion, _Mismatch) else ToOk(wanted, coercion)
+
+
 def _in_some(node: ast.Expr) -> ast.Expr | None:
     """Return what a written `Some(…)` holds."""
     if isinstance(node, ast.Call) and isinstance(node.callee, ast.PathExpr) and len(node.arguments) == 1:
@@ -533,8 +548,6 @@ def missing_value_help(body: ast.Node, result: Type) -> str:
         value = last.expr.type
         if value is not None and value not in (NIL, NEVER) and convert(value, result) is not MISMATCH:
             return "drop the `;` of the last expression"
-    if (generic(result, "Result") or (None,))[0] == NIL:
-        return "end with `Ok()`"
     return "end with a value or `return`"
 
 

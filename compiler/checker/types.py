@@ -226,6 +226,8 @@ def _count_help(name: str) -> str | None:
 
 def _builtin(c: Checker, node: ast.NamedType, name: str, arguments: list[Type]) -> Type:
     wanted = TYPES.get(name, LIBRARY_TYPES.get(name))
+    if name == "Result" and len(arguments) == 1:  # `Result<T>` is `Result<T, Error>` (L-3.1.24)
+        arguments.append(types.ERROR)
     if wanted is None or not _check_count(c, node, name, wanted, arguments):
         return ERRONEOUS
     if name in SPELLINGS:

@@ -204,6 +204,10 @@ class Generator:
             if coercion.inner is not None:
                 self.coerce(coercion.inner)
             e.emit("WRAP")
+        elif isinstance(coercion, decisions.ToOk):
+            if coercion.inner is not None:
+                self.coerce(coercion.inner)
+            e.emit("OK")
         elif isinstance(coercion, decisions.FromOption):
             self._from_option()
         elif isinstance(coercion, decisions.ToPrompt):
@@ -349,7 +353,7 @@ def static_type(expr: ast.Expr) -> t.Type | None:
     coercion = expr.coercion
     if isinstance(coercion, decisions.ToFloat):
         return t.FLOAT
-    if isinstance(coercion, (decisions.CheckAny, decisions.FromOption)):
+    if isinstance(coercion, (decisions.CheckAny, decisions.FromOption, decisions.ToOk)):
         return coercion.target
     if isinstance(coercion, decisions.ToOption):
         return t.option(expr.type)

@@ -307,24 +307,22 @@ def for_(r: Resolver, node: ast.For) -> None:
         r.visit(node.body)
 
 
-def _catches_a_name(r: Resolver, clause: ast.CatchClause) -> bool:
-    """Return whether `catch e` names the error where its type must stand; report it (E1002)."""
+def _name_every_error(r: Resolver, clause: ast.CatchClause) -> None:
+    """Make of `catch e`, where e is no type, the clause that catches every error and calls it e (L-3.12.7)."""
     written = clause.type
-    if clause.name is not None or not isinstance(written, ast.NamedType) or len(written.path) != 1:
-        return False
+    if clause.name is not None or not isinstance(written, ast.NamedType) or len(written.path) != 1 or written.arguments:
+        return
     name = written.path[0]
-    if not name.text[:1].islower() or find_item(r, name) is not None:
-        return False
-    r.report("E1002", name.span, f"undefined type `{name.text}`", help=f"write `catch Error({name.text})`")
-    return True
+    if (name.text[:1].islower() or name.text[:1] == "_") and find_item(r, name) is None:
+        clause.type, clause.name = None, name
 
 
 def try_(r: Resolver, node: ast.Try) -> None:
     """Resolve `try` with its catch clauses: each is a scope with the name of the error."""
     r.visit(node.body)
     for clause in node.catches:
-        if not _catches_a_name(r, clause):
-            r.visit(clause.type)
+        _name_every_error(r, clause)
+        r.visit(clause.type)
         with r.block():
             if clause.name is not None and clause.name.text != "_":
                 clause.binding = r.declare(clause.name.text, clause)

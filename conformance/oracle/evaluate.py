@@ -363,7 +363,9 @@ class Evaluator(Calls):
         wanted = None if result in (None, ANY) else known(result[1])
         both, inner = Join(expected if node.catches or expected == DISCARD else wanted), Scope(scope)
         inner.target = both
-        taken = [type_of(clause.type, scope) for clause in node.catches if clause.type is not None]
+        every = [c for c in node.catches if c.type is None or (names := texts(c.type.path))[0][0].islower()
+            and len(names) == 1 and resolve(scope, names) is None]  # fmt: skip
+        taken = [type_of(clause.type, scope) for clause in node.catches if clause not in every]
         covered = len(taken) < len(node.catches) or not node.catches or {ANY, ("Error",), ("RuntimeError",)} & {*taken}
         both.takes_casts = bool(covered) or getattr(scope.target, "takes_casts", False)
         body = self.collect(both, node.body, inner)
@@ -372,9 +374,10 @@ class Evaluator(Calls):
             return ("Result", both.close(), joined(both.raised) if both.raised else Var()), attempt
         rows: list[tuple[Type, Any, Code]] = []
         for clause in node.catches:
-            inner, type_ = Scope(scope), ANY if clause.type is None else type_of(clause.type, scope)
+            inner, type_ = Scope(scope), ANY if clause in every else type_of(clause.type, scope)
             seen = (type_[0].item,) if isinstance(type_[0], Variant) else type_
-            local = inner.declare(clause.name.text if clause.name else "_", seen)
+            name = clause.name or (clause.type.path[0] if clause in every and clause.type else None)
+            local = inner.declare(name.text if name else "_", seen)
             rows.append((type_, local.bind, self.collect(both, clause.body, inner)))
         if all(test != ANY for test, *_ in rows):
             rows.append((ANY, lambda env, error, leave=self.raiser(ANY, scope): leave(error), body))

@@ -285,7 +285,7 @@ def _named(node: ast.NamedType, scope: Scope) -> Type:
         return substitute(type_of(found.node.target, found.scope), dict(zip(found.params, arguments, strict=True)))
     if isinstance(found, (Item, Variant, tuple)):
         return found if isinstance(found, tuple) else (found, *arguments)
-    return (name, *arguments)
+    return (name, *arguments, *([("Error",)] if name == "Result" and len(arguments) == 1 else []))
 
 
 TYPES: dict[Any, Any] = {ast.NamedType: _named, ast.LiteralType: lambda n, _: (frozenset([n.value]),),

@@ -9,7 +9,7 @@ import base64
 import functools
 
 from .values import (NONE, PARENTS, SEQUENCES, Any, Arr, Case, Err, Failure, Map, Panic, Rec, Tup, ancestors, display,
-    err, head_of, is_error, is_good, key_of, kind_of, mismatch, parse_float, parse_int, quoted, saturated, some, stop,
+    err, head_of, is_error, is_good, key_of, kind_of, mismatch, ok, parse_float, parse_int, quoted, saturated, some, stop,
     unique)  # fmt: skip
 
 Type = Any  # a tuple or a Var
@@ -69,7 +69,7 @@ def known(t: Type | None) -> Type | None:
 def inside(t: Type | None, head: Any) -> Type | None:
     """The expected type as a literal of kind `head` sees it, without `?` and Option around it (L-3.2.4), or None."""
     t = known(t)
-    while t and t[0] != head and t[0] in ("Nilable", "Option"):
+    while t and t[0] != head and t[0] in ("Nilable", "Option", "Result"):
         t = known(t[1])
     return t if t and t[0] in (head, "Any") else None
 
@@ -118,6 +118,9 @@ def convert(a: Type, b: Type) -> Any:
         return lambda text: Rec(b[0], {**dict.fromkeys(b[0].parts(b)), "text": text})
     if a[0] in PARENTS and b == STRING:  # L-3.3.16
         return message
+    if b[0] == "Result" != a[0]:  # where a function ends (L-3.3.19)
+        plain = convert(a, b[1])
+        return lambda value: ok(plain(value) if plain else value)
     if b[0] == "Nilable" and a[0] == "Option" and present(b[1]):
         convert(a[1], b[1])
         return lambda value: value.payload[0] if value.payload else None
