@@ -77,7 +77,8 @@ class BuiltinCall(CallTarget):
     name: str
     mutates: bool = False
     type_arguments: tuple[Type, ...] = ()  # checked ones, e.g. T of execute_with_schema<T>
-    schema: StructSymbol | None = None  # the schema T denotes, for execute_with_schema and parse_schema
+    schema: StructSymbol | None = None  # the schema that is asked for, by execute_with_schema and parse_schema
+    unwraps: bool = False  # the value is the field of what comes back (O-2.64)
     absent_as_nil: bool = False
     answer: Type | None = None  # what the answer to an awaited emit has to be (O-5.35)
 

@@ -204,7 +204,7 @@ E3012 flow     `return` or `throw` outside a function
 E3013 flow     `throw` where no error can leave
 E3014 flow     `?` where it cannot propagate
 E3015 flow     error type cannot leave the `try`
-E3016 flow     `await` outside async code
+E3016 flow     `await` outside a function
 E4001 declare  unknown field, key, argument or decorator, or one given twice
 E4002 declare  required field missing
 E4003 declare  unknown connection, tool, server, agent or memory

@@ -270,6 +270,7 @@ class VariantSymbol(Symbol):
     index: int
     form: str = "unit"
     fields: list[tuple[str, Type, ast.Expr | None, bool]] = field(default_factory=list)
+    constants: dict[str, object] = field(default_factory=dict)  # values of defaults, where a model may be asked for the enum
 
 
 @dataclass(eq=False, slots=True)

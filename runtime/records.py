@@ -398,4 +398,8 @@ class TreeBuilder:
         if tag == "enum":
             decl = self.classes[node[1]]
             return EnumValue(decl, decl.index[node[2]])
+        if tag == "variant":
+            decl = self.classes[bare_name(node[1])]
+            payload = tuple([self.value(part) for _, part in node[4]])
+            return EnumValue(decl, decl.index[node[2]], payload or None)
         return from_json(node[1])  # any

@@ -8,11 +8,13 @@ A *schema type* is nested lists or tuples of strings, booleans and JSON values, 
     ["array", T]
     ["map", T]                    Map<String, T>
     ["object", name, modes, [field, ...]]   a schema or struct; modes is a list of "partial" and "coerce"
-    ["ref", name]                 an object of this tree, named again inside itself (O-2.11)
+    ["sum", name, [variant, ...]]  an enum of which a variant has a payload
+    ["ref", name]                 an object or sum of this tree, named again inside itself (O-2.11)
 
+    variant = [name, form, [field, ...], description]   form: "unit", "tuple" or "struct"; parts of tuples are called by number
     field = [name, T, optional, has_default, default, description]   default in JSON form, description text or nil
 
-Names of objects are unique in a tree: a generic schema carries its arguments (`Ticket<Int>`).
+Names of objects and sums are unique in a tree: a generic schema carries its arguments (`Ticket<Int>`).
 
 Hands on the plain and the strict form as ordered dicts, ready to send to a provider, and `DeclaredTypes`, the declared types of a
 program as the reader of JSON asks for them.
@@ -84,27 +86,40 @@ def is_optional(modes: SchemaType, field: Field) -> bool:
     return not field[3] and (field[2] or "partial" in modes)
 
 
-def objects(kind: SchemaType) -> Iterator[SchemaType]:
-    """Yield every object of the tree, outermost first."""
+def inner_types(kind: SchemaType) -> Iterator[SchemaType]:
+    """Yield the types of the parts of a type: of an object its fields', of a sum those of all payloads."""
     tag = kind[0]
     if tag == "object":
-        yield kind
-        for field in kind[3]:
-            yield from objects(field[1])
+        yield from (field[1] for field in kind[3])
+    elif tag == "sum":
+        yield from (part[1] for variant in kind[2] for part in variant[2])
     elif tag in ("array", "map"):
-        yield from objects(kind[1])
+        yield kind[1]
+
+
+def declared(kind: SchemaType) -> Iterator[SchemaType]:
+    """Yield every object and sum of the tree, outermost first."""
+    if kind[0] in ("object", "sum"):
+        yield kind
+    for inner in inner_types(kind):
+        yield from declared(inner)
+
+
+def objects(kind: SchemaType) -> Iterator[SchemaType]:
+    """Yield every object of the tree, outermost first."""
+    return (node for node in declared(kind) if node[0] == "object")
 
 
 def definitions(kind: SchemaType) -> dict[str, SchemaType]:
-    """Return the objects of a tree by name, for following `ref`."""
+    """Return the objects and sums of a tree by name, for following `ref`."""
     by_name: dict[str, SchemaType] = {}
-    for node in objects(kind):
+    for node in declared(kind):
         by_name.setdefault(node[1], node)
     return by_name
 
 
 def recursive_names(kind: SchemaType) -> list[str]:
-    """Return the names of the objects that some `ref` leads back to, in order of first mention."""
+    """Return the names of the objects and sums that some `ref` leads back to, in order of first mention."""
     names: dict[str, None] = {}
     _collect_references(kind, names)
     return list(names)
@@ -126,7 +141,7 @@ def arguments_form(kind: SchemaType) -> Json:
 
 def strict_form(kind: SchemaType) -> Json | None:
     """Return the JSON Schema with every property required and closed objects, as strict modes of providers demand; None for a
-    type with a Map, Any or Bytes inside (O-2.33 f., O-2.61)."""
+    type with a Map, Any, Bytes or a payload of several parts inside (O-2.33 f., O-2.61, O-2.62)."""
     return None if _has_open_part(kind) else _Lowering(kind, strict=True).document()
 
 
@@ -136,21 +151,17 @@ def is_strict_form(document: Json) -> bool:
 
 
 def _collect_references(kind: SchemaType, names: dict[str, None]) -> None:
-    tag = kind[0]
-    if tag == "ref":
+    if kind[0] == "ref":
         names.setdefault(kind[1])
-    elif tag in ("array", "map"):
-        _collect_references(kind[1], names)
-    elif tag == "object":
-        for field in kind[3]:
-            _collect_references(field[1], names)
+    for inner in inner_types(kind):
+        _collect_references(inner, names)
 
 
 def _has_open_part(kind: SchemaType) -> bool:
     tag = kind[0]
-    if tag == "object":
-        return any(_has_open_part(field[1]) for field in kind[3])
-    return tag in ("map", "any", "bytes") or (tag == "array" and _has_open_part(kind[1]))
+    if tag == "sum" and any(form == "tuple" and len(parts) > 1 for _, form, parts, _ in kind[2]):
+        return True
+    return tag in ("map", "any", "bytes") or any(map(_has_open_part, inner_types(kind)))
 
 
 class _Lowering:
@@ -169,7 +180,7 @@ class _Lowering:
         schema = self.object_form(root) if root[0] == "object" else self.form(root)
         if self.recursive:
             objects = definitions(root)
-            schema["$defs"] = {wire_name(name): self.object_form(objects[name]) for name in self.recursive}
+            schema["$defs"] = {wire_name(name): self.declared_form(objects[name]) for name in self.recursive}
         return schema
 
     def form(self, kind: SchemaType) -> Json:
@@ -188,7 +199,30 @@ class _Lowering:
             return {"type": "string", "contentEncoding": "base64"}
         if kind[1] in self.recursive:
             return {"$ref": f"#/$defs/{wire_name(kind[1])}"}
-        return self.object_form(kind)
+        return self.declared_form(kind)
+
+    def declared_form(self, kind: SchemaType) -> Json:
+        return {"anyOf": [self.variant_form(*variant) for variant in kind[2]]} if kind[0] == "sum" else self.object_form(kind)
+
+    def variant_form(self, name: str, form: str, parts: Sequence[Field], description: str | None) -> Json:
+        """Return the form of one variant: an object with its name, and with its payload if it has one (L-5.1.9)."""
+        schema: Json = {"type": "object", "properties": {"variant": {"type": "string", "const": name}}, "required": ["variant"]}
+        if description is not None:
+            schema = _described(schema, description)
+        if form != "unit":
+            schema["properties"]["data"] = self.payload_form(form, parts)
+            schema["required"].append("data")
+        if self.strict:
+            schema["additionalProperties"] = False
+        return schema
+
+    def payload_form(self, form: str, parts: Sequence[Field]) -> Json:
+        if form == "struct":
+            return self.object_form(("object", "", (), parts))
+        if len(parts) == 1:
+            return self.form(parts[0][1])
+        count = len(parts)
+        return {"type": "array", "prefixItems": [self.form(part[1]) for part in parts], "minItems": count, "maxItems": count}
 
     def object_form(self, kind: SchemaType) -> Json:
         _, _, modes, fields = kind

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from ...vm.builtins import ASSOCIATED, FUNCTIONS, Row
 from ...vm.builtins.modules import STD_PREFIX, STD_TYPES, std_row
@@ -69,7 +70,7 @@ from .memory import memory_value
 from .operators import require_mutable, root_of
 from .prompts import check_prompt, warn_unfilled_places
 from .relations import ERRONEOUS, Matching, _Mismatch, convert, implementations_of, is_memory, is_text, kind_head, replaced
-from .schemas import instance_fault
+from .schemas import fold_defaults, instance_fault
 from .signatures import Bindings, Formal, signature_of
 from .state import FREE, Checker, Expected, ExpressionRule
 from .tools import private_tool_method, refuse_test, store_help
@@ -688,12 +689,11 @@ def _parse_schema(c: Checker, node: ast.Call, callee: ast.PathExpr, expected: Ex
     if argument is None:
         infer_all(c, node.arguments)
         return ERRONEOUS
-    schema, type_ = argument
-    result = _plain_row(c, node, callee, FREE, (type_,))
+    result = _plain_row(c, node, callee, FREE, (argument.type,))
     if not isinstance(node.target, BuiltinCall):
         return result
     # Codegen puts the schema into the image beside the call.
-    node.target.schema = schema
+    node.target.schema, node.target.type_arguments, node.target.unwraps = argument.schema, (argument.asked,), argument.unwraps
     text = node.target.arguments[0]
     if text is not None and not (is_text(text.type) or text.type in (ANY, NEVER, RESPONSE)):
         return c.report(
@@ -703,10 +703,22 @@ def _parse_schema(c: Checker, node: ast.Call, callee: ast.PathExpr, expected: Ex
     return result
 
 
-def schema_argument(
-    c: Checker, name: ast.Ident, written: list[ast.TypeExpr] | None
-) -> tuple[StructSymbol, Nominal] | None:
-    """Return the schema that T denotes in `name<T>(…)`, and T; None after a report (E2029, E2028, E4022)."""
+class SchemaArgument(NamedTuple):
+    """What T says in `name<T>(…)`: T itself, and the schema that the model is asked for, with its type. That is T's own, or the
+    one around a T that is no object, from which the value is taken out (O-2.64)."""
+
+    type: Type
+    schema: StructSymbol
+    asked: Nominal
+
+    @property
+    def unwraps(self) -> bool:
+        """Whether the reply holds the value in its field."""
+        return self.type is not self.asked
+
+
+def schema_argument(c: Checker, name: ast.Ident, written: list[ast.TypeExpr] | None) -> SchemaArgument | None:
+    """Return what T in `name<T>(…)` says; None after a report (E2029, E2028, E4022)."""
     if written is None:
         message = f"`{name.text}` needs a type argument: the schema of the answer"
         c.report("E2029", name.span, message, help=f"write `{name.text}<T>(…)` with its name for T")
@@ -718,25 +730,25 @@ def schema_argument(
         )
         return None
     type_ = written_type(c, written[0])
+    if type_ is ERRONEOUS:
+        return None
     symbol = c.declared(type_)
-    if isinstance(symbol, StructSymbol) and isinstance(type_, Nominal) and type_.kind == "schema":
+    if isinstance(symbol, StructSymbol) and isinstance(type_, Nominal):
         # A schema without type arguments was checked where it is declared.
-        fault = instance_fault(c, type_) if type_.arguments else None
-        if fault is None:
-            if type_.arguments:
-                check_size(c, type_, written[0].span)
-            return symbol, type_
+        if isinstance(symbol.declaration, ast.Schema) and not type_.arguments:
+            return SchemaArgument(type_, symbol, type_)
+        schema, asked = symbol, type_
+    else:
+        assert c.reply is not None and isinstance(c.reply.type, Nominal)
+        schema, asked = c.reply, c.reply.type.of((type_,))
+        c.reply_used = True
+    fault = instance_fault(c, asked, type_)
+    if fault is not None:
         c.report("E4022", written[0].span, fault, help="give it schemas, structs, enums or types that JSON has")
         return None
-    if type_ is not ERRONEOUS:
-        c.report("E4022", written[0].span, f"`{type_}` is not a schema", help=_schema_help(type_))
-    return None
-
-
-def _schema_help(type_: Type) -> str:
-    if isinstance(type_, Nominal):
-        return "declare it with `schema`"
-    return f"wrap it in a schema with a field: `schema Answer {{ value: {type_} }}`"
+    check_size(c, asked, written[0].span)
+    fold_defaults(c, [type_])
+    return SchemaArgument(type_, schema, asked)
 
 
 SPECIAL = {

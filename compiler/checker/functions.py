@@ -86,9 +86,7 @@ def check_function(c: Checker, symbol: FunctionSymbol) -> None:
     if scope is None or node.body is None:
         return
     accepts_all = symbol.result == NIL and (symbol is c.main or symbol.is_test)  # L-3.12.5
-    # The host starts these, so that `await` may stand in them without `async`.
-    asynchronous = node.is_async or symbol.tool is not None or symbol is c.main or symbol.is_test
-    target = Target("function", scope, f"`{symbol.path}`", symbol.result, accepts_all, asynchronous, symbol.is_test)
+    target = Target("function", scope, f"`{symbol.path}`", symbol.result, accepts_all, symbol.is_test)
     with in_impl(c, symbol):
         try:
             check_body(c, symbol, target)
@@ -382,7 +380,7 @@ def _check_declared(c: Checker, stage: StageSymbol) -> None:
     if len(stage.parameters) != len(node.parameters):
         return
     wraps = generic(stage.result, "Result") is None
-    target = Target("function", node.scope, f"`{stage.path}`", stage.result, asynchronous=True)
+    target = Target("function", node.scope, f"`{stage.path}`", stage.result)
     # Errors leave the stage as Error, which the pipeline returns.
     target.fails_with = ERROR if wraps else None
     check_body(c, stage, target)
@@ -400,7 +398,7 @@ def _infer_expression(c: Checker, stage: StageSymbol) -> None:
     stage.parameters = [stage.pipeline.input or ANY, *(earlier.effective for earlier in before)]
     for parameter, type_ in zip(node.parameters, stage.parameters, strict=True):
         parameter.binding.type = type_
-    target = Target("function", node.scope, f"`{stage.path}`", asynchronous=True, fails_with=ERROR)
+    target = Target("function", node.scope, f"`{stage.path}`", fails_with=ERROR)
     c.targets = [target]
     tail = c.infer(node.body)
     ends = [(end, end_type) for end, end_type in [(node.body, tail), *target.returns] if isinstance(end, ast.Expr)]
@@ -488,7 +486,7 @@ NAMES = {
 
 def task_body(c: Checker, task: ast.TaskBody, element: Type | None = None, expected: Expected = FREE) -> Type:
     """Return the type of what the body of a task gives. `element` is that of a parallel loop, `expected` guides the tail."""
-    target = Target("async" if task.kind == "async" else "task", task.scope, NAMES[task.kind], asynchronous=True)
+    target = Target("async" if task.kind == "async" else "task", task.scope, NAMES[task.kind])
     # A frame that `break` and `continue` must not pass: they are reported there (E4050).
     barrier = LoopFrame(task.kind, None)
     c.targets.append(target)
@@ -561,12 +559,10 @@ AT_START = "await it in a function: `fn main() { … }`"
 
 
 def await_(c: Checker, node: ast.Await, expected: Expected) -> Type:
-    """Return the type of `await x`: T of a Task<T>, the answer of an emit, a tuple of what its operands give; E3016 outside
-    async code."""
-    if not any(target.asynchronous for target in c.targets):
-        name = c.function_target.name.strip("`")
-        help = f"declare it `async`: `async fn {name}`" if c.function_target.kind != "none" else AT_START
-        c.report("E3016", node.span, "`await` outside async code", help=help)
+    """Return the type of `await x`: T of a Task<T>, the answer of an emit, a tuple of what its operands give; E3016 outside of
+    every function."""
+    if c.function_target.kind == "none":
+        c.report("E3016", node.span, "`await` outside a function", help=AT_START)
     if node.tasks is not None:
         c.concurrent.append(node.tasks)
         types = [value_type(task_body(c, task)) for task in node.tasks]

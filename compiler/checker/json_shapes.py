@@ -14,7 +14,7 @@ from ...vm.builtins import FUNCTIONS, Row
 from ...vm.builtins.modules import STD_PREFIX
 from ..decisions import BuiltinCall, CheckAny
 from ..source import Span
-from ..symbols import BuiltinSymbol, EnumSymbol, StdFunctionSymbol, StructSymbol
+from ..symbols import BuiltinSymbol, EnumSymbol, StdFunctionSymbol, StructSymbol, VariantSymbol
 from ..syntax import ast
 from ..types import ANY, BOOL, BYTES, FLOAT, INT, NIL, RANGE, STRING, Generic, Nilable, Nominal, Tuple, Type, Union, error, result
 from .arguments import call_row, infer_all
@@ -239,12 +239,14 @@ def _size(c: Checker, type_: Type, around: set[Type]) -> Size:
         return fields, levels + (2 if type_.name == "Option" else 1)
     symbol = c.declared(type_) if isinstance(type_, Nominal) else None
     # A type inside itself is written as a reference, which counts as one field.
-    if not isinstance(symbol, StructSymbol) or type_ in around or len(around) > DEEPEST:
+    if not isinstance(symbol, (StructSymbol, EnumSymbol)) or type_ in around or len(around) > DEEPEST:
         return 1, 1
     known = c.form_sizes.get(type_)
     if known is None:
         around.add(type_)
-        fields, levels = _size_of_parts(_size(c, part, around) for _, part, _, _ in parts_in(c, symbol, type_))
+        owners: list[StructSymbol | VariantSymbol] = [*symbol.members] if isinstance(symbol, EnumSymbol) else [symbol]
+        parts = [part for owner in owners for _, part, _, _ in parts_in(c, owner, type_)]
+        fields, levels = _size_of_parts(_size(c, part, around) for part in parts)
         around.discard(type_)
         known = c.form_sizes[type_] = min(fields + 1, 2 * FORM_FIELDS + c.form_room), levels + 3
     return known

@@ -331,8 +331,10 @@ def _bound_help(c: Checker, receiver: Type, name: str) -> str | None:
 
 
 def _built_in(c: Checker, node: ast.MethodCall, receiver: Type, row: Row, expected: Expected) -> Type:
-    if row.name == "execute_with_schema":
-        return _execute_with_schema(c, node, row)
+    # `execute<T>` is short for `execute_with_schema<T>` (O-2.63).
+    typed = lookup(row.receiver, "execute_with_schema") if row.name == "execute" and node.type_arguments is not None else None
+    if row.name == "execute_with_schema" or typed is not None:
+        return _execute_with_schema(c, node, typed or row)
     if node.type_arguments is not None:
         c.report("E2028", node.name.span, f"`{row.name}` takes no type arguments", help="drop the `<…>`")
     # Rows whose result depends on the argument types in a way that a signature cannot say.
@@ -446,16 +448,18 @@ def _numeric(c: Checker, node: ast.MethodCall, receiver: Type, row: Row) -> Type
 
 
 def _execute_with_schema(c: Checker, node: ast.MethodCall, row: Row) -> Type:
-    """Check `execute_with_schema<T>(…)`: T names a schema, which the runtime needs and codegen puts into the image."""
+    """Check `execute_with_schema<T>(…)`: T says the schema, which the runtime needs and codegen puts into the image."""
     argument = schema_argument(c, node.name, node.type_arguments)
     if argument is None:
         infer_all(c, node.arguments)
         return ERRONEOUS
-    schema, type_ = argument
-    result_type, matched = call_row(c, row, None, node.arguments, node.name.span, FREE, {"T": type_})
+    result_type, matched = call_row(c, row, None, node.arguments, node.name.span, FREE, {"T": argument.type})
     if matched is None:
         return ERRONEOUS
-    node.target = BuiltinCall(matched.values, matched.order, row.receiver, row.name, type_arguments=(type_,), schema=schema)
+    node.target = BuiltinCall(
+        matched.values, matched.order, row.receiver, row.name, type_arguments=(argument.asked,), schema=argument.schema,
+        unwraps=argument.unwraps,
+    )  # fmt: skip
     return result_type
 
 

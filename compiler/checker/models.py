@@ -11,6 +11,7 @@ from collections.abc import Callable
 from functools import partial
 
 from ...vm.builtins.providers import PREDECLARED, PROVIDERS
+from ..decisions import BuiltinCall
 from ..fields import (
     AGENT,
     AGENT_FIELDS,
@@ -346,7 +347,8 @@ def listen(c: Checker, node: ast.Listen, expected: Expected) -> Type:
     if call is None or call.receiver.type not in (AGENT_REF, AGENT_BUILDER) or not call.name.text.startswith("execute"):
         help = EVENT_OF_A_MEMORY if is_memory(type_) else "write `listen A.execute(p) { … }`, A an agent"
         return c.report("E4041", node.operand.span, "the operand of `listen` is no call of an agent", help=help)
-    return result(MESSAGE, error("AgentError")) if call.name.text == "execute" else type_
+    is_typed = isinstance(call.target, BuiltinCall) and call.target.schema is not None
+    return type_ if is_typed else result(MESSAGE, error("AgentError"))
 
 
 def _called_method(operand: ast.Expr) -> ast.MethodCall | None:

@@ -244,6 +244,7 @@ def _check(project: Project, diagnostics: Diagnostics) -> Examined:
     c.servers = project.servers
     c.memory_tables = project.memory_tables
     c.memory_defaults = with_models(project.memory_tables.defaults, module.symbols)
+    c.reply = module.reply
     c.main = module.main if isinstance(module.main, FunctionSymbol) else None
     for symbol in module.symbols:
         if isinstance(symbol, (StructSymbol, EnumSymbol)):
@@ -376,7 +377,8 @@ def _checked(c: Checker, project: Project, module: Module) -> CheckedProgram:
             case FunctionSymbol():
                 checked.functions.append(symbol)
             case StructSymbol(declaration=ast.Schema()):
-                checked.schemas.append(symbol)
+                if symbol is not c.reply or c.reply_used:
+                    checked.schemas.append(symbol)
             case StructSymbol():
                 checked.structs.append(symbol)
             case EnumSymbol():

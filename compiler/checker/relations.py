@@ -336,6 +336,10 @@ def _same_shape(source: Type, target: Type) -> bool:
             return True
         case Simple(name="AgentBuilder"), Simple(name="ModelBuilder"):
             return True
+        case Simple(name="ModelBuilder"), Simple(name="ModelRef"):
+            return True
+        case Simple(name="AgentBuilder"), Simple(name="AgentRef"):
+            return True
         case Generic(name="Memory"), Simple(name="Memory"):
             return True
         case Tuple(), Tuple():

@@ -7,8 +7,10 @@ replies are judged by the runtime. A type that models may be asked for is a case
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ..source import Span
-from ..symbols import EnumSymbol, StructSymbol
+from ..symbols import EnumSymbol, StructSymbol, VariantSymbol
 from ..syntax import ast
 from ..types import ANY, BOOL, BYTES, FLOAT, INT, NIL, STRING, Function, Generic, Nilable, Nominal, Type, Union, option, result
 from .context_declarations import check_old_names, old_name
@@ -126,35 +128,46 @@ def _check_default(c: Checker, symbol: StructSymbol, name: str, value: ast.Expr,
 def fold_nested_defaults(c: Checker, symbol: StructSymbol) -> None:
     """Set the values of the defaults of the structs in a schema: they are part of its JSON Schema, so they are constant too
     (O-2.4, O-2.6)."""
-    for struct in _structs_in(c, symbol):
-        for name, _, default, _ in struct.fields:
-            if default is not None and name not in struct.constants:
-                struct.constants[name] = folded(c, default, "E4023")
+    fold_defaults(c, [type_ for _, type_, _, _ in symbol.fields])
 
 
-def _structs_in(c: Checker, symbol: StructSymbol) -> list[StructSymbol]:
-    """Return the structs in the fields of a schema, at any depth; schemas fold their own defaults."""
-    structs: list[StructSymbol] = []
-    todo = [type_ for _, type_, _, _ in symbol.fields]
+def fold_defaults(c: Checker, types: Sequence[Type]) -> None:
+    """Set the values of the defaults of the structs and variants in types that a model may be asked for."""
+    for owner in _with_defaults(c, types):
+        for name, _, default, _ in owner.fields:
+            if default is not None and name not in owner.constants:
+                owner.constants[name] = folded(c, default, "E4023")
+
+
+def _with_defaults(c: Checker, types: Sequence[Type]) -> list[StructSymbol | VariantSymbol]:
+    """Return the structs and variants in types, at any depth; schemas fold their own defaults."""
+    owners: dict[StructSymbol | VariantSymbol, None] = {}
+    todo = list(types)
     while todo:
         type_ = todo.pop()
         if isinstance(type_, (Generic, Nominal)):
             todo.extend(type_.arguments)
-        struct = c.declared(type_)
-        if isinstance(struct, StructSymbol) and isinstance(struct.declaration, ast.Struct) and struct not in structs:
-            structs.append(struct)
-            todo.extend(inner for _, inner, _, _ in struct.fields)
-    return structs
+        symbol = c.declared(type_)
+        inner: list[StructSymbol | VariantSymbol] = [*symbol.members] if isinstance(symbol, EnumSymbol) else []
+        if isinstance(symbol, StructSymbol) and isinstance(symbol.declaration, ast.Struct):
+            inner.append(symbol)
+        for owner in inner:
+            if owner not in owners:
+                owners[owner] = None
+                todo.extend(part for _, part, _, _ in owner.fields)
+    return list(owners)
 
 
 MOST_INSTANCES = 60  # schemas that one with type arguments may need: `schema T<A> { next: T<Array<A>> }` needs ever more
 
 
-def instance_fault(c: Checker, type_: Nominal) -> str | None:
-    """Return why a model cannot be asked for a schema with these type arguments, or None (O-2.9)."""
+def instance_fault(c: Checker, type_: Nominal, written: Type) -> str | None:
+    """Return why a model cannot be asked for a schema with these type arguments, or None (O-2.9); `written` is what stands in the
+    source."""
     offending = without_json(c, type_)
     if offending is not None:
-        return f"`{offending}` in `{type_}` has no JSON form"
+        inside = "" if offending == written else f" in `{written}`"
+        return f"`{offending}`{inside} has no JSON form"
     seen: list[Type] = []
     todo: list[Type] = [type_]
     while todo:
@@ -162,10 +175,11 @@ def instance_fault(c: Checker, type_: Nominal) -> str | None:
         if isinstance(at, Generic):
             todo.extend(at.arguments)
         symbol = c.declared(at)
-        if at in seen or not isinstance(symbol, StructSymbol):
+        if at in seen or not isinstance(symbol, (StructSymbol, EnumSymbol)):
             continue
         seen.append(at)
-        todo.extend(part for _, part, _, _ in parts_in(c, symbol, at))
+        for owner in symbol.members if isinstance(symbol, EnumSymbol) else [symbol]:
+            todo.extend(part for _, part, _, _ in parts_in(c, owner, at))
         if len(seen) > MOST_INSTANCES:
             return f"`{type_}` needs ever more schemas: `{seen[1]}`, `{seen[2]}`, …"
     return None
@@ -185,9 +199,10 @@ def without_json(c: Checker, type_: Type) -> Type | None:
         # The arguments first: they say which use is wrong.
         argument = next((bad for t in type_.arguments if (bad := without_json(c, t)) is not None), None)
         is_schema = isinstance(symbol.declaration, ast.Schema)
-        return argument or (None if is_schema else _struct_without_json(c, symbol))
-    if isinstance(symbol, EnumSymbol) and all(member.form == "unit" for member in symbol.members):
-        return None
+        return argument or (None if is_schema else _parts_without_json(c, symbol, symbol.fields))
+    if isinstance(symbol, EnumSymbol) and isinstance(type_, Nominal):
+        argument = next((bad for t in type_.arguments if (bad := without_json(c, t)) is not None), None)
+        return argument or _parts_without_json(c, symbol, [part for member in symbol.members for part in member.fields])
     return type_
 
 
@@ -200,13 +215,15 @@ def _generic_without_json(c: Checker, type_: Generic) -> Type | None:
     return type_
 
 
-def _struct_without_json(c: Checker, symbol: StructSymbol) -> Type | None:
-    """Return the part of a struct's fields that has no JSON form. One that was checked before is fine, or on the way: structs
-    may contain themselves."""
+def _parts_without_json(
+    c: Checker, symbol: StructSymbol | EnumSymbol, fields: Sequence[tuple[str, Type, ast.Expr | None, bool]]
+) -> Type | None:
+    """Return the part of a struct's fields, or of an enum's payloads, that has no JSON form. One that was checked before is fine,
+    or on the way: such types may contain themselves."""
     if symbol in c.visited:
         return None
     c.visited.add(symbol)
-    offending = next((bad for _, t, _, _ in symbol.fields if (bad := without_json(c, t)) is not None), None)
+    offending = next((bad for _, t, _, _ in fields if (bad := without_json(c, t)) is not None), None)
     if offending is not None:
         c.visited.discard(symbol)
     return offending

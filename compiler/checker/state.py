@@ -129,14 +129,13 @@ class Raise:
 @dataclass(slots=True)
 class Target:
     """Where `?`, throw and return lead: `kind` is function, closure, async, task, try or none (module level). `result`
-    is None while a closure's result is not known. `asynchronous`: `await` may stand in it, and in what is inside it (L-9.1.1)."""
+    is None while a closure's result is not known."""
 
     kind: str
     scope: FunctionScope | None = None
     name: str = ""
     result: Type | None = None
     accepts_all: bool = False
-    asynchronous: bool = False
     test: bool = False
     fails_with: Type | None = None  # errors leave as this type, though the result is no Result (L-3.12.5)
     raised: list[Raise] = field(default_factory=list)
@@ -200,7 +199,7 @@ class Checker:
         "pending_bounds",
         "outside", "step_functions", "concurrent", "memory_tables", "memory_defaults", "contexts", "heads",
         "match_steps", "constant_room",
-        "open_lets", "filling_call", "slot_changes", "present", "some_of_nilable",
+        "open_lets", "filling_call", "slot_changes", "present", "some_of_nilable", "reply", "reply_used",
         "form_room", "form_sizes", "text_values", "lints", "computed_bounds", "fields_of",
     )  # fmt: skip
 
@@ -238,7 +237,7 @@ class Checker:
         self.manifest: dict[str, dict[str, object]] = {}  # fields of connections that Concerto.toml gives
         self.aliases: dict[AliasSymbol, Type | None] = {}  # None: being resolved
         self.constants: dict[ConstSymbol, str] = {}  # state of folding: busy, done or failed
-        self.visited: set[StructSymbol] = set()  # structs that have a JSON form, as far as they were checked
+        self.visited: set[StructSymbol | EnumSymbol] = set()  # those with a JSON form, as far as they were checked
         self.main: FunctionSymbol | None = None
         self.methods: dict[str, dict[str, FunctionSymbol]] = {}  # by the head of their type, then by name
         self.traits: dict[str, list[TraitSymbol]] = {}  # by the names of their methods
@@ -253,6 +252,8 @@ class Checker:
         self.pending_bounds: list[PendingBounds] | None = []  # None: all impls are known
         self.step_functions: list[StepFunction] = []  # of memories, that may ask nothing of the host
         self.computed_bounds: list[ast.Expr] = []  # of declared memories; they may ask no model and no memory
+        self.reply: StructSymbol | None = None  # the schema around replies that are no objects (O-2.64)
+        self.reply_used = False
         self.present: set[Local] = set()  # immutable variables of a type `T?` that hold a T here (`narrowing`)
         self.some_of_nilable = 0  # patterns `Some(…)` so far that stand on a `T?` (L-5.8.13)
         self.slot_changes: list[tuple[ast.Call | ast.MethodCall, str]] = []  # methods that change a slot, by name

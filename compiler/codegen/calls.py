@@ -415,6 +415,8 @@ def builtin_call(g: Generator, node: ast.Call | ast.MethodCall, target: decision
         _invoke(g, target, row)
         if target.name == "sum" and node.type == t.FLOAT:
             g.emitter.emit("INT_TO_FLOAT")  # of no elements it gives the Int 0 (L-6.4.17)
+        if target.unwraps:
+            value_of_reply(g)
         if target.absent_as_nil:
             assert node.type is not None
             g.coerce(decisions.FromOption(node.type))
@@ -586,9 +588,25 @@ def handle_call(g: Generator, node: ast.MethodCall, target: decisions.BuiltinCal
             names.append(row.parameters[index].name)
     g.at(node.name.span)
     e.emit("CALL_METHOD", g.module.pool.method(target.name, count, names), count)
+    if target.unwraps:
+        value_of_reply(g)
     if written is not None:
         after_write(g, node, written)
         e.release(written)
+
+
+def value_of_reply(g: Generator) -> None:
+    """Replace the schema value in the Result on the stack, if it holds one, by its one field (O-2.64)."""
+    e = g.emitter
+    depth = e.depth
+    is_err = Label()
+    e.emit("DUP")
+    e.emit("IS_OK")
+    e.jump("JUMP_UNLESS", is_err)
+    e.emit("UNWRAP")
+    e.emit("GET_FIELD", 0)
+    e.emit("OK")
+    e.mark(is_err, depth)
 
 
 # ---------------------------------------------------------------- special functions
@@ -672,6 +690,8 @@ def listen(g: Generator, node: ast.Listen) -> None:
     e.emit("ARRAY", len(node.handlers), len(node.handlers))
     g.at(call.name.span)
     e.emit("CALL_HOST", g.module.pool.builtin("Agent", "listen"), 5)
+    if call.target.unwraps:
+        value_of_reply(g)
 
 
 def _schema(g: Generator, schema: symbols.StructSymbol | None, arguments: tuple[t.Type, ...]) -> None:

@@ -34,6 +34,9 @@ def schema_number(module: Module, symbol: symbols.StructSymbol, type_: t.Type) -
         module.schemas[type_] = len(module.schema_entries)
         shapes = Shapes(module.declared)
         module.schema_entries.append(_schema_entry(module, symbol, type_, shapes.object(symbol, type_)))
+        # Values of a type argument are made though no code may name its type.
+        for named in shapes.named:
+            module.pool.type(t.bare(named))
         for inner, schema in shapes.objects.items():
             if module.validators.get(schema):
                 schema_number(module, schema, inner)
@@ -53,7 +56,9 @@ def _schema_entry(module: Module, symbol: symbols.StructSymbol, type_: t.Type, s
 
 def _entry_name(module: Module, symbol: symbols.StructSymbol, type_: t.Type) -> str:
     """Return the name of a schema with its type arguments, in characters that names in an image may have."""
-    name = base = module.names[symbol] + re.sub(r"[^\w<>,:#]", "", type_name(type_).removeprefix(type_name(t.bare(type_))))
+    # A struct is named for the host by nothing but its type.
+    own = module.names.get(symbol) or type_name(t.bare(type_))
+    name = base = own + re.sub(r"[^\w<>,:#]", "", type_name(type_).removeprefix(type_name(t.bare(type_))))
     number = 1
     # Types that differ in characters left out get different names all the same.
     while any(entry.name == name for entry in module.schema_entries):
@@ -69,6 +74,7 @@ class Shapes:
         self.declared = declared
         self.open: list[str] = []
         self.objects: dict[t.Type, symbols.StructSymbol] = {}  # of this shape, by their type
+        self.named: dict[t.Type, None] = {}  # structs, schemas and enums in this shape
 
     def object(self, symbol: symbols.StructSymbol, type_: t.Type) -> list[Any]:
         """Return the shape of a schema or struct: name, modes and fields."""
@@ -78,6 +84,7 @@ class Shapes:
             return ["ref", name]
         self.open.append(name)
         self.objects[type_] = symbol
+        self.named[type_] = None
         declaration = symbol.declaration
         modes = [d.name.text for d in declaration.decorators if d.name.text in ("partial", "coerce")]
         nodes = {f.name.text: f for f in declaration.fields or []}
@@ -87,6 +94,27 @@ class Shapes:
         fields = [self.field(symbol, part, kind, optional, nodes[part]) for part, kind, optional in _parts(symbol, type_)]
         self.open.pop()
         return ["object", name, modes, fields]
+
+    def sum(self, symbol: symbols.EnumSymbol, type_: t.Type) -> list[Any]:
+        """Return the shape of an enum with payloads: name and variants."""
+        name = type_name(type_)
+        if name in self.open:
+            return ["ref", name]
+        self.open.append(name)
+        variants: list[list[Any]] = []
+        for member, node in zip(symbol.members, symbol.declaration.variants, strict=False):
+            nodes = {field.name.text: field for field in node.fields or []}
+            parts = [self.part(member, part, kind, nodes.get(part)) for part, kind, _ in _parts(member, type_)]
+            variants.append([member.name, member.form, parts, node.doc])
+        self.open.pop()
+        return ["sum", name, variants]
+
+    def part(self, owner: symbols.VariantSymbol, name: str, type_: t.Type, node: ast.Field | None) -> list[Any]:
+        """Return the row of a part of a payload, as `field` does."""
+        optional = isinstance(type_, t.Generic) and type_.name == "Option"
+        shape = self.shape(type_.arguments[0] if isinstance(type_, t.Generic) and optional else type_)
+        default = as_json(owner.constants.get(name))
+        return [name, shape, optional, name in owner.constants, default, description(node) if node is not None else None]
 
     def arguments(self, symbol: symbols.StructSymbol) -> list[Any]:
         """Return the shape of the parameters of a tool method, which are no declared type."""
@@ -113,16 +141,19 @@ class Shapes:
             return ["map", self.shape(type_.arguments[1])]
         symbol = self.declared.get(type_.bare if isinstance(type_, t.Nominal) else type_)
         if isinstance(symbol, symbols.EnumSymbol):
-            return ["enum", list(symbol.variants), type_name(symbol.type)]
+            self.named[type_] = None
+            plain = all(member.form == "unit" for member in symbol.members)
+            return ["enum", list(symbol.variants), type_name(symbol.type)] if plain else self.sum(symbol, type_)
         if isinstance(symbol, symbols.StructSymbol):
             return self.object(symbol, type_)
         raise AssertionError(f"no JSON form for {type_}")
 
 
-def _parts(symbol: symbols.StructSymbol, type_: t.Type) -> list[tuple[str, t.Type, bool]]:
-    """Return name, type and optionality of the fields in a value of this type."""
+def _parts(symbol: symbols.StructSymbol | symbols.VariantSymbol, type_: t.Type) -> list[tuple[str, t.Type, bool]]:
+    """Return name, type and optionality of the fields, or of the parts of a variant, in a value of this type."""
     arguments = type_.arguments if isinstance(type_, t.Nominal) else ()
-    pairs = zip(symbol.type_parameters, arguments, strict=True)
+    owner = symbol.enum if isinstance(symbol, symbols.VariantSymbol) else symbol
+    pairs = zip(owner.type_parameters, arguments, strict=True)
     bindings = {parameter.type.unique_name: t_ for parameter, t_ in pairs if isinstance(parameter.type, t.Nominal)}
     return [(name, replaced(field_type, bindings), optional) for name, field_type, _, optional in symbol.fields]
 

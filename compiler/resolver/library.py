@@ -1,17 +1,20 @@
 """What the language declares in its own terms: the actions of the hooks of models, the tools of `std::tools` (O-4.30 to O-4.35).
 
-Hands on `declare_library` and `library_tool` to `program`. The text of the library is parsed and resolved like a program's, in
-the outermost scope, and only what a program names: the rest would cost every compilation. A tool more is its text in TOOLS and a
-row of GUARDS (and its name in `names.TOOL_NAMES`).
+Hands on `declare_library`, `declare_reply` and `library_tool` to `program`. The text of the library is parsed and resolved like
+a program's, in the outermost scope, and only what a program names: the rest would cost every compilation. A tool more is its text
+in TOOLS and a row of GUARDS (and its name in `names.TOOL_NAMES`).
 """
 
 from __future__ import annotations
 
+import re
+
 from ..diagnostics import Diagnostics
 from ..source import Source
-from ..symbols import Symbol
+from ..symbols import StructSymbol, Symbol
 from ..syntax import ast
 from ..syntax.parse import parse
+from ..types import Nominal
 from .items import enum_symbol, tool_symbol, visit_items
 from .names import LIBRARY
 from .state import Resolver
@@ -103,6 +106,27 @@ GUARDS = {
     "FileTool": {"read": "fs_read", "write": "fs_write", "exists": "fs_read"},
     "ShellTool": {"exec": "run"},
 }
+
+
+# What a reply holds whose type is no object (O-2.64): models answer with an object, and the value is taken out of it.
+REPLY = "schema Reply<T> { value: T }"
+ASKING = re.compile(r"\b(?:execute|execute_with_schema|parse_schema)\s*<")
+
+
+def declare_reply(r: Resolver) -> None:
+    """Declare the schema around replies that are no objects, which no name of a program reaches, if the program may ask for
+    one."""
+    if not any(ASKING.search(source.text) for source in r.project.sources.values()):
+        return
+    (item,) = parse(Source(LIBRARY, REPLY), Diagnostics()).items
+    assert isinstance(item, ast.Schema)
+    # A key that no declaration of a program has, so that its own `Reply` keeps its name.
+    symbol = item.symbol = StructSymbol("Reply", item, Nominal("schema", "Reply", key="std::Reply"), [])
+    with r.inside(r.root, r.outermost):
+        r.module.add(symbol, item.name.span)
+        visit_items(r, [item])
+    symbol.home = None
+    r.module.reply = symbol
 
 
 def declare_library(r: Resolver) -> None:

@@ -16,7 +16,7 @@ from ..symbols import FunctionSymbol, Local, ModuleSymbol
 from ..syntax import ast
 from . import expressions, paths, patterns
 from .items import declare_impls, declare_items, predeclare, visit_items
-from .library import declare_library, library_tool
+from .library import declare_library, declare_reply, library_tool
 from .modules import file_module, new_module, order_modules, resolve_imports, warn_unused_imports
 from .names import outermost
 from .state import Module, Resolver
@@ -37,6 +37,7 @@ def resolve(project: Project, diagnostics: Diagnostics) -> Module:
         r.report(code, span, message, help=help)
     predeclare(r)
     declare_library(r)
+    declare_reply(r)
     bodies = _declare(r)
     resolve_imports(r)
     for module in r.module.modules:

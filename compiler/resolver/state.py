@@ -17,7 +17,17 @@ from ..diagnostics import Diagnostics, Related
 from ..hints.names import did_you_mean, everyday_name, library_help, patient
 from ..project import Project
 from ..source import Span
-from ..symbols import EnumSymbol, FunctionScope, FunctionSymbol, ImplSymbol, Local, ModuleSymbol, Symbol, TraitSymbol
+from ..symbols import (
+    EnumSymbol,
+    FunctionScope,
+    FunctionSymbol,
+    ImplSymbol,
+    Local,
+    ModuleSymbol,
+    StructSymbol,
+    Symbol,
+    TraitSymbol,
+)
 from ..syntax import ast
 from ..syntax.ast import Nesting
 from ..types import ANY
@@ -105,7 +115,7 @@ class Module:
     """What a program declares, nested items included, in the order of its modules, in each in source order. `members`: methods
     and associated functions by the type they belong to and their name. `trait_impls`: impls of traits by what their target names.
     `traits`: those of the program and the predeclared ones. `decorated`: decorators where none may stand, and what they stand
-    on."""
+    on. `reply`: the schema around replies that are no objects."""
 
     symbols: list[Symbol] = field(default_factory=list)
     inits: list[tuple[ModuleSymbol, ast.InitStatement]] = field(default_factory=list)
@@ -118,6 +128,7 @@ class Module:
     main: Symbol | None = None
     places: dict[Symbol, Span] = field(default_factory=dict)
     decorated: list[tuple[list[ast.Decorator], str]] = field(default_factory=list)
+    reply: StructSymbol | None = None
 
     def add(self, symbol: Symbol, place: Span) -> None:
         """Append a symbol; `place` is its name, by which `sort` orders."""

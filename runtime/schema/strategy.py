@@ -6,6 +6,8 @@ Hands on `Plan` to the call algorithm: what a request carries for the schema, an
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from ...vm.schema import RESPOND, is_recursive, plain_form, strict_form, wire_name
 from ..records import SchemaField, ToolDef
 from .lenient_json import compact_json
@@ -108,37 +110,51 @@ if TYPE_CHECKING:
 _EMPTY: dict[str, Any] = {"string": "", "integer": 0, "number": 0.0, "boolean": False, "null": None}
 
 
+class _Endless(Exception):
+    """A form that leads back to itself before it ends."""
+
+
 def minimal_instance(document: MinimalJson) -> Any:
     """Return the smallest value that fits a JSON Schema: empty, zero, the first member, null where it is allowed (O-1.32)."""
-    return _instance(document, document.get("$defs", {}))
+    return _instance(document, document.get("$defs", {}), ())
 
 
-def _instance(form: MinimalJson, definitions: MinimalJson) -> Any:
+def _instance(form: MinimalJson, definitions: MinimalJson, around: tuple[str, ...]) -> Any:
     if "$ref" in form:
-        return _instance(definitions[form["$ref"].rpartition("/")[2]], definitions)
+        name = form["$ref"].rpartition("/")[2]
+        if name in around:
+            raise _Endless
+        return _instance(definitions[name], definitions, (*around, name))
     if "default" in form:
         return form["default"]
     if "anyOf" in form:
-        return _alternative(form["anyOf"], definitions)
+        return _alternative(form["anyOf"], definitions, around)
     if "enum" in form:
         return form["enum"][0]
+    if "const" in form:
+        return form["const"]
     kind = form.get("type")
     if kind == "array":
-        return []
+        return [_instance(part, definitions, around) for part in form.get("prefixItems", ())]
     if kind == "object":
-        return _object(form, definitions)
+        return _object(form, definitions, around)
     return _EMPTY[kind] if kind is not None else None
 
 
-def _alternative(forms: list[MinimalJson], definitions: MinimalJson) -> Any:
-    """Null where it is allowed: that is what absence looks like in strict form."""
+def _alternative(forms: list[MinimalJson], definitions: MinimalJson, around: tuple[str, ...]) -> Any:
+    """Null where it is allowed, which is what absence looks like in strict form; else the first alternative that ends."""
     if any(form.get("type") == "null" for form in forms):
         return None
-    return _instance(forms[0], definitions)
+    for form in forms:
+        with suppress(_Endless):
+            return _instance(form, definitions, around)
+    raise _Endless
 
 
-def _object(form: MinimalJson, definitions: MinimalJson) -> MinimalJson:
+def _object(form: MinimalJson, definitions: MinimalJson, around: tuple[str, ...]) -> MinimalJson:
     """Leave optional properties out; give those with a default their default."""
     required = form.get("required", ())
     properties = form.get("properties", {})
-    return {name: _instance(part, definitions) for name, part in properties.items() if name in required or "default" in part}
+    return {
+        name: _instance(part, definitions, around) for name, part in properties.items() if name in required or "default" in part
+    }

@@ -6,6 +6,7 @@ reply and runs the program's validators; `records.py: TreeBuilder` makes values 
 
     a str, int, float, bool, bytes or None   for String, Int, Float, Bool, Bytes, Nil and string sets
     ("enum", TYPE, VARIANT)              for an enum with unit variants
+    ("variant", TYPE, VARIANT, FORM, [(part, node), ...])   for an enum with payloads; parts of a tuple are named "0", "1", …
     ("array", [node, ...])
     ("map", [(key, node), ...])
     ("object", NAME, [(field, node), ...])   fields in declaration order, each present
@@ -108,6 +109,9 @@ def objects_of(tree: Any, path: str = "$") -> Iterator[tuple[str, Any]]:
             yield from objects_of(part, _child(path, key))
     elif tag == "some":
         yield from objects_of(tree[1], path)
+    elif tag == "variant":
+        for name, part in tree[4]:
+            yield from objects_of(part, _payload_path(path, tree[3], len(tree[4]), name))
 
 
 def validate(kind: SchemaType, value: Any) -> Accepted | list[Violation]:
@@ -149,8 +153,10 @@ class _Validation:
             return self.map(kind, value, path, coerce)
         if tag == "enum":
             return self.member(kind, value, path)
+        if tag == "sum":
+            return self.sum(kind, value, path)
         if tag == "ref":
-            return self.object(self.known[kind[1]], value, path)
+            return self.node(self.known[kind[1]], value, path, coerce=coerce)
         return ("any", value)
 
     def scalar(self, kind: SchemaType, value: Any, path: str, coerce: bool) -> Any:
@@ -181,6 +187,49 @@ class _Validation:
             text = f"expected one of {allowed}; got {compact_json(value)}"
             self.violations.append(Violation(path, "enum", text, expected=list(kind[1]), actual=value))
         return value if name is None else ("enum", name, value)
+
+    def sum(self, kind: SchemaType, value: Any, path: str) -> Any:
+        """Return the node of an enum with payloads (L-5.1.9); a unit variant may be its name alone (O-2.60)."""
+        _, type_name, variants = kind
+        written = value if isinstance(value, dict) else {"variant": value}
+        if not isinstance(value, (dict, str)):
+            return self.mismatch(kind, value, path)
+        if "variant" not in written:
+            self.violations.append(Violation(f"{path}.variant", "missing", "missing required field", expected="String"))
+            return None
+        names = ["enum", [variant[0] for variant in variants], None]
+        place = f"{path}.variant" if written is value else path
+        before = len(self.violations)
+        name = self.member(names, written["variant"], place)
+        if len(self.violations) > before:
+            return None
+        _, form, parts, _ = next(variant for variant in variants if variant[0] == name)
+        return ("variant", type_name, name, form, self.payload(form, parts, written, f"{path}.data"))
+
+    def payload(self, form: str, parts: Sequence[Field], holder: dict[str, Any], path: str) -> list[tuple[str, Any]]:
+        """Return the parts of a payload, which is the value of `data`; [] after a violation."""
+        data = holder.get("data")
+        if form == "unit":
+            if data is not None and data != {}:
+                self.mismatch(["nil"], data, path)
+            return []
+        single = form == "tuple" and len(parts) == 1
+        if "data" not in holder and not (single and parts[0][2]):
+            expected = display(parts[0][1]) if single else "an object" if form == "struct" else "an array"
+            self.violations.append(Violation(path, "missing", "missing required field", expected=expected))
+            return []
+        if single:
+            return [("0", self.field((), parts[0], {"0": data}, path))]
+        if form == "struct":
+            node = self.object(["object", "object", (), parts], data, path)
+            return [] if node is None else list(node[2])
+        if not isinstance(data, list) or len(data) != len(parts):
+            found = f"an array of {len(data)}" if isinstance(data, list) else json_kind(data)
+            text = f"expected an array of {len(parts)}, got {found}"
+            self.violations.append(Violation(path, "type", text, expected=f"an array of {len(parts)}", actual=found))
+            return []
+        items = {part[0]: item for part, item in zip(parts, data, strict=True)}
+        return [(part[0], self.field((), part, items, f"{path}[{part[0]}]")) for part in parts]
 
     def object(self, kind: SchemaType, value: Any, path: str) -> Any:
         """Return the node of an object; undeclared keys are dropped (O-2.20)."""
@@ -237,6 +286,13 @@ class _ReplyValidation(_Validation):
                 violation = Violation(path, "missing", f"has none of the fields {listed}", expected=names, actual=list(value))
                 self.violations.append(violation)
         return node
+
+
+def _payload_path(path: str, form: str, count: int, part: str) -> str:
+    """Return the path of a part of a payload."""
+    if form == "struct":
+        return f"{path}.data.{part}"
+    return f"{path}.data" if count == 1 else f"{path}.data[{part}]"
 
 
 def variant_name(value: Any) -> Any:

@@ -123,7 +123,6 @@ FORMS = [
     ("enum E { A, B } fn main() { print(E.B); }", "E1001", "a variant is written `E::B`"),
     ("struct P { x: Int } fn main() { print(P(1)); }", "E1001", "write a literal: `P { x: … }`"),
     ("print(not(true));", "E1001", "logical not is `!`"),
-    ("try { print(1); } catch e { }", "E1002", "write `catch Error(e)`"),
     ("print(Map::new());", "E1010", "write a map literal: `{}`"),
     ('print(int("3"));', "E1001", "write `text.parse_int()` or `x as Int`"),
     ('print(Int("3"));', "E2016", "write `text.parse_int()` or `x as Int`"),

@@ -504,6 +504,8 @@ def _check(shape: Any, declared: dict[str, Any], around: tuple[str, ...], depth:
         _check_enum(shape, declared)
     elif tag == "object" and len(shape) == 4:
         _check_object(shape, declared, around, depth)
+    elif tag == "sum" and len(shape) == 3:
+        _check_sum(shape, declared, around, depth)
     else:
         raise Breach(f"no schema type has the form {tag}")
 
@@ -532,6 +534,30 @@ def _check_object(shape: list[Any], declared: dict[str, Any], around: tuple[str,
         raise Breach(f"the fields of {name} differ from those of its type")
     for field in fields:
         _check(field[1], declared, (*around, name), depth + 1)
+
+
+def _check_sum(shape: list[Any], declared: dict[str, Any], around: tuple[str, ...], depth: int) -> None:
+    _, name, variants = shape
+    entry = declared.get(bare_name(name)) if type(name) is str else None
+    if entry is None or entry[0] != "enum":
+        raise Breach(f"no enum type is called {name}")
+    if type(variants) is not list or len(variants) != len(entry[2]):
+        raise Breach(f"the variants of {name} differ from those of its type")
+    for variant, own in zip(variants, entry[2], strict=True):
+        if type(variant) is not list or len(variant) != 4 or variant[0] != own[0]:
+            raise Breach(f"the variants of {name} differ from those of its type")
+        _, form, parts, description = variant
+        if description is not None and type(description) is not str:
+            raise Breach(f"{name} has a malformed variant")
+        if type(parts) is not list or len(parts) != len(own[1]) or any(not _is_field(part) for part in parts):
+            raise Breach(f"{name} has a malformed payload")
+        # A variant has names in the table of types if it is one with fields.
+        names = own[2:] if form == "struct" else [str(number) for number in range(len(parts))]
+        expected = "unit" if not parts else "struct" if own[2:] else "tuple"
+        if form != expected or [part[0] for part in parts] != names:
+            raise Breach(f"{name} has a malformed payload")
+        for part in parts:
+            _check(part[1], declared, (*around, name), depth + 1)
 
 
 def _is_field(field: Any) -> bool:
