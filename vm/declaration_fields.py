@@ -278,6 +278,11 @@ MODEL: dict[str, Field] = {
     "retry_policy": object_of(RETRY),
 }
 
+# What one call may set of its model (O-3.30). What says where the model is reached, and what belongs to it, is the declaration's.
+CALL_SETTINGS = (
+    "base", "temperature", "top_p", "max_tokens", "stop_sequences", "system_prompt", "max_tool_rounds", "structured", "timeout",
+)  # fmt: skip
+
 # O-7.1 to O-7.3, and of `[agents.X]` and the host O-7.4 to O-7.8.
 AGENT: dict[str, Field] = {
     "connector": text(),

@@ -60,6 +60,7 @@ from .impls import find_method, methods_of, require_visible_method
 from .json_shapes import answer_in
 from .memory import check_allowed, check_facts, check_role, keyed_method, memory_value, misplaced_word, without_key
 from .memory_steps import check_topic
+from .models import check_settings, settings_are_named
 from .operators import fields_of, root_of
 from .relations import ERRONEOUS, close, fits, generic, is_memory, is_text, learn, nilable, open_local
 from .signatures import Bindings, signature_of, substitute, unify
@@ -68,7 +69,7 @@ from .tools import tool_of, with_tools
 from .types import Instance, written_type
 
 AGENTS = (AGENT_REF, AGENT_BUILDER)
-NOT_OF_AGENTS = ("with_tools", "without_tools", "chat", "stream", "view")
+NOT_OF_AGENTS = ("with_tools", "without_tools", "chat", "stream", "view", "with")
 UNWRAPPING = ("unwrap", "unwrap_or", "unwrap_or_else", "expect")
 VIEW_METHODS = ("messages", "last", "len", "is_empty", "view", "summary", "tokens", "recall", "to_string")
 
@@ -88,6 +89,8 @@ def method_call(c: Checker, node: ast.MethodCall, expected: Expected) -> Type:
         if whole != receiver and generic(whole, "Option"):
             return _method_of_option(c, node, whole, expected)
         receiver = whole
+    if name == "with" and kind_of(receiver) in ("ModelRef", "ModelBuilder") and find_method(c, receiver, name) is None:
+        receiver = _attach_settings(c, node, receiver)
     # Of Any the method is found at run time.
     if receiver in (ANY, NEVER):
         return _dynamic_method(c, node, receiver)
@@ -121,6 +124,25 @@ def method_call(c: Checker, node: ast.MethodCall, expected: Expected) -> Type:
     if isinstance(receiver, Nominal) and isinstance(fields_of(c, receiver).get(name), Function):
         return _field_call(c, node)
     return _unknown_method(c, node, receiver)
+
+
+def _attach_settings(c: Checker, node: ast.MethodCall, receiver: Type) -> Type:
+    """Put the calls that `memory:` and `tools:` of `with` stand for before it, so that they are checked as those are (O-3.30);
+    return the type that the receiver then has."""
+    for argument in [one for one in node.arguments if one.name is not None and one.name.text in ("memory", "tools")]:
+        assert argument.name is not None
+        node.arguments.remove(argument)
+        chain = [("with_memory", [argument.value])]
+        if argument.name.text == "tools":
+            chain = [("without_tools", []), ("with_tools", [argument.value])]
+        for name, values in chain:
+            given = [ast.Argument(span=value.span, name=None, value=value) for value in values]
+            whole, called = node.receiver.span.to(argument.span), ast.Ident(span=argument.name.span, text=name)
+            node.receiver = ast.MethodCall(
+                span=whole, receiver=node.receiver, name=called, type_arguments=None, arguments=given
+            )
+            receiver = c.infer(node.receiver)
+    return receiver
 
 
 def _of_optional(c: Checker, node: ast.MethodCall, receiver: Nilable) -> Type:
@@ -352,6 +374,10 @@ def _built_in(c: Checker, node: ast.MethodCall, receiver: Type, row: Row, expect
     if row.name == "shutdown" and isinstance(node.receiver, ast.PathExpr) and isinstance(node.receiver.binding, ModelSymbol):
         help = "call it on what `spawn()` gives"
         return c.report("E4041", node.name.span, f"`{node.receiver.binding.name}` is declared: it cannot be shut down", help=help)
+    errors = c.error_count
+    if row.name == "with" and not settings_are_named(c, node):
+        infer_all(c, node.arguments)
+        return ERRONEOUS
     # Kept for the help of a mismatch: what is put into a variable says its type (`Checker.filled_by`).
     outer, c.filling_call = c.filling_call, node if row.mut else None
     type_, matched = call_row(c, row, receiver, node.arguments, node.name.span, expected)
@@ -363,6 +389,8 @@ def _built_in(c: Checker, node: ast.MethodCall, receiver: Type, row: Row, expect
         type_ = _learn_from_method(node, receiver, row, matched.values, type_)
     if row.mut:
         check_mutation(c, node, node.receiver, row.name, node.name.span)
+    if row.name == "with" and c.error_count == errors:
+        check_settings(c, row, matched.values)
     if row.name == "context":
         type_ = _with_context(type_)
     if row.receiver == "Memory":

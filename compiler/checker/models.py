@@ -7,9 +7,10 @@ that need more than that, and what fields demand of each other. Checked values g
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
+from ...vm.builtins import Row
 from ...vm.builtins.providers import PREDECLARED, PROVIDERS
 from ..decisions import BuiltinCall
 from ..fields import (
@@ -31,7 +32,17 @@ from ..source import Span
 from ..symbols import AgentSymbol, BuiltinSymbol, ConnectionSymbol, MemorySymbol, ModelSymbol, StructSymbol
 from ..syntax import ast
 from ..types import AGENT_BUILDER, AGENT_REF, ANY, KEYED_MEMORY, LEDGER, STRING, Nominal, Type, error, map_, result
-from .config import check_either, check_fields, check_object, check_value, is_misspelt, report_duplicates, report_unknown_key
+from .config import (
+    UNKNOWN,
+    check_either,
+    check_fields,
+    check_object,
+    check_value,
+    is_misspelt,
+    quiet_fold,
+    report_duplicates,
+    report_unknown_key,
+)
 from .declarations import FAILED, at_module_level
 from .decorators import check_decorators
 from .functions import task_body
@@ -329,6 +340,24 @@ def _read_connector(c: Checker, symbol: AgentSymbol, value: ast.Expr) -> object:
     else:
         symbol.fields["process"] = c.agents[name]
     return name
+
+
+def settings_are_named(c: Checker, node: ast.MethodCall) -> bool:
+    """Return whether all that `with` sets is given by name; report the first that is not (E2007)."""
+    unnamed = next((argument for argument in node.arguments if argument.name is None), None)
+    if unnamed is not None:
+        c.report("E2007", unnamed.span, "`with` takes its settings by name", help="write `with(temperature: 0.2, memory: m)`")
+    return unnamed is None
+
+
+def check_settings(c: Checker, row: Row, values: Sequence[ast.Expr | None]) -> None:
+    """Check the constants among what `with` sets for a call (E4004, O-3.30)."""
+    for parameter, value in zip(row.parameters, values, strict=True):
+        rule = MODEL.get(parameter.name)
+        known = UNKNOWN if value is None or rule is None else quiet_fold(c, value)
+        if value is not None and rule is not None and known not in (UNKNOWN, None) and not rule.legal(known):
+            help = f"write `{parameter.name}: {rule.example(known)}`"
+            c.report("E4004", value.span, f"`{parameter.name}` is {rule.words}", help=help)
 
 
 # `listen`.

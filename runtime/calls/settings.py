@@ -31,12 +31,16 @@ DEFAULT_SCHEMA_ATTEMPTS = 3
 
 # Field of a model: its name in the params of a request's record (O-1.37, O-1.38).
 PARAMS = {"temperature": "temperature", "top_p": "top_p", "max_tokens": "max_tokens", "stop_sequences": "stop"}
+# Field of a model that one call may replace: its attribute of the settings.
+OF_CALL = {
+    "system_prompt": "system", "max_tool_rounds": "max_tool_rounds", "structured": "structured", "timeout": "timeout",
+}  # fmt: skip
 
 
 class CallSettings:
     """The settings of calls. `name` is the declared model, `model` the id that requests name; `policy` is that for transport
     retries, `schema_attempts` bounds the replies that may not fit; `timeout` is in seconds. They are never changed: `changed`
-    and `with_prompt` return copies."""
+    and `of_call` return copies."""
 
     __slots__ = (
         "name",
@@ -76,14 +80,16 @@ class CallSettings:
         """Return a copy with other values."""
         return CallSettings(**{name: changes.get(name, getattr(self, name)) for name in self.__slots__})
 
-    def with_prompt(self, overrides: Mapping[str, Any]) -> CallSettings:
-        """Return a copy with what a Prompt replaces for its call: `model`, `temperature`, `max_tokens` (O-1.67)."""
+    def of_call(self, overrides: Mapping[str, Any]) -> CallSettings:
+        """Return a copy with what one call replaces: a Prompt's `model`, `temperature`, `max_tokens` (O-1.67), and the fields of
+        the model that `with` names (O-3.30)."""
         if not overrides:
             return self
         params = {**self.params, **{PARAMS[name]: value for name, value in overrides.items() if name in PARAMS}}
-        base = overrides.get("model")
+        base = overrides.get("model", overrides.get("base"))
         model = self.connection.models.get(base, base) if base is not None else self.model
-        return self.changed(params=params, model=model)
+        others = {OF_CALL[name]: value for name, value in overrides.items() if name in OF_CALL}
+        return self.changed(params=params, model=model, **others)
 
     def origin(self) -> Origin:
         """Return what makes the failures of a call with these settings."""

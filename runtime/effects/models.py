@@ -283,7 +283,7 @@ class ModelCalls:
 
     def _settings(self, instance: ModelInstance, call: ModelCall) -> CallSettings:
         """Return the settings of the model with what a Prompt replaces and what this call adds to the system message (O-1.76)."""
-        settings = instance.settings().with_prompt(call.overrides)
+        settings = instance.settings().of_call(call.overrides)
         knowledge = instance.knowledge
         facts = None if knowledge is None else knowledge_block(self.run.machine.stores.ledger(knowledge), call.prompt)
         context = None if call.context is UNSET else context_block(call.context)

@@ -162,7 +162,7 @@ def test_one_retry_policy_and_one_timeout_a_request():
 def test_a_prompt_replaces_settings_for_its_call():
     connection = settings(provider="openai", default_model="m", models={"fast": "gpt-x"})
     made = call_settings("M", {"temperature": 1, "stop_sequences": ["x"]}, {}, connection)
-    changed = made.with_prompt({"model": "fast", "temperature": 0, "max_tokens": 5})
+    changed = made.of_call({"model": "fast", "temperature": 0, "max_tokens": 5})
     assert (changed.model, changed.params) == ("gpt-x", {"temperature": 0, "stop": ["x"], "max_tokens": 5})
     assert (made.model, made.params) == ("m", {"temperature": 1, "stop": ["x"]})
 

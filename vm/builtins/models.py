@@ -6,11 +6,28 @@ builders: `AgentBuilder` is what the compiler calls a builder of an agent.
 
 from __future__ import annotations
 
+from ..declaration_fields import CALL_SETTINGS, LIMITS, MODEL, NUMBER, TEXT, TEXTS, WHOLE, WORD
 from ..interp.effects import AgentCall, ModelCall, ModelLife
 from ..interp.tasks import SUSPENDED
 from ..panics import Panic
-from ..values import AgentRef, Array, Map, McpRef, MemoryRef, Message, ModelBuilder, Ok, Prompt, SchemaRef, ToolRef, share, typeof
-from .binding import expect
+from ..values import (
+    UNSET,
+    AgentRef,
+    Array,
+    Map,
+    McpRef,
+    MemoryRef,
+    Message,
+    ModelBuilder,
+    Ok,
+    Prompt,
+    SchemaRef,
+    ToolRef,
+    share,
+    typeof,
+)
+from ..values.text import brief
+from .binding import arguments_of, expect
 from .registry import associated_effect, handle, hidden
 
 TYPE_CHECKING = False
@@ -119,6 +136,38 @@ def with_context(machine: MachineContext, task: Task, receiver: Any, value: Any)
     return builder_of(receiver).with_(context=share(value))
 
 
+# The types of the settings of one call.
+KINDS = {NUMBER: "Float?", WHOLE: "Int?", TEXT: "String?", TEXTS: "Array<String>?", WORD: "String?", LIMITS: "Float?"}
+SETTINGS = {name: KINDS[MODEL[name].kind] for name in CALL_SETTINGS}
+WITH_NAMES = (*SETTINGS, "memory", "tools")
+FIELDS = ", ".join(f"{name}: {kind} = nil" for name, kind in SETTINGS.items())
+
+
+@handle(MODELS, f"with({FIELDS}, memory: Any = nil, tools: Array<Any>? = nil) -> ModelBuilder", clause="O-3.30", by_site=True)
+def with_settings(machine: MachineContext, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
+    """A builder with other values of the model's fields for this call: `M.with(temperature: 0.2, memory: chat)`."""
+    values = arguments_of(site, arguments, WITH_NAMES, (UNSET,) * len(WITH_NAMES))
+    named = {name: value for name, value in zip(WITH_NAMES, values, strict=True) if value is not UNSET}
+    builder = builder_of(receiver)
+    if "memory" in named:
+        memory = named.pop("memory")
+        builder = builder.with_(memory if memory is None or type(memory) is MemoryRef else memory_list(memory), True, turn=None)
+    tools = named.pop("tools", None)
+    if tools is not None:
+        builder = with_tools(machine, task, builder.with_(without_tools=True), expect(tools, Array, "Array"))
+    settings = {name: setting(name, value) for name, value in named.items() if value is not None}
+    return builder.with_(settings={**(builder.settings or {}), **settings}) if settings else builder
+
+
+def setting(name: str, value: Any) -> Any:
+    """Return the value of a model's field as plain data. Raises P013 for one that the field does not take."""
+    plain = list(value.items) if type(value) is Array else value
+    row = MODEL[name]
+    if not row.takes(plain):
+        raise Panic("P013", f"with: `{name}` is {row.says}, found {brief(value)}")
+    return plain
+
+
 # ---------------------------------------------------------------- calls of models alone
 
 
@@ -147,7 +196,14 @@ def refused_by_agents(machine: MachineContext, task: Task, receiver: Any, site: 
     raise Panic("P411", f"an agent has no method {site.name}")
 
 
-for _name in ("with_tools", "without_tools", "chat", "stream", "view"):
+def refused_by_builders(machine: MachineContext, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
+    """Raise the panic for a method that a model has and a builder, which stands for a model too, has not (L-3.3.20)."""
+    raise Panic("P411", f"{site.name} of a builder: only a model has instances")
+
+
+for _name in ("spawn", "shutdown"):
+    hidden("ModelBuilder", f"{_name}(values: Any...) -> never", by_site=True)(refused_by_builders)
+for _name in ("with_tools", "without_tools", "chat", "stream", "view", "with"):
     hidden("AgentRef", f"{_name}(values: Any...) -> never", by_site=True)(refused_by_agents)
 
 
@@ -170,6 +226,8 @@ def request(
         )
         machine.suspend(task, "agent", agent_call)
         return SUSPENDED
+    if builder.settings is not None:  # what a Prompt says itself counts more
+        overrides = {**builder.settings, **overrides}
     call = ModelCall(
         builder.model.name, method, text, overrides, attached, builder.auto, builder.context, schema, retry_message,
         builder.tools, not builder.without_tools,

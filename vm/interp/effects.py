@@ -143,8 +143,8 @@ class ModelCall:
     `model`: the name of a declared model; `instance`: the number of an instance that `spawn` made of it, 0 for the model itself.
     `memory`: the attached memory, or a tuple of memories; None for none, UNSET for the model's own (O-3.24). `auto`: whether the
     turn is appended to it. `turn`: `tokens` (a count) and `meta` of with_memory, None for neither. `context`: a value or UNSET.
-    `overrides`: the fields that a Prompt replaces (O-1.67). `schema`: the name of a schema or None. `tools`: handles of added
-    tools; `own_tools`: whether the model's static ones are offered too (O-3.20, O-3.21). `messages`: those of chat, as the
+    `overrides`: what a Prompt and `with` replace (O-1.67, O-3.30). `schema`: the name of a schema or None. `tools`: handles of
+    added tools; `own_tools`: whether the model's static ones are offered too (O-3.20, O-3.21). `messages`: those of chat, as the
     program passed them.
     """
 

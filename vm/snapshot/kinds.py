@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import deque
 
 from ..bytecode.image import Pipeline
+from ..declaration_fields import CALL_SETTINGS, MODEL
 from ..interp import effects
 from ..values import (
     INT_MAX,
@@ -394,11 +395,12 @@ def _builder_parts(value: ModelBuilder) -> list[Any]:
 def _lower_builder(w: Writer, value: ModelBuilder) -> list[Any]:
     memory, context = ([] if part is UNSET else [w.place(part)] for part in (value.memory, value.context))
     turn = None if value.turn is None else [value.turn[0], w.place(value.turn[1])]
-    return [w.place(value.model), memory, value.auto, context, list(map(w.place, value.tools)), value.without_tools, turn]
+    own = [] if value.settings is None else [value.settings]
+    return [w.place(value.model), memory, value.auto, context, list(map(w.place, value.tools)), value.without_tools, turn, *own]
 
 
 def _build_builder(
-    r: Reader, model: Any, memory: Any, auto: Any, context: Any, tools: Any, without_tools: Any, turn: Any
+    r: Reader, model: Any, memory: Any, auto: Any, context: Any, tools: Any, without_tools: Any, turn: Any, settings: Any = None
 ) -> ModelBuilder:
     of, offered = r.value(model), tuple(r.values(tools))
     attached, contexts = ([r.value(part) for part in r.list(setting)] for setting in (memory, context))
@@ -408,10 +410,16 @@ def _build_builder(
     fitting = fitting and all(type(tool) in _OFFERED for tool in offered) and max(len(attached), len(contexts)) < 2
     if not fitting or type(tokens) not in (int, type(None)) or type(meta) not in (Map, type(None)):
         raise misshapen("a builder with settings that none has")
+    if settings is not None and not (type(settings) is dict and all(_is_setting(*row) for row in settings.items())):
+        raise misshapen("a builder with settings that none has")
     return ModelBuilder(
         of, attached[0] if attached else UNSET, r.flag(auto), contexts[0] if contexts else UNSET, offered, r.flag(without_tools),
-        None if turn is None else (tokens, meta),
+        None if turn is None else (tokens, meta), settings,
     )  # fmt: skip
+
+
+def _is_setting(name: object, value: Any) -> bool:
+    return type(name) is str and name in CALL_SETTINGS and MODEL[name].takes(value)
 
 
 _OFFERED = (ToolRef, McpRef, HashMapRef, LedgerRef, MemoryRef)

@@ -9,7 +9,7 @@ from ..panics import Panic
 from .arithmetic import read_float, read_int
 from .containers import Array, Map, Queue, RangeValue, Set, Stack, elements
 from .errors import ErrorValue, is_family, make_error
-from .handles import ModelRef, ToolRef
+from .handles import ModelBuilder, ModelRef, ToolRef
 from .limits import limits, nesting_too_deep, to_int
 from .metering import LARGE, paced
 from .objects import NONE, Closure, EnumValue, Err, NoneOption, Ok, Prompt, Some, Struct
@@ -63,7 +63,10 @@ def _is_tuple(value: Any, descriptor: Descriptor) -> bool:
 
 
 def _is_handle(value: Any, descriptor: Descriptor) -> bool:
-    """Return whether a value is a handle of that type; `M.` is the model M alone, `T@` the tool T."""
+    """Return whether a value is a handle of that type; `M.` is the model M alone, `T@` the tool T. A builder stands for its model
+    or agent (L-3.3.20)."""
+    if type(value) is ModelBuilder and descriptor[1] == type(value.model).type_name:
+        return True
     one = f"{value.name}." if type(value) is ModelRef else f"{value.name}@" if type(value) is ToolRef else None
     return descriptor[1] in (typeof(value), one)
 

@@ -183,7 +183,7 @@ class LedgerQuery(ScopedRef):
 class ModelBuilder:
     """A model or agent with settings for one call; each change returns a new builder (O-3.17)."""
 
-    __slots__ = ("model", "memory", "auto", "context", "tools", "without_tools", "turn")
+    __slots__ = ("model", "memory", "auto", "context", "tools", "without_tools", "turn", "settings")
     type_name = "ModelBuilder"
     word = "builder"
 
@@ -196,6 +196,7 @@ class ModelBuilder:
         tools: tuple[Any, ...] = (),
         without_tools: bool = False,
         turn: tuple[int | None, Any] | None = None,
+        settings: dict[str, Any] | None = None,
     ) -> None:
         self.model = model
         self.memory = memory
@@ -204,6 +205,7 @@ class ModelBuilder:
         self.tools = tools
         self.without_tools = without_tools
         self.turn = turn  # `tokens` and `meta` of with_memory
+        self.settings = settings  # fields of the model that `with` replaces, as plain data; never changed
 
     @staticmethod
     def of(model: ModelRef | AgentRef, memory: Any, auto: bool, turn: Any) -> ModelBuilder:
@@ -216,6 +218,7 @@ class ModelBuilder:
         builder.tools = ()
         builder.without_tools = False
         builder.turn = turn
+        builder.settings = None
         return builder
 
     def with_tools(self, tools: tuple[Any, ...]) -> ModelBuilder:
@@ -228,6 +231,7 @@ class ModelBuilder:
         copy.tools = self.tools + tools
         copy.without_tools = self.without_tools
         copy.turn = self.turn
+        copy.settings = self.settings
         return copy
 
     def with_(
@@ -237,8 +241,9 @@ class ModelBuilder:
         context: Any = KEEP,
         without_tools: Any = KEEP,
         turn: Any = KEEP,
+        settings: Any = KEEP,
     ) -> ModelBuilder:
-        """Return a copy with the given settings replaced (O-3.19 to O-3.22)."""
+        """Return a copy with the given settings replaced (O-3.19 to O-3.22, O-3.30)."""
         copy = _new(ModelBuilder)
         copy.model = self.model
         copy.memory = self.memory if memory is KEEP else memory
@@ -247,6 +252,7 @@ class ModelBuilder:
         copy.tools = self.tools
         copy.without_tools = self.without_tools if without_tools is KEEP else without_tools
         copy.turn = self.turn if turn is KEEP else turn
+        copy.settings = self.settings if settings is KEEP else settings
         return copy
 
     @property
