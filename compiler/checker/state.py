@@ -41,7 +41,7 @@ from ..symbols import (
 from ..syntax import ast
 from ..syntax.ast import Nesting
 from ..syntax.brackets import MAX_NESTING
-from ..types import FLOAT, INT, NEVER, NIL, Generic, Implementation, Nilable, Nominal, Type, bare, option
+from ..types import FLOAT, INT, NEVER, NIL, Generic, Implementation, Nilable, Nominal, Type, Union, bare, option
 from .relations import ERRONEOUS, MISMATCH, _Mismatch, convert, generic, is_complete, join_values, learn, nilable
 
 # Private fields (L-8.4): usable in the module of their struct and its submodules.
@@ -183,6 +183,7 @@ HEAVIEST = 5_000  # what a type may weigh: walks over types take as many steps
 CONSTANT_VALUES = 500_000  # that constants may be made of together, beside one for each character of the program
 FORM_FIELDS = 10_000  # that the JSON forms of schemas may have together, beside one for each character
 MATCH_STEPS = 1_000_000  # that questions about patterns may take in a program beyond the length of these
+MOST_WORDS = 100  # parts of the initialiser of a variable of text that are read for the literals in it
 DEEPEST = MAX_NESTING + 8  # levels a type may have: those of a written one, with what inference puts around it
 
 
@@ -200,7 +201,7 @@ class Checker:
         "outside", "step_functions", "concurrent", "memory_tables", "memory_defaults", "contexts", "heads",
         "match_steps", "constant_room",
         "open_lets", "filling_call", "slot_changes", "present", "some_of_nilable", "reply", "reply_used",
-        "form_room", "form_sizes", "text_values", "lints", "computed_bounds", "fields_of",
+        "form_room", "form_sizes", "text_values", "words", "lints", "computed_bounds", "fields_of",
     )  # fmt: skip
 
     def __init__(
@@ -268,6 +269,7 @@ class Checker:
         self.open_lets: list[tuple[ast.Let, Local]] = []  # of the present function, their types not known yet (L-3.2.8)
         self.form_room = FORM_FIELDS + sum([len(source.text) for source in sources.values()])  # of JSON forms (G-5.13)
         self.form_sizes: dict[Type, tuple[int, int]] = {}
+        self.words: dict[Local, frozenset[str] | None] = {}  # literals that such a variable can hold, where that was asked
         self.text_values: dict[Local, ast.Expr] = {}  # initialisers of immutable variables of text
         self.deferring: bool = False  # whether the present function has a `let` without initialiser
 
@@ -348,6 +350,8 @@ class Checker:
         if isinstance(coercion, _Mismatch):
             if (narrower := self.narrowed(node, actual)) is not actual:
                 return self.coerce(node, narrower, expected)
+            if (union := self.union_of_words(node, wanted)) is not None:
+                return self.coerce(node, union, expected)
             if expected.ends and (wrapping := _wrapped(actual, wanted)) is not None:
                 coercion = wrapping
         if isinstance(coercion, _Mismatch):
@@ -377,6 +381,45 @@ class Checker:
             node = node.inner  # type: ignore[attr-defined]
         variable.type = type_.inner
         return type_.inner
+
+    def union_of_words(self, node: ast.Expr, wanted: Type) -> Union | None:
+        """Return the string union `wanted`, or the one inside an optional type, if an expression is an immutable variable of text
+        that can only hold words of it (L-3.3.21); else None."""
+        while isinstance(wanted, Nilable) or generic(wanted, "Option"):
+            wanted = wanted.inner if isinstance(wanted, Nilable) else wanted.arguments[0]  # type: ignore[attr-defined]
+        variable = ast.ungrouped(node)
+        local = variable.binding if isinstance(variable, ast.PathExpr) else None
+        if not isinstance(wanted, Union) or not isinstance(local, Local) or local not in self.text_values:
+            return None
+        if local not in self.words:
+            self.words[local] = self._words_of(self.text_values[local])
+        words = self.words[local]
+        return wanted if words is not None and all(map(wanted.holds, words)) else None
+
+    def _words_of(self, value: ast.Expr) -> frozenset[str] | None:
+        """Return the literals of which an expression is one; None where it may be another text, or has more than MOST_WORDS
+        parts."""
+        words: set[str] = set()
+        waiting: list[ast.Expr | None] = [value]
+        for _ in range(MOST_WORDS):
+            match node := waiting.pop():
+                case ast.StringLiteral():
+                    words.add(node.value)
+                case ast.GroupExpr():
+                    waiting.append(node.inner)
+                case ast.Block():
+                    waiting.append(node.result)
+                case ast.If():
+                    waiting += [node.then, node.otherwise]
+                case ast.Match():
+                    waiting += [arm.body for arm in node.arms]
+                case ast.PathExpr(binding=Local() as local) if local in self.text_values:
+                    waiting.append(self.text_values[local])
+                case _ if node is None or node.type != NEVER:
+                    return None
+            if not waiting:
+                return frozenset(words)
+        return None
 
     def warn_of_message(self, span: Span, error: Type, coercion: Coercion | None) -> None:
         """Warn, once in a function, that an error becomes its message (W0020, L-3.3.16)."""
