@@ -172,8 +172,9 @@ def _check_parameter(c: Checker, arguments: StructSymbol, parameter: ast.Paramet
 
 
 def parameter_texts(c: Checker, method: FunctionSymbol, *, required: bool) -> dict[str, str]:
-    """Return the text of each parameter by name: `@param("name", "text")` above the method or `@param("text")` before the
-    parameter (O-4.3). E4011 for a parameter that is unknown, described twice, or without text if that is `required`."""
+    """Return the text of each parameter by name: `@param("name", "text")` above the method, `@param("text")` before the
+    parameter, or else its doc comment (O-4.3). E4011 for a parameter that is unknown, described twice, or without text if that is
+    `required`."""
     node = method.declaration
     parameters = {p.name.text: p for p in node.parameters if not p.is_self}
     texts: dict[str, str] = {}
@@ -201,8 +202,10 @@ def parameter_texts(c: Checker, method: FunctionSymbol, *, required: bool) -> di
         texts.setdefault(name, text)
         places.setdefault(name, decorator.span)
     for name, parameter in parameters.items():
+        if name not in texts and parameter.doc:
+            texts[name] = parameter.doc
         if required and name not in texts:
-            help = f'write `@param("{name}", "…")` above the method'
+            help = f"write `/// …` on the line before it, or `@param(\"{name}\", \"…\")` above the method"
             c.report("E4011", parameter.name.span, f"the parameter `{name}` of `{method.path}` has no text", help=help)
     return texts
 

@@ -218,6 +218,7 @@ class Parameter(Node):
     mutable: bool = False
     decorators: list[Decorator] = field(default_factory=list)
     pattern: Pattern | None = None
+    doc: str | None = None
     binding: Any = annotation()  # its Local
 
 

@@ -95,17 +95,17 @@ def self_parameter(p: Reduction) -> ast.Parameter:
 
 @rule("param : deco* IDENT")
 def bare_parameter(p: Reduction) -> ast.Parameter:
-    return ast.Parameter(span=p.span, name=p[2], type=None, decorators=p[1])
+    return ast.Parameter(span=p.span, name=p[2], type=None, decorators=p[1], doc=p.doc(1, 2))
 
 
 @rule("param : deco* IDENT COLON type")
 def typed_parameter(p: Reduction) -> ast.Parameter:
-    return ast.Parameter(span=p.span, name=p[2], type=p[4], decorators=p[1])
+    return ast.Parameter(span=p.span, name=p[2], type=p[4], decorators=p[1], doc=p.doc(1, 2))
 
 
 @rule("param : deco* IDENT COLON type EQ expr")
 def default_parameter(p: Reduction) -> ast.Parameter:
-    return ast.Parameter(span=p.span, name=p[2], type=p[4], default=p[6], decorators=p[1])
+    return ast.Parameter(span=p.span, name=p[2], type=p[4], default=p[6], decorators=p[1], doc=p.doc(1, 2))
 
 
 @rule("cparam : IDENT", "cparam : IDENT COLON type1")
