@@ -1,8 +1,8 @@
 """What the language declares in its own terms: the actions of the hooks of models, the tools of `std::tools` (O-4.30 to O-4.35).
 
-Hands on `declare_library`, `declare_reply` and `library_tool` to `program`. The text of the library is parsed and resolved like
-a program's, in the outermost scope, and only what a program names: the rest would cost every compilation. A tool more is its text
-in TOOLS and a row of GUARDS (and its name in `names.TOOL_NAMES`).
+Hands on `declare_library`, `declare_reply`, `library_tool` and `enum_parse` to `program`. The text of the library is parsed and
+resolved like a program's, in the outermost scope, and only what a program names: the rest would cost every compilation. A tool
+more is its text in TOOLS and a row of GUARDS (and its name in `names.TOOL_NAMES`).
 """
 
 from __future__ import annotations
@@ -11,11 +11,12 @@ import re
 
 from ..diagnostics import Diagnostics
 from ..source import Source
-from ..symbols import StructSymbol, Symbol
+from ..symbols import EnumSymbol, FunctionSymbol, ImplSymbol, StructSymbol, Symbol
 from ..syntax import ast
 from ..syntax.parse import parse
-from ..types import Nominal
+from ..types import ANY, NIL, Nominal
 from .items import enum_symbol, tool_symbol, visit_items
+from .items import function as resolve_function
 from .names import LIBRARY
 from .state import Resolver
 
@@ -157,6 +158,31 @@ def library_tool(r: Resolver, name: str) -> Symbol | None:
             r.module.add(symbol, item.name.span)
             visit_items(r, [item])
     return r.library.get(name)
+
+
+def enum_parse(r: Resolver, owner: EnumSymbol) -> Symbol | None:
+    """Return `E::parse(text) -> E?` of an enum of unit variants alone (L-3.10.6), which is declared when a program first names
+    it; None for other enums."""
+    if not owner.variants or any(member.form != "unit" for member in owner.members):
+        return None
+    members = r.module.members.setdefault(owner, {})
+    if "parse" not in members:
+        arms = "".join(f'"{name}" => Self::{name}, ' for name in owner.variants)
+        text = f"impl E {{ fn parse(text: String) -> Self? {{ match text {{ {arms}_ => nil }} }} }}"
+        (item,) = parse(Source(LIBRARY, text), Diagnostics()).items
+        assert isinstance(item, ast.Impl) and isinstance(item.target, ast.NamedType)
+        item.target.binding = owner  # its name may stand in a block that is seen from nowhere else
+        impl = item.symbol = ImplSymbol(owner.name, item, owner, ANY)
+        (node,) = item.methods
+        function = node.symbol = FunctionSymbol(node.name.text, node, [], NIL, impl)
+        impl.methods.append(function)
+        members["parse"] = [function]
+        r.module.impls.append(impl)
+        r.module.add(function, node.name.span)
+        with r.inside(r.root, r.outermost), r.block() as scope:
+            scope.names["Self"] = owner
+            resolve_function(r, node)
+    return members["parse"][0]
 
 
 def _is_tool(item: ast.TopLevel, name: str) -> bool:

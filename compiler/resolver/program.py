@@ -16,7 +16,7 @@ from ..symbols import FunctionSymbol, Local, ModuleSymbol
 from ..syntax import ast
 from . import expressions, paths, patterns
 from .items import declare_impls, declare_items, predeclare, visit_items
-from .library import declare_library, declare_reply, library_tool
+from .library import declare_library, declare_reply, enum_parse, library_tool
 from .modules import file_module, new_module, order_modules, resolve_imports, warn_unused_imports
 from .names import outermost
 from .state import Module, Resolver
@@ -32,7 +32,7 @@ def resolve(project: Project, diagnostics: Diagnostics) -> Module:
     The order matters: every item has its symbol before an import is looked up, every method belongs to its type before a body is
     resolved, and imports inside blocks are known only after the bodies.
     """
-    r = Resolver(diagnostics, outermost(), HANDLERS, paths.associated_item, library_tool, project)
+    r = Resolver(diagnostics, outermost(), HANDLERS, paths.associated_item, library_tool, enum_parse, project)
     for code, span, message, help in project.rejected:
         r.report(code, span, message, help=help)
     predeclare(r)

@@ -178,7 +178,7 @@ class Resolver:
     __slots__ = (
         "diagnostics", "handlers", "module", "at", "root", "project", "spaces", "by_file", "imports", "edges", "outermost",
         "rooted", "scope", "function", "nesting", "type_keys", "parameters", "associated", "asking",
-        "undeclared", "library", "library_tool", "stages", "chain",
+        "undeclared", "library", "library_tool", "enum_parse", "stages", "chain",
         "body_name", "memory_counts",
     )  # fmt: skip
 
@@ -189,13 +189,15 @@ class Resolver:
         handlers: dict[type[ast.Node], Handler],
         associated: Callable[[Resolver, Symbol, ast.Ident], Symbol | None],
         library_tool: Callable[[Resolver, str], Symbol | None],
+        enum_parse: Callable[[Resolver, EnumSymbol], Symbol | None],
         project: Project,
     ) -> None:
         self.diagnostics = diagnostics
         self.handlers = handlers
-        # Two functions of siblings that import this file, handed in so that imports make no circle:
+        # Functions of siblings that import this file, handed in so that imports make no circle:
         self.associated = associated  # what a type offers under a name
         self.library_tool = library_tool  # what `std::tools` offers under a name
+        self.enum_parse = enum_parse  # `E::parse` of an enum
         self.library: dict[str, Symbol] = {}  # the tools of `std::tools` that were declared so far
         self.stages: list[str] = []  # of the pipeline being resolved, those before the present one
         self.chain = 0  # imports that wait for each other now

@@ -80,6 +80,14 @@ class Item:
         inner, owner = Scope(self.scope, barrier=True, Self=(me,)), ((*self.params, me), (me,))
         self.methods = {m.name.text: Function(m, inner, owner, trait=self) for m in getattr(node, "methods", ())}
 
+    def parser(self) -> Function:
+        """`E::parse` (L-3.10.6)."""
+        arms = "".join(f'"{name}" => Self::{name}, ' for name in self.variants)
+        text = f"fn parse(text: String) -> Self? {{ match text {{ {arms}_ => nil }} }}"
+        (node,) = parse(decode_source("", text.encode(), found := Diagnostics()), found).items
+        me = self.instance(lambda p: (p,))
+        return self.methods.setdefault("parse", Function(node, Scope(self.scope, barrier=True, Self=me), ((), me)))
+
     def instance(self, argument: Any) -> Type:
         return (self, *map(argument, self.params))
 
@@ -270,6 +278,8 @@ def member(owner: Any, name: str) -> Any:
     if owner in PARENTS or isinstance(owner, Item) and name in owner.variants:
         return Variant(owner, name)
     found = owner.methods.get(name) if isinstance(owner, Item) else METHODS.get((owner, name))
+    if found is None and name == "parse" and isinstance(owner, Item) and owner.variants:
+        return owner.parser()
     return name if owner == "std" else found
 
 
