@@ -17,6 +17,7 @@ from .values import (COMPARISONS, NONE, PARENTS, Any, Arr, Case, Err, Fn, Map, P
 WAITING = ("Array", "Map", "Set", "Queue", "Stack", "Option")  # L-3.2.8
 OF_ERRORS = {"kind": STRING, "message": STRING, "variant": ("Nilable", STRING)}
 LITERALS: dict[Any, Any] = {ast.ArrayExpr: Arr, ast.TupleExpr: Tup, ast.MapExpr: Map}
+LOWER = "_abcdefghijklmnopqrstuvwxyz"
 CONVERTED = (INT, FLOAT, STRING, BOOL)  # what a cast makes of values of other types
 
 
@@ -269,7 +270,7 @@ class Evaluator(Calls):
         loop, inner = Join(expected, node.label and node.label.text), Scope(scope)
         inner.loops = (loop, *scope.loops)
         body = landing(self.expr(node.body, inner, DISCARD)[1], loop.again)
-        type_ = loop.close(start) if start == NIL or loop.rows or loop.expected else NEVER
+        type_ = loop.close(start) if loop.rows or start != NIL and loop.expected else start
 
         def run(env: Any) -> None:
             for _ in rounds(env):
@@ -363,7 +364,7 @@ class Evaluator(Calls):
         wanted = None if result in (None, ANY) else known(result[1])
         both, inner = Join(expected if node.catches or expected == DISCARD else wanted), Scope(scope)
         inner.target = both
-        every = [c for c in node.catches if c.type is None or (names := texts(c.type.path))[0][0].islower()
+        every = [c for c in node.catches if c.type is None or (names := texts(c.type.path))[0][0] in LOWER
             and len(names) == 1 and resolve(scope, names) is None]  # fmt: skip
         taken = [type_of(clause.type, scope) for clause in node.catches if clause not in every]
         covered = len(taken) < len(node.catches) or not node.catches or {ANY, ("Error",), ("RuntimeError",)} & {*taken}
