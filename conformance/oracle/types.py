@@ -9,8 +9,8 @@ import base64
 import functools
 
 from .values import (NONE, PARENTS, SEQUENCES, Any, Arr, Case, Err, Failure, Map, Panic, Rec, Tup, ancestors, display,
-    err, head_of, is_error, is_good, key_of, kind_of, mismatch, ok, parse_float, parse_int, quoted, saturated, some, stop,
-    unique)  # fmt: skip
+    err, head_of, is_error, is_good, key_of, kind_of, mismatch, ok, parse_float, parse_int, quoted, saturated, some,
+    stop, unique)  # fmt: skip
 
 Type = Any  # a tuple or a Var
 
