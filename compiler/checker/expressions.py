@@ -433,7 +433,7 @@ def range_expr(c: Checker, node: ast.RangeExpr, expected: Expected) -> Type:
     for bound in (node.start, node.end):
         if bound is None:
             continue
-        actual = c.infer(bound)
+        actual = c.narrowed(bound, c.infer(bound))
         if actual not in (INT, ANY, NEVER):
             c.report("E2002", bound.span, f"`{operator}` takes Int bounds, found `{actual}`", help="cast it: `as Int`")
         else:

@@ -609,7 +609,7 @@ def _warn_one_array(c: Checker, operand: ast.Expr, form: str) -> None:
 
 def parallel_for(c: Checker, node: ast.ParallelFor, expected: Expected) -> Type:
     """Return the type of `parallel for`: an Array of what its body gives, in the order of the elements."""
-    element = element_type(c, node.iterable, c.infer(node.iterable))
+    element = element_type(c, node.iterable, c.narrowed(node.iterable, c.infer(node.iterable)))
     if node.limit is not None:
         c.value(node.limit, Expected(INT, "E2009", "the limit"))
         if isinstance(node.limit, ast.IntLiteral) and node.limit.value < 1:

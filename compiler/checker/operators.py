@@ -441,7 +441,7 @@ def _member_names(c: Checker, receiver: Type) -> list[str]:
 
 def tuple_access(c: Checker, node: ast.TupleAccess, expected: Expected) -> Type:
     """Return the type of `x.0`; E2017 where there is no such element."""
-    receiver = c.infer(node.receiver)
+    receiver = c.narrowed(node.receiver, c.infer(node.receiver))
     if receiver in (ANY, NEVER):
         return receiver
     if isinstance(receiver, Tuple) and node.index < len(receiver.items):
@@ -468,6 +468,7 @@ def index(c: Checker, node: ast.Index, expected: Expected) -> Type:
     # The key is typed against the Map's key type, so that a word of a union may be written.
     keys = generic(receiver, "Map")
     index_type = c.infer(node.index, Expected(keys[0], "E2017") if keys else FREE)
+    index_type = index_type if keys else c.narrowed(node.index, index_type)
     if receiver in (ANY, NEVER) or index_type is ERRONEOUS:
         return ERRONEOUS if index_type is ERRONEOUS else receiver
     if keys:
