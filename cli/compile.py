@@ -75,7 +75,7 @@ def prompt_cache_notes(image: Image) -> list[str]:
     if not image.memories:
         return []
     from ..runtime.memory.policy import advice, bound_of
-    from ..vm.builtins.providers import PROVIDERS
+    from ..vm.providers import PROVIDERS
 
     declared = {c.name: c.fields.get("provider") for c in image.connections}
     rows = [PROVIDERS.get(str(declared.get(model.connection, model.connection))) for model in image.models]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from ..vm.builtins.providers import PROVIDERS
+from ..vm.providers import PROVIDERS
 from . import exits
 
 TYPE_CHECKING = False

@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..vm import declaration_fields as rows
-from ..vm.builtins.providers import PROVIDERS
 from ..vm.declaration_fields import Field
+from ..vm.providers import PROVIDERS
 from .hints.names import VALUES, nearest
 from .types import ANY, FLOAT, INT, STRING, Type, array, map_
 

@@ -17,7 +17,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..vm.builtins.capabilities import BY_KEY, GROUP_KEYS, Malformed
-from ..vm.builtins.providers import PROVIDERS
 from ..vm.declaration_fields import CONNECTION, MCP, OBJECT, PROCESS, Field, number, one_of, whole
 from ..vm.memory_steps import (
     COUNT,
@@ -35,6 +34,7 @@ from ..vm.memory_steps import (
     TEXT,
     Argument,
 )
+from ..vm.providers import PROVIDERS
 from .diagnostics import Diagnostics
 from .hints.manifest import example, suggestion
 from .source import Source, Span

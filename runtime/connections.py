@@ -2,13 +2,13 @@
 O-1.28).
 
 Hands on `ConnectionSettings` to calls and providers, `resolve_all` and the `check_…` functions to the session. The fields that a
-connection, a model or a decorator takes are rows in `vm/declaration_fields.py`; providers are rows in `vm/builtins/providers.py`.
+connection, a model or a decorator takes are rows in `vm/declaration_fields.py`; providers are rows in `vm/providers.py`.
 """
 
 from __future__ import annotations
 
-from ..vm.builtins.providers import PREDECLARED, PROVIDERS
 from ..vm.declaration_fields import CONNECTION, DECORATORS, MODEL, NAMES, is_text
+from ..vm.providers import PREDECLARED, PROVIDERS
 from .errors import ConfigFailure, NotSent, Origin
 
 TYPE_CHECKING = False
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-    from ..vm.builtins.providers import ProviderRow
     from ..vm.bytecode.image import Pipeline
     from ..vm.declaration_fields import Field
+    from ..vm.providers import ProviderRow
     from .access.secrets import Redactor
     from .records import Timeout
 

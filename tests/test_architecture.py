@@ -22,7 +22,7 @@ DRIVER = (("conformance", "drivers", "concerto"), ("conformance", "drivers", "as
 ALLOWED = {
     "vm": (),
     "compiler": (
-        "vm.bytecode", "vm.builtins", "vm.declaration_fields", "vm.memory_steps", "vm.values", "vm.schema", "vm.panics",
+        "vm.bytecode", "vm.builtins", "vm.declaration_fields", "vm.providers", "vm.memory_steps", "vm.values", "vm.schema", "vm.panics",
     ),
     "runtime": ("vm",),
     "conformance": (),
@@ -139,8 +139,9 @@ def test_no_import_cycles() -> None:
 # files that have no place of their own; imports for types are free within a room.
 LAYERS = {
     "vm": (
-        "panics", "values", "schema", "memory_steps", "bytecode", "regex", "interp/effects", "interp/tasks", "builtins",
-        "declaration_fields", "interp", "generated", "interp/template", "interp/link", "interp/weight", "interp/machine", "jit",
+        "panics", "values", "schema", "memory_steps", "providers", "declaration_fields", "bytecode", "regex", "interp/effects",
+        "interp/tasks", "builtins", "interp", "generated", "interp/template", "interp/link", "interp/weight", "interp/machine",
+        "jit",
         "jit/library", "jit/kinds", "jit/analysis", "jit/inlining", "jit/flow", "jit/text", "jit/liveness", "jit/facts",
         "jit/emitter", "jit/arithmetic", "jit/values", "jit/places", "jit/intrinsics", "jit/calls", "jit/branches", "jit/loops",
         "jit/control", "jit/functions", "jit/tier", "snapshot",

@@ -7,7 +7,7 @@ declaration is one row here; what it does is the matter of whoever reads the dec
 
 from __future__ import annotations
 
-from .builtins.providers import APIS
+from .providers import APIS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from ..hints import names
 from ..hints.names import ARGUMENTS, did_you_mean
 from ..source import Span
 from ..syntax import ast
-from ..types import ANY, NIL, Function, Generic, Nilable, Nominal, Simple, Tuple, Type
+from ..types import ANY, NIL, Function, Generic, Nilable, Nominal, Parameter, Simple, Tuple, Type
 from .relations import close, generic, is_complete, widen
 from .signatures import Bindings, Formal, signature_of, substitute, unify
 from .state import Checker, Expected
@@ -231,7 +231,9 @@ def hints_of(result: Type, expected: Expected) -> Bindings:
     with what is inside the wrapper."""
     hints: Bindings = {}
     wanted = expected.type
-    if expected.ends and isinstance(wanted, Generic) and wanted.name == "Result" and not generic(result, "Result"):
+    # At the end of a function a `Set<T>` is wrapped in Ok; a bare T may be the Result itself.
+    wraps = expected.ends and not (generic(result, "Result") or isinstance(result, Parameter))
+    if wraps and isinstance(wanted, Generic) and wanted.name == "Result":
         wanted = wanted.arguments[0]
     while _is_wrapped(wanted) and not _is_wrapped(result):
         wanted = wanted.inner if isinstance(wanted, Nilable) else wanted.arguments[0]  # type: ignore[union-attr]

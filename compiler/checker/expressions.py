@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from ...vm.builtins.providers import PROVIDERS
+from ...vm.providers import PROVIDERS
 from ...vm.values.errors import FAMILIES
 from ..hints.names import NAMES, did_you_mean, listed
 from ..resolver.names import STORES

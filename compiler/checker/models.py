@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from ...vm.builtins import Row
-from ...vm.builtins.providers import PREDECLARED, PROVIDERS
+from ...vm.providers import PREDECLARED, PROVIDERS
 from ..decisions import BuiltinCall
 from ..fields import (
     AGENT,

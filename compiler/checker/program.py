@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from ...vm.builtins import METHODS
-from ...vm.builtins.providers import PREDECLARED, PROVIDERS
+from ...vm.providers import PREDECLARED, PROVIDERS
 from ..declaration_kinds import KINDS
 from ..diagnostics import Diagnostics
 from ..fields import is_carried

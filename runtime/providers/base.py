@@ -1,7 +1,7 @@
 """What a provider is: it takes the neutral record of a request and returns the neutral reply, or raises `CallFailure`.
 
 Hands on `Provider`, which every provider extends, `timed_out` and `origin_of`, which make its failures. A provider retries
-nothing (`calls/retry.py` does) and knows no memory. A new one is a file here and a row in `vm/builtins/providers.py`
+nothing (`calls/retry.py` does) and knows no memory. A new one is a file here and a row in `vm/providers.py`
 (CONTRIBUTING.md).
 """
 

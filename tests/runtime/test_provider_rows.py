@@ -11,10 +11,10 @@ from concerto.runtime.providers.offline import OfflineProvider
 from concerto.runtime.providers.pool import ProviderPool, wire_class
 from concerto.runtime.providers.sdk import SdkProvider
 from concerto.runtime.records import Call, Msg, Request, SchemaField, ToolDef
-from concerto.vm.builtins.providers import APIS, CARRIED_BY_SOME, PREDECLARED, PROVIDERS
+from concerto.vm.providers import APIS, CARRIED_BY_SOME, PREDECLARED, PROVIDERS
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-TABLE = "vm/builtins/providers.py"
+TABLE = "vm/providers.py"
 MODES = {"offline"}  # a word for runs too
 WITH_WIRES = [(name, api) for name, row in PROVIDERS.items() for api in row.wires]
 VALUES = {"organization": "o", "project": "p"}

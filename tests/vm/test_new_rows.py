@@ -56,7 +56,7 @@ from concerto.runtime.access.secrets import Redactor
 from concerto.runtime.providers.pool import ProviderPool
 from concerto.runtime.connections import resolve_all
 from concerto.runtime.records import Msg, Request
-from concerto.vm.builtins.providers import PROVIDERS
+from concerto.vm.providers import PROVIDERS
 
 pool = ProviderPool(resolve_all([{"lab": {"provider": "acme"}}]), env={}, redactor=Redactor(), sleep=None)
 request = Request(id="r", connection="lab", model="m", messages=[Msg("user", "hi")])
@@ -174,7 +174,7 @@ def test_a_provider_is_one_row_and_one_file(copy: Path) -> None:
     """Checker, manifest, connections, pool, offline runs, notes on prompt caches and `init` know it from there."""
     (copy / "concerto/runtime").unlink()
     shutil.copytree(ROOT / "runtime", copy / "concerto/runtime", ignore=shutil.ignore_patterns("__pycache__"))
-    table = copy / "vm/builtins/providers.py"
+    table = copy / "vm/providers.py"
     before = table.read_text(encoding="utf-8")
     assert before.count(OFFLINE_ROW) == 1
     table.write_text(before.replace(OFFLINE_ROW, PROVIDER_ROW + OFFLINE_ROW), encoding="utf-8")
@@ -198,7 +198,7 @@ def test_a_provider_is_one_row_and_one_file(copy: Path) -> None:
 
 
 def test_what_is_said_of_providers_names_the_new_one(copy: Path) -> None:
-    table = copy / "vm/builtins/providers.py"
+    table = copy / "vm/providers.py"
     table.write_text(table.read_text(encoding="utf-8").replace(OFFLINE_ROW, PROVIDER_ROW + OFFLINE_ROW), encoding="utf-8")
     (copy / "refused.conc").write_text(REFUSED, encoding="utf-8")
     said = concerto(copy, "check", "refused.conc").stderr
