@@ -10,25 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..symbols import (
-    AgentSymbol,
-    AliasSymbol,
-    ConnectionSymbol,
-    ConstSymbol,
-    ContextSymbol,
-    EnumSymbol,
-    FunctionSymbol,
-    HashMapSymbol,
-    LedgerSymbol,
-    McpSymbol,
-    MemorySymbol,
-    ModelSymbol,
-    PipelineSymbol,
-    StructSymbol,
-    Symbol,
-    ToolSymbol,
-    TraitSymbol,
-)
+from .. import symbols
+from ..symbols import ContextSymbol, EnumSymbol, FunctionSymbol, HashMapSymbol, LedgerSymbol, MemorySymbol, StructSymbol, Symbol
 from ..syntax import ast
 from .assignment import check_assignments
 from .context_declarations import check_context, check_fixed_slots, check_old_names, old_name
@@ -140,20 +123,20 @@ def _store_values(c: Checker, symbol: HashMapSymbol | LedgerSymbol) -> None:
 
 # Constants, aliases and traits depend on one another, so their passes order them first (`declarations`, `impls`).
 CHECKS: dict[type[Symbol], DeclarationChecks] = {
-    StructSymbol: DeclarationChecks(values=_struct_values, uses=_schema_uses),
-    EnumSymbol: DeclarationChecks(values=_enum_values),
-    ConstSymbol: DeclarationChecks(),
-    AliasSymbol: DeclarationChecks(),
-    TraitSymbol: DeclarationChecks(),
-    FunctionSymbol: DeclarationChecks(signature=declare_signature, values=_function_values, body=_function_body),
-    ModelSymbol: DeclarationChecks(uses=check_model),
-    AgentSymbol: DeclarationChecks(values=check_agent),
-    ToolSymbol: DeclarationChecks(offer=check_tool),
-    McpSymbol: DeclarationChecks(signature=declare_mcp, offer=check_mcp),
-    ConnectionSymbol: DeclarationChecks(values=check_connection),
-    MemorySymbol: DeclarationChecks(values=_memory_values),
-    ContextSymbol: DeclarationChecks(values=_context_values),
-    HashMapSymbol: DeclarationChecks(signature=declare_hashmap, values=_store_values),
-    LedgerSymbol: DeclarationChecks(values=_store_values),
-    PipelineSymbol: DeclarationChecks(signature=declare_pipeline, body=check_pipeline),
+    symbols.StructSymbol: DeclarationChecks(values=_struct_values, uses=_schema_uses),
+    symbols.EnumSymbol: DeclarationChecks(values=_enum_values),
+    symbols.ConstSymbol: DeclarationChecks(),
+    symbols.AliasSymbol: DeclarationChecks(),
+    symbols.TraitSymbol: DeclarationChecks(),
+    symbols.FunctionSymbol: DeclarationChecks(signature=declare_signature, values=_function_values, body=_function_body),
+    symbols.ModelSymbol: DeclarationChecks(uses=check_model),
+    symbols.AgentSymbol: DeclarationChecks(values=check_agent),
+    symbols.ToolSymbol: DeclarationChecks(offer=check_tool),
+    symbols.McpSymbol: DeclarationChecks(signature=declare_mcp, offer=check_mcp),
+    symbols.ConnectionSymbol: DeclarationChecks(values=check_connection),
+    symbols.MemorySymbol: DeclarationChecks(values=_memory_values),
+    symbols.ContextSymbol: DeclarationChecks(values=_context_values),
+    symbols.HashMapSymbol: DeclarationChecks(signature=declare_hashmap, values=_store_values),
+    symbols.LedgerSymbol: DeclarationChecks(values=_store_values),
+    symbols.PipelineSymbol: DeclarationChecks(signature=declare_pipeline, body=check_pipeline),
 }

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from ...vm.builtins import METHODS
 from ...vm.builtins.providers import PREDECLARED, PROVIDERS
@@ -29,9 +29,7 @@ from ..symbols import (
     ContextSymbol,
     EnumSymbol,
     FunctionSymbol,
-    HashMapSymbol,
     ImplSymbol,
-    LedgerSymbol,
     McpSymbol,
     MemorySymbol,
     ModelSymbol,
@@ -69,12 +67,15 @@ if TYPE_CHECKING:
     from ..manifest import Manifest
 
 
+S = TypeVar("S", bound=Symbol)
+
+
 @dataclass(slots=True)
 class CheckedProgram:
     """The declarations of a program by kind, as the code generator takes them. `program` is the tree of the root module's
     file. Each list is in the order of modules, then of the source; nested items stand among the others. `init`: the
     initialisation statements, each with its module's rank. `promised`: methods of traits without body; `implementations`:
-    impls of traits, as their traits know them."""
+    impls of traits, as their traits know them. `declarations`: by class of symbol, those of `KINDS`."""
 
     program: ast.Program
     functions: list[FunctionSymbol] = field(default_factory=list)
@@ -86,19 +87,14 @@ class CheckedProgram:
     schemas: list[StructSymbol] = field(default_factory=list)
     enums: list[EnumSymbol] = field(default_factory=list)
     consts: list[ConstSymbol] = field(default_factory=list)
-    models: list[ModelSymbol] = field(default_factory=list)
-    agents: list[AgentSymbol] = field(default_factory=list)
-    connections: list[ConnectionSymbol] = field(default_factory=list)
+    declarations: dict[type[Symbol], list[Any]] = field(default_factory=lambda: {kind: [] for kind in KINDS})
     manifest: dict[str, dict[str, object]] = field(default_factory=dict)  # connections only Concerto.toml declares
-    memories: list[MemorySymbol] = field(default_factory=list)
-    tools: list[ToolSymbol] = field(default_factory=list)
-    mcp: list[McpSymbol] = field(default_factory=list)
-    contexts: list[ContextSymbol] = field(default_factory=list)
-    hashmaps: list[HashMapSymbol] = field(default_factory=list)
-    ledgers: list[LedgerSymbol] = field(default_factory=list)
-    pipelines: list[PipelineSymbol] = field(default_factory=list)
     init: list[tuple[int, ast.InitStatement]] = field(default_factory=list)
     main: FunctionSymbol | None = None
+
+    def of(self, kind: type[S]) -> list[S]:
+        """Return the declarations whose symbols are of one class of `KINDS`."""
+        return self.declarations[kind]
 
 
 # Tables of the manifest that are complete only with what the program declares: connections, embedders and default steps (O-1.2,
@@ -307,14 +303,13 @@ def _checked(c: Checker, project: Project, module: Module) -> CheckedProgram:
                 checked.enums.append(symbol)
             case ConstSymbol():
                 checked.consts.append(symbol)
-        kind = KINDS.get(type(symbol))
-        if kind is not None:
-            getattr(checked, kind.section).append(symbol)
+        if type(symbol) in KINDS:
+            checked.declarations[type(symbol)].append(symbol)
         if isinstance(symbol, PipelineSymbol):
             checked.functions.extend(symbol.stages)
     checked.model_types, checked.tool_types = c.models, c.tools
     checked.implementations = list(c.implementations.items())
-    declared = {symbol.name for symbol in checked.connections}
+    declared = {symbol.name for symbol in checked.of(ConnectionSymbol)}
     checked.manifest = {name: fields for name, fields in project.connections.items() if name not in declared}
     checked.main = module.main if isinstance(module.main, FunctionSymbol) else None
     return checked
