@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..record import record
 from ..values.access import index_out_of_range
 from ..values.arithmetic import overflow
 from ..values.containers import Array, RangeValue, share, share_all
@@ -25,13 +26,11 @@ RUN = 1 << 14  # elements that are sorted in one breath
 LONG = 1 << 12  # characters of a String whose comparison is worth a look
 
 
+@record
 class Paced:
     """A long String as it is compared."""
 
-    __slots__ = ("text",)
-
-    def __init__(self, text: str) -> None:
-        self.text = text
+    text: str
 
     def __lt__(self, other: Paced) -> bool:
         look()

@@ -8,6 +8,7 @@ same types; a name of one capital letter is a type parameter, `("var", "T")`.
 
 from __future__ import annotations
 
+from ..record import record
 from ..values.containers import Map
 from ..values.errors import FAMILIES
 from ..values.objects import RECORDS
@@ -63,18 +64,14 @@ class Parameter:
         return self.default is not REQUIRED
 
 
+@record
 class Signature:
     """A parsed signature."""
 
-    __slots__ = ("name", "type_parameters", "parameters", "result")
-
-    def __init__(
-        self, name: str, type_parameters: tuple[str, ...], parameters: tuple[Parameter, ...], result: Descriptor
-    ) -> None:
-        self.name = name
-        self.type_parameters = type_parameters
-        self.parameters = parameters
-        self.result = result
+    name: str
+    type_parameters: tuple[str, ...]
+    parameters: tuple[Parameter, ...]
+    result: Descriptor
 
 
 def tokens(text: str) -> list[str]:

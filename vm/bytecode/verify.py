@@ -6,6 +6,7 @@ the translated tier read: decoded instructions, the depth of the stack before ea
 
 from __future__ import annotations
 
+from ..record import record
 from .image import DEFAULT, Limits, is_identifier
 from .rules import Scope, decoded, place, refuse
 from .verify_code import StackMap, check_operands
@@ -48,6 +49,7 @@ _FROM_VERIFIER = object()
 NOTHING: Mapping[tuple[str, str], int] = {}
 
 
+@record
 class FunctionFacts:
     """What verification found out about one function; all lists run parallel to `instructions`.
 
@@ -56,21 +58,11 @@ class FunctionFacts:
     `index_of`: instruction index by offset.
     """
 
-    __slots__ = ("instructions", "depths", "iterators", "leaders", "index_of")
-
-    def __init__(
-        self,
-        instructions: list[tuple[int, int, int]],
-        depths: list[int],
-        iterators: list[int],
-        leaders: list[int],
-        index_of: dict[int, int],
-    ) -> None:
-        self.instructions = instructions
-        self.depths = depths
-        self.iterators = iterators
-        self.leaders = leaders
-        self.index_of = index_of
+    instructions: list[tuple[int, int, int]]
+    depths: list[int]
+    iterators: list[int]
+    leaders: list[int]
+    index_of: dict[int, int]
 
 
 class Verified:
