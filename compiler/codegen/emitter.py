@@ -9,7 +9,6 @@ generators.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +31,7 @@ class CellRef:
     position: int
 
 
-@dataclass(eq=False, slots=True)
+@record
 class NamedPlace:
     """A variable of the source and where it lies: `place` is a slot number or a cell, `start` and `end` are indexes of
     instructions, None where not known yet."""

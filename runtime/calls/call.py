@@ -11,7 +11,7 @@ at once. All raise `CallFailure`. `calls/streams.py` overrides parts of `CallRun
 
 from __future__ import annotations
 
-from ...vm.record import names_of, record
+from ...vm.record import fields_of, record
 from ..errors import CallFailure, NotSent
 from ..records import Msg, Reply, Request, call_seconds
 from ..schema.acceptance import Verdict, judge
@@ -58,7 +58,7 @@ class Response:
 
     def as_json(self) -> dict[str, Any]:
         """Return the fields of the struct, in its order."""
-        return {**{name: getattr(self, name) for name in names_of(self)[:-2]}, "data": self.data or {}}
+        return {**{name: getattr(self, name) for name in list(fields_of(self))[:-2]}, "data": self.data or {}}
 
 
 @record

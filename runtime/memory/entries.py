@@ -9,7 +9,7 @@ its parts are the form in which stores and dumps keep the message, and a part of
 
 from __future__ import annotations
 
-from ...vm.record import names_of, record
+from ...vm.record import fields_of, record
 from ...vm.values.metering import FEW, paced
 from ..errors import CallFailure
 from ..records import Call, Msg, ProviderState
@@ -311,7 +311,7 @@ class ViewState:
         return ViewState(self.name, self.cut, "", -1, self.folded, self.folded_at)
 
     def as_json(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in names_of(self)}
+        return {name: getattr(self, name) for name in fields_of(self)}
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ViewState) and self.as_json() == other.as_json()

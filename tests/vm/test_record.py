@@ -6,7 +6,7 @@ import copy
 import inspect
 
 import pytest
-from concerto.vm.record import names_of, record
+from concerto.vm.record import field, fields_of, record
 
 
 @record
@@ -38,8 +38,8 @@ class Named(Base):
 def test_fields_are_slots_and_parameters() -> None:
     point = Point(1, label="q")
     assert (point.x, point.y, point.label, point.word, point.total()) == (1, 2, "q", "point", 3)
-    assert names_of(point) == ("x", "y", "label") and not hasattr(point, "__dict__")
-    assert list(inspect.signature(Point).parameters) == ["x", "y", "label"]
+    assert tuple(fields_of(point)) == ("x", "y", "label") and not hasattr(point, "__dict__")
+    assert list(inspect.signature(Point).parameters) == ["x", "y", "label"]  # since the first call
     assert (Point.__doc__, Point.__module__, Point.__qualname__) == ("A place.", __name__, "Point")
 
 
@@ -68,3 +68,27 @@ def test_a_wrong_call_is_told_as_of_any_function(arguments: tuple[object, ...], 
 
 def test_a_record_can_be_copied() -> None:
     assert copy.copy(Point(3)).x == 3 and copy.deepcopy(Named([1])).value == [1]
+
+
+@record
+class Node:
+    at: int
+    note: object = field(default=None, init=False)
+    doc: str = field(default="", kw_only=True)
+
+
+@record
+class Leaf(Node):
+    parts: list[int] = field(factory=list)
+
+
+def test_a_record_of_a_record_has_the_fields_of_both() -> None:
+    leaf = Leaf(1, doc="d")
+    leaf.parts.append(2)
+    assert (leaf.at, leaf.note, leaf.doc, leaf.parts) == (1, None, "d", [2])
+    assert Leaf(1).parts == [] and Leaf(1, [3]).parts == [3] and tuple(fields_of(Leaf)) == ("at", "note", "doc", "parts")
+    with pytest.raises(TypeError, match="unexpected keyword argument 'note'"):
+        Leaf(1, note=2)  # type: ignore[call-arg]
+    match leaf:
+        case Leaf(at, parts):
+            assert (at, parts) == (1, [2])
