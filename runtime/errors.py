@@ -8,7 +8,6 @@ language (`records.py: failed`). `Origin` makes the failures of one request: whi
 from __future__ import annotations
 
 from ..vm.declaration_fields import RETRY_CLASSES
-from ..vm.record import record
 from ..vm.values.errors import FOR_MODEL
 
 TYPE_CHECKING = False
@@ -97,14 +96,16 @@ OTHER_CLIENT_STATUS: tuple[str, str | None, str | None] = ("AgentError", "Invali
 SERVER_STATUS: tuple[str, str | None, str | None] = ("ConnectionError", "ProviderUnavailable", SERVER)
 
 
-@record
 class Origin:
     """Makes the failures of one request: they share the model, the connection and the prefix `MODEL: ` of the message.
     `timeout` is in seconds."""
 
-    model: str
-    connection: str
-    timeout: float
+    __slots__ = ("model", "connection", "timeout")
+
+    def __init__(self, model: str, connection: str, timeout: float) -> None:
+        self.model = model
+        self.connection = connection
+        self.timeout = timeout
 
     def failure(self, kind: str, variant: str | None, message: str, retry_class: str | None = None, **fields: Any) -> CallFailure:
         """Return a failure with the fields that its kind always has."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from ..vm.builtins.memories import message_array
 from ..vm.declaration_fields import DEFAULT_SECONDS, TIMEOUT
-from ..vm.record import record
 from ..vm.schema import bare_name
 from ..vm.values import NONE, Array, EnumValue, Err, ErrorValue, Map, Ok, Response, Some, Struct, from_json, unkey
 from .errors import CallFailure, Returned
@@ -68,22 +67,23 @@ if TYPE_CHECKING:
 ROLES = ("system", "user", "assistant", "tool")
 
 
-@record
 class Call:
     """A tool call of a reply. `arguments` is None when the model sent anything but a JSON object (O-1.84);
     `text` then holds what it sent."""
 
-    id: str
-    name: str
-    arguments: Json | None
-    text: str = ""
+    __slots__ = ("id", "name", "arguments", "text")
+
+    def __init__(self, id: str, name: str, arguments: Json | None, text: str = "") -> None:
+        self.id = id
+        self.name = name
+        self.arguments = arguments
+        self.text = text
 
     def as_json(self) -> Json:
         arguments = self.text if self.arguments is None else self.arguments
         return {"id": self.id, "name": self.name, "arguments": arguments}
 
 
-@record
 class ProviderState:
     """An assistant message in its provider's own form, which goes back to it as it came (O-1.209): signatures, reasoning and
     whatever else is no part of the record. It is for one connection, wire (with its address) and model, and no program sees it.
@@ -91,11 +91,14 @@ class ProviderState:
     `more`: whether it holds anything that the record of the message has not; only then a memory keeps it.
     """
 
-    connection: str
-    wire: str
-    model: str
-    content: Any
-    more: bool = True
+    __slots__ = ("connection", "wire", "model", "content", "more")
+
+    def __init__(self, connection: str, wire: str, model: str, content: Any, more: bool = True) -> None:
+        self.connection = connection
+        self.wire = wire
+        self.model = model
+        self.content = content
+        self.more = more
 
     def is_for(self, connection: str, wire: str, model: str) -> bool:
         """Whether it may go back there: no other provider or model would understand it."""
@@ -151,26 +154,30 @@ class Msg:
         return f"Msg({self.role!r}, {self.content!r})"
 
 
-@record
 class ToolDef:
     """A tool method as the model sees it; `schema` is a JSON Schema object."""
 
-    name: str
-    description: str
-    schema: Json
+    __slots__ = ("name", "description", "schema")
+
+    def __init__(self, name: str, description: str, schema: Json) -> None:
+        self.name = name
+        self.description = description
+        self.schema = schema
 
     def as_json(self) -> Json:
         return {"name": self.name, "description": self.description, "schema": self.schema}
 
 
-@record
 class SchemaField:
     """The schema that a reply has to match: `strategy` says how the model is told of it, `json` is the JSON Schema for that way
     (`schema/strategy.py`)."""
 
-    name: str
-    strategy: Strategy
-    json: Json
+    __slots__ = ("name", "strategy", "json")
+
+    def __init__(self, name: str, strategy: Strategy, json: Json) -> None:
+        self.name = name
+        self.strategy = strategy
+        self.json = json
 
     def as_json(self) -> Json:
         return {"name": self.name, "strategy": self.strategy, "json": self.json}

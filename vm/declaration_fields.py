@@ -8,7 +8,6 @@ declaration is one row here; what it does is the matter of whoever reads the dec
 from __future__ import annotations
 
 from .builtins.providers import APIS
-from .record import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,21 +30,35 @@ MOST = 2**31  # of an Int that sets no other bound
 LONGEST_SECONDS = 10_000_000
 
 
-@record
 class Field:
     """One field or argument. `takes` tests a value; `says` names what it takes, to stand behind `is` in messages. A number is
     at least `low` (above it, if `above`) and at most `high`; `words`: those that a text, or each of several, may be; `parts`:
     the fields of an object. `default` counts where no place sets the field."""
 
-    kind: str
-    says: str
-    takes: Takes
-    default: Any = None
-    low: int = 0
-    high: float | None = None
-    above: bool = False
-    words: tuple[str, ...] = ()
-    parts: Fields | None = None
+    __slots__ = ("kind", "says", "takes", "low", "high", "above", "words", "parts", "default")
+
+    def __init__(
+        self,
+        kind: str,
+        says: str,
+        takes: Takes,
+        *,
+        default: Any = None,
+        low: int = 0,
+        high: float | None = None,
+        above: bool = False,
+        words: tuple[str, ...] = (),
+        parts: Fields | None = None,
+    ) -> None:
+        self.kind = kind
+        self.says = says
+        self.takes = takes
+        self.default = default
+        self.low = low
+        self.high = high
+        self.above = above
+        self.words = words
+        self.parts = parts
 
 
 def is_text(value: Any) -> bool:

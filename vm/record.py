@@ -3,6 +3,9 @@
 A dataclass writes the text of its methods and compiles it, a third of a millisecond for each class at every start. Here the text
 is compiled once for each pattern of fields, and a class exchanges the names in the code: making one takes microseconds, and its
 constructor runs as fast as one that is written by hand. There is no equality by fields and no `repr`.
+
+A written class is still cheaper to import, by a fiftieth of a millisecond, so those that every run of an image imports are
+written by hand.
 """
 
 from __future__ import annotations

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from ...vm.builtins.capabilities import BY_KEY, BY_NAME, Malformed, canonical_host, split_host
 from ...vm.panics import Panic
-from ...vm.record import record
 from ...vm.values import Err, ErrorValue
 from ..errors import ConfigFailure
 
@@ -145,15 +144,17 @@ def permissions_of(run: EffectContext) -> Permissions:
     return run.host.permissions or NOTHING
 
 
-@record
 class Access:
     """One operation that needs a permission: the name of its capability, the `target` that it would touch, and the audit record
     that it leaves on `channel`."""
 
-    capability: str
-    target: str
-    channel: str
-    record: dict[str, Any]
+    __slots__ = ("capability", "target", "channel", "record")
+
+    def __init__(self, capability: str, target: str, channel: str, record: dict[str, Any]) -> None:
+        self.capability = capability
+        self.target = target
+        self.channel = channel
+        self.record = record
 
 
 class Denied(Exception):

@@ -11,7 +11,6 @@ at once. All raise `CallFailure`. `calls/streams.py` overrides parts of `CallRun
 
 from __future__ import annotations
 
-from ...vm.record import fields_of, record
 from ..errors import CallFailure, NotSent
 from ..records import Msg, Reply, Request, call_seconds
 from ..schema.acceptance import Verdict, judge
@@ -34,40 +33,80 @@ if TYPE_CHECKING:
     from .settings import CallSettings
 
 
-@record
 class Response:
     """The fields of the language's struct `Response`, in its order (O-1.106 to O-1.115); `run_id` and `appended` are what its
     methods give: the id of the run and its messages (M-5.22). `latency_ms` has no waiting for rate limits in it."""
 
-    text: str
-    tokens_in: int
-    tokens_out: int
-    model: str
-    provider: str
-    latency_ms: int
-    finish: str
-    cost: float | None = None
-    attempts: int = 0
-    cached: bool = False
-    data: dict[str, Any] | None = None
-    tokens_cached: int = 0
-    tokens_cache_write: int = 0
-    tokens_reasoning: int = 0
-    run_id: str = ""
-    appended: Sequence[Msg] = ()
+    __slots__ = (
+        "text",
+        "tokens_in",
+        "tokens_out",
+        "model",
+        "provider",
+        "latency_ms",
+        "finish",
+        "cost",
+        "attempts",
+        "cached",
+        "data",
+        "tokens_cached",
+        "tokens_cache_write",
+        "tokens_reasoning",
+        "run_id",
+        "appended",
+    )
+
+    def __init__(
+        self,
+        *,
+        text: str,
+        model: str,
+        provider: str,
+        finish: str,
+        latency_ms: int,
+        tokens_in: int = 0,
+        tokens_out: int = 0,
+        cost: float | None = None,
+        attempts: int = 0,
+        cached: bool = False,
+        data: dict[str, Any] | None = None,
+        tokens_cached: int = 0,
+        tokens_cache_write: int = 0,
+        tokens_reasoning: int = 0,
+        run_id: str = "",
+        appended: Sequence[Msg] = (),
+    ) -> None:
+        self.text = text
+        self.tokens_in = tokens_in
+        self.tokens_out = tokens_out
+        self.model = model
+        self.provider = provider
+        self.latency_ms = latency_ms
+        self.finish = finish
+        self.cost = cost
+        self.attempts = attempts
+        self.cached = cached
+        self.data = data
+        self.tokens_cached = tokens_cached
+        self.tokens_cache_write = tokens_cache_write
+        self.tokens_reasoning = tokens_reasoning
+        self.run_id = run_id
+        self.appended = appended
 
     def as_json(self) -> dict[str, Any]:
         """Return the fields of the struct, in its order."""
-        return {**{name: getattr(self, name) for name in list(fields_of(self))[:-2]}, "data": self.data or {}}
+        return {**{name: getattr(self, name) for name in self.__slots__[:-2]}, "data": self.data or {}}
 
 
-@record
 class Validated:
     """The accepted value of a schema call as the tree of `schema/validation.py`, with the response it came in."""
 
-    tree: Any
-    response: Response
-    repaired: bool
+    __slots__ = ("tree", "response", "repaired")
+
+    def __init__(self, tree: Any, response: Response, repaired: bool) -> None:
+        self.tree = tree
+        self.response = response
+        self.repaired = repaired
 
 
 class Tally:

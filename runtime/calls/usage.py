@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from functools import cache
 
-from ...vm.record import record
 from ..memory.entries import count_message, count_text
 from ..records import Msg
 from ..schema.lenient_json import compact_json
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
 REPLY_TOKENS = 4096  # what counts for a reply that has no `max_tokens` and whose length nobody knows
 
 
-@record
 class Use:
     """What one request, or several, have used. The names are those of the language's record `Usage` and of the metrics.
 
@@ -35,15 +33,24 @@ class Use:
     `tokens_estimated` are those that no provider reported and we counted. `cost` is in dollars; `unpriced` counts the requests
     without a price, whose cost is not in it."""
 
-    attempts: int = 0
-    tokens_in: int = 0
-    tokens_out: int = 0
-    tokens_cached: int = 0
-    tokens_cache_write: int = 0
-    tokens_reasoning: int = 0
-    tokens_estimated: int = 0
-    cost: float = 0.0
-    unpriced: int = 0
+    __slots__ = (
+        "attempts", "tokens_in", "tokens_out", "tokens_cached", "tokens_cache_write", "tokens_reasoning", "tokens_estimated",
+        "cost", "unpriced",
+    )  # fmt: skip
+
+    def __init__(
+        self, attempts: int = 0, tokens_in: int = 0, tokens_out: int = 0, tokens_cached: int = 0, tokens_cache_write: int = 0,
+        tokens_reasoning: int = 0, tokens_estimated: int = 0, cost: float = 0.0, unpriced: int = 0,
+    ) -> None:  # fmt: skip
+        self.attempts = attempts
+        self.tokens_in = tokens_in
+        self.tokens_out = tokens_out
+        self.tokens_cached = tokens_cached
+        self.tokens_cache_write = tokens_cache_write
+        self.tokens_reasoning = tokens_reasoning
+        self.tokens_estimated = tokens_estimated
+        self.cost = cost
+        self.unpriced = unpriced
 
     @property
     def tokens(self) -> int:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from heapq import heapify, heappop, heappush
 
-from ...vm.record import record
 from ..loop import stop_all
 
 TYPE_CHECKING = False
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
     from ...vm.interp.effects import Effect
 
 
-@record
 class PendingCommit:
     """The result of an effect that still has to be stored. A performer returns it in place of a value.
 
@@ -28,9 +26,17 @@ class PendingCommit:
     race leaves nothing in a memory, although its reply has come (O-6.12). `over` is called once, when `commit` is done or given
     up. `after` is work that follows the commit and that the task waits for, such as folding a summary (M-9.5)."""
 
-    commit: Callable[[], Any]
-    after: Callable[[], Awaitable[None]] | None = None
-    over: Callable[[], object] = lambda: None
+    __slots__ = ("commit", "after", "over")
+
+    def __init__(
+        self,
+        commit: Callable[[], Any],
+        after: Callable[[], Awaitable[None]] | None = None,
+        over: Callable[[], object] = lambda: None,
+    ) -> None:
+        self.commit = commit
+        self.after = after
+        self.over = over
 
     def committed(self, value: Any) -> PendingCommit:
         """Return what is left when the commit has given `value`: the same work afterwards, and nothing more to store."""

@@ -12,7 +12,6 @@ import time
 from ...vm.bytecode.disasm import printable
 from ...vm.interp.machine import UNLIMITED
 from ...vm.panics import Panic
-from ...vm.record import fields_of
 from ...vm.values import (
     NONE,
     Array,
@@ -435,7 +434,7 @@ async def perform_usage(run: EffectContext, effect: Effect) -> Any:
 
 
 def _usage(use: Use) -> Any:
-    return ModelUsage.of([getattr(use, name) for name in fields_of(use)])
+    return ModelUsage.of([getattr(use, name) for name in use.__slots__])
 
 
 def _left(run: EffectContext) -> Any:

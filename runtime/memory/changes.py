@@ -8,7 +8,6 @@ log, so a commit that lost a race is simply computed again.
 
 from __future__ import annotations
 
-from ...vm.record import record
 from .entries import Entry, Turn, ViewState, count_with
 from .log import Changed
 from .retention import Index, leaving
@@ -24,16 +23,20 @@ if TYPE_CHECKING:
     from .policy import Policy
 
 
-@record
 class Draft:
     """A message that is about to be stored. `tokens` is the provider's count; None lets the counter count it (M-11.1).
     `pinned` pins it whatever the policy says."""
 
-    message: Msg
-    origin: str = "program"
-    by: str | None = None
-    tokens: int | None = None
-    pinned: bool = False
+    __slots__ = ("message", "origin", "by", "tokens", "pinned")
+
+    def __init__(
+        self, message: Msg, origin: str = "program", *, by: str | None = None, tokens: int | None = None, pinned: bool = False
+    ) -> None:
+        self.message = message
+        self.origin = origin
+        self.by = by
+        self.tokens = tokens
+        self.pinned = pinned
 
 
 def prepared(policy: Policy, drafts: Sequence[Draft]) -> list[Draft]:

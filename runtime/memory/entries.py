@@ -9,7 +9,6 @@ its parts are the form in which stores and dumps keep the message, and a part of
 
 from __future__ import annotations
 
-from ...vm.record import fields_of, record
 from ...vm.values.metering import FEW, paced
 from ..errors import CallFailure
 from ..records import Call, Msg, ProviderState
@@ -170,15 +169,17 @@ ERROR_MARK = b"error"  # data of a result part whose tool failed
 STATE_BYTES = 1 << 20  # a larger state is not kept (M-8.18); no reply is so large unless by its JSON escapes
 
 
-@record
 class Part:
     """One stored part of a message: `text`, `call`, `result`, `state` (M-8.18), or a kind of a later version, kept opaque.
     `media` has its place and is refused until media are built (M-8.19)."""
 
-    kind: str
-    text: str = ""
-    id: str = ""
-    data: bytes = b""
+    __slots__ = ("kind", "text", "id", "data")
+
+    def __init__(self, kind: str, text: str = "", id: str = "", data: bytes = b"") -> None:
+        self.kind = kind
+        self.text = text
+        self.id = id
+        self.data = data
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Part):
@@ -192,20 +193,35 @@ class Part:
         return f"Part({self.kind!r}, {self.text!r})"
 
 
-@record
 class Entry:
     """One message of a log. `run` is nil for a direct write; `at` is Unix ms; `opaque` are parts of unknown kinds."""
 
-    seq: int
-    turn: int
-    message: Msg
-    run: str | None = None
-    by: str | None = None
-    origin: str = "program"
-    pinned: bool = False
-    tokens: int = 0
-    at: int = 0
-    opaque: Sequence[Part] = ()
+    __slots__ = ("seq", "turn", "run", "by", "message", "origin", "pinned", "tokens", "at", "opaque")
+
+    def __init__(
+        self,
+        seq: int,
+        turn: int,
+        message: Msg,
+        *,
+        run: str | None = None,
+        by: str | None = None,
+        origin: str = "program",
+        pinned: bool = False,
+        tokens: int = 0,
+        at: int = 0,
+        opaque: Sequence[Part] = (),
+    ) -> None:
+        self.seq = seq
+        self.turn = turn
+        self.message = message
+        self.run = run
+        self.by = by
+        self.origin = origin
+        self.pinned = pinned
+        self.tokens = tokens
+        self.at = at
+        self.opaque = opaque
 
     @property
     def role(self) -> str:
@@ -288,7 +304,6 @@ class Turn:
         return f"Turn({self.turn}, run={self.run!r})"
 
 
-@record
 class ViewState:
     """What one view keeps in the store: the cut of its window, its summary, and how far and when it was folded.
 
@@ -296,12 +311,15 @@ class ViewState:
     `folded` is the turn count and `folded_at` the time of the last fold.
     """
 
-    name: str = ""
-    cut: int = 0
-    text: str = ""
-    upto: int = -1
-    folded: int = 0
-    folded_at: int = 0
+    __slots__ = ("name", "cut", "text", "upto", "folded", "folded_at")
+
+    def __init__(self, name: str = "", cut: int = 0, text: str = "", upto: int = -1, folded: int = 0, folded_at: int = 0) -> None:
+        self.name = name
+        self.cut = cut
+        self.text = text
+        self.upto = upto
+        self.folded = folded
+        self.folded_at = folded_at
 
     def with_cut(self, cut: int) -> ViewState:
         return ViewState(self.name, cut, self.text, self.upto, self.folded, self.folded_at)
@@ -311,7 +329,7 @@ class ViewState:
         return ViewState(self.name, self.cut, "", -1, self.folded, self.folded_at)
 
     def as_json(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in fields_of(self)}
+        return {name: getattr(self, name) for name in self.__slots__}
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ViewState) and self.as_json() == other.as_json()

@@ -10,7 +10,6 @@ from __future__ import annotations
 from itertools import islice
 
 from ...vm.panics import Panic
-from ...vm.record import record
 from ...vm.values import INT_MAX, from_json
 from ...vm.values.metering import FEW, paced, works_on
 from .entries import (
@@ -314,18 +313,29 @@ def _erasing(store: Store, key: Key, erased: list[Entry], at: int) -> Write:
 INTEGERS = ("seq", "turn", "tokens", "at")
 
 
-@record
 class Content:
     """Everything that a dump holds. `next` and `turns` are the counters of the log, `rows` its turn records; facts and
     observations are in their JSON form."""
 
-    next: int
-    turns: int
-    rows: Sequence[Turn]
-    states: Sequence[ViewState]
-    entries: Sequence[Entry]
-    facts: Sequence[Any] = ()
-    seen: Sequence[Any] = ()
+    __slots__ = ("next", "turns", "rows", "states", "entries", "facts", "seen")
+
+    def __init__(
+        self,
+        next: int,
+        turns: int,
+        rows: Sequence[Turn],
+        states: Sequence[ViewState],
+        entries: Sequence[Entry],
+        facts: Sequence[Any] = (),
+        seen: Sequence[Any] = (),
+    ) -> None:
+        self.next = next
+        self.turns = turns
+        self.rows = rows
+        self.states = states
+        self.entries = entries
+        self.facts = facts
+        self.seen = seen
 
 
 def dumped(content: Content) -> str:

@@ -11,7 +11,6 @@ from __future__ import annotations
 from contextlib import suppress
 from functools import partial
 
-from ...vm.record import record
 from ..records import Msg
 from .changes import Draft
 from .entries import MemoryFailure, Turn, check_units, count_text, nested, overflow, state_part, total, units
@@ -410,15 +409,19 @@ def open_run(
     return opening.run(run_id, prompt, system=system, auto=auto, tools_offered=tools_offered, by=by, meta=meta)
 
 
-@record
 class Opening:
     """The views of a run that is about to begin, each from one snapshot of its log. Functions of the program may still
     change the views before `run` is called."""
 
-    attached: Sequence[Attached]
-    views: list[View]
-    snapshots: list[Head]
-    accesses: list[Callable[[Run], object]]
+    __slots__ = ("attached", "views", "snapshots", "accesses")
+
+    def __init__(
+        self, attached: Sequence[Attached], views: list[View], snapshots: list[Head], accesses: list[Callable[[Run], object]]
+    ) -> None:
+        self.attached = attached
+        self.views = views
+        self.snapshots = snapshots
+        self.accesses = accesses
 
     def run(
         self,

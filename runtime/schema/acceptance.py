@@ -8,7 +8,6 @@ Hands on `judge`, which decides about a reply; `accept_data`, which decides abou
 from __future__ import annotations
 
 from ...vm.panics import Panic
-from ...vm.record import record
 from ...vm.schema import objects
 from ...vm.values import Err, Ok, typeof
 from .extraction import read
@@ -41,12 +40,14 @@ if TYPE_CHECKING:
 REJECTED = "rejected by validator"  # the message of a validator that gives Ok(false)
 
 
-@record
 class Verdict:
     """An accepted reply: its `tree`, in the form that `validation.py` describes, and whether its text had to be repaired."""
 
-    tree: Any
-    repaired: bool
+    __slots__ = ("tree", "repaired")
+
+    def __init__(self, tree: Any, repaired: bool) -> None:
+        self.tree = tree
+        self.repaired = repaired
 
 
 async def judge(schema: Schema, reply: Reply, validators: Validators | None) -> Verdict | list[Violation]:

@@ -8,7 +8,6 @@ liberties that models take, is `lenient_json.py`. `re` is loaded with the first 
 
 from __future__ import annotations
 
-from ...vm.record import record
 from .lenient_json import BYTE_ORDER_MARK, CLOSING, STRINGS, WHITE_SPACE, JsonRefused, LenientReader, parse_json
 
 TYPE_CHECKING = False
@@ -33,14 +32,16 @@ COST_OF_A_FAILURE = 100  # in characters read
 MAX_BRACKETS = 1_000_000  # looked at in what cannot be read; then nothing more is
 
 
-@record
 class Pair:
     """A bracket pair. `end` is the offset in characters behind it, None when it is never closed. `value` is its JSON, None when
     it cannot be read; then `reason` says which bound it breaks, empty when it is the grammar."""
 
-    end: int | None
-    value: Any = None
-    reason: str = ""
+    __slots__ = ("end", "value", "reason")
+
+    def __init__(self, end: int | None, value: Any = None, reason: str = "") -> None:
+        self.end = end
+        self.value = value
+        self.reason = reason
 
 
 class BracketPairs:
@@ -170,15 +171,16 @@ _BETWEEN_ITEMS = r"[\s,;|]*+(?:(?:[-*•]|[0-9]{1,9}+[.)])\s*+)?+"
 _END_OF_THINKING = r"</(?P<tag>think|thinking|thought|reasoning)>"
 
 
-@record
 class Extracted:
     """The likeliest object of a text, and whether more was needed than reading the whole text as JSON (`repaired`)."""
 
-    value: Object
-    repaired: bool
+    __slots__ = ("value", "repaired")
+
+    def __init__(self, value: Object, repaired: bool) -> None:
+        self.value = value
+        self.repaired = repaired
 
 
-@record
 class Reading:
     """What a text holds.
 
@@ -186,10 +188,13 @@ class Reading:
     `repaired` says that more was needed than reading the whole text as JSON. `reason` says why there is no object; `unclosed`
     that the text ends inside a pair."""
 
-    runs: list[list[Object]]
-    repaired: bool
-    reason: str = ""
-    unclosed: bool = False
+    __slots__ = ("runs", "repaired", "reason", "unclosed")
+
+    def __init__(self, runs: list[list[Object]], repaired: bool, reason: str = "", unclosed: bool = False) -> None:
+        self.runs = runs
+        self.repaired = repaired
+        self.reason = reason
+        self.unclosed = unclosed
 
 
 def read(text: str) -> Reading:
@@ -234,12 +239,14 @@ def _object_in_string(value: Any) -> Object | None:
     return inner if isinstance(inner, dict) else None
 
 
-@record
 class _Candidate:
-    value: Object
-    end: int
-    leads: bool  # whether the text, or a fenced block, begins with it
-    run: tuple[bool, int]  # False when its run begins a fenced block, and the number of the run: they sort in this order
+    __slots__ = ("value", "end", "leads", "run")
+
+    def __init__(self, value: Object, end: int, leads: bool, run: tuple[bool, int]) -> None:
+        self.value = value
+        self.end = end
+        self.leads = leads  # whether the text, or a fenced block, begins with it
+        self.run = run  # False when its run begins a fenced block, and the number of the run: they sort in this order
 
 
 def _resembles_data(pair: str) -> bool:

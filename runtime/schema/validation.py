@@ -15,7 +15,6 @@ reply and runs the program's validators; `records.py: TreeBuilder` makes values 
 
 from __future__ import annotations
 
-from ...vm.record import record
 from ...vm.schema import definitions, display, enum_type, is_optional
 from ...vm.values.containers import from_base64
 from ...vm.values.limits import INT_MAX, INT_MIN, float_text
@@ -64,12 +63,14 @@ class Violation:
         return f"Violation({self.text!r})"
 
 
-@record
 class Accepted:
     """An accepted value: its tree, and whether a member of a set was written in other letter case (`respelt`)."""
 
-    tree: Any
-    respelt: bool = False
+    __slots__ = ("tree", "respelt")
+
+    def __init__(self, tree: Any, respelt: bool = False) -> None:
+        self.tree = tree
+        self.respelt = respelt
 
 
 def parse_violation(reason: str) -> Violation:

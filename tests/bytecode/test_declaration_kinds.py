@@ -10,10 +10,9 @@ from concerto.compiler.pipeline import compile_source
 from concerto.compiler.symbols import ToolSymbol
 from concerto.vm.bytecode.declarations import DECLARATIONS, DECLARED_SECTIONS
 from concerto.vm.bytecode.encoding import encode
-from concerto.vm.bytecode.image import SECTIONS, Image, Record
+from concerto.vm.bytecode.image import SECTIONS, Record
 from concerto.vm.bytecode.opcodes import BY_NAME
 from concerto.vm.bytecode.verify_tables import CHECKS as CHECKS_OF_ENTRIES
-from concerto.vm.record import fields_of
 from concerto.vm.values import handles
 
 OTHER_SECTIONS = {"header", "constants", "types", "functions", "tests", "exports", "source_map", "names", "source"}
@@ -24,10 +23,6 @@ NO_DECLARATIONS = {handles.ModelBuilder, handles.TaskHandle, handles.Stream}
 def test_every_section_with_names_is_one_of_a_kind() -> None:
     named = {name for name, record in SECTIONS if record is not None and issubclass(record, Record)} - OTHER_SECTIONS
     assert set(DECLARED_SECTIONS) == named == {name for name, _ in SECTIONS} - OTHER_SECTIONS
-
-
-def test_an_image_has_its_sections_in_file_order() -> None:
-    assert tuple(fields_of(Image)) == tuple(name for name, _ in SECTIONS)
 
 
 def test_the_compiler_fills_every_section() -> None:

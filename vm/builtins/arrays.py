@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ..record import record
 from ..values.access import index_out_of_range
 from ..values.arithmetic import overflow
 from ..values.containers import Array, RangeValue, share, share_all
@@ -26,11 +25,13 @@ RUN = 1 << 14  # elements that are sorted in one breath
 LONG = 1 << 12  # characters of a String whose comparison is worth a look
 
 
-@record
 class Paced:
     """A long String as it is compared."""
 
-    text: str
+    __slots__ = ("text",)
+
+    def __init__(self, text: str) -> None:
+        self.text = text
 
     def __lt__(self, other: Paced) -> bool:
         look()

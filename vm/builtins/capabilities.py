@@ -6,8 +6,6 @@ lists them. Whether a program has been granted one is decided in `runtime/access
 
 from __future__ import annotations
 
-from ..record import record
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,17 +15,19 @@ class Malformed(ValueError):
     """A scope that can match nothing, such as a port that is no number."""
 
 
-@record
 class Capability:
     """One row. `name`: as in `fs:read=PATH`; `flag` and manifest `key` grant it; `scope`: the word for what it is limited to;
     `check` raises Malformed for a scope that is written wrongly."""
 
-    name: str
-    flag: str
-    key: str
-    scope: str
-    doc: str
-    check: Callable[[str], object]
+    __slots__ = ("name", "flag", "key", "scope", "doc", "check")
+
+    def __init__(self, name: str, flag: str, key: str, scope: str, doc: str, check: Callable[[str], object]) -> None:
+        self.name = name
+        self.flag = flag
+        self.key = key
+        self.scope = scope
+        self.doc = doc
+        self.check = check
 
 
 def split_host(text: str) -> tuple[str, int | None]:

@@ -7,14 +7,11 @@ here because compiler and runtime both read it; the machine does not (V-1.8).
 
 from __future__ import annotations
 
-from ..record import record
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 
-@record
 class ProviderRow:
     """What a provider brings by itself.
 
@@ -29,21 +26,45 @@ class ProviderRow:
     that `concerto init` writes. `nicknames`: other words that people write for it, for the help of a wrong provider.
     """
 
-    name: str
-    wires: Mapping[str, str]
-    elsewhere: str | None = None
-    base_url: str | None = None
-    key_variable: str | None = None
-    stand_in_key: str | None = None
-    key_shape: str | None = None
-    fields: Sequence[str] = ()
-    max_tokens_name: str = "max_tokens"
-    structured: str = "native"
-    strict_schemas_only: bool = False
-    bills_prefixes_less: bool = False
-    default_model: str | None = None
-    starter: tuple[str, str] | None = None
-    nicknames: tuple[str, ...] = ()
+    __slots__ = (
+        "name", "wires", "elsewhere", "base_url", "key_variable", "stand_in_key", "key_shape", "fields", "max_tokens_name",
+        "structured", "strict_schemas_only", "bills_prefixes_less", "default_model", "starter", "nicknames",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        name: str,
+        wires: Mapping[str, str],
+        *,
+        elsewhere: str | None = None,
+        base_url: str | None = None,
+        key_variable: str | None = None,
+        stand_in_key: str | None = None,
+        key_shape: str | None = None,
+        fields: Sequence[str] = (),
+        max_tokens_name: str = "max_tokens",
+        structured: str = "native",
+        strict_schemas_only: bool = False,
+        bills_prefixes_less: bool = False,
+        default_model: str | None = None,
+        starter: tuple[str, str] | None = None,
+        nicknames: tuple[str, ...] = (),
+    ) -> None:
+        self.name = name
+        self.wires = wires
+        self.elsewhere = elsewhere
+        self.base_url = base_url
+        self.key_variable = key_variable
+        self.stand_in_key = stand_in_key
+        self.key_shape = key_shape
+        self.fields = fields
+        self.max_tokens_name = max_tokens_name
+        self.structured = structured
+        self.strict_schemas_only = strict_schemas_only
+        self.bills_prefixes_less = bills_prefixes_less
+        self.default_model = default_model
+        self.starter = starter
+        self.nicknames = nicknames
 
     @property
     def needs_base_url(self) -> bool:

@@ -8,7 +8,6 @@ same types; a name of one capital letter is a type parameter, `("var", "T")`.
 
 from __future__ import annotations
 
-from ..record import record
 from ..values.containers import Map
 from ..values.errors import FAMILIES
 from ..values.objects import RECORDS
@@ -64,14 +63,18 @@ class Parameter:
         return self.default is not REQUIRED
 
 
-@record
 class Signature:
     """A parsed signature."""
 
-    name: str
-    type_parameters: tuple[str, ...]
-    parameters: tuple[Parameter, ...]
-    result: Descriptor
+    __slots__ = ("name", "type_parameters", "parameters", "result")
+
+    def __init__(
+        self, name: str, type_parameters: tuple[str, ...], parameters: tuple[Parameter, ...], result: Descriptor
+    ) -> None:
+        self.name = name
+        self.type_parameters = type_parameters
+        self.parameters = parameters
+        self.result = result
 
 
 def tokens(text: str) -> list[str]:

@@ -6,8 +6,6 @@ fields in the order of `__slots__`, so a new field goes to the end and `STD_VERS
 
 from __future__ import annotations
 
-from ..record import record
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -38,6 +36,12 @@ class Record:
 
     __slots__: tuple[str, ...] = ()
 
+    def __init__(self, *values: Any) -> None:
+        if len(values) != len(self.__slots__):
+            raise TypeError(f"{type(self).__name__} takes {len(self.__slots__)} values, got {len(values)}")
+        for name, value in zip(self.__slots__, values, strict=True):
+            setattr(self, name, value)
+
     def values(self) -> list[Any]:
         return [getattr(self, name) for name in self.__slots__]
 
@@ -51,11 +55,11 @@ class Record:
         return f"{type(self).__name__}({', '.join(f'{n}={getattr(self, n)!r}' for n in self.__slots__)})"
 
 
-@record
 class Header(Record):
     """`entry` is the function number of main or None; `wanted` capability texts (O-10.21); `pricing` {id: [in, out]}, maybe with
     [cached, cache_write] behind; `name` the program's name."""
 
+    __slots__ = ("format", "opcodes", "std", "compiler", "name", "entry", "wanted", "budgets", "pricing")
     format: list[int]
     opcodes: int
     std: int
@@ -67,13 +71,15 @@ class Header(Record):
     pricing: dict[str, list[float | None]]
 
 
-@record
 class Function(Record):
     """`params`: [name, type index, default function or None]. `captures`: per captured cell the index of the
     parent's cell. `cells`: number of all cells, captured first. `stack`: largest operand-stack depth. `code`: bytes.
     `handlers`: [start, end, target, depth] byte offsets, innermost first. `lines`: bytes, see
     positions.py. `hash`: bytes."""
 
+    __slots__ = (
+        "name", "params", "result", "slots", "captures", "cells", "stack", "flags", "code", "handlers", "lines", "hash",
+    )  # fmt: skip
     name: str
     params: list[list[Any]]
     result: int
@@ -88,12 +94,12 @@ class Function(Record):
     hash: bytes
 
 
-@record
 class Schema(Record):
     """`fields`, `partial`, `coerce`: the source of validation (vm/schema.py); `plain` and `strict` JSON Schemas
     ready to send, strict None where not expressible; `type`: index of the struct type its values have; `validators`: the
     functions that accept a value or not, in order (O-2.18)."""
 
+    __slots__ = ("name", "type", "shape", "plain", "strict", "validators")
     name: str
     type: int
     shape: Any
@@ -102,12 +108,12 @@ class Schema(Record):
     validators: list[int]
 
 
-@record
 class Model(Record):
     """`fields`: constants by name as plain data; `computed`: the function that evaluates the others into a Map of them, run at
     initialisation and by each `spawn` (O-1.64), or None. `memory`: memory index, a list of them or None. `tools`: [section,
     index, names of scopes] of what offers it tools. `decorators`: [[name, {argument: value}]]."""
 
+    __slots__ = ("name", "connection", "fields", "computed", "memory", "tools", "decorators")
     name: str
     connection: str
     fields: dict[str, Any]
@@ -117,52 +123,52 @@ class Model(Record):
     decorators: list[list[Any]]
 
 
-@record
 class Tool(Record):
     """`state`: index of the struct type of its state, made at initialisation. `methods`: [name, function, name on the wire,
     description, shape of the arguments (vm/schema.py), their JSON Schema, key of the needed capability or None, class of the
     effect or None]; a function with one parameter more than the shape lists takes the state first (O-4.8 to O-4.11, O-9.37)."""
 
+    __slots__ = ("name", "description", "state", "methods")
     name: str
     description: str
     state: int
     methods: list[list[Any]]
 
 
-@record
 class Mcp(Record):
     """An MCP server (O-10.12). `fields`: those of O-4.37 to O-4.41 as plain data, secrets as variable names. `methods`: its
     signatures as [name, name on the wire, description or None, shape of the arguments, shape of an object whose one field is the
     result]."""
 
+    __slots__ = ("name", "fields", "methods")
     name: str
     fields: dict[str, Any]
     methods: list[list[Any]]
 
 
-@record
 class Agent(Record):
     """`fields`: `connector`, `input_format`, `output_format`, `timeout`, and `process`, what the manifest says of the connector,
     as plain data; environment variables by name (O-10.13). `decorators` as of a model."""
 
+    __slots__ = ("name", "fields", "decorators")
     name: str
     fields: dict[str, Any]
     decorators: list[list[Any]]
 
 
-@record
 class Connection(Record):
     """Fields of O-1.4 ff. as plain data; keys and header secrets as variable names (O-10.8)."""
 
+    __slots__ = ("name", "fields")
     name: str
     fields: dict[str, Any]
 
 
-@record
 class HashMap(Record):
     """`key`, `value`: type indexes; `path`: the file of with_persistence or None; `shape`: of one that offers tools, that of an
     object with a key and its value (O-4.22)."""
 
+    __slots__ = ("name", "key", "value", "path", "shape")
     name: str
     key: int
     value: int
@@ -170,16 +176,16 @@ class HashMap(Record):
     shape: Any
 
 
-@record
 class Ledger(Record):
+    __slots__ = ("name",)
     name: str
 
 
-@record
 class Memory(Record):
     """`steps`: the written ones but `retain`, by the rows of vm/memory_steps.py; `of`: index of the memory or view that a derived
     view is of; `context`: index of the context whose slots it has."""
 
+    __slots__ = ("name", "max_messages", "steps", "of", "context")
     name: str
     max_messages: int | None
     steps: dict[str, Any]
@@ -200,43 +206,43 @@ def log_of(memories: list[Memory], memory: Memory) -> Memory:
     return memory
 
 
-@record
 class Context(Record):
     """`slots`: [tier, name, type index, whether it may be written again, function of the default or None, its name before if it
     has one]. `uses`: [function,
     "needs" or "reads", name of the memory or parameter, slots] of the functions with clauses (O-10.15)."""
 
+    __slots__ = ("name", "slots", "uses")
     name: str
     slots: list[list[Any]]
     uses: list[list[Any]]
 
 
-@record
 class Pipeline(Record):
     """`input`, `output`: type indexes. `stages`: [name, type index of its parameter, type index of what goes on, decorators as
     those of models, function]. Without the first type it is an expression stage, whose function takes the input and what each
     stage before it gave (O-6.18)."""
 
+    __slots__ = ("name", "input", "output", "stages")
     name: str
     input: int
     output: int
     stages: list[list[Any]]
 
 
-@record
 class Test(Record):
     """`function`: its number; `expected`: what the text of an expected failure contains, or None."""
 
+    __slots__ = ("description", "function", "expect_fail", "expected")
     description: str
     function: int
     expect_fail: bool
     expected: str | None
 
 
-@record
 class Exports(Record):
     """`functions`: public functions {name: number}; `init`: initialisation functions in order."""
 
+    __slots__ = ("functions", "init")
     functions: dict[str, int]
     init: list[int]
 
@@ -267,7 +273,6 @@ SECTIONS: tuple[tuple[str, type[Record] | None], ...] = (
 )
 
 
-@record
 class Image(Record):
     """A program. `types`: descriptors (nested lists, see vm/values/casts.py; declared ones carry their fields:
     ["struct", name, [[field, type index, public, function of the default if any, its name before if any]]], ["schema", …],
@@ -276,6 +281,7 @@ class Image(Record):
     [[variable, its slot, or slots plus its cell, start, end]…], where it has a value between two offsets (V-3.9); `source`:
     texts. The last two are [] when stripped."""
 
+    __slots__ = tuple(name for name, _ in SECTIONS)
     header: Header
     constants: list[tuple[int, Any]]
     types: list[Any]
@@ -315,20 +321,37 @@ class ImageError(Exception):
 # What an image may hold at most (G-3.2). Only a host raises these.
 
 
-@record
 class Limits:
     """Sizes in bytes, otherwise counts; `stack`, `locals` (slots and cells alike) and `parameters` are per function."""
 
-    file: int = 8 << 20
-    functions: int = 10_000
-    instructions: int = 1_000_000
-    constants: int = 65_536
-    string: int = 1 << 20
-    nesting: int = 128
-    stack: int = 1_024
-    locals: int = 4_096
-    parameters: int = 255
-    name: int = 1 << 10
+    __slots__ = (
+        "file", "functions", "instructions", "constants", "string", "nesting", "stack", "locals", "parameters", "name",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        *,
+        file: int = 8 << 20,
+        functions: int = 10_000,
+        instructions: int = 1_000_000,
+        constants: int = 65_536,
+        string: int = 1 << 20,
+        nesting: int = 128,
+        stack: int = 1_024,
+        locals: int = 4_096,
+        parameters: int = 255,
+        name: int = 1 << 10,
+    ) -> None:
+        self.file = file
+        self.functions = functions
+        self.instructions = instructions
+        self.constants = constants
+        self.string = string
+        self.nesting = nesting
+        self.stack = stack
+        self.locals = locals
+        self.parameters = parameters
+        self.name = name
 
 
 DEFAULT = Limits()

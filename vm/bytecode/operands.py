@@ -5,17 +5,17 @@ Every operand is one unsigned LEB128 number after the opcode byte (V-3.3). Which
 
 from __future__ import annotations
 
-from ..record import record
 
-
-@record
 class OperandKind:
     """One kind of operand. `table`: the section of the image that it is an index of (G-4.3); `rule`: the code of a breach."""
 
-    name: str
-    table: str
-    rule: str
-    doc: str
+    __slots__ = ("name", "table", "rule", "doc")
+
+    def __init__(self, name: str, table: str, rule: str, doc: str) -> None:
+        self.name = name
+        self.table = table
+        self.rule = rule
+        self.doc = doc
 
     def __repr__(self) -> str:
         return f"<operand {self.name}>"

@@ -6,7 +6,6 @@ the translated tier read: decoded instructions, the depth of the stack before ea
 
 from __future__ import annotations
 
-from ..record import record
 from .image import DEFAULT, Limits, is_identifier
 from .rules import Scope, decoded, place, refuse
 from .verify_code import StackMap, check_operands
@@ -49,7 +48,6 @@ _FROM_VERIFIER = object()
 NOTHING: Mapping[tuple[str, str], int] = {}
 
 
-@record
 class FunctionFacts:
     """What verification found out about one function; all lists run parallel to `instructions`.
 
@@ -58,11 +56,21 @@ class FunctionFacts:
     `index_of`: instruction index by offset.
     """
 
-    instructions: list[tuple[int, int, int]]
-    depths: list[int]
-    iterators: list[int]
-    leaders: list[int]
-    index_of: dict[int, int]
+    __slots__ = ("instructions", "depths", "iterators", "leaders", "index_of")
+
+    def __init__(
+        self,
+        instructions: list[tuple[int, int, int]],
+        depths: list[int],
+        iterators: list[int],
+        leaders: list[int],
+        index_of: dict[int, int],
+    ) -> None:
+        self.instructions = instructions
+        self.depths = depths
+        self.iterators = iterators
+        self.leaders = leaders
+        self.index_of = index_of
 
 
 class Verified:

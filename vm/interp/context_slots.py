@@ -11,7 +11,6 @@ from ..builtins.json import Builder, Misfit
 from ..builtins.registry import HIDDEN, hidden
 from ..builtins.signatures import name_in
 from ..panics import Panic
-from ..record import record
 from ..schema import DeclaredTypes
 from ..values import NONE, Array, Err, Map, Ok, Some, from_json, make_error, share
 from .effects import MemoryUse
@@ -37,14 +36,16 @@ WAY_OUT = (
 )
 
 
-@record
 class LinkedSlot:
     """A slot of a context in a linked program. `default`: the function that computes its value where none is stored, or None."""
 
-    tier: str
-    name: str
-    descriptor: Any
-    default: Any
+    __slots__ = ("tier", "name", "descriptor", "default")
+
+    def __init__(self, tier: str, name: str, descriptor: Any, default: Any) -> None:
+        self.tier = tier
+        self.name = name
+        self.descriptor = descriptor
+        self.default = default
 
 
 class StoredBuilder(Builder):
@@ -72,11 +73,13 @@ class StoredBuilder(Builder):
         return {**{new: entries[old] for new, old in before.items() if old in entries}, **entries} if before else entries
 
 
-@record
 class _Defaults:
     """The functions of defaults, by type and position of the field, as `Builder` asks for them."""
 
-    types: Any
+    __slots__ = ("types",)
+
+    def __init__(self, types: Any) -> None:
+        self.types = types
 
     def get(self, place: str) -> int | None:
         key, _, position = place.rpartition(".")

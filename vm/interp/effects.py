@@ -7,8 +7,6 @@ session's memories. A change of what an effect carries is a change of its record
 
 from __future__ import annotations
 
-from ..record import record
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Protocol
@@ -92,7 +90,6 @@ if TYPE_CHECKING:
             """End a reply that is on its way; returns SUSPENDED."""
 
 
-@record
 class Effect:
     """One request to the host. `key` is the task path and a counter of the task, independent of scheduling (V-6.5).
 
@@ -100,40 +97,46 @@ class Effect:
     `cancel` has a list of effects as its payload, which the host stops performing, and ends, before it runs the machine again.
     """
 
-    key: str
-    kind: str
-    payload: Any
-    awaited: bool
-    task: Any
+    __slots__ = ("key", "kind", "payload", "awaited", "task")
+
+    def __init__(self, key: str, kind: str, payload: Any, awaited: bool, task: Any) -> None:
+        self.key = key
+        self.kind = kind
+        self.payload = payload
+        self.awaited = awaited
+        self.task = task
 
     def __repr__(self) -> str:
         return f"<effect {self.key} {self.kind}>"
 
 
-@record
 class EmitPayload:
     """Effect `emit`: `value` is a value of the machine. If the effect is awaited, the answer is a Result, and `timeout_ms` bounds
     the wait for it in milliseconds; None leaves that to the host (O-5.26). `answer`: the descriptor of the type that the answer
     has to be of, None for any (O-5.35)."""
 
-    channel: str
-    value: Any
-    timeout_ms: int | None = None
-    answer: Descriptor | None = None
+    __slots__ = ("channel", "value", "timeout_ms", "answer")
+
+    def __init__(self, channel: str, value: Any, timeout_ms: int | None = None, answer: Descriptor | None = None) -> None:
+        self.channel = channel
+        self.value = value
+        self.timeout_ms = timeout_ms
+        self.answer = answer
 
 
-@record
 class StoreFile:
     """Effect `store`: the file of a persistent hashmap, to be written if `text` is not None, else to be read (O-5.12).
 
     The answer is Ok(text), Ok(nil) for no such file or for a write, or Err of an FsError."""
 
-    store: str
-    path: str
-    text: str | None
+    __slots__ = ("store", "path", "text")
+
+    def __init__(self, store: str, path: str, text: str | None) -> None:
+        self.store = store
+        self.path = path
+        self.text = text
 
 
-@record
 class ModelCall:
     """Effect `model`: execute, execute_with_schema, chat, stream or view on a model or builder.
 
@@ -145,62 +148,91 @@ class ModelCall:
     program passed them.
     """
 
-    model: str
-    method: str
-    prompt: str
-    overrides: dict[str, Any]
-    memory: Any
-    auto: bool
-    context: Any
-    schema: str | None
-    retry_message: str | None
-    tools: tuple[Any, ...] = ()
-    own_tools: bool = True
-    messages: list[Any] | None = None
-    instance: int = 0
-    turn: tuple[int | None, Any] | None = None
+    __slots__ = (
+        "model", "method", "prompt", "overrides", "memory", "auto", "context", "schema", "retry_message", "tools", "own_tools",
+        "messages", "instance", "turn",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        model: str,
+        method: str,
+        prompt: str,
+        overrides: dict[str, Any],
+        memory: Any,
+        auto: bool,
+        context: Any,
+        schema: str | None,
+        retry_message: str | None,
+        tools: tuple[Any, ...] = (),
+        own_tools: bool = True,
+        messages: list[Any] | None = None,
+        instance: int = 0,
+        turn: tuple[int | None, Any] | None = None,
+    ) -> None:
+        self.model = model
+        self.method = method
+        self.prompt = prompt
+        self.overrides = overrides
+        self.memory = memory
+        self.auto = auto
+        self.context = context
+        self.schema = schema
+        self.retry_message = retry_message
+        self.tools = tools
+        self.own_tools = own_tools
+        self.messages = messages
+        self.instance = instance
+        self.turn = turn
 
 
-@record
 class ModelLife:
     """Effect `model`: `spawn`, whose answer is the ModelRef of a new instance, or the `shutdown` of one (O-1.64, O-1.65)."""
 
-    model: str
-    instance: int
-    method: str
+    __slots__ = ("model", "instance", "method")
+
+    def __init__(self, model: str, instance: int, method: str) -> None:
+        self.model = model
+        self.instance = instance
+        self.method = method
 
 
-@record
 class ServerUse:
     """Effect `mcp`: a tool of an MCP server, called by the program itself (O-4.45). `arguments` in the order of the declared
     parameters, UNSET for one left out; or the Map that the program passed to `call`."""
 
-    server: str
-    method: str
-    arguments: Any
+    __slots__ = ("server", "method", "arguments")
+
+    def __init__(self, server: str, method: str, arguments: Any) -> None:
+        self.server = server
+        self.method = method
+        self.arguments = arguments
 
 
-@record
 class ToolUse:
     """Effect `tool`: a method of a tool, called by the program itself (O-4.6). `arguments` in the order of the parameters, UNSET
     where the default applies."""
 
-    tool: str
-    method: str
-    arguments: list[Any]
+    __slots__ = ("tool", "method", "arguments")
+
+    def __init__(self, tool: str, method: str, arguments: list[Any]) -> None:
+        self.tool = tool
+        self.method = method
+        self.arguments = arguments
 
 
-@record
 class MemoryUse:
     """Effect `memory`: a method of the direct API that waits: for vectors of facts (M-10.16), for the turn lock (M-5.17), for
     the store (G-12.7); of a keyed memory `keys` or `erase`, whose argument is a dict of key parts by name (M-7.3)."""
 
-    memory: Any
-    method: str
-    arguments: list[Any]
+    __slots__ = ("memory", "method", "arguments")
+
+    def __init__(self, memory: Any, method: str, arguments: list[Any]) -> None:
+        self.memory = memory
+        self.method = method
+        self.arguments = arguments
 
 
-@record
 class AgentCall:
     """Effect `agent`: execute or execute_with_schema on an agent or builder of one, and `listen` around either.
 
@@ -208,12 +240,26 @@ class AgentCall:
     of message, closure, name of the schema of its parameter or None), None for a call without.
     """
 
-    agent: str
-    prompt: str
-    memory: Any
-    auto: bool
-    context: Any
-    schema: str | None
-    retry_message: str | None
-    handlers: list[tuple[str, Any, str | None]] | None = None
-    turn: tuple[int | None, Any] | None = None
+    __slots__ = ("agent", "prompt", "memory", "auto", "context", "schema", "retry_message", "handlers", "turn")
+
+    def __init__(
+        self,
+        agent: str,
+        prompt: str,
+        memory: Any,
+        auto: bool,
+        context: Any,
+        schema: str | None,
+        retry_message: str | None,
+        handlers: list[tuple[str, Any, str | None]] | None = None,
+        turn: tuple[int | None, Any] | None = None,
+    ) -> None:
+        self.agent = agent
+        self.prompt = prompt
+        self.memory = memory
+        self.auto = auto
+        self.context = context
+        self.schema = schema
+        self.retry_message = retry_message
+        self.handlers = handlers
+        self.turn = turn

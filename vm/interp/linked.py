@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from ..bytecode import image as im
 from ..bytecode import operands as k
-from ..record import record
 from ..values.errors import is_family, make_error
 from ..values.objects import EnumValue, Struct
 
@@ -112,13 +111,15 @@ class Site:
         self.cache: dict[type, Any] = {}
 
 
-@record
 class HostFunction:
     """The operand of CALL_HOST: the kind of effect, and `prepare`, which checks the arguments and returns the payload."""
 
-    effect: str
-    prepare: Any
-    argc: int
+    __slots__ = ("effect", "prepare", "argc")
+
+    def __init__(self, effect: str, prepare: Any, argc: int) -> None:
+        self.effect = effect
+        self.prepare = prepare
+        self.argc = argc
 
 
 class ErrorForm:

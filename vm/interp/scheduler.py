@@ -9,7 +9,6 @@ from __future__ import annotations
 from heapq import heappop, heappush
 
 from ..panics import Panic
-from ..record import record
 from ..values import Array, Cell, Err, TaskHandle, make_error, share, typeof
 from ..values.limits import check_items
 from .ops import iterate
@@ -51,11 +50,13 @@ def outcome(machine: Machine, ended: Task) -> Any:
     raise Panic("P413", f"the awaited task {ended.code.label} was cancelled")
 
 
-@record
 class Wait:
     """Why `task` is suspended inside the machine."""
 
-    task: Task
+    __slots__ = ("task",)
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
 
     def ended(self, machine: Machine, ended: Task) -> None:
         """Take note of the end of one watched task."""

@@ -7,7 +7,6 @@ what watchers, files and wrong arguments need, are in `builtins/hashmaps.py` and
 from __future__ import annotations
 
 from ..panics import Panic
-from ..record import record
 from ..values import NONE, Array, LedgerEntry, Some, check, key_of, share, typeof, unkey
 from ..values.casts import matches
 from ..values.metering import FEW, paced, works_on
@@ -76,12 +75,14 @@ class HashStore:
         return calls
 
 
-@record
 class View:
     """A hashmap as a handle sees it: all of it, or the keys of a scope without their prefix (O-5.8)."""
 
-    store: HashStore
-    prefix: str
+    __slots__ = ("store", "prefix")
+
+    def __init__(self, store: HashStore, prefix: str) -> None:
+        self.store = store
+        self.prefix = prefix
 
     def key(self, key: Any) -> Any:
         """Return the dict key for a key of the program; P007 for a key of a scope that is no String."""

@@ -9,8 +9,6 @@ or network, and that other processes may write meanwhile.
 
 from __future__ import annotations
 
-from ....vm.record import record
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -123,16 +121,20 @@ if TYPE_CHECKING:
             """Optional: return who holds the lease, or held it last."""
 
 
-@record
 class Head:
     """The row of a key. `next` and `turns` are the numbers the next entry and turn get; `touched` is Unix ms."""
 
-    version: int = 0
-    next: int = 0
-    turns: int = 0
-    length: int = 0
-    tokens: int = 0
-    touched: int = 0
+    __slots__ = ("version", "next", "turns", "length", "tokens", "touched")
+
+    def __init__(
+        self, version: int = 0, next: int = 0, turns: int = 0, length: int = 0, tokens: int = 0, touched: int = 0
+    ) -> None:
+        self.version = version
+        self.next = next
+        self.turns = turns
+        self.length = length
+        self.tokens = tokens
+        self.touched = touched
 
     def values(self) -> tuple[int, ...]:
         return (self.version, self.next, self.turns, self.length, self.tokens, self.touched)
