@@ -4,7 +4,6 @@ work on the language; its form is not promised."""
 from __future__ import annotations
 
 import sys
-from dataclasses import fields
 from typing import Any
 
 from ..compiler.diagnostics import Diagnostics, render_text
@@ -50,14 +49,14 @@ def tree_lines(node: ast.Node) -> list[str]:
 
 def _parts(node: ast.Node) -> tuple[str, list[tuple[str, Any]]]:
     plain, inner = "", []
-    for f in fields(node):
-        value = getattr(node, f.name)
-        if f.name == "span" or f.metadata.get("annotation") or value is None or value == []:
+    for name in ast.written_names(type(node)):
+        value = getattr(node, name)
+        if name == "span" or value is None or value == []:
             continue
         if isinstance(value, (ast.Node, list)):
-            inner.append((f.name, value))
+            inner.append((name, value))
         else:
-            plain += f" {f.name}={value!r}"
+            plain += f" {name}={value!r}"
     return plain, inner
 
 

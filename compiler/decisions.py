@@ -7,8 +7,9 @@ and a case in `codegen/calls.py`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
+from ..vm.record import field, record
 from .symbols import FunctionSymbol, StructSymbol, VariantSymbol
 from .syntax import ast
 from .types import Nominal, Type
@@ -16,7 +17,7 @@ from .types import Nominal, Type
 # Calls.
 
 
-@dataclass(eq=False, slots=True)
+@record
 class CallTarget:
     """What a Call or MethodCall runs. `arguments`: one expression per parameter in parameter order; None stands for a missing
     argument whose default `defaults[i]` applies. `order`: indexes of `arguments` in evaluation order (as written)."""
@@ -25,14 +26,14 @@ class CallTarget:
     order: list[int]
 
 
-@dataclass(eq=False, slots=True)
+@record
 class FunctionCall(CallTarget):
     """A declared function, called directly."""
 
     function: FunctionSymbol
 
 
-@dataclass(eq=False, slots=True)
+@record
 class MethodTarget(CallTarget):
     """A declared method, called directly, as `x.m(…)` or `T::m(x, …)`. Neither `arguments` nor `order` count the receiver."""
 
@@ -40,7 +41,7 @@ class MethodTarget(CallTarget):
     receiver: ast.Expr
 
 
-@dataclass(eq=False, slots=True)
+@record
 class ToolTarget(CallTarget):
     """A method of a tool, run by the host on the tool's state (O-4.6). `receiver` is bound to the tool."""
 
@@ -48,7 +49,7 @@ class ToolTarget(CallTarget):
     receiver: ast.Expr
 
 
-@dataclass(eq=False, slots=True)
+@record
 class TraitCall(CallTarget):
     """A method of the trait type `trait`, chosen by the run-time type of the receiver (L-3.10.4). Neither `arguments` nor
     `order` count the receiver."""
@@ -58,7 +59,7 @@ class TraitCall(CallTarget):
     trait: Nominal
 
 
-@dataclass(eq=False, slots=True)
+@record
 class ValueCall(CallTarget):
     """A function value (closure, parameter, field of function type, Any). The callee expression is `callee`, or for
     `x.m()` with a field m of function type the FieldAccess that reads it."""
@@ -66,7 +67,7 @@ class ValueCall(CallTarget):
     callee: ast.Expr
 
 
-@dataclass(eq=False, slots=True)
+@record
 class BuiltinCall(CallTarget):
     """A built-in function (`receiver_kind` "") or method of a statically known kind: a row of vm/builtins/registry.
     For methods the receiver is the MethodCall's receiver; for `special` and `handle` rows codegen knows what to emit.
@@ -83,40 +84,40 @@ class BuiltinCall(CallTarget):
     answer: Type | None = None  # what the answer to an awaited emit has to be (O-5.35)
 
 
-@dataclass(eq=False, slots=True)
+@record
 class DynamicCall(CallTarget):
     """A method on Any, found at run time; `names` are the names of trailing named arguments. `may_change`: some method of that
     name changes its receiver."""
 
     name: str
-    names: list[str] = field(default_factory=list)
+    names: list[str] = field(factory=list)
     may_change: bool = False
 
 
-@dataclass(eq=False, slots=True)
+@record
 class ConstructorCall(CallTarget):
     """`Some(x)`, `Ok(x)`, `Ok()`, `Err(e)`: `name`."""
 
     name: str
 
 
-@dataclass(eq=False, slots=True)
+@record
 class VariantCall(CallTarget):
     """`E::V(a, b)`."""
 
     variant: VariantSymbol
 
 
-@dataclass(eq=False, slots=True)
+@record
 class ErrorCall(CallTarget):
     """`F::new(msg)`, `F::V(msg)`, `F::V { … }`: `fields` names the arguments after the message."""
 
     family: str
     variant: str | None
-    fields: list[str] = field(default_factory=list)
+    fields: list[str] = field(factory=list)
 
 
-@dataclass(eq=False, slots=True)
+@record
 class RecordCall(CallTarget):
     """`Prompt::new(s)`, `Message::user(s)` …: constructors of built-in records: `record`, `constructor`."""
 
@@ -127,21 +128,21 @@ class RecordCall(CallTarget):
 # Fields.
 
 
-@dataclass(eq=False, slots=True)
+@record
 class FieldByPosition:
     """A field of a struct, schema value or record."""
 
     index: int
 
 
-@dataclass(eq=False, slots=True)
+@record
 class FieldByName:
     """A member of Any, a Map<String, V> or an error value, found at run time."""
 
     name: str
 
 
-@dataclass(eq=False, slots=True)
+@record
 class FieldOfError:
     """A member of an `Error`, which may be a struct or enum of the program (L-3.11.14)."""
 

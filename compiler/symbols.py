@@ -8,9 +8,10 @@ declaration has one. A new kind of declaration is a class here, a case of `resol
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
+from ..vm.record import field, record
 from ..vm.schema import tool_name
 from .syntax import ast
 from .types import ANY, Nominal, Type
@@ -18,7 +19,7 @@ from .types import ANY, Nominal, Type
 # Modules, scopes and variables; what the language and its library declare.
 
 
-@dataclass(eq=False, slots=True)
+@record
 class Symbol:
     """`home`: the module that declares it, None for predeclared and local names."""
 
@@ -26,7 +27,7 @@ class Symbol:
     home: ModuleSymbol | None = field(default=None, kw_only=True)
 
 
-@dataclass(eq=False, slots=True)
+@record
 class ModuleSymbol(Symbol):
     """A module of the program (L-8.1); `home` is the module around it, None for the root. `file` holds its text; `rank` is
     its place in the order of initialisation (L-5.14.1)."""
@@ -50,19 +51,19 @@ class ModuleSymbol(Symbol):
         return "::".join(self.path) or self.name
 
 
-@dataclass(eq=False, slots=True)
+@record
 class StdModuleSymbol(Symbol):
     """`std::name`; the library itself has the name ``."""
 
 
-@dataclass(eq=False, slots=True)
+@record
 class StdFunctionSymbol(Symbol):
     """The function `std::module::name`: a row of vm/builtins/registry."""
 
     module: str
 
 
-@dataclass(eq=False, slots=True)
+@record
 class FunctionScope:
     """One function body (function, closure, stage …): its locals live here. `parent` is the enclosing one for closures.
     `propagates`: `?` or throw may leave it; `returns_option`, `returns_nilable`: then None leaves as None, or as nil (L-3.12.4).
@@ -77,11 +78,11 @@ class FunctionScope:
     copies: bool = False
     spawns: bool = False
     wraps: bool = False
-    locals: list[Local] = field(default_factory=list)
-    slots: dict[tuple[str, str], ast.SlotRef] = field(default_factory=dict)  # of its clauses, by names of memory and slot
+    locals: list[Local] = field(factory=list)
+    slots: dict[tuple[str, str], ast.SlotRef] = field(factory=dict)  # of its clauses, by names of memory and slot
 
 
-@dataclass(eq=False, slots=True)
+@record
 class Local(Symbol):
     """A variable, parameter, pattern or catch name. `captured`: some closure reads or writes it, so it lives in a cell."""
 
@@ -96,7 +97,7 @@ class Local(Symbol):
     learned: bool = False  # its type is that of its first use (L-3.2.8)
 
 
-@dataclass(eq=False, slots=True)
+@record
 class TypeParameterSymbol(Symbol):
     """`T` of a generic declaration; `type` is what it is inside."""
 
@@ -104,12 +105,12 @@ class TypeParameterSymbol(Symbol):
     type: Type
 
 
-@dataclass(eq=False, slots=True)
+@record
 class BuiltinSymbol(Symbol):
     """A predeclared function, constructor or type name (print, Some, Memory …), not shadowed."""
 
 
-@dataclass(eq=False, slots=True)
+@record
 class ErrorFamilySymbol(Symbol):
     """A built-in error family as a path head; `variant` None for `F::new` and plain F."""
 
@@ -130,7 +131,7 @@ class TestInfo:
     cases: list[tuple[str, list[ast.Expr]]] | None = None
 
 
-@dataclass(eq=False, slots=True)
+@record
 class FunctionSymbol(Symbol):
     """A function, associated function or method; `parameters` include `self`. `owner` is the impl or trait it stands in."""
 
@@ -139,7 +140,7 @@ class FunctionSymbol(Symbol):
     result: Type
     owner: ImplSymbol | TraitSymbol | None = None
     tool: Symbol | None = None  # the tool or MCP server it is a method of
-    type_parameters: list[TypeParameterSymbol] = field(default_factory=list)
+    type_parameters: list[TypeParameterSymbol] = field(factory=list)
     test: TestInfo | None = None
 
     @property
@@ -169,7 +170,7 @@ class FunctionSymbol(Symbol):
         return self.name if self.owner is None else f"{self.owner.path}::{self.name}"
 
 
-@dataclass(eq=False, slots=True)
+@record
 class ImplSymbol(Symbol):
     """`impl T { … }` or `impl X for T { … }`; the name is that of `head`, what T names without its arguments. `trait`: what X
     names, a TraitSymbol or the family `Error`."""
@@ -178,8 +179,8 @@ class ImplSymbol(Symbol):
     head: Symbol | None
     target: Type
     trait: Symbol | None = None
-    methods: list[FunctionSymbol] = field(default_factory=list)
-    type_parameters: list[TypeParameterSymbol] = field(default_factory=list)
+    methods: list[FunctionSymbol] = field(factory=list)
+    type_parameters: list[TypeParameterSymbol] = field(factory=list)
 
     @property
     def inside(self) -> list[TypeParameterSymbol]:
@@ -196,15 +197,15 @@ class ImplSymbol(Symbol):
         return next((method for method in self.methods if method.name == name), None)
 
 
-@dataclass(eq=False, slots=True)
+@record
 class TraitSymbol(Symbol):
     """`trait X { … }`; inside, `Self` is a type parameter like those of X (L-3.1.17)."""
 
     declaration: ast.Trait
     type: Type
     self_parameter: TypeParameterSymbol
-    methods: dict[str, FunctionSymbol] = field(default_factory=dict)
-    type_parameters: list[TypeParameterSymbol] = field(default_factory=list)
+    methods: dict[str, FunctionSymbol] = field(factory=dict)
+    type_parameters: list[TypeParameterSymbol] = field(factory=list)
 
     @property
     def inside(self) -> list[TypeParameterSymbol]:
@@ -221,17 +222,17 @@ class TraitSymbol(Symbol):
         return self.name
 
 
-@dataclass(eq=False, slots=True)
+@record
 class TraitItemSymbol(Symbol):
     """A method of a trait as a path names it: `X::m` (`trait`), `T::m` (`impls`: those of T whose traits have it) or `T::X::m`
     (both). Without a name: the `T::X` before `::m`."""
 
     trait: TraitSymbol | None
-    impls: list[ImplSymbol] = field(default_factory=list)
+    impls: list[ImplSymbol] = field(factory=list)
     of_type: bool = False  # whether a T is named
 
 
-@dataclass(eq=False, slots=True)
+@record
 class StructSymbol(Symbol):
     """A struct or schema; `fields` in declaration order as (name, type, default or None, optional). Of schemas: the modes
     of O-2.14 ff., the description of each field that has one (O-2.13), all its forms with their decorators, in source order,
@@ -242,26 +243,26 @@ class StructSymbol(Symbol):
     fields: list[tuple[str, Type, ast.Expr | None, bool]]
     partial: bool = False
     coerce: bool = False
-    descriptions: dict[str, str] = field(default_factory=dict)
-    forms: list[ast.Schema] = field(default_factory=list)
-    validators: list[ast.Expr] = field(default_factory=list)
-    was: dict[str, str] = field(default_factory=dict)  # by field: its earlier name, which stored data may have
-    constants: dict[str, object] = field(default_factory=dict)
-    type_parameters: list[TypeParameterSymbol] = field(default_factory=list)
+    descriptions: dict[str, str] = field(factory=dict)
+    forms: list[ast.Schema] = field(factory=list)
+    validators: list[ast.Expr] = field(factory=list)
+    was: dict[str, str] = field(factory=dict)  # by field: its earlier name, which stored data may have
+    constants: dict[str, object] = field(factory=dict)
+    type_parameters: list[TypeParameterSymbol] = field(factory=list)
 
 
-@dataclass(eq=False, slots=True)
+@record
 class EnumSymbol(Symbol):
     """`members` are the variants named by `variants`, in the same order."""
 
     declaration: ast.Enum
     type: Type
     variants: list[str]
-    members: list[VariantSymbol] = field(default_factory=list)
-    type_parameters: list[TypeParameterSymbol] = field(default_factory=list)
+    members: list[VariantSymbol] = field(factory=list)
+    type_parameters: list[TypeParameterSymbol] = field(factory=list)
 
 
-@dataclass(eq=False, slots=True)
+@record
 class VariantSymbol(Symbol):
     """`E::V`; also the None of Option is written as a plain path and bound to BuiltinSymbol("None"). `form` is unit, tuple or
     struct; `fields` are the parts of the payload as in StructSymbol, those of a tuple variant named by their numbers."""
@@ -269,11 +270,11 @@ class VariantSymbol(Symbol):
     enum: EnumSymbol
     index: int
     form: str = "unit"
-    fields: list[tuple[str, Type, ast.Expr | None, bool]] = field(default_factory=list)
-    constants: dict[str, object] = field(default_factory=dict)  # values of defaults, where a model may be asked for the enum
+    fields: list[tuple[str, Type, ast.Expr | None, bool]] = field(factory=list)
+    constants: dict[str, object] = field(factory=dict)  # values of defaults, where a model may be asked for the enum
 
 
-@dataclass(eq=False, slots=True)
+@record
 class ConstSymbol(Symbol):
     """`value`: the folded constant as plain Python data (int, float, str, bool, None, list, dict, tuple; a ConstStruct or a
     VariantSymbol for struct and enum values)."""
@@ -299,19 +300,19 @@ class ConstVariant:
     values: list[object]
 
 
-@dataclass(eq=False, slots=True)
+@record
 class AliasSymbol(Symbol):
     """`type A<T> = …;`; `type` is what it stands for, with T as a parameter."""
 
     declaration: ast.TypeAlias
     type: Type
-    type_parameters: list[TypeParameterSymbol] = field(default_factory=list)
+    type_parameters: list[TypeParameterSymbol] = field(factory=list)
 
 
 # Memories with their contexts, and shared stores.
 
 
-@dataclass(eq=False, slots=True)
+@record
 class MemorySymbol(Symbol):
     """`steps`: values by the names of an image (vm/memory_steps.py), by written step; None before it was checked. `of`: the
     memory or view that a derived view is of."""
@@ -320,7 +321,7 @@ class MemorySymbol(Symbol):
     max_messages: int | None
     steps: dict[str, dict[str, Any]] | None = None
     of: MemorySymbol | None = None
-    keys: list[str] = field(default_factory=list)  # of `per`
+    keys: list[str] = field(factory=list)  # of `per`
     value: MemoryValue | None = None  # of one that values are made from
 
     @property
@@ -365,7 +366,7 @@ class MemorySymbol(Symbol):
         return symbol
 
 
-@dataclass(eq=False, slots=True)
+@record
 class Slot:
     """One slot of a context (M-10.2). `type` is filled by the checker. `root` stands for it where code generation asks which
     variable a place begins with; anybody may write it."""
@@ -376,19 +377,19 @@ class Slot:
     declaration: ast.Slot
     type: Type = ANY
     was: str | None = None  # its earlier name, which stored data may have
-    root: Local = field(default_factory=lambda: Local("", ANY, True, FunctionScope(None), captured=True))
+    root: Local = field(factory=lambda: Local("", ANY, True, FunctionScope(None), captured=True))
 
 
-@dataclass(eq=False, slots=True)
+@record
 class ContextSymbol(Symbol):
     """`type` stands only between the brackets of `Memory<C>`."""
 
     declaration: ast.Context
     type: Nominal
-    slots: dict[str, Slot] = field(default_factory=dict)
+    slots: dict[str, Slot] = field(factory=dict)
 
 
-@dataclass(eq=False, slots=True)
+@record
 class SlotAccess:
     """`m.slot` (M-10.2). `held`: the hidden variable with what a clause of the function loaded at entry, an Option, or None if no
     clause names the slot; `needed`: the clause is `needs`, so that the slot has a value."""
@@ -398,7 +399,7 @@ class SlotAccess:
     needed: bool = False
 
 
-@dataclass(eq=False, slots=True)
+@record
 class StepFunction:
     """The function of a memory step as written: a closure, or a name. `place`: (memory, number) of the value that initialisation
     gives it, once the image is made."""
@@ -407,19 +408,19 @@ class StepFunction:
     place: list[int] | None = None
 
 
-@dataclass(eq=False, slots=True)
+@record
 class BoundFunction(StepFunction):
     """A bound that is a function of the key (M-2.17)."""
 
 
-@dataclass(eq=False, slots=True)
+@record
 class ComputedBound:
     """A bound that is no constant: computed when the program begins, of a memory value where it is made (M-2.14, M-2.19)."""
 
     value: ast.Expr
 
 
-@dataclass(eq=False, slots=True)
+@record
 class MemoryValue:
     """What a chain in the body of a function makes (M-2.18). `chain`: its links from the constructor on; `messages`: what it is
     made from."""
@@ -428,7 +429,7 @@ class MemoryValue:
     messages: ast.Expr | None = None
 
 
-@dataclass(eq=False, slots=True)
+@record
 class HashMapSymbol(Symbol):
     """`path`: the file of with_persistence; `entry`: of one that offers tools, key and value as the fields of a schema."""
 
@@ -438,7 +439,7 @@ class HashMapSymbol(Symbol):
     entry: StructSymbol | None = None
 
 
-@dataclass(eq=False, slots=True)
+@record
 class LedgerSymbol(Symbol):
     """`ledger x: Ledger = Ledger::new();`"""
 
@@ -448,7 +449,7 @@ class LedgerSymbol(Symbol):
 # What programs orchestrate: connections, models, agents, tools, MCP servers, pipelines.
 
 
-@dataclass(eq=False, slots=True)
+@record
 class ConnectionSymbol(Symbol):
     """`fields`: plain data as the image holds it (O-10.8)."""
 
@@ -456,7 +457,7 @@ class ConnectionSymbol(Symbol):
     fields: dict[str, object]
 
 
-@dataclass(eq=False, slots=True)
+@record
 class ModelSymbol(Symbol):
     """`connection`: the connection, or the name of a predeclared one; `fields`: config entries by key (already checked);
     `memories`: the attached ones, the turn goes to the last."""
@@ -464,23 +465,23 @@ class ModelSymbol(Symbol):
     declaration: ast.Config
     connection: ConnectionSymbol | str
     fields: dict[str, ast.Expr]
-    memories: list[MemorySymbol] = field(default_factory=list)
-    tools: list[ToolSymbol | McpSymbol | MemorySymbol] = field(default_factory=list)
+    memories: list[MemorySymbol] = field(factory=list)
+    tools: list[ToolSymbol | McpSymbol | MemorySymbol] = field(factory=list)
     store: HashMapSymbol | LedgerSymbol | None = None  # as `memory`: it offers tools (O-4.22)
-    scope: list[str] = field(default_factory=list)  # the names of the scope of the store
-    decorators: list[tuple[str, dict[str, object]]] = field(default_factory=list)  # name, constant arguments as written
+    scope: list[str] = field(factory=list)  # the names of the scope of the store
+    decorators: list[tuple[str, dict[str, object]]] = field(factory=list)  # name, constant arguments as written
 
 
-@dataclass(eq=False, slots=True)
+@record
 class AgentSymbol(Symbol):
     """`fields`: plain data as the image holds it (O-10.13)."""
 
     declaration: ast.Config
-    fields: dict[str, object] = field(default_factory=dict)
-    decorators: list[tuple[str, dict[str, object]]] = field(default_factory=list)
+    fields: dict[str, object] = field(factory=dict)
+    decorators: list[tuple[str, dict[str, object]]] = field(factory=list)
 
 
-@dataclass(eq=False, slots=True)
+@record
 class ToolSymbol(Symbol):
     """A tool: a struct `state` of its fields with an impl of its methods. `arguments`: of each tool method its parameters as the
     fields of a schema (O-4.7); `texts`: its description; `description`: that of the tool."""
@@ -489,10 +490,10 @@ class ToolSymbol(Symbol):
     state: StructSymbol
     impl: ImplSymbol
     description: str = ""
-    texts: dict[FunctionSymbol, str] = field(default_factory=dict)
-    arguments: dict[FunctionSymbol, StructSymbol] = field(default_factory=dict)
-    effects: dict[FunctionSymbol, str] = field(default_factory=dict)  # classes of `@effect` (O-9.37)
-    guards: dict[str, str] = field(default_factory=dict)  # capabilities of the methods of library tools
+    texts: dict[FunctionSymbol, str] = field(factory=dict)
+    arguments: dict[FunctionSymbol, StructSymbol] = field(factory=dict)
+    effects: dict[FunctionSymbol, str] = field(factory=dict)  # classes of `@effect` (O-9.37)
+    guards: dict[str, str] = field(factory=dict)  # capabilities of the methods of library tools
 
     def wire_name(self, method: FunctionSymbol) -> str:
         """Return the name by which a model calls the method (O-4.8)."""
@@ -504,24 +505,24 @@ class ToolSymbol(Symbol):
         return self.impl.methods
 
 
-@dataclass(eq=False, slots=True)
+@record
 class McpSymbol(Symbol):
     """An MCP server. `fields`: plain data as the image holds it (O-10.12). Of each signature in `methods`: `arguments` as those
     of a tool, `results`: what it gives as the one field of a schema, `texts`: its description if it has one."""
 
     declaration: ast.Mcp
-    methods: list[FunctionSymbol] = field(default_factory=list)
-    fields: dict[str, object] = field(default_factory=dict)
-    texts: dict[FunctionSymbol, str] = field(default_factory=dict)
-    arguments: dict[FunctionSymbol, StructSymbol] = field(default_factory=dict)
-    results: dict[FunctionSymbol, StructSymbol] = field(default_factory=dict)
+    methods: list[FunctionSymbol] = field(factory=list)
+    fields: dict[str, object] = field(factory=dict)
+    texts: dict[FunctionSymbol, str] = field(factory=dict)
+    arguments: dict[FunctionSymbol, StructSymbol] = field(factory=dict)
+    results: dict[FunctionSymbol, StructSymbol] = field(factory=dict)
 
     def wire_name(self, method: FunctionSymbol) -> str:
         """Return the name by which a model calls the tool of the server (O-4.8)."""
         return tool_name(self.name, method.name)
 
 
-@dataclass(eq=False, slots=True)
+@record
 class StageSymbol(FunctionSymbol):
     """A stage of a pipeline as the function it is. Its parameter, or for an expression stage (`value`) the input of the pipeline
     and what the stages before it gave; `result` is what its body gives, `effective` what goes on (O-6.19, O-6.22)."""
@@ -529,7 +530,7 @@ class StageSymbol(FunctionSymbol):
     pipeline: PipelineSymbol = field(kw_only=True)
     stage: ast.Stage = field(kw_only=True)
     effective: Type = field(default=ANY, kw_only=True)
-    decorators: list[tuple[str, dict[str, object]]] = field(default_factory=list, kw_only=True)
+    decorators: list[tuple[str, dict[str, object]]] = field(factory=list, kw_only=True)
     state: str = field(default="new", kw_only=True)  # busy while its body is checked, then done
 
     @property
@@ -538,12 +539,12 @@ class StageSymbol(FunctionSymbol):
         return f"{self.pipeline.name}::{self.name}"
 
 
-@dataclass(eq=False, slots=True)
+@record
 class PipelineSymbol(Symbol):
     """`input`, `output`: those of its signature, else of its stages (O-6.23); None until a use of it is checked."""
 
     declaration: ast.Pipeline
-    stages: list[StageSymbol] = field(default_factory=list)
+    stages: list[StageSymbol] = field(factory=list)
     input: Type | None = None
     output: Type | None = None
 

@@ -145,7 +145,7 @@ def test_a_recipe_works_as_it_is_written(title: str, tree: Path) -> None:
 def test_the_recipes_are_read() -> None:
     kinds = {
         "opcode", "built-in method", "method of a handle", "effect", "capability", "diagnostic", "command", "operator",
-        "memory step", "eviction policy",
+        "memory step", "eviction policy", "kind of declaration",
     }  # fmt: skip
     assert {f"Add {'an' if kind[0] in 'aeiou' else 'a'} {kind}" for kind in kinds} <= set(RECIPES)
 

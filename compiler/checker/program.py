@@ -3,14 +3,14 @@
 The entry of the checker: `check_project` resolves and checks a program, fills every annotation of its trees and returns a
 `CheckedProgram`, which the code generator takes; `examine_project` returns the state of the check as well, for the language
 server. The order of the passes is here: all types and signatures, then values of declarations, then bodies, then what needs all
-bodies. A new kind of declaration is a row of `declaration_kinds.py` and a case of `_check_declarations`.
+bodies. A new kind of declaration is a row of `declaration_kinds.py` and one of `declaration_checks.py`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from ...vm.builtins import METHODS
 from ...vm.providers import PREDECLARED, PROVIDERS
@@ -29,9 +29,7 @@ from ..symbols import (
     ContextSymbol,
     EnumSymbol,
     FunctionSymbol,
-    HashMapSymbol,
     ImplSymbol,
-    LedgerSymbol,
     McpSymbol,
     MemorySymbol,
     ModelSymbol,
@@ -45,30 +43,23 @@ from ..syntax import ast
 from ..syntax.ast import on_fresh_stack
 from ..types import Implementation, Nominal, Type
 from . import calls, control, expressions, functions, methods, operators, propagation, state
-from .assignment import check_assignments
 from .context_declarations import (
-    check_context,
-    check_fixed_slots,
-    check_old_names,
     check_stored_names,
     declare_contexts,
-    old_name,
 )
-from .declarations import check_constants, check_cycles, check_defaults, declare_types
-from .decorators import check_decorators, check_parts
-from .functions import check_function, check_pipeline, declare_pipeline, declare_signature
+from .declaration_checks import run_pass
+from .declarations import check_constants, check_cycles, declare_types
+from .decorators import check_decorators
 from .impls import check_trait_impls, declare_impls, declare_traits
-from .json_shapes import check_size
-from .mcp import check_mcp, declare_mcp
-from .memory import check_concurrent_memories, check_init, check_memory
+from .memory import check_concurrent_memories, check_init
 from .memory_effects import check_computed_bounds, check_slot_changes, check_step_functions
 from .models import RULES as AGENT_RULES
-from .models import check_agent, check_connection, check_model, connection_help
+from .models import connection_help
 from .prompts import check_text_as_prompt
 from .propagation import warn_foreign_value
-from .schemas import check_schema, check_validators, declare_schema, fold_nested_defaults
+from .schemas import declare_schema
 from .state import Checker, ModuleMap
-from .tools import check_store, check_test, check_tool, check_wire_names, declare_hashmap
+from .tools import check_wire_names
 from .types import check_pending_bounds
 
 TYPE_CHECKING = False
@@ -76,12 +67,15 @@ if TYPE_CHECKING:
     from ..manifest import Manifest
 
 
+S = TypeVar("S", bound=Symbol)
+
+
 @dataclass(slots=True)
 class CheckedProgram:
     """The declarations of a program by kind, as the code generator takes them. `program` is the tree of the root module's
     file. Each list is in the order of modules, then of the source; nested items stand among the others. `init`: the
     initialisation statements, each with its module's rank. `promised`: methods of traits without body; `implementations`:
-    impls of traits, as their traits know them."""
+    impls of traits, as their traits know them. `declarations`: by class of symbol, those of `KINDS`."""
 
     program: ast.Program
     functions: list[FunctionSymbol] = field(default_factory=list)
@@ -93,19 +87,14 @@ class CheckedProgram:
     schemas: list[StructSymbol] = field(default_factory=list)
     enums: list[EnumSymbol] = field(default_factory=list)
     consts: list[ConstSymbol] = field(default_factory=list)
-    models: list[ModelSymbol] = field(default_factory=list)
-    agents: list[AgentSymbol] = field(default_factory=list)
-    connections: list[ConnectionSymbol] = field(default_factory=list)
+    declarations: dict[type[Symbol], list[Any]] = field(default_factory=lambda: {kind: [] for kind in KINDS})
     manifest: dict[str, dict[str, object]] = field(default_factory=dict)  # connections only Concerto.toml declares
-    memories: list[MemorySymbol] = field(default_factory=list)
-    tools: list[ToolSymbol] = field(default_factory=list)
-    mcp: list[McpSymbol] = field(default_factory=list)
-    contexts: list[ContextSymbol] = field(default_factory=list)
-    hashmaps: list[HashMapSymbol] = field(default_factory=list)
-    ledgers: list[LedgerSymbol] = field(default_factory=list)
-    pipelines: list[PipelineSymbol] = field(default_factory=list)
     init: list[tuple[int, ast.InitStatement]] = field(default_factory=list)
     main: FunctionSymbol | None = None
+
+    def of(self, kind: type[S]) -> list[S]:
+        """Return the declarations whose symbols are of one class of `KINDS`."""
+        return self.declarations[kind]
 
 
 # Tables of the manifest that are complete only with what the program declares: connections, embedders and default steps (O-1.2,
@@ -256,16 +245,7 @@ def _check(project: Project, diagnostics: Diagnostics) -> Examined:
     _check_declarations(c, module)
     if project.manifest is not None:
         check_tables(c, project.manifest, module.symbols, project.main.rpartition("/")[2])
-    for symbol in module.symbols:
-        if isinstance(symbol, PipelineSymbol):
-            check_pipeline(c, symbol)
-        elif isinstance(symbol, FunctionSymbol):
-            # Set by a `let` without initialiser: only then the function needs the walk of `assignment`.
-            c.deferring = False
-            check_function(c, symbol)
-            check_fixed_slots(c, symbol.declaration.body)
-            if c.deferring:
-                check_assignments(c, symbol)
+    run_pass(c, module.symbols, lambda row: row.body)
     # What follows needs every body: which functions ask the host, and which slots they change.
     check_step_functions(c)
     check_computed_bounds(c)
@@ -289,83 +269,23 @@ def _declare(c: Checker, module: Module) -> None:
     # From here on all impls are known.
     check_pending_bounds(c)
     check_cycles(c, module.symbols)
-    for symbol in module.symbols:
-        if isinstance(symbol, FunctionSymbol):
-            declare_signature(c, symbol)
-        elif isinstance(symbol, HashMapSymbol):
-            declare_hashmap(c, symbol)
-        elif isinstance(symbol, PipelineSymbol):
-            declare_pipeline(c, symbol)
-        elif isinstance(symbol, McpSymbol):
-            declare_mcp(c, symbol)
+    run_pass(c, module.symbols, lambda row: row.signature)
     check_trait_impls(c)
-
-
-def _check_struct_fields(c: Checker, symbol: StructSymbol, fields: list[ast.Field]) -> None:
-    checked = check_parts(c, fields, "struct field")
-    named = [(field.name, old_name(decorators)) for field, decorators in zip(fields, checked, strict=True)]
-    symbol.was.update((name.text, was) for name, was in named if was is not None)
-    check_old_names(c, "field", symbol.name, named)
 
 
 def _check_declarations(c: Checker, module: Module) -> None:
     check_constants(c, module.symbols)
     for decorators, place in module.decorated:
         check_decorators(c, decorators, place)
-    for symbol in module.symbols:
-        match symbol:
-            case StructSymbol(declaration=ast.Schema() as node):
-                check_schema(c, symbol, node)
-                if not symbol.type_parameters:
-                    check_size(c, symbol.type, node.name.span)
-            case StructSymbol():
-                check_decorators(c, symbol.declaration.decorators, "struct")
-                _check_struct_fields(c, symbol, symbol.declaration.fields or [])
-                check_defaults(c, symbol)
-            case EnumSymbol():
-                check_decorators(c, symbol.declaration.decorators, "enum")
-                for variant in symbol.declaration.variants:
-                    check_parts(c, variant.fields, "variant field")
-                for member in symbol.members:
-                    check_defaults(c, member)
-            case FunctionSymbol() if symbol.tool is not None:
-                pass  # checked with its tool
-            case FunctionSymbol():
-                check_parts(c, symbol.declaration.parameters, "parameter of a fn")
-                check_test(c, symbol, check_decorators(c, symbol.declaration.decorators, _place(symbol)))
-            case MemorySymbol(value=None):
-                check_decorators(c, symbol.declaration.decorators, "memory")
-                check_memory(c, symbol)
-            case ContextSymbol():
-                check_decorators(c, symbol.declaration.decorators, "context")
-                check_context(c, symbol)
-            case HashMapSymbol() | LedgerSymbol():
-                check_decorators(c, symbol.declaration.decorators, symbol.declaration.kind)
-                check_store(c, symbol)
-            case ConnectionSymbol():
-                check_connection(c, symbol)
-            case AgentSymbol():
-                check_agent(c, symbol)
+    run_pass(c, module.symbols, lambda row: row.values)
     # Tools and servers before models, which name them, and together, since their names for models must differ.
+    run_pass(c, module.symbols, lambda row: row.offer)
     tools = [symbol for symbol in module.symbols if isinstance(symbol, ToolSymbol)]
     servers = [symbol for symbol in module.symbols if isinstance(symbol, McpSymbol)]
-    for tool in tools:
-        check_tool(c, tool)
-    for server in servers:
-        check_mcp(c, server)
     check_wire_names(c, [*tools, *servers])
-    for symbol in module.symbols:
-        if isinstance(symbol, ModelSymbol):
-            check_model(c, symbol)
-        elif isinstance(symbol, StructSymbol) and isinstance(symbol.declaration, ast.Schema):
-            fold_nested_defaults(c, symbol)
-            check_validators(c, symbol)
+    run_pass(c, module.symbols, lambda row: row.uses)
     for home, statement in module.inits:
         check_init(c, statement, home)
-
-
-def _place(symbol: FunctionSymbol) -> str:
-    return "fn" if symbol.owner is None else "method"
 
 
 def _checked(c: Checker, project: Project, module: Module) -> CheckedProgram:
@@ -385,14 +305,13 @@ def _checked(c: Checker, project: Project, module: Module) -> CheckedProgram:
                 checked.enums.append(symbol)
             case ConstSymbol():
                 checked.consts.append(symbol)
-        kind = KINDS.get(type(symbol))
-        if kind is not None:
-            getattr(checked, kind.section).append(symbol)
+        if type(symbol) in KINDS:
+            checked.declarations[type(symbol)].append(symbol)
         if isinstance(symbol, PipelineSymbol):
             checked.functions.extend(symbol.stages)
     checked.model_types, checked.tool_types = c.models, c.tools
     checked.implementations = list(c.implementations.items())
-    declared = {symbol.name for symbol in checked.connections}
+    declared = {symbol.name for symbol in checked.of(ConnectionSymbol)}
     checked.manifest = {name: fields for name, fields in project.connections.items() if name not in declared}
     checked.main = module.main if isinstance(module.main, FunctionSymbol) else None
     return checked

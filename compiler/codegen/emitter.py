@@ -9,7 +9,6 @@ generators.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Any
 
@@ -17,23 +16,22 @@ from ...vm.bytecode import image as im
 from ...vm.bytecode import operands as k
 from ...vm.bytecode.encoding import encode_instructions, encode_lines
 from ...vm.bytecode.opcodes import BY_NAME, OPCODES
+from ...vm.record import record
 from ..source import Span
 
 if TYPE_CHECKING:
     from ..symbols import Local
 
 
+@record
 class CellRef:
     """A cell of the function: a captured one by its position, or an own one, numbered after all captured ones are known."""
 
-    __slots__ = ("captured", "position")
-
-    def __init__(self, captured: bool, position: int) -> None:
-        self.captured = captured
-        self.position = position
+    captured: bool
+    position: int
 
 
-@dataclass(eq=False, slots=True)
+@record
 class NamedPlace:
     """A variable of the source and where it lies: `place` is a slot number or a cell, `start` and `end` are indexes of
     instructions, None where not known yet."""

@@ -9,10 +9,10 @@ live in another place, `operand` pushes one that is only read. Also hands on wha
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from ...vm.builtins import lookup
+from ...vm.record import field, record
 from .. import decisions, symbols
 from .. import types as t
 from ..source import Span
@@ -109,7 +109,7 @@ def effect_of(*classes: type[ast.Node]) -> Callable[[Handler], Handler]:
     return register
 
 
-@dataclass(eq=False, slots=True)
+@record
 class LoopContext:
     """A loop being generated: where break and continue go, and the stack depths that they restore."""
 
@@ -122,7 +122,7 @@ class LoopContext:
     stream: int | None = None  # the slot of the Stream it walks
 
 
-@dataclass(eq=False)
+@record
 class Generator:
     """Generates the code of one function. `slots` and `cells` have the places of its variables; `parent` is the generator
     of the enclosing function, for captured ones."""
@@ -130,14 +130,14 @@ class Generator:
     module: Module
     scope: symbols.FunctionScope | None
     parent: Generator | None = None
-    emitter: Emitter = field(default_factory=Emitter)
-    slots: dict[symbols.Local, int] = field(default_factory=dict)
-    cells: dict[symbols.Local, CellRef] = field(default_factory=dict)
-    loops: list[LoopContext] = field(default_factory=list)
+    emitter: Emitter = field(factory=Emitter)
+    slots: dict[symbols.Local, int] = field(factory=dict)
+    cells: dict[symbols.Local, CellRef] = field(factory=dict)
+    loops: list[LoopContext] = field(factory=list)
     in_try: bool = False
     receiver: symbols.Local | None = None  # `self` of a method with `mut self`, which leaves together with the result
     caller_self: symbols.Local | None = None  # a plain `self`, which still stands in a place of the caller
-    value_slots: dict[ast.Expr, int] = field(default_factory=dict)  # left sides of pipes, evaluated already, by slot
+    value_slots: dict[ast.Expr, int] = field(factory=dict)  # left sides of pipes, evaluated already, by slot
 
     # ------------------------------------------------------------ expressions
 

@@ -1,8 +1,8 @@
 """A checked program becomes an image: declarations, functions, initialisation, exports.
 
-Hands on `generate` to the pipeline, and `excesses` and `too_costly`, which say why an image is larger than it may be.
-Importing this module imports the generators of all nodes. Nothing is checked again: what the checker decided stands in the
-tree and in `CheckedProgram`. A new kind of declaration is an `…_entry` function here and a row of `ENTRIES`.
+The pipeline calls `generate`, and `excesses` and `too_costly`, which say why an image is larger than it may be. Importing
+this module imports the generators of all nodes. Nothing is checked again: what the checker decided stands in the tree and in
+`CheckedProgram`. A new kind of declaration is an `…_entry` function here and a row of `ENTRIES`.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def context_entry(module: Module, context: symbols.ContextSymbol) -> im.Context:
 
 def context_uses(module: Module, checked: CheckedProgram) -> dict[symbols.ContextSymbol, list[list[Any]]]:
     """Return for each context rows of [function, word of the clause, name of the memory or parameter, slots]."""
-    owners = {slot: context for context in checked.contexts for slot in context.slots.values()}
+    owners = {slot: context for context in checked.of(symbols.ContextSymbol) for slot in context.slots.values()}
     uses: dict[symbols.ContextSymbol, list[list[Any]]] = {}
     for function in checked.functions:
         rows: dict[tuple[symbols.ContextSymbol, str, str], list[str]] = {}
@@ -123,8 +123,8 @@ def generate(checked: CheckedProgram, sources: list[Source], name: str) -> im.Im
     name. Raise TooLong when the uses of constants make too much code, RecursionError for types that nest too deeply."""
     module = Module(sources)
     namespaces: dict[str, list[symbols.Symbol]] = {"schemas": [*checked.schemas]}
-    for kind in KINDS.values():
-        declarations: list[symbols.Symbol] = getattr(checked, kind.section)
+    for symbol_class, kind in KINDS.items():
+        declarations = checked.of(symbol_class)
         namespaces.setdefault(kind.namespace or kind.section, []).extend(declarations)
         module.numbers.update({symbol: number for number, symbol in enumerate(declarations)})
     for namespace in namespaces.values():
@@ -144,7 +144,7 @@ def generate(checked: CheckedProgram, sources: list[Source], name: str) -> im.Im
         declare_field_defaults(module, owner)
     for owner in with_fields:  # a default may make a value of what is declared later
         field_default_functions(module, owner)
-    declare_contexts(module, checked.contexts)
+    declare_contexts(module, checked.of(symbols.ContextSymbol))
     for schema in checked.schemas:
         module.validators[schema] = [module.pool.reserve_function() for _ in schema.validators]
     for schema in checked.schemas:
@@ -152,19 +152,19 @@ def generate(checked: CheckedProgram, sources: list[Source], name: str) -> im.Im
         if not schema.type_parameters:
             schema_number(module, schema, schema.type)
     # From here on code is made; each function goes into an emitter of its own and waits in `module.pending`.
-    tools = [tool_entry(module, symbol) for symbol in checked.tools]
+    tools = [tool_entry(module, symbol) for symbol in checked.of(symbols.ToolSymbol)]
     for function in checked.functions:
         function_body(module, function)
     for promised in checked.promised:
         default_functions(module, promised)
-    for model in checked.models:
+    for model in checked.of(symbols.ModelSymbol):
         computed_function(module, model)
     for schema in checked.schemas:
         validator_functions(module, schema)
     tests = test_entries(module, checked)
     init = initialisation(module, checked)
     # The machine ends each write of a hashmap in this method, so it is needed though no code names it.
-    if checked.hashmaps:
+    if checked.of(symbols.HashMapSymbol):
         module.language_method("StoreWrites", "finish")
     # Only now are all calls of built-ins known that are written in the language.
     generate_requested(module)
@@ -174,7 +174,7 @@ def generate(checked: CheckedProgram, sources: list[Source], name: str) -> im.Im
     # Needs all calls; and the hashes below need the flags.
     mark_suspending(functions, module)
     entries: dict[str, Any] = {
-        section: [entry(module, symbol) for symbol in getattr(checked, section)] for section, entry in ENTRIES.items()
+        KINDS[kind].section: [entry(module, symbol) for symbol in checked.of(kind)] for kind, entry in ENTRIES.items()
     }
     entries["connections"] += [im.Connection(name, fields) for name, fields in checked.manifest.items()]
     for context, uses in context_uses(module, checked).items():
@@ -295,18 +295,20 @@ def initialisation(module: Module, checked: CheckedProgram) -> list[int]:
     in the order of modules and source (O-0.3, O-0.7, L-5.14.1). Return an empty list if there is nothing to do."""
     g = Generator(module, symbols.FunctionScope(None))
     steps: list[tuple[tuple[int, int], Any]] = [((rank, statement.span.start), statement) for rank, statement in checked.init]
-    for number, model in enumerate(checked.models):
+    for number, model in enumerate(checked.of(symbols.ModelSymbol)):
         rank = model.home.rank if model.home is not None else 0
         fields = computed_fields(model)
         if fields:
             steps.append(((rank, model.declaration.span.start), (number, model)))
-    for tool in checked.tools:
+    for tool in checked.of(symbols.ToolSymbol):
         rank = tool.home.rank if tool.home is not None else 0
         steps.append(((rank, tool.declaration.span.start), tool))
     # Hashmaps with a file are read before the statements behind them in the source may use them.
-    steps.extend(((h.home.rank if h.home else 0, h.declaration.span.start), h) for h in checked.hashmaps if h.path is not None)
-    functions = [function for memory in checked.memories for function in step_functions(module, memory)]
-    bounded = [memory for memory in checked.memories if memory.value is None and memory.computed]
+    stored = [hashmap for hashmap in checked.of(symbols.HashMapSymbol) if hashmap.path is not None]
+    steps.extend(((h.home.rank if h.home else 0, h.declaration.span.start), h) for h in stored)
+    memories = checked.of(symbols.MemorySymbol)
+    functions = [function for memory in memories for function in step_functions(module, memory)]
+    bounded = [memory for memory in memories if memory.value is None and memory.computed]
     if not steps and not functions and not bounded:
         return []
     for function in functions:  # before any memory is used
@@ -484,18 +486,18 @@ def pipeline_entry(module: Module, symbol: symbols.PipelineSymbol) -> im.Pipelin
     return im.Pipeline(module.names[symbol], type_(symbol.input), type_(symbol.output), stages)
 
 
-# What becomes one entry for each declaration, by section; types get their numbers in this order. Tools are described before
-# bodies are generated.
-ENTRIES: dict[str, Callable[[Module, Any], im.Record]] = {
-    "mcp": server_entry,
-    "agents": agent_entry,
-    "models": model_entry,
-    "connections": lambda module, symbol: im.Connection(module.names[symbol], symbol.fields),
-    "hashmaps": hashmap_entry,
-    "ledgers": lambda module, symbol: im.Ledger(module.names[symbol]),
-    "memories": memory_entry,
-    "contexts": context_entry,
-    "pipelines": pipeline_entry,
+# What becomes one entry for each declaration, by the class of its symbol; types get their numbers in this order. Tools are
+# described before bodies are generated.
+ENTRIES: dict[type[symbols.Symbol], Callable[[Module, Any], im.Record]] = {
+    symbols.McpSymbol: server_entry,
+    symbols.AgentSymbol: agent_entry,
+    symbols.ModelSymbol: model_entry,
+    symbols.ConnectionSymbol: lambda module, symbol: im.Connection(module.names[symbol], symbol.fields),
+    symbols.HashMapSymbol: hashmap_entry,
+    symbols.LedgerSymbol: lambda module, symbol: im.Ledger(module.names[symbol]),
+    symbols.MemorySymbol: memory_entry,
+    symbols.ContextSymbol: context_entry,
+    symbols.PipelineSymbol: pipeline_entry,
 }
 
 

@@ -10,18 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ...vm.record import record
+
 WIDTH = 100  # characters of a line
 INDENTATION = 4
 
 
+@record
 class Break:
     """Where a line may end. `flat` is written where it does not; one with `newlines` always ends the line."""
 
-    __slots__ = ("flat", "newlines")
-
-    def __init__(self, flat: str = "", newlines: int = 0) -> None:
-        self.flat = flat
-        self.newlines = newlines
+    flat: str = ""
+    newlines: int = 0
 
 
 SOFT = Break()
@@ -46,13 +46,11 @@ class Begin:
         self.filled = filled
 
 
+@record
 class Indent:
     """A change of indentation, in a group on one line without effect. Both changes of a pair stand in the same group."""
 
-    __slots__ = ("columns",)
-
-    def __init__(self, columns: int) -> None:
-        self.columns = columns
+    columns: int
 
 
 INDENT = Indent(INDENTATION)
@@ -68,22 +66,18 @@ class End:
 END = End()
 
 
+@record
 class IfBroken:
     """Text that is written only if the innermost group ends its lines."""
 
-    __slots__ = ("text",)
-
-    def __init__(self, text: str) -> None:
-        self.text = text
+    text: str
 
 
+@record
 class Remark:
     """Text that may pass the width, such as a comment."""
 
-    __slots__ = ("text",)
-
-    def __init__(self, text: str) -> None:
-        self.text = text
+    text: str
 
 
 Operation = str | Break | Begin | End | Indent | IfBroken | Remark

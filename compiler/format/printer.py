@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import fields
 from typing import NamedTuple, TypeVar
 
 from ..source import Source
@@ -530,8 +529,7 @@ def _names(kind: type[ast.Node]) -> tuple[str, ...]:
     `applied`."""
     names = _NAMES.get(kind)
     if names is None:
-        field_names = (f.name for f in fields(kind) if f.name != "span" and not f.metadata.get("annotation"))
-        names = _NAMES[kind] = tuple(field_names)
+        names = _NAMES[kind] = tuple(name for name in ast.written_names(kind) if name != "span")
     return names
 
 

@@ -1,8 +1,8 @@
 """Items: which names a module or block declares, and the names inside each: functions, impls, traits, tools, pipelines.
 
-Hands on `declare_items`, `declare_impls`, `predeclare` and `visit_items` to `program`, which calls them in that order for every
-module, and to `expressions` for items in blocks. Symbols are made with empty types; the checker fills them. A new kind of item is
-a case of `_symbol` and one of `_visit_item`.
+`program` calls `declare_items`, `declare_impls`, `predeclare` and `visit_items` in that order for every module, `expressions`
+for items in blocks. Symbols are made with empty types; the checker fills them. A new kind of item is a case of `_symbol` and one
+of `_visit_item`.
 """
 
 from __future__ import annotations
@@ -512,7 +512,7 @@ def _symbol(r: Resolver, item: ast.Item, name: str) -> Symbol:
             return _model_symbol(item, name)
         case ast.Config() if item.kind == "agent":
             return AgentSymbol(name, item)
-        case ast.Config():
+        case ast.Config() if item.kind == "connect":
             return ConnectionSymbol(name, item, {})
         case ast.Tool():
             return tool_symbol(r, item)
@@ -522,13 +522,13 @@ def _symbol(r: Resolver, item: ast.Item, name: str) -> Symbol:
             return HashMapSymbol(name, item, ANY)
         case ast.Store() if item.kind == "ledger":
             return LedgerSymbol(name, item)
-        case ast.Store():
+        case ast.Store() if item.kind == "memory":
             return MemorySymbol(name, item, None)
         case ast.Pipeline():
             return PipelineSymbol(name, item)
         case ast.Context():
             return ContextSymbol(name, item, Nominal("context", name, key=r.type_key(name)))
-    raise AssertionError(f"no symbol for {type(item).__name__}")
+    raise AssertionError(f"no symbol for `{getattr(item, 'kind', type(item).__name__)} {name}`")
 
 
 def _model_symbol(item: ast.Config, name: str) -> ModelSymbol:

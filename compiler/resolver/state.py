@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import Any
 
+from ...vm.record import field, record
 from ..diagnostics import Diagnostics, Related
 from ..hints.names import did_you_mean, everyday_name, library_help, patient
 from ..project import Project
@@ -35,19 +35,19 @@ from ..types import ANY
 # Lexical scopes (L-5.4): what a name denotes where it stands.
 
 
-@dataclass(eq=False, slots=True)
+@record
 class ErroneousSymbol(Symbol):
     """A name whose declaration was reported, or may stand where the parser gave up: its uses are not reported again."""
 
 
-@dataclass(eq=False, slots=True)
+@record
 class AmbiguousSymbol(Symbol):
     """A name that several globs offer (E1008); `modules` are those that offer it."""
 
     modules: list[str]
 
 
-@dataclass(eq=False, slots=True)
+@record
 class Import:
     """One name that a `use` brings into `scope`, or with name `*` all that its path offers. `symbol` is filled when the name is
     first looked up (`names.imported_symbol`); `state` is `busy` meanwhile, so that a circle ends, and `done` afterwards."""
@@ -110,24 +110,24 @@ LONGEST = 40  # characters of the program that a help repeats
 _DOTTED = re.compile(r"\s*\.\s*(\w+)")
 
 
-@dataclass(slots=True)
+@record
 class Module:
     """What a program declares, nested items included, in the order of its modules, in each in source order. `members`: methods
     and associated functions by the type they belong to and their name. `trait_impls`: impls of traits by what their target names.
     `traits`: those of the program and the predeclared ones. `decorated`: decorators where none may stand, and what they stand
     on. `reply`: the schema around replies that are no objects."""
 
-    symbols: list[Symbol] = field(default_factory=list)
-    inits: list[tuple[ModuleSymbol, ast.InitStatement]] = field(default_factory=list)
-    modules: list[ModuleSymbol] = field(default_factory=list)
-    locals: list[Local] = field(default_factory=list)
-    impls: list[ImplSymbol] = field(default_factory=list)
-    members: dict[Symbol, dict[str, list[FunctionSymbol]]] = field(default_factory=dict)
-    trait_impls: dict[Symbol, list[ImplSymbol]] = field(default_factory=dict)
-    traits: list[TraitSymbol] = field(default_factory=list)
+    symbols: list[Symbol] = field(factory=list)
+    inits: list[tuple[ModuleSymbol, ast.InitStatement]] = field(factory=list)
+    modules: list[ModuleSymbol] = field(factory=list)
+    locals: list[Local] = field(factory=list)
+    impls: list[ImplSymbol] = field(factory=list)
+    members: dict[Symbol, dict[str, list[FunctionSymbol]]] = field(factory=dict)
+    trait_impls: dict[Symbol, list[ImplSymbol]] = field(factory=dict)
+    traits: list[TraitSymbol] = field(factory=list)
     main: Symbol | None = None
-    places: dict[Symbol, Span] = field(default_factory=dict)
-    decorated: list[tuple[list[ast.Decorator], str]] = field(default_factory=list)
+    places: dict[Symbol, Span] = field(factory=dict)
+    decorated: list[tuple[list[ast.Decorator], str]] = field(factory=list)
     reply: StructSymbol | None = None
 
     def add(self, symbol: Symbol, place: Span) -> None:

@@ -11,9 +11,9 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextvars import copy_context
-from dataclasses import dataclass, field, fields
 from typing import Any, Literal, TypeVar, dataclass_transform
 
+from ...vm.record import FieldSpec, field, fields_of, record
 from ..source import Span
 
 T = TypeVar("T")
@@ -21,14 +21,14 @@ T = TypeVar("T")
 
 def annotation(init: Literal[False] = False) -> Any:
     """Return a field that is None after parsing and that the resolver or the checker fills."""
-    return field(default=None, init=init, metadata={"annotation": True}, repr=False)
+    return field(default=None, init=init, is_derived=True)
 
 
 @dataclass_transform(eq_default=False, field_specifiers=(field, annotation))
 def node(cls: type[T]) -> type[T]:
     """Make a class of nodes. Its fields are positional, because naming them would cost a third of the time of a parse
     (V-8.7)."""
-    return dataclass(slots=True, eq=False)(cls)
+    return record(cls)
 
 
 @node
@@ -57,6 +57,11 @@ def _nodes(value: object) -> Iterator[Node]:
             yield from _nodes(item)
 
 
+def written_names(kind: type[Node]) -> list[str]:
+    """Return the names of the fields that the parser fills with what stands in the source, and the span."""
+    return [name for name, row in fields_of(kind).items() if not (isinstance(row, FieldSpec) and row.is_derived)]
+
+
 _WITHOUT_NODES = frozenset(("Span", "bool", "float", "int", "str", "str | None"))
 _names_by_class: dict[object, list[str]] = {}  # what `_places` has worked out so far
 
@@ -65,7 +70,10 @@ def _places(node: Node) -> list[str]:
     """Return the names of the fields that may hold nodes."""
     names = _names_by_class.get(type(node))
     if names is None:
-        names = [f.name for f in fields(node) if not f.metadata.get("annotation") and f.type not in _WITHOUT_NODES]
+        types: dict[str, str] = {}
+        for cls in reversed(type(node).__mro__):
+            types.update(cls.__dict__.get("__annotations__", {}))
+        names = [name for name in written_names(type(node)) if types[name] not in _WITHOUT_NODES]
         _names_by_class[type(node)] = names
     return names
 
@@ -99,7 +107,7 @@ class Stmt(Node):
 class Item(Node):
     """A declaration. `doc` is the text of the `///` comments before it."""
 
-    decorators: list[Decorator] = field(default_factory=list, kw_only=True)
+    decorators: list[Decorator] = field(factory=list, kw_only=True)
     public: bool = field(default=False, kw_only=True)
     doc: str | None = field(default=None, kw_only=True)
     symbol: Any = annotation()  # resolver.symbols.Symbol it declares
@@ -216,7 +224,7 @@ class Parameter(Node):
     default: Expr | None = None
     is_self: bool = False
     mutable: bool = False
-    decorators: list[Decorator] = field(default_factory=list)
+    decorators: list[Decorator] = field(factory=list)
     pattern: Pattern | None = None
     doc: str | None = None
     binding: Any = annotation()  # its Local
@@ -462,7 +470,7 @@ class Pipe(Expr):
     """`left |> …` after L-2.3.1 and L-2.3.2: `applied` is the rewritten call, which holds `left` as an argument."""
 
     # No child of its own: a walk meets it inside `applied`, and meeting it twice would double the work at each pipe.
-    left: Expr = field(metadata={"annotation": True})
+    left: Expr = field(is_derived=True)
     applied: Expr
 
 
@@ -536,7 +544,7 @@ class ErrorExpr(Expr):
     """Stands where recovery gave up, or for a form that was refused as a whole; has type Any and causes no second diagnostic.
     `inside`: what of it is an expression all the same."""
 
-    inside: list[Expr] = field(default_factory=list)
+    inside: list[Expr] = field(factory=list)
 
 
 # Items of the core language.
@@ -592,7 +600,7 @@ class Field(Node):
     default: Expr | None
     optional: bool = False
     public: bool = False
-    decorators: list[Decorator] = field(default_factory=list)
+    decorators: list[Decorator] = field(factory=list)
     doc: str | None = None
 
 
@@ -704,7 +712,7 @@ class Slot(Node):
     mutable: bool
     type: TypeExpr
     default: Expr | None
-    decorators: list[Decorator] = field(default_factory=list)
+    decorators: list[Decorator] = field(factory=list)
 
 
 @node
@@ -789,7 +797,7 @@ class Stage(Node):
     result: TypeExpr | None
     body: Block | None
     value: Expr | None
-    decorators: list[Decorator] = field(default_factory=list)
+    decorators: list[Decorator] = field(factory=list)
     doc: str | None = None
     scope: Any = annotation()
 

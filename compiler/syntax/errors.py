@@ -20,7 +20,7 @@ from ..hints.syntax import BRACES, LITERAL_TYPES, of_a_declaration, of_a_loop, o
 from ..source import INTEGER_DIVISION, Source, Span
 from . import ast
 from .error_place import ErrorPlace
-from .lexer import END, HARD_KEYWORDS, RAW_FORM, SOFT_WORDS, describe, words
+from .lexer import DECLARING_WORDS, END, HARD_KEYWORDS, RAW_FORM, SOFT_WORDS, describe, words
 from .lr_machine import Machine, Tables, entering_symbols
 from .semantic_actions import CommaList
 
@@ -30,9 +30,8 @@ _EXPRESSION = words(
     "WHILE LOOP LABELDEF K_PARALLEL TRY ASYNCBLK FNEXPR MINUS NOT AWAIT THROW RETURN K_SPAWN RETURN_V BREAK "
     "BREAK_V CONTINUE CPIPE CPIPE2 RANGE_TO RANGE_TOEQ RANGE_FULL"
 )
-_ITEM = words(
-    "CONST FN STRUCT ENUM TRAIT IMPL PUB USE MOD ASYNC AT K_TYPE K_MODEL K_TOOL K_AGENT K_PIPELINE K_SCHEMA "
-    "K_HASHMAP K_LEDGER K_MEMORY K_CONTEXT K_MCP K_CONNECT"
+_ITEM = words("CONST FN STRUCT ENUM TRAIT IMPL PUB USE MOD ASYNC AT").union(
+    "K_" + word.upper() for word in DECLARING_WORDS - {"stage", "mock"}  # which stand inside of items only
 )
 _STATEMENT = _EXPRESSION | _ITEM | {"LET", "K_MOCK", "SEMI"}
 _TYPE = frozenset(("IDENT", "STRING", "LPAREN", "FNTYPE"))

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable
 from types import FunctionType, ModuleType
 
+from ...vm.record import record
 from ..operators import ABSENCE, AND, ASSIGNING, EQUALITY, LEVELS, OR, ORDER, POWER, PRODUCT, SUM, of_levels
 from . import productions_expressions, productions_items, productions_orchestration, productions_statements, productions_types
 from .lexer import TERMINALS
@@ -56,16 +57,14 @@ _SUFFIX = re.compile(r"(\w+)(\?|,\*|,\+|\*|,)\Z")
 _NAMES = {"?": "_opt", "*": "_star", ",*": "_list", ",+": "_list1", ",": "_items"}
 
 
+@record
 class Production:
     """A production without suffixes. `name` is that of its `p_` function; `kind` says what the machine does on a reduction."""
 
-    __slots__ = ("text", "kind", "action", "name")
-
-    def __init__(self, text: str, kind: int, action: Action | None, name: str) -> None:
-        self.text = text
-        self.kind = kind
-        self.action = action
-        self.name = name  # of the `p_` function
+    text: str
+    kind: int
+    action: Action | None
+    name: str  # of the `p_` function
 
 
 class _Expansion:

@@ -12,6 +12,7 @@ import errno
 import os
 import stat
 
+from ...vm.record import record
 from ...vm.values.limits import limits, with_strings_of
 from .permissions import Access, guarded, permissions_of
 from .roots import Roots, flag, is_too_long
@@ -194,15 +195,13 @@ class Outside(Exception):
     """The path leads out of the root."""
 
 
+@record
 class Spot:
     """Where a path ends: the descriptor of an open directory, and a name in it that is no link, or `.` for the directory
     itself. As a context manager it closes the descriptor."""
 
-    __slots__ = ("fd", "name")
-
-    def __init__(self, fd: int, name: str) -> None:
-        self.fd = fd
-        self.name = name
+    fd: int
+    name: str
 
     def __enter__(self) -> Spot:
         return self

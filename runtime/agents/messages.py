@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 
 from ...vm.declaration_fields import AGENT, DECORATORS, PROCESS, object_of
+from ...vm.record import record
 from ..access.secrets import clean_text
 from ..calls.retry import RetryPolicy
 from ..calls.settings import DEFAULT_SCHEMA_ATTEMPTS
@@ -27,15 +28,13 @@ RESULT, ERROR, INIT_ACK = "result", "error", "init_ack"
 ENVELOPE = ("type", "in_reply_to")
 
 
+@record
 class Answer:
     """The answer that ends an exchange: its text, and the other fields of a JSON object in `data`, None for a plain line
     (O-7.12)."""
 
-    __slots__ = ("text", "data")
-
-    def __init__(self, text: str, data: dict[str, Any] | None = None) -> None:
-        self.text = text
-        self.data = data
+    text: str
+    data: dict[str, Any] | None = None
 
 
 def init_line(params: dict[str, Any]) -> str:

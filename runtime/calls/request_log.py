@@ -6,6 +6,7 @@ before it, to the same model, is left out, and its share is named: a provider's 
 
 from __future__ import annotations
 
+from ...vm.record import record
 from ..schema.lenient_json import compact_json
 
 TYPE_CHECKING = False
@@ -25,14 +26,12 @@ def request_lines(request: Request, before: Request | None, clean: Clean) -> lis
     return [f"  {line}" for part in _RequestText(clean).parts(request, before) for line in part.split("\n")]
 
 
+@record
 class _RequestText:
     """Builds the parts of the text. Secrets are taken out before a text is quoted: quoting could hide them from `clean`
     (G-10.3)."""
 
-    __slots__ = ("clean",)
-
-    def __init__(self, clean: Clean) -> None:
-        self.clean = clean
+    clean: Clean
 
     def parts(self, request: Request, before: Request | None) -> Iterator[str]:
         if request.params and (before is None or before.params != request.params):

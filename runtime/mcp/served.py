@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 
 from ...vm.declaration_fields import MCP
+from ...vm.record import record
 from ...vm.schema import arguments_form, tool_name
 from ...vm.values import NONE, UNSET, from_json, to_json
 from ..access.secrets import clean_json, clean_text
@@ -79,15 +80,13 @@ class ServedTool:
         return properties if isinstance(properties, dict) else {}
 
 
+@record
 class Answer:
     """What a call gave: `structured` content, None without it; the text parts; and whether the tool failed."""
 
-    __slots__ = ("structured", "texts", "failed")
-
-    def __init__(self, structured: Any, texts: Sequence[str], failed: bool = False) -> None:
-        self.structured = structured
-        self.texts = texts
-        self.failed = failed
+    structured: Any
+    texts: Sequence[str]
+    failed: bool = False
 
     @property
     def text(self) -> str:
@@ -104,15 +103,13 @@ class Signature:
         self.name, self.wire, self.description, self.shape, self.result = entry
 
 
+@record
 class OfferedTool:
     """A tool that program and models may call; `signature` is None when the program declares none for the server."""
 
-    __slots__ = ("name", "definition", "signature")
-
-    def __init__(self, name: str, definition: ToolDef, signature: Signature | None) -> None:
-        self.name = name
-        self.definition = definition
-        self.signature = signature
+    name: str
+    definition: ToolDef
+    signature: Signature | None
 
 
 def declared_tool(signature: Signature, served: ServedTool | None = None) -> OfferedTool:

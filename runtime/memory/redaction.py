@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 
+from ...vm.record import record
 from ..records import Call, Msg
 from .entries import Entry, MemoryFailure, ViewState, count_with, redaction_failed
 
@@ -31,14 +32,12 @@ PHONE = re.compile(r"(?<![\w.])(?:\+|00)?\(?\d(?:[ ()/.-]{0,2}\d){6,14}(?![\w.]?
 DATE_OR_VERSION = re.compile(r"\d{4}-\d\d-\d\d(?:\D.*)?|\d+(?:\.\d+)+")
 
 
+@record
 class SecretFilter:
     """A redactor that is no function of a program: it removes the secrets of the configuration from what goes to a store.
     """
 
-    __slots__ = ("clean",)
-
-    def __init__(self, clean: Callable[[str], str]) -> None:
-        self.clean = clean
+    clean: Callable[[str], str]
 
     def __call__(self, text: str) -> str:
         return self.clean(text)

@@ -12,6 +12,7 @@ from __future__ import annotations
 from ...vm.memory_steps import HALF_LIFE
 from ...vm.memory_steps import OBSERVED_PREFIX as PREFIX
 from ...vm.panics import Panic
+from ...vm.record import record
 from ...vm.values.metering import works_on
 from .embedding import floats_of
 from .entries import FixedSlot, InvalidValue, MemoryFailure, count_text, keeps_no, unnameable
@@ -611,15 +612,13 @@ def count_access(memory: Memory, recalled: Recalled, view: View, task: Any) -> N
         Facts(memory, task).recalled(recalled.facts[: view.facts], recalled.degraded)
 
 
+@record
 class Recalling:
     """The recall steps of a call, for the task that makes it and the model that it asks."""
 
-    __slots__ = ("task", "by", "attached")
-
-    def __init__(self, task: Any, by: str | None = None, attached: Sequence[Attached] = ()) -> None:
-        self.task = task
-        self.by = by
-        self.attached = attached
+    task: Any
+    by: str | None = None
+    attached: Sequence[Attached] = ()
 
     def find(self, element: Attached, prompt: str) -> Recalled | None:
         """Return the facts for one element of the call, None for none."""

@@ -7,6 +7,7 @@ fails nothing changes, and it is tried again after the next commit.
 
 from __future__ import annotations
 
+from ...vm.record import record
 from .entries import Entry, MemoryFailure, ViewState, count_text, longest_prefix, units
 from .log import StoredLog
 from .retention import Index, leaving
@@ -28,18 +29,16 @@ if TYPE_CHECKING:
     """Previous text and new entries to the new text (M-9.1)."""
 
 
+@record
 class Fold:
     """One due fold of a view: `previous` and `entries` go to the summariser; entries up to the number `upto` are covered
     when it has answered."""
 
-    __slots__ = ("view", "state", "head", "entries", "upto")
-
-    def __init__(self, view: str, state: ViewState, head: Head, entries: list[Entry], upto: int) -> None:
-        self.view = view
-        self.state = state
-        self.head = head
-        self.entries = entries
-        self.upto = upto
+    view: str
+    state: ViewState
+    head: Head
+    entries: list[Entry]
+    upto: int
 
     @property
     def previous(self) -> str:

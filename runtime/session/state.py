@@ -11,6 +11,7 @@ from __future__ import annotations
 from itertools import chain
 
 from ...vm.builtins.memories import ROLES
+from ...vm.record import record
 from ...vm.snapshot import machine as stores
 from ...vm.snapshot.envelope import misshapen
 from ...vm.snapshot.machine import HostRecords, own_part, read_run, write_run
@@ -254,17 +255,15 @@ DIGEST = 32  # the last bytes of a snapshot are the hash of the others
 COUNTED = ("models", "agents")  # families whose calls are numbered; ids of runs are made of the numbers (M-5.10)
 
 
+@record
 class WentBack:
     """A memory whose store has an earlier version than the run knew: its key was erased, or has expired, or the store was lost.
     The run goes on with what the store has."""
 
-    __slots__ = ("memory", "store", "expected", "actual")
-
-    def __init__(self, memory: MemoryRef, store: str, expected: int, actual: int) -> None:
-        self.memory = memory
-        self.store = store
-        self.expected = expected
-        self.actual = actual
+    memory: MemoryRef
+    store: str
+    expected: int
+    actual: int
 
     def __str__(self) -> str:
         versions = f"version {self.actual}, the run knew version {self.expected}"

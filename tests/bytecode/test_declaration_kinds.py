@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
-
-from concerto.compiler.checker.program import CheckedProgram
+from concerto.cli.inspect import facts_of
+from concerto.compiler.checker.declaration_checks import CHECKS as CHECKS_OF_SYMBOLS
 from concerto.compiler.codegen.program import ENTRIES
 from concerto.compiler.declaration_kinds import KINDS
+from concerto.compiler.pipeline import compile_source
+from concerto.compiler.symbols import ToolSymbol
 from concerto.vm.bytecode.declarations import DECLARATIONS, DECLARED_SECTIONS
+from concerto.vm.bytecode.encoding import encode
 from concerto.vm.bytecode.image import SECTIONS, Record
 from concerto.vm.bytecode.opcodes import BY_NAME
+from concerto.vm.bytecode.verify_tables import CHECKS as CHECKS_OF_ENTRIES
 from concerto.vm.values import handles
 
 OTHER_SECTIONS = {"header", "constants", "types", "functions", "tests", "exports", "source_map", "names", "source"}
+PLAIN = {"name", "fields", "decorators"}  # plain data, whose shape is all that can be wrong
 NO_DECLARATIONS = {handles.ModelBuilder, handles.TaskHandle, handles.Stream}
 
 
@@ -24,7 +28,19 @@ def test_every_section_with_names_is_one_of_a_kind() -> None:
 def test_the_compiler_fills_every_section() -> None:
     sections = {kind.section for kind in KINDS.values()}
     assert sections | {"schemas"} == set(DECLARED_SECTIONS)  # a schema is a type, with entries for its type arguments
-    assert set(ENTRIES) | {"tools"} == sections <= {field.name for field in fields(CheckedProgram)}
+    assert KINDS.keys() == ENTRIES.keys() | {ToolSymbol} <= CHECKS_OF_SYMBOLS.keys()
+
+
+def test_what_an_entry_holds_is_verified() -> None:
+    name_only = {section for section, record in SECTIONS if record is not None and set(record.__slots__) <= PLAIN}
+    assert set(DECLARED_SECTIONS) - name_only == CHECKS_OF_ENTRIES.keys()
+
+
+def test_inspect_shows_every_section() -> None:
+    image = compile_source(b"fn main() {}", "main.conc").image
+    assert image is not None
+    shown = {"mcp" if fact == "servers" else fact for fact in facts_of(image, encode(image))}
+    assert set(DECLARED_SECTIONS) <= shown
 
 
 def test_the_instruction_of_a_kind_names_an_entry_of_its_section() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from concerto.compiler.pipeline import compile_source
+from concerto.compiler.symbols import ConnectionSymbol, MemorySymbol, ModelSymbol
 
 MAIN = " fn main() {}"
 MODEL = "model M { provider: offline } schema S { n: Int } memory log: Memory = Memory::new(); "
@@ -146,7 +147,7 @@ def test_a_connection_is_held_as_plain_data(snippet: Any) -> None:
         'connect c { provider: "custom", base_url: "http://" + "x", api_key: env("K"), headers: {"A": "b", "C": env("N")}, '
         'retry: { max_attempts: 2 }, timeout: 3, models: {"s": "small"} }' + MAIN
     )
-    (connection,) = checked.checked.connections
+    (connection,) = checked.checked.of(ConnectionSymbol)
     assert connection.fields == {
         "provider": "custom", "base_url": "http://x", "api_key_env": "K", "headers": {"A": "b", "C": {"env": "N"}},
         "retry": {"max_attempts": 2}, "timeout": 3.0, "models": {"s": "small"},
@@ -156,9 +157,9 @@ def test_a_connection_is_held_as_plain_data(snippet: Any) -> None:
 def test_a_model_knows_connection_memory_and_decorators(snippet: Any) -> None:
     text = "memory m: Memory = Memory::new(); @retry(max: 2) @log model M { provider: offline, memory: m, temperature: 1 }"
     checked = snippet(text + MAIN)
-    (model,) = checked.checked.models
+    (model,) = checked.checked.of(ModelSymbol)
     assert model.connection == "offline"
-    assert model.memories == [checked.checked.memories[0]]
+    assert model.memories == [checked.checked.of(MemorySymbol)[0]]
     assert model.decorators == [("retry", {"max": 2}), ("log", {})]
     assert list(model.fields) == ["provider", "memory", "temperature"]
 
@@ -178,7 +179,7 @@ def test_schema_fields_modes_and_descriptions(snippet: Any) -> None:
 def test_memory_bounds(snippet: Any) -> None:
     memories = "memory a: Memory = Memory::new(); memory b: Memory = Memory::new(20); memory c: Memory = Memory::new(max: N);"
     checked = snippet("const N: Int = 2 * 3; " + memories + MAIN)
-    assert [m.max_messages for m in checked.checked.memories] == [None, 20, 6]
+    assert [m.max_messages for m in checked.checked.of(MemorySymbol)] == [None, 20, 6]
 
 
 CONSTANTS = [

@@ -99,9 +99,9 @@ MEMORY = """\
 """
 PLANNER = "[emit:answer] no answer\n[emit:turns] 10\n"
 OUTPUT = {
-    "conversation": CONVERSATION, "emits": EMITS, "memory": MEMORY, "pipeline": PIPELINE, "planner": PLANNER, "prepared": PREPARED,
-    "retry": RETRY,
-    "side_by_side": SIDE_BY_SIDE, "stores": STORES, "stream": STREAM, "ticket": TICKET, "tools": TOOLS, "window": WINDOW,
+    "conversation": CONVERSATION, "emits": EMITS, "memory": MEMORY, "pipeline": PIPELINE, "planner": PLANNER,
+    "prepared": PREPARED, "retry": RETRY, "side_by_side": SIDE_BY_SIDE, "stores": STORES, "stream": STREAM, "ticket": TICKET,
+    "tools": TOOLS, "window": WINDOW,
 }  # fmt: skip
 
 

@@ -1,5 +1,4 @@
-"""Rules about the tables of an image and the records of a function (V104 to V108, V112, V117, V119, V122, V123, V125).
-"""
+"""Rules about the tables of an image and the records of a function (V104 to V108, V112, V117, V119, V122, V123, V125)."""
 
 from __future__ import annotations
 
@@ -14,7 +13,7 @@ from .shape import DECLARED, default_functions, inner_functions, inner_types
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from typing import Any
 
     from .image import Image, Schema
@@ -137,57 +136,70 @@ def _config(scope: Scope, at: str, section: str, entry: int, field: str) -> None
 
 
 def _declarations(scope: Scope) -> None:
-    image = scope.image
+    """Check the names of all declarations, then what the entries hold, by kind."""
     for section in DECLARED_SECTIONS:
-        for entry in getattr(image, section):
+        for entry in getattr(scope.image, section):
             _name(f"{type(entry).__name__.lower()} {entry.name!r}", entry.name)
-    for index, schema in enumerate(image.schemas):
-        if schema.type >= len(scope.fields) or scope.fields[schema.type] is None:
-            refuse("V107", f"schema {index}", f"type {schema.type} has no fields")
-        for number in schema.validators:
-            if number >= len(image.functions):
-                refuse("V106", f"schema {index}", f"there is no function {number}")
-            elif image.functions[number].captures or scope.parameters[number] != 1:
-                refuse("V119", f"schema {index}", f"validator {number} is no function of one value")
-    for index, store in enumerate(image.hashmaps):
-        if max(store.key, store.value) >= len(image.types):
-            refuse("V107", f"hashmap {index}", f"there is no type {max(store.key, store.value)}")
-        if store.shape is not None and (not _is_object(store.shape) or len(store.shape[3]) != 2):
-            refuse("V119", f"hashmap {index}", "its shape is no object of a key and its value")
-    for index, memory in enumerate(image.memories):
-        _check_of(image, index, memory)
-        wrong = written_problem(memory.max_messages, memory.steps)
-        if wrong is not None:
-            refuse("V119", f"memory {index}", wrong)
-        if memory.context is not None and memory.context >= len(image.contexts):
-            refuse("V108", f"memory {index}", f"there is no context {memory.context}")
-    for index, context in enumerate(image.contexts):
-        _context(scope, f"context {index}", context)
-    for index, pipeline in enumerate(image.pipelines):
-        _pipeline(scope, f"pipeline {index}", pipeline)
-    for index, model in enumerate(image.models):
-        if model.computed is not None:
-            _entry(image, f"model {index}", model.computed)
-        for number in i.memories_of(model):
-            if number >= len(image.memories):
-                refuse("V108", f"model {index}", f"there is no memory {number}")
-            elif keyed(image, number):
-                refuse("V119", f"model {index}", f"memory {number} has keys: a model has none for it")
-        for section, number, _ in model.tools:
-            if section not in OFFERING or number >= scope.sizes[section]:
-                refuse("V108", f"model {index}", f"there is no entry {number} of `{section}` with tools")
-            if section == "memories" and keyed(image, number):
-                refuse("V119", f"model {index}", f"memory {number} has keys: it is no log with tools")
-            if section == "hashmaps" and image.hashmaps[number].shape is None:
-                refuse("V119", f"model {index}", f"hashmap {number} has no shape for tools")
-    for index, entry in enumerate(image.tools):
-        _tool(scope, f"tool {index}", entry)
-    for index, server in enumerate(image.mcp):
-        for name, wire, _, shape, result in server.methods:
-            _identifier(f"mcp {index}", name)
-            _text(f"mcp {index}", wire)
-            if not _is_object(shape) or not _is_object(result) or len(result[3]) != 1:
-                refuse("V119", f"mcp {index}", f"arguments or result of `{name}` have no shape")
+    for section, check in CHECKS.items():
+        for index, entry in enumerate(getattr(scope.image, section)):
+            check(scope, f"{type(entry).__name__.lower()} {index}", entry)
+
+
+def _schema(scope: Scope, at: str, schema: i.Schema) -> None:
+    """Check that a schema is of a type with fields, and its validators are functions of one value."""
+    functions = scope.image.functions
+    if schema.type >= len(scope.fields) or scope.fields[schema.type] is None:
+        refuse("V107", at, f"type {schema.type} has no fields")
+    for number in schema.validators:
+        if number >= len(functions):
+            refuse("V106", at, f"there is no function {number}")
+        elif functions[number].captures or scope.parameters[number] != 1:
+            refuse("V119", at, f"validator {number} is no function of one value")
+
+
+def _hashmap(scope: Scope, at: str, store: i.HashMap) -> None:
+    if max(store.key, store.value) >= len(scope.image.types):
+        refuse("V107", at, f"there is no type {max(store.key, store.value)}")
+    if store.shape is not None and (not _is_object(store.shape) or len(store.shape[3]) != 2):
+        refuse("V119", at, "its shape is no object of a key and its value")
+
+
+def _memory(scope: Scope, at: str, memory: i.Memory) -> None:
+    """Check what a memory is a view of, the values of its steps, and that its context exists."""
+    _view(scope, at, memory)
+    wrong = written_problem(memory.max_messages, memory.steps)
+    if wrong is not None:
+        refuse("V119", at, wrong)
+    if memory.context is not None and memory.context >= len(scope.image.contexts):
+        refuse("V108", at, f"there is no context {memory.context}")
+
+
+def _model(scope: Scope, at: str, model: i.Model) -> None:
+    """Check that what a model names exists: the function of its computed fields, memories without keys, and what offers
+    tools."""
+    image = scope.image
+    if model.computed is not None:
+        _entry(image, at, model.computed)
+    for number in i.memories_of(model):
+        if number >= len(image.memories):
+            refuse("V108", at, f"there is no memory {number}")
+        elif keyed(image, number):
+            refuse("V119", at, f"memory {number} has keys: a model has none for it")
+    for section, number, _ in model.tools:
+        if section not in OFFERING or number >= scope.sizes[section]:
+            refuse("V108", at, f"there is no entry {number} of `{section}` with tools")
+        if section == "memories" and keyed(image, number):
+            refuse("V119", at, f"memory {number} has keys: it is no log with tools")
+        if section == "hashmaps" and image.hashmaps[number].shape is None:
+            refuse("V119", at, f"hashmap {number} has no shape for tools")
+
+
+def _server(scope: Scope, at: str, server: i.Mcp) -> None:
+    for name, wire, _, shape, result in server.methods:
+        _identifier(at, name)
+        _text(at, wire)
+        if not _is_object(shape) or not _is_object(result) or len(result[3]) != 1:
+            refuse("V119", at, f"arguments or result of `{name}` have no shape")
 
 
 def keyed(image: i.Image, number: int) -> bool:
@@ -195,20 +207,21 @@ def keyed(image: i.Image, number: int) -> bool:
     return bool(i.log_of(image.memories, image.memories[number]).steps.get("keys"))
 
 
-def _check_of(image: i.Image, index: int, memory: i.Memory) -> None:
+def _view(scope: Scope, at: str, memory: i.Memory) -> None:
     """Check that a view leads to a log, through views that show units of it (M-9.15); and that one that shows only its summary
     has one (M-9.17)."""
-    visited = {index}
-    at = memory
-    while at.of is not None:
-        if at.of >= len(image.memories) or at.of in visited:
-            refuse("V108", f"memory {index}", f"there is no memory {at.of} with a log to show")
-        visited.add(at.of)
-        at = image.memories[at.of]
-        if at.of is not None and ("shape" in at.steps or "only" in at.steps):
-            refuse("V119", f"memory {index}", "the view it is of shows no units of a log")
+    memories = scope.image.memories
+    visited = {memory}
+    shown = memory
+    while shown.of is not None:
+        if shown.of >= len(memories) or memories[shown.of] in visited:
+            refuse("V108", at, f"there is no memory {shown.of} with a log to show")
+        shown = memories[shown.of]
+        visited.add(shown)
+        if shown.of is not None and ("shape" in shown.steps or "only" in shown.steps):
+            refuse("V119", at, "the view it is of shows no units of a log")
     if "only" in memory.steps and ("summary" not in memory.steps or "shape" in memory.steps):
-        refuse("V119", f"memory {index}", "`only` has a summary and nothing else to show")
+        refuse("V119", at, "`only` has a summary and nothing else to show")
 
 
 def _context(scope: Scope, at: str, context: i.Context) -> None:
@@ -281,6 +294,20 @@ def _pipeline(scope: Scope, at: str, pipeline: i.Pipeline) -> None:
             refuse("V119", at, f"stage `{name}` has a function of {scope.parameters[function]} parameters")
     if max(types) >= len(scope.image.types):
         refuse("V107", at, f"there is no type {max(types)}")
+
+
+# The checks of an entry beyond its name, in the order in which an image with several faults is refused. Agents, ledgers and
+# connections hold nothing that could be wrong here.
+CHECKS: dict[str, Callable[[Scope, str, Any], None]] = {
+    "schemas": _schema,
+    "hashmaps": _hashmap,
+    "memories": _memory,
+    "contexts": _context,
+    "pipelines": _pipeline,
+    "models": _model,
+    "tools": _tool,
+    "mcp": _server,
+}
 
 
 def _entries(scope: Scope) -> None:

@@ -8,6 +8,7 @@ characters of a constant last argument and one more; `Q` and `M` are as of a `Ti
 from __future__ import annotations
 
 from ..builtins.modules import row_of
+from ..record import record
 from . import kinds
 from .emitter import registrar
 from .facts import Value, slot_of
@@ -28,31 +29,19 @@ EMIT: dict[int, Form] = {}
 emit = registrar(EMIT)
 
 
+@record
 class Intrinsic:
     """`named`: the parts become atoms, since the text has one of them twice. `fails`: the text may raise a panic. `low`: the
     least Int that it gives. `needs`: for which parts the row holds; for others `otherwise` is tried. `elements`: the text of
     the list alone, for a walk over the Array."""
 
-    __slots__ = ("text", "named", "fails", "low", "needs", "otherwise", "elements")
-
-    def __init__(
-        self,
-        text: str,
-        *,
-        named: bool = False,
-        fails: bool = True,
-        low: int | None = None,
-        needs: Callable[[list[Value]], bool] | None = None,
-        otherwise: Intrinsic | None = None,
-        elements: str = "",
-    ) -> None:
-        self.text = text
-        self.named = named
-        self.fails = fails
-        self.low = low
-        self.needs = needs
-        self.otherwise = otherwise
-        self.elements = elements
+    text: str
+    named: bool = False
+    fails: bool = True
+    low: int | None = None
+    needs: Callable[[list[Value]], bool] | None = None
+    otherwise: Intrinsic | None = None
+    elements: str = ""
 
     def fitting(self, parts: list[Value]) -> Intrinsic | None:
         """This row, or the next one that holds for the parts."""

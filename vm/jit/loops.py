@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from ..bytecode import image as im
 from ..bytecode.opcodes import BY_NAME, OPCODES
+from ..record import record
 from .branches import condition_at
 from .facts import NOTHING, Value, slot_of
 from .flow import STORES
@@ -35,19 +36,17 @@ MOST_ROUNDS = 100  # of a walk over constants that is done before the stop flag 
 # ---------------------------------------------------------------- induction variables
 
 
+@record
 class Induction:
     """The variable of a loop `while i < n { …; i += k; }` in which nothing else assigns `i`, `n` or `k`: the local `slot`
     grows by the number `step`, or by the local `step` where it is not `fixed`; the instruction `advance` stores it.
     `inclusive`: it comes to the limit too."""
 
-    __slots__ = ("slot", "step", "fixed", "advance", "inclusive")
-
-    def __init__(self, slot: int, step: int, fixed: bool, advance: int, inclusive: bool) -> None:
-        self.slot = slot
-        self.step = step
-        self.fixed = fixed
-        self.advance = advance
-        self.inclusive = inclusive
+    slot: int
+    step: int
+    fixed: bool
+    advance: int
+    inclusive: bool
 
 
 def counting_loops(flow: Flow, image: Any) -> dict[int, Induction]:

@@ -10,6 +10,7 @@ A test is a one-character String or a `CharSet`.
 
 from __future__ import annotations
 
+from ..record import record
 from ..values.arithmetic import WHITE_SPACE
 from ..values.metering import LARGE, look
 
@@ -98,15 +99,13 @@ class CharSet:
         return len(sign) == 1 and any(holds(sign) != complement for holds, complement in self.classes)
 
 
+@record
 class Pattern:
     """A parsed pattern: its tree, the number of its groups and their names."""
 
-    __slots__ = ("tree", "groups", "names")
-
-    def __init__(self, tree: Node, groups: int, names: dict[str, int]) -> None:
-        self.tree = tree
-        self.groups = groups
-        self.names = names
+    tree: Node
+    groups: int
+    names: dict[str, int]
 
 
 def parse_pattern(source: str) -> Pattern:

@@ -16,6 +16,7 @@ from os import urandom
 from zlib import compress, decompressobj
 from zlib import error as ZlibError
 
+from ....vm.record import record
 from ....vm.values.metering import FEW, paced
 from ...records import Msg
 from ..entries import (
@@ -176,14 +177,12 @@ def entry_row(entry: Entry, deflate: bool) -> tuple[Any, ...]:
     )  # fmt: skip
 
 
+@record
 class damage_at:
     """A context in which whatever does not decode becomes MemoryFailure("Corrupt"), with its place and the way out.
     `place` returns the place when it is needed, since every read passes here."""
 
-    __slots__ = ("place",)
-
-    def __init__(self, place: Callable[[], str]) -> None:
-        self.place = place
+    place: Callable[[], str]
 
     def __enter__(self) -> None:
         return None

@@ -1,0 +1,142 @@
+"""What is checked of each kind of declaration, one row for each class of symbols.
+
+A row has a column for each pass that `program` makes over all declarations; the order of the passes is there. Types of fields,
+slots and aliases have their passes in `declarations`, `context_declarations` and `schemas`: they look at several kinds at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .. import symbols
+from ..symbols import ContextSymbol, EnumSymbol, FunctionSymbol, HashMapSymbol, LedgerSymbol, MemorySymbol, StructSymbol, Symbol
+from ..syntax import ast
+from .assignment import check_assignments
+from .context_declarations import check_context, check_fixed_slots, check_old_names, old_name
+from .declarations import check_defaults
+from .decorators import check_decorators, check_parts
+from .functions import check_function, check_pipeline, declare_pipeline, declare_signature
+from .json_shapes import check_size
+from .mcp import check_mcp, declare_mcp
+from .memory import check_memory
+from .models import check_agent, check_connection, check_model
+from .schemas import check_schema, check_validators, fold_nested_defaults
+from .state import Checker
+from .tools import check_store, check_test, check_tool, declare_hashmap
+
+Check = Callable[[Checker, Any], None]  # of a symbol of the row's class
+
+
+@dataclass(frozen=True, slots=True)
+class DeclarationChecks:
+    """The checks of one kind by pass, None for a pass that has nothing to do. `signature`: the types of a use of it. `values`:
+    what stands in it. `offer`: what a model that names it gets. `uses`: what it takes over from declarations of other kinds.
+    `body`: its statements."""
+
+    signature: Check | None = None
+    values: Check | None = None
+    offer: Check | None = None
+    uses: Check | None = None
+    body: Check | None = None
+
+
+def run_pass(c: Checker, symbols: Sequence[Symbol], column: Callable[[DeclarationChecks], Check | None]) -> None:
+    """Run one column of the table over declarations, in their order."""
+    for symbol in symbols:
+        check = column(CHECKS[type(symbol)])
+        if check is not None:
+            check(c, symbol)
+
+
+# Structs, schemas and enums.
+
+
+def _struct_values(c: Checker, symbol: StructSymbol) -> None:
+    node = symbol.declaration
+    if isinstance(node, ast.Schema):
+        check_schema(c, symbol, node)
+        if not symbol.type_parameters:
+            check_size(c, symbol.type, node.name.span)
+        return
+    check_decorators(c, node.decorators, "struct")
+    fields = node.fields or []
+    decorators_of = zip(fields, check_parts(c, fields, "struct field"), strict=True)
+    named = [(field.name, old_name(decorators)) for field, decorators in decorators_of]
+    symbol.was.update((name.text, was) for name, was in named if was is not None)
+    check_old_names(c, "field", symbol.name, named)
+    check_defaults(c, symbol)
+
+
+def _schema_uses(c: Checker, symbol: StructSymbol) -> None:
+    if isinstance(symbol.declaration, ast.Schema):
+        fold_nested_defaults(c, symbol)
+        check_validators(c, symbol)
+
+
+def _enum_values(c: Checker, symbol: EnumSymbol) -> None:
+    check_decorators(c, symbol.declaration.decorators, "enum")
+    for variant in symbol.declaration.variants:
+        check_parts(c, variant.fields, "variant field")
+    for member in symbol.members:
+        check_defaults(c, member)
+
+
+# Functions.
+
+
+def _function_values(c: Checker, symbol: FunctionSymbol) -> None:
+    if symbol.tool is None:  # a method of a tool is checked with it
+        check_parts(c, symbol.declaration.parameters, "parameter of a fn")
+        place = "fn" if symbol.owner is None else "method"
+        check_test(c, symbol, check_decorators(c, symbol.declaration.decorators, place))
+
+
+def _function_body(c: Checker, symbol: FunctionSymbol) -> None:
+    # Set by a `let` without initialiser: only then the function needs the walk of `assignment`.
+    c.deferring = False
+    check_function(c, symbol)
+    check_fixed_slots(c, symbol.declaration.body)
+    if c.deferring:
+        check_assignments(c, symbol)
+
+
+# Memories, contexts and stores.
+
+
+def _memory_values(c: Checker, symbol: MemorySymbol) -> None:
+    if symbol.value is None:  # one that values are made from is checked where it is made
+        check_decorators(c, symbol.declaration.decorators, "memory")
+        check_memory(c, symbol)
+
+
+def _context_values(c: Checker, symbol: ContextSymbol) -> None:
+    check_decorators(c, symbol.declaration.decorators, "context")
+    check_context(c, symbol)
+
+
+def _store_values(c: Checker, symbol: HashMapSymbol | LedgerSymbol) -> None:
+    check_decorators(c, symbol.declaration.decorators, symbol.declaration.kind)
+    check_store(c, symbol)
+
+
+# Constants, aliases and traits depend on one another, so their passes order them first (`declarations`, `impls`).
+CHECKS: dict[type[Symbol], DeclarationChecks] = {
+    symbols.StructSymbol: DeclarationChecks(values=_struct_values, uses=_schema_uses),
+    symbols.EnumSymbol: DeclarationChecks(values=_enum_values),
+    symbols.ConstSymbol: DeclarationChecks(),
+    symbols.AliasSymbol: DeclarationChecks(),
+    symbols.TraitSymbol: DeclarationChecks(),
+    symbols.FunctionSymbol: DeclarationChecks(signature=declare_signature, values=_function_values, body=_function_body),
+    symbols.ModelSymbol: DeclarationChecks(uses=check_model),
+    symbols.AgentSymbol: DeclarationChecks(values=check_agent),
+    symbols.ToolSymbol: DeclarationChecks(offer=check_tool),
+    symbols.McpSymbol: DeclarationChecks(signature=declare_mcp, offer=check_mcp),
+    symbols.ConnectionSymbol: DeclarationChecks(values=check_connection),
+    symbols.MemorySymbol: DeclarationChecks(values=_memory_values),
+    symbols.ContextSymbol: DeclarationChecks(values=_context_values),
+    symbols.HashMapSymbol: DeclarationChecks(signature=declare_hashmap, values=_store_values),
+    symbols.LedgerSymbol: DeclarationChecks(values=_store_values),
+    symbols.PipelineSymbol: DeclarationChecks(signature=declare_pipeline, body=check_pipeline),
+}
