@@ -563,7 +563,7 @@ class Clause(Node):
 
 @node
 class Function(Item):
-    """`body` is None when it ends in `;`."""
+    """`body` is None when it ends in `;`. `omitted` is the place of a body that a check with a cache left out of the tree."""
 
     name: Ident
     is_async: bool
@@ -573,6 +573,7 @@ class Function(Item):
     clauses: list[Clause]
     body: Block | None
     scope: Any = annotation()  # resolver.symbols.FunctionScope
+    omitted: Any = annotation()  # Span
 
 
 @node
