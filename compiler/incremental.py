@@ -28,7 +28,7 @@ MOST_TEXT = 64 << 20  # characters of the files that a cache remembers
 MOST_RECORDS = 20_000
 VERSIONS = 4  # records of one text, which may stand in several programs
 
-# A body with one of these names is checked each time. It may make a memory, whose default steps may name a model of any file,
+# A body with one of these names is checked each time. It may make a memory, whose name is compared with those of all others,
 # or be the first to name a tool of the library, which joins the tools of the program.
 FAR_REACHING = frozenset((*TOOL_NAMES, "Memory", "MemoryRef"))
 _WORD = re.compile(r"[A-Za-z_]\w*")
@@ -36,7 +36,7 @@ UNUSED = ("W0001", "W0011")  # reported only if the whole program has no error
 CONCURRENT = "W0452"  # reported after all bodies, of one that a question began in
 UNUSED_IMPORT = "W0002"  # worked out anew each time, from the imports that each file uses
 
-ImportKey = tuple[tuple[str, ...], int]  # the path of a module, and which of its imports
+ImportKey = tuple[str, int]  # a file, and which of its imports outside of blocks
 
 
 def _digest(*parts: str) -> bytes:
@@ -64,9 +64,8 @@ class KnownFile(ParsedFile):
     interface_words: frozenset[str] = frozenset()
     bodies: list[tuple[int, int]] = field(default_factory=list)
     skeleton: str = ""
-    outline: str = ""  # the modules that it declares, as text
     inline_modules: set[str] = field(default_factory=set)
-    is_wide: bool = False  # it has impls, traits or tools: an impl anywhere can change which method a call means
+    is_wide: bool = False  # it has an item of WIDE
     asks_all: bool = False  # one of its bodies asks which tools the program has
 
     def fresh_tree(self) -> ast.Program:
@@ -78,22 +77,28 @@ class KnownFile(ParsedFile):
         """Return a tree without the bodies that can be left out; everything else stands where it stands in the file."""
         tree = parse(Source(self.name, self.skeleton), Diagnostics())
         places = set(self.bodies)
-        for function in _functions(tree.items):
+        for function in _functions(tree):
             if function.body is not None and (function.body.span.start, function.body.span.end) in places:
                 function.omitted, function.body = function.body.span, None
         return tree
 
 
-def _functions(items: Iterable[ast.TopLevel]) -> Iterator[ast.Function]:
+def _items(items: Iterable[ast.TopLevel]) -> Iterator[ast.TopLevel]:
+    """Yield items with those of the modules that are written out among them."""
+    for item in items:
+        yield item
+        if isinstance(item, ast.Module) and item.items is not None:
+            yield from _items(item.items)
+
+
+def _functions(tree: ast.Program) -> Iterator[ast.Function]:
     """Yield the functions and methods of a file whose bodies nothing but calls depends on. A default method of a trait is
     none: that it has a body is a part of the trait."""
-    for item in items:
+    for item in _items(tree.items):
         if isinstance(item, ast.Function):
             yield item
         elif isinstance(item, (ast.Impl, ast.Tool)):
             yield from item.methods
-        elif isinstance(item, ast.Module) and item.items is not None:
-            yield from _functions(item.items)
 
 
 def _nodes(root: ast.Node) -> Iterator[ast.Node]:
@@ -104,10 +109,15 @@ def _nodes(root: ast.Node) -> Iterator[ast.Node]:
         todo.extend(node.children())
 
 
+# An impl anywhere can change which method a call means, as the program knows them by type and by name.
+WIDE = (ast.Impl, ast.Trait, ast.Tool)
+
+
 def _describe(file: KnownFile, tree: ast.Program) -> None:
     """Set what the text of a parsed file says about its dependencies."""
     text = file.source.text
-    for function in _functions(tree.items):
+    file.is_wide = any(isinstance(item, WIDE) for item in _items(tree.items))
+    for function in _functions(tree):
         # A clause needs the body that it stands at.
         if function.body is None or function.clauses:
             continue
@@ -124,8 +134,8 @@ def _describe(file: KnownFile, tree: ast.Program) -> None:
     file.words = frozenset(_WORD.findall(text))
     file.interface_words = frozenset(_WORD.findall(interface))
     file.interface = _digest(interface)
-    file.outline = _outline(tree.items, file.inline_modules)
-    file.is_wide = _is_wide(tree.items)
+    modules = [item for item in _items(tree.items) if isinstance(item, ast.Module)]
+    file.inline_modules = {module.name.text for module in modules if module.items is not None}
 
 
 def _blanked(text: str, bodies: Iterable[tuple[int, int]]) -> str:
@@ -147,26 +157,6 @@ def _tokens_of(source: Source) -> str:
     return "".join(parts).lstrip()
 
 
-def _outline(items: Iterable[ast.TopLevel], inline: set[str]) -> str:
-    parts = []
-    for item in items:
-        if isinstance(item, ast.Module) and item.items is not None:
-            inline.add(item.name.text)
-            parts.append(f"{item.name.text}{{{_outline(item.items, inline)}}}")
-        elif isinstance(item, ast.Module):
-            parts.append(f"{item.name.text};")
-    return "".join(parts)
-
-
-def _is_wide(items: Iterable[ast.TopLevel]) -> bool:
-    return any(
-        isinstance(item, (ast.Impl, ast.Trait, ast.Tool))
-        or (isinstance(item, ast.Schema) and item.fields is None)
-        or (isinstance(item, ast.Module) and item.items is not None and _is_wide(item.items))
-        for item in items
-    )
-
-
 # One program: which files each file reaches.
 
 
@@ -181,13 +171,11 @@ class Reach:
         self.bits = {name: 1 << number for number, name in enumerate(self.order)}
         self.modules: dict[str, int] = {}  # by name of a module: the files
         self.parents: dict[str, set[str]] = {name: set() for name in files}  # the files with a `mod` line for it
-        self.root_names: dict[str, list[str]] = {}
         self.digests: dict[int, bytes] = {}  # of sets of files
         for span, file in project.declared.items():
             self.parents[file].add(span.file)
             self._name(files[span.file].source.text[span.start : span.end], file)
         for name, file in project.roots.items():
-            self.root_names.setdefault(file, []).append(name)
             self._name(name, file)
         for file, known in files.items():
             for name in known.inline_modules:
@@ -255,14 +243,14 @@ class Reach:
         return reached
 
     def key(self, file: str, followed: Iterable[str], configuration: bytes) -> bytes:
-        """Return the hash of all that the outcome of the bodies of a file depends on. `configuration` is the hash of the
-        manifest."""
-        total = blake2b(configuration, digest_size=16)
-        total.update(self.files[file].digest)
-        total.update(b"main" if file == self.project.main else b"")
+        """Return the hash of all that the outcome of the bodies of a file depends on beside its own text. `configuration` is
+        the hash of the manifest. Where a module stands among the others needs no part: what leads down to it from a module
+        whose private names it may see is in the interfaces."""
+        # Only as the root it has a `main` that the host starts.
+        total = blake2b(configuration + (b"root" if file == self.project.main else b""), digest_size=16)
         for name in followed:
             total.update(_digest(name) + self.files[name].digest)
-        total.update(self._digest_of(self.of(file, followed) | self.bits[file]))
+        total.update(self._digest_of(self.of(file, followed)))
         return total.digest()
 
     def _digest_of(self, reached: int) -> bytes:
@@ -270,11 +258,7 @@ class Reach:
         if known is None:
             total = blake2b(digest_size=16)
             for name in self.members(reached):
-                total.update(_digest(name, *self.root_names.get(name, ())) + self.files[name].interface)
-                # Where a module stands among the others decides what it may see of them.
-                for above in sorted(self.ancestors(name)):
-                    targets = sorted(f for span, f in self.project.declared.items() if span.file == above)
-                    total.update(_digest(above, self.files[above].outline, *self.root_names.get(above, ()), *targets))
+                total.update(_digest(name) + self.files[name].interface)
             known = self.digests[reached] = total.digest()
         return known
 
@@ -493,7 +477,7 @@ class CheckCache:
                 wrong_interfaces |= reach.bits[span.file]
         for name, file in known.items():
             followed = tuple(sorted(reuse.followed.get(name, ())))
-            if not file.bodies or name in reuse.kept or not wrong.isdisjoint((name, *followed)):
+            if not file.bodies or name in reuse.kept or name in wrong:
                 continue
             if reach.of(name, followed) & wrong_interfaces:
                 continue

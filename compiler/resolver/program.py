@@ -88,11 +88,12 @@ def _declare(r: Resolver) -> dict[ModuleSymbol, Sequence[ast.TopLevel]]:
 def _count_imports(r: Resolver, reuse: Reuse) -> None:
     """Give the imports of modules their keys, and mark those that the omitted bodies use."""
     r.reuse = reuse
-    numbers: dict[ModuleSymbol, int] = {}
+    numbers: dict[str, int] = {}
     used = {key for record in reuse.kept.values() if record is not None for key in record.imports}
     for import_ in r.imports:
-        number = numbers[import_.module] = numbers.get(import_.module, -1) + 1
-        key = r.import_keys[import_] = (import_.module.path, number)
+        file = import_.module.file
+        number = numbers[file] = numbers.get(file, 0) + 1
+        key = r.import_keys[import_] = (file, number)
         import_.used = import_.used or key in used
 
 

@@ -62,6 +62,11 @@ model A { provider: openai, base: "m", memory: log }
 model B { provider: openai, base: "m" }
 pub async fn one() -> Result<Nil, Error> { A.execute("1")?; Ok(nil) }
 """
+SERVER = 'mcp S {{ transport: "stdio", command: "x", fn {}(k: Int) -> Result<Int, ToolError>; }}'
+MOCK = """model M {{ provider: openai, base: "m" }}
+@test("x")
+fn t() {{ mock M {{ tool_calls: [{{ tool: "{}", arguments: {{ k: 4 }} }}], response: "end" }} M.execute("x")?; }}
+"""
 TOOL = 'tool T {{ description: "t", @describe("d") @param("k", "k") pub fn {}(self, k: Int) -> Int {{ k }} }}'
 SLOT = """context C { session { mut xs: Array<Int> = [] } }
 memory m: Memory = Memory::new().context(C);
@@ -103,8 +108,82 @@ CASES = {
         {"c.conc": 'use a::P;\nimpl P { pub fn m(self) -> String { "" } }'}, set(), {"E2001"},
     ),
     "whether it is the root": Case(
-        {"main.conc": "mod a;\nfn main() { }", "a.conc": 'fn main() { std::fs::read_file("x")?; }'}, {}, set(), {"E3014"},
+        {
+            "main.conc": "fn main() { a::g(); }",
+            "a.conc": 'fn main() { std::fs::read_file("x")?; a::g(); }\npub fn g() { }',
+        },
+        {}, set(), {"E3014"},
         "a.conc",
+    ),
+    "a signature of a module of the project root": Case(
+        {
+            "main.conc": "fn main() { a::f(); }", "a.conc": "pub fn f() { let x: Int = b::g(); println(x); }",
+            "b.conc": "pub fn g() -> Int { 1 }",
+        },
+        {"b.conc": 'pub fn g() -> String { "" }'}, set(), {"E2001"},
+    ),
+    "names that a help proposes": Case(
+        {"main.conc": "mod a;\nmod b;\nfn main() { }", "a.conc": "pub fn f() { helper(); }", "b.conc": "pub fn g() { }"},
+        {"b.conc": "pub fn helper() { }"}, {"E1001"}, {"E1001"},
+    ),
+    "the names of memories in bodies": Case(
+        {
+            "main.conc": "mod a;\nmod b;\nfn main() { }",
+            "a.conc": "pub fn f() { let m = Memory::new(); println(m.len()); }\npub fn g() { }",
+            "b.conc": 'pub memory n: Memory = Memory::new().was("old");',
+        },
+        {"b.conc": 'pub memory n: Memory = Memory::new().was("f#1");'}, set(), {"E4516"},
+    ),
+    "its clauses": Case(
+        {
+            "main.conc": "mod a;\nfn main() { }",
+            "a.conc": "context C { session { mut n: Int = 0 } }\nmemory m: Memory = Memory::new().context(C);\n"
+            "pub fn f() reads m.n { println(m.n); }\npub fn g() { }",
+        },
+        {"main.conc": "mod a;\nfn main() { println(1); }"}, set(), set(),
+    ),
+    "a function of the root": Case(
+        {
+            "main.conc": "mod a;\npub fn g() -> Int { 1 }\nfn main() { }",
+            "a.conc": "pub fn f() { let x: Int = crate::g(); println(x); }",
+        },
+        {"main.conc": 'mod a;\npub fn g() -> String { "" }\nfn main() { }'}, set(), {"E2001"},
+    ),
+    "a function of the module around it": Case(
+        {
+            "main.conc": "mod a;\nfn main() { }", "a.conc": "mod b;\nfn g() -> Int { 1 }",
+            "b.conc": "pub fn f() { let x: Int = super::g(); println(x); }",
+        },
+        {"a.conc": 'mod b;\nfn g() -> String { "" }'}, set(), {"E2001"},
+    ),
+    "a module inside a file": Case(
+        {
+            "main.conc": "mod a;\nmod inner { pub fn g() -> Int { 1 } }\nfn main() { }",
+            "a.conc": "pub fn f() { let x: Int = inner::g(); println(x); }",
+        },
+        {"main.conc": 'mod a;\nmod inner { pub fn g() -> String { "" } }\nfn main() { }'}, set(), {"E2001"},
+    ),
+    "a module that appears": Case(
+        {
+            "main.conc": "mod a;\nfn main() { }",
+            "a.conc": "pub fn f() { println(json::g()); }\nmod json { pub fn g() -> Int { 1 } }",
+        },
+        {"main.conc": "mod a;\nmod json;\nfn main() { }", "json.conc": "pub fn g() { }"}, set(), set(),
+    ),
+    "a default method of a trait": Case(
+        {
+            "main.conc": "mod a;\nmod b;\nfn main() { b::f(); }",
+            "a.conc": "pub trait X { fn m(self) -> Int { 1 } }\npub fn k() { }",
+            "b.conc": "use a::X;\nimpl X for Int { }\npub fn f() { println(1.m()); }",
+        },
+        {"b.conc": "use a::X;\nimpl X for Int { }\npub fn f() { let x = 1.m(); }"}, set(), {"W0001"},
+    ),
+    "its parameters": Case(
+        {
+            "main.conc": "mod a;\nfn main() { a::f(); }",
+            "a.conc": "pub fn f(x: Int = match 1 { 1 => 1, 1 => 2, _ => 3 }) { println(x); }",
+        },
+        {"main.conc": "mod a;\nfn main() { a::f(2); }"}, {"W0004"}, {"W0004"},
     ),
     "where its module stands": Case(
         {
@@ -136,6 +215,14 @@ CASES = {
         },
         {"c.conc": "pub fn less(x: Int, y: Int) -> Int { println(x); x - y }"}, set(), {"E4515"},
     ),
+    "a declaration that such a body uses": Case(
+        {
+            "main.conc": "mod a;\nmod b;\nmod c;\nfn main() { b::go(); }",
+            "a.conc": "pub fn order(x: Int, y: Int) -> Int { x - y - c::K.len() }",
+            "b.conc": SLOT, "c.conc": "pub const K: Array<Int> = [1];",
+        },
+        {"c.conc": "pub memory K: Memory = Memory::new();"}, set(), {"E4515"},
+    ),
     "a body that runs beside another": Case(
         {
             "main.conc": "mod a;\nmod b;\nfn main() { }",
@@ -145,13 +232,27 @@ CASES = {
         {"a.conc": MODELS + 'pub async fn two() -> Result<Nil, Error> { B.with_memory(log).execute("1")?; Ok(nil) }'},
         set(), {"W0452"},
     ),
-    "the tools that a mock calls": Case(
+    "two bodies beside each other that are checked each time": Case(
         {
-            "main.conc": "mod a;\nmod b;\nfn main() { }", "a.conc": TOOL.format("add"),
-            "b.conc": 'model M { provider: openai, base: "m" }\n@test("x")\nfn t() { mock M { tool_calls: '
-            '[{ tool: "T.add", arguments: { k: 4 } }], response: "end" } M.execute("a")?; }',
+            "main.conc": "mod a;\nmod b;\nfn main() { }",
+            "a.conc": MODELS + 'pub async fn two() -> Result<Nil, Error> { B.with_memory(log).execute("1")?; Ok(nil) }',
+            "b.conc": "pub async fn go() { let m = Memory::new(); let (x, y) = await (a::one(), a::two()); "
+            "println(m.len(), x.is_ok(), y.is_ok()); }\npub fn f() { }",
         },
-        {"a.conc": TOOL.format("sub")}, set(), {"E4003"},
+        {"main.conc": "mod a;\nmod b;\nfn main() { println(1); }"}, {"W0452"}, {"W0452"},
+    ),
+    "the servers that a mock calls": Case(
+        {"main.conc": "mod a;\nmod b;\nfn main() { }", "a.conc": SERVER.format("add"), "b.conc": MOCK.format("S.add")},
+        {"a.conc": SERVER.format("sub")}, set(), {"E4003"},
+    ),
+    "a tool of the library that another body names": Case(
+        {
+            "main.conc": "mod a;\nmod b;\nfn main() { a::f(); }",
+            "a.conc": 'use std::tools::*;\nmodel N { provider: openai, base: "m" }\n'
+            'pub fn f() { println(N.with_tools([FileTool]).execute("x").is_ok()); }\npub fn g() { }',
+            "b.conc": MOCK.format("FileTool.read"),
+        },
+        {"b.conc": MOCK.format("FileTool.write")}, set(), set(),
     ),
     "the tools of the library that it names": Case(
         {
@@ -207,21 +308,44 @@ def test_what_a_file_depends_on(name: str) -> None:
     assert {one.code for one in checked(files, "main.conc", cache)} == case.after
 
 
-def test_limits_of_the_program_count_what_was_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each file alone stays below the limit, both together do not."""
-    monkeypatch.setattr(state, "MATCH_STEPS", 40)
+@pytest.mark.parametrize("nested", [False, True])
+def test_limits_of_the_program_count_what_was_left_out(monkeypatch: pytest.MonkeyPatch, nested: bool) -> None:
+    """Each file stays below the limit, all together do not."""
+    monkeypatch.setattr(state, "MATCH_STEPS", 100)
     for module in (exhaustiveness, program):
-        monkeypatch.setattr(module, "MOST_STEPS", 30)
+        monkeypatch.setattr(module, "MOST_STEPS", 40)
     monkeypatch.setattr(exhaustiveness, "STEPS_PER_CHARACTER", 0)
-    body = "match x { (Some(true), _) => {}, (Some(false), _) => {}, (None, true) => {}, (None, false) => {} }"
+    body = "match x { (Some(true), _) => {}, (Some(false), _) => {}, (None, true) => {}, (None, false) => {} }"  # 35 steps
     text = f"pub fn f(x: (Option<Bool>, Bool)) {{ {body} }}"
-    files = {"main.conc": "mod a;\nmod b;\nfn main() { }", "a.conc": text, "b.conc": ""}
+    known = f"pub fn g() {{ {text.removeprefix('pub ')} f((None, true)); }}" if nested else text
+    files = {"main.conc": "mod a;\nmod b;\nmod c;\nfn main() { }", "a.conc": known, "b.conc": known, "c.conc": ""}
     cache = Counting()
-    for edit in (files, {**files, "b.conc": text}, {**files, "b.conc": text + text.replace("f(", "g(")}):
+    for edit, codes in ((files, set()), ({**files, "c.conc": text}, {"E0114"}), (files, set())):
         for _ in range(2):
-            found = checked(edit, "main.conc", cache)
-            assert found == checked(edit, "main.conc", None)
-    assert {one.code for one in found} == {"E0114"}
+            assert {one.code for one in checked(edit, "main.conc", None)} == codes
+            assert checked(edit, "main.conc", cache) == checked(edit, "main.conc", None)
+
+
+def test_an_error_in_an_interface_that_has_its_cause_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The constants of a program may be the larger, the longer it is (G-5.10): a comment makes one sound."""
+    files = {
+        "main.conc": "mod a;\nmod b;\nfn main() { }", "a.conc": 'pub const K: String = "ab" + "cd";',
+        "b.conc": 'pub fn f(x: String) { match x { a::K => {}, "abcd" => {}, _ => {} } }',
+    }  # fmt: skip
+    monkeypatch.setattr(state, "CONSTANT_VALUES", -sum(map(len, files.values())))
+    cache = Counting()
+    assert "E2033" in {one.code for one in checked(files, "main.conc", cache)}
+    files["main.conc"] += "// a comment"
+    assert checked(files, "main.conc", cache) == checked(files, "main.conc", None)
+    assert "W0004" in {one.code for one in checked(files, "main.conc", cache)}
+
+
+def test_questions_of_a_file_that_is_known_lead_nowhere() -> None:
+    case = CASES["a body that a step function leads into"]
+    cache = Counting()
+    checked(case.files, "main.conc", cache)
+    checked({**case.files, "main.conc": case.files["main.conc"].replace("b::go();", "b::go(); b::go();")}, "main.conc", cache)
+    assert cache.last == {"a.conc", "b.conc"}
 
 
 def test_an_edit_of_a_body_checks_its_own_file_only() -> None:
