@@ -64,6 +64,7 @@ class KnownFile(ParsedFile):
     interface_words: frozenset[str] = frozenset()
     bodies: list[tuple[int, int]] = field(default_factory=list)
     skeleton: str = ""
+    interface_model: ast.Program | None = None  # what `interface_tree` copies
     inline_modules: set[str] = field(default_factory=set)
     is_wide: bool = False  # it has an item of WIDE
     asks_all: bool = False  # one of its bodies asks which tools the program has
@@ -74,13 +75,19 @@ class KnownFile(ParsedFile):
         return tree if tree is not None else parse(self.source, Diagnostics())
 
     def interface_tree(self) -> ast.Program:
-        """Return a tree without the bodies that can be left out; everything else stands where it stands in the file."""
-        tree = parse(Source(self.name, self.skeleton), Diagnostics())
-        places = set(self.bodies)
-        for function in _functions(tree):
-            if function.body is not None and (function.body.span.start, function.body.span.end) in places:
-                function.omitted, function.body = function.body.span, None
-        return tree
+        """Return a tree that no phase has annotated, without the bodies that can be left out; everything else stands where it
+        stands in the file."""
+        if self.interface_model is None:
+            self.interface_model = parse(Source(self.name, self.skeleton), Diagnostics())
+            places = set(self.bodies)
+            for function in _functions(self.interface_model):
+                if function.body is not None and (function.body.span.start, function.body.span.end) in places:
+                    function.omitted, function.body = function.body.span, None
+        try:
+            return ast.copied(self.interface_model)
+        except RecursionError:
+            tree, self.interface_model = self.interface_model, None
+            return tree
 
 
 def _items(items: Iterable[ast.TopLevel]) -> Iterator[ast.TopLevel]:

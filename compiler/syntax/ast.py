@@ -57,7 +57,7 @@ def _nodes(value: object) -> Iterator[Node]:
             yield from _nodes(item)
 
 
-_WITHOUT_NODES = frozenset(("Span", "bool", "float", "int", "str", "str | None"))
+_WITHOUT_NODES = frozenset(("Span", "Span | None", "bool", "float", "int", "str", "str | None"))
 _names_by_class: dict[object, list[str]] = {}  # what `_places` has worked out so far
 
 
@@ -68,6 +68,38 @@ def _places(node: Node) -> list[str]:
         names = [f.name for f in fields(node) if not f.metadata.get("annotation") and f.type not in _WITHOUT_NODES]
         _names_by_class[type(node)] = names
     return names
+
+
+N = TypeVar("N", bound=Node)
+_parts_by_class: dict[type, tuple[list[str], list[str], list[str]]] = {}  # names of fields: shared, copied, annotations
+
+
+def copied(tree: N) -> N:
+    """Return a copy of a tree without its annotations. It goes down without `Nesting`: RecursionError for a deep tree."""
+    kind = type(tree)
+    parts = _parts_by_class.get(kind)
+    if parts is None:
+        inside = _places(tree)
+        blank = [f.name for f in fields(tree) if f.metadata.get("annotation")]
+        parts = [f.name for f in fields(tree) if f.name not in (*inside, *blank)], inside, blank
+        _parts_by_class[kind] = parts
+    shared, inside, blank = parts
+    copy = object.__new__(kind)
+    for name in shared:
+        setattr(copy, name, getattr(tree, name))
+    for name in blank:
+        setattr(copy, name, None)
+    for name in inside:
+        setattr(copy, name, _copied(getattr(tree, name)))
+    return copy
+
+
+def _copied(value: Any) -> Any:
+    if isinstance(value, Node):
+        return copied(value)
+    if type(value) in (list, tuple):
+        return type(value)([_copied(item) for item in value])
+    return value
 
 
 @node
@@ -573,7 +605,7 @@ class Function(Item):
     clauses: list[Clause]
     body: Block | None
     scope: Any = annotation()  # resolver.symbols.FunctionScope
-    omitted: Any = annotation()  # Span
+    omitted: Span | None = field(default=None, init=False, repr=False)
 
 
 @node
