@@ -297,7 +297,7 @@ def _check(project: Project, diagnostics: Diagnostics, reuse: Reuse | None) -> E
     unused = unused_locals(module, diagnostics.found, project.sources)
     if reuse is not None:
         reuse.compare(c, MOST_STEPS)
-        reuse.unused = [warning for warning in unused if warning.span.file not in reuse.kept]
+        reuse.unused = [warning for warning in unused if warning.span.file not in reuse.records]
     elif not diagnostics.has_errors:
         for warning in unused:
             diagnostics.add(warning)

@@ -277,7 +277,7 @@ class Checker:
     def is_answered(self, question: Span) -> bool:
         """Return whether an earlier check has answered the questions that begin in the file of this place, without an
         error."""
-        return self.reuse is not None and question.file in self.reuse.kept
+        return self.reuse is not None and question.file in self.reuse.records
 
     def body_of(self, function: FunctionSymbol, question: Span) -> ast.Block | None:
         """Return the body of a function that a question leads into, None for one without; `question` is where it begins.

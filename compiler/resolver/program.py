@@ -89,7 +89,7 @@ def _count_imports(r: Resolver, reuse: Reuse) -> None:
     """Give the imports of modules their keys, and mark those that the omitted bodies use."""
     r.reuse = reuse
     numbers: dict[str, int] = {}
-    used = {key for record in reuse.kept.values() if record is not None for key in record.imports}
+    used = {key for record in reuse.records.values() if record is not None for key in record.imports}
     for import_ in r.imports:
         file = import_.module.file
         number = numbers[file] = numbers.get(file, 0) + 1

@@ -74,32 +74,42 @@ N = TypeVar("N", bound=Node)
 _parts_by_class: dict[type, tuple[list[str], list[str], list[str]]] = {}  # names of fields: shared, copied, annotations
 
 
-def copied(tree: N) -> N:
+def copy_tree(tree: N) -> N:
     """Return a copy of a tree without its annotations. It goes down without `Nesting`: RecursionError for a deep tree."""
-    kind = type(tree)
-    parts = _parts_by_class.get(kind)
-    if parts is None:
-        inside = _places(tree)
-        blank = [f.name for f in fields(tree) if f.metadata.get("annotation")]
-        parts = [f.name for f in fields(tree) if f.name not in (*inside, *blank)], inside, blank
-        _parts_by_class[kind] = parts
-    shared, inside, blank = parts
-    copy = object.__new__(kind)
-    for name in shared:
-        setattr(copy, name, getattr(tree, name))
-    for name in blank:
-        setattr(copy, name, None)
-    for name in inside:
-        setattr(copy, name, _copied(getattr(tree, name)))
+    copy: N = _copy(tree, {})
     return copy
 
 
-def _copied(value: Any) -> Any:
-    if isinstance(value, Node):
-        return copied(value)
-    if type(value) in (list, tuple):
-        return type(value)([_copied(item) for item in value])
-    return value
+def _copy(value: Any, copies: dict[int, Node]) -> Any:
+    """Return a copy of a node or of the value of a field. A node may stand in a tree twice, as `Pipe.left` does: `copies` has
+    those made so far by the `id` of their originals."""
+    if isinstance(value, list):
+        return [_copy(item, copies) for item in value]
+    if isinstance(value, tuple):
+        return tuple([_copy(item, copies) for item in value])
+    if not isinstance(value, Node):
+        return value
+    copy = copies.get(id(value))
+    if copy is None:
+        kind = type(value)
+        shared, inside, blank = _parts_by_class.get(kind) or _parts(value)
+        copy = copies[id(value)] = object.__new__(kind)
+        for name in shared:
+            setattr(copy, name, getattr(value, name))
+        for name in blank:
+            setattr(copy, name, None)
+        for name in inside:
+            setattr(copy, name, _copy(getattr(value, name), copies))
+    return copy
+
+
+def _parts(node: Node) -> tuple[list[str], list[str], list[str]]:
+    blank = [f.name for f in fields(node) if f.metadata.get("annotation") and not f.init]
+    rest = [f for f in fields(node) if f.name not in blank]
+    inside = [f.name for f in rest if f.type not in _WITHOUT_NODES]
+    parts = [f.name for f in rest if f.name not in inside], inside, blank
+    _parts_by_class[type(node)] = parts
+    return parts
 
 
 @node

@@ -6,6 +6,7 @@ import random
 import re
 from collections.abc import Iterator
 
+from ..command import EXAMPLES
 from ..suite_sources import suite_sources
 
 Files = dict[str, str]
@@ -35,6 +36,13 @@ def suite_programs() -> Iterator[Files]:
         ident, _, file = name.rpartition(":")
         programs.setdefault(ident, {})[file] = text
     yield from (files for files in programs.values() if len(files) > 1)
+
+
+def example_programs() -> Iterator[Files]:
+    """Yield the examples of several files."""
+    for folder in ("desk", "large"):
+        paths = sorted((EXAMPLES / folder).rglob("*.conc"))
+        yield {path.relative_to(EXAMPLES / folder).as_posix(): path.read_text(encoding="utf-8") for path in paths}
 
 
 def joined_programs(chance: random.Random, count: int) -> Iterator[Files]:

@@ -15,7 +15,7 @@ from concerto.compiler.incremental import CheckCache
 from concerto.compiler.manifest import Manifest
 from concerto.compiler.pipeline import check_source
 
-from .edits import Files, edited, joined_programs, suite_programs
+from .edits import Files, edited, example_programs, joined_programs, suite_programs
 
 
 def checked(
@@ -37,11 +37,11 @@ class Counting(CheckCache):
         self.last: set[str] = set()
         self.total = 0
 
-    def _kept(self, *arguments: Any) -> Any:
-        kept = super()._kept(*arguments)
-        self.last = set(kept)
-        self.total += len(kept)
-        return kept
+    def _valid_records(self, *arguments: Any) -> Any:
+        records = super()._valid_records(*arguments)
+        self.last = set(records)
+        self.total += len(records)
+        return records
 
 
 # What the bodies of a file may depend on, one case for each.
@@ -141,6 +141,14 @@ CASES = {
             "pub fn f() reads m.n { println(m.n); }\npub fn g() { }",
         },
         {"main.conc": "mod a;\nfn main() { println(1); }"}, set(), set(),
+    ),
+    "a pipeline whose output it asks for": Case(
+        {
+            "main.conc": "mod a;\nmod b;\nfn main() { }", "a.conc": "pub fn f() { println(b::P.run(1)); }\npub fn g() { }",
+            "b.conc": "pub pipeline P { stage one(x: Int) -> Int { std::fs::read_file(\"x\"); x } }",
+        },
+        {"b.conc": "// a comment\npub pipeline P { stage one(x: Int) -> Int { std::fs::read_file(\"x\"); x } }"},
+        {"W0003"}, {"W0003"},
     ),
     "a function of the root": Case(
         {
@@ -425,4 +433,6 @@ def test_random_edits(tmp_path: Path) -> None:
     cache = Counting()
     for files in programs:
         edit_at_random(files, cache, chance, 12, manifests)
+    for files in example_programs():
+        edit_at_random(files, cache, chance, 6, manifests)
     assert cache.total > 200
