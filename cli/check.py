@@ -23,9 +23,14 @@ def execute(arguments: argparse.Namespace) -> int:
     code comes before that of errors."""
     results = []
     unread = exits.OK
+    cache = None
+    if len(arguments.files) > 1:
+        from ..compiler.incremental import CheckCache
+
+        cache = CheckCache()  # programs may share modules
     for path in arguments.files:
         try:
-            result = compilation(path, read_source(path), emit=False)
+            result = compilation(path, read_source(path), emit=False, cache=cache)
         except exits.Exit as leaving:
             print(leaving.message, file=sys.stderr)
             unread = unread or leaving.code

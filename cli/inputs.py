@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..compiler.diagnostics import Diagnostic
+    from ..compiler.incremental import CheckCache
     from ..compiler.pipeline import Compilation
     from ..compiler.source import Source
     from ..vm.bytecode.image import Image
@@ -91,18 +92,18 @@ def compile_or_exit(path: str, data: bytes, *, quiet: bool, emit: bool = True) -
     return result
 
 
-def compilation(path: str, data: bytes, *, emit: bool = True) -> Compilation:
+def compilation(path: str, data: bytes, *, emit: bool = True, cache: CheckCache | None = None) -> Compilation:
     """Compile a source with the modules of its project. The result names files relative to the project root, so that it
     does not depend on where that lies (V-3.4); `file_namer` returns the names for people. Source on stdin has no modules
-    beside it."""
+    beside it. Without `emit` a cache may know parts of it from earlier checks."""
     from ..compiler.pipeline import compile_source
 
     if path == "-":
-        return compile_source(data, STDIN, emit=emit)
+        return compile_source(data, STDIN, emit=emit, cache=cache)
     from ..compiler.project import locate
 
     location = locate(path)
-    return compile_source(data, location.file, emit=emit, read=location.read, manifest=location.manifest)
+    return compile_source(data, location.file, emit=emit, read=location.read, manifest=location.manifest, cache=cache)
 
 
 def entry_file() -> str:

@@ -19,9 +19,13 @@ from .codegen.constants import TooLong
 from .codegen.program import excesses, generate, too_costly
 from .diagnostics import Diagnostics
 from .manifest import Manifest
-from .project import Reader, load, no_files
+from .project import Reader, load, no_files, parse_file
 from .source import Source, Span
 from .syntax import ast
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .incremental import CheckCache
 
 
 @dataclass(slots=True)
@@ -45,13 +49,16 @@ def compile_source(
     emit: bool = True,
     read: Reader = no_files,
     manifest: Manifest | None = None,
+    cache: CheckCache | None = None,
 ) -> Compilation:
     """Compile the program whose root module is `data`, the bytes of `file`: the name that positions show, relative to the
     project root (V-3.4). `read` returns the bytes of its other files; `name` is the program's name, by default the stem of
-    `file`; without `emit` the phases stop after checking. `manifest` is that of the project: its errors are errors of the
-    program (O-9.8), its prices and budgets go into the image. Nothing is raised for a wrong program."""
+    `file`; without `emit` the phases stop after checking, and a `cache` may spare them what an earlier check came to.
+    `manifest` is that of the project: its errors are errors of the program (O-9.8), its prices and budgets go into the
+    image. Nothing is raised for a wrong program."""
+    assert cache is None or not emit, "an image needs every body"
     with gc_pause():
-        result = check_source(data, file, read, manifest)
+        result = check_source(data, file, read, manifest, cache)
         if emit and result.checked is not None and not result.diagnostics.has_errors:
             stem = file.rpartition("/")[2].removesuffix(".conc")
             _generate(result, file, name or stem)
@@ -96,16 +103,22 @@ def _generate(result: Compilation, file: str, name: str) -> None:
         result.image = image
 
 
-def check_source(data: bytes, file: str, read: Reader = no_files, manifest: Manifest | None = None) -> Compilation:
+def check_source(
+    data: bytes, file: str, read: Reader = no_files, manifest: Manifest | None = None, cache: CheckCache | None = None
+) -> Compilation:
     """Read, parse and check a program without making an image; the parameters are those of `compile_source`. The
-    diagnostics of the manifest are not added."""
+    diagnostics of the manifest are not added. With a cache what earlier checks came to is not worked out again: the
+    diagnostics are the same, but the trees lack the bodies that it knows."""
     diagnostics = Diagnostics()
-    project = load(file, data, read, diagnostics)
-    result = Compilation(diagnostics, project.sources[file], project.trees.get(file), sources=project.sources)
+    project = load(file, data, read, diagnostics, parse_file if cache is None else cache.parse)
+    result = Compilation(diagnostics, project.sources[file], sources=project.sources)
     if manifest is not None:
         project.configure(manifest)
     if diagnostics.leave_trees:
-        result.checked = check_project(project, diagnostics)
+        result.checked = check_project(project, diagnostics, cache)
+    elif cache is not None:
+        cache.give_trees(project)
+    result.tree = project.trees.get(file)
     return result
 
 

@@ -1,18 +1,17 @@
 """The files of a program: from the compiled file to every module it names, lexed and parsed; and where they lie on disk
 (L-8.1, O-9.1).
 
-Hands on `load`, which returns a `Project` with the trees and with the file behind each module, and `locate`, which returns
-a `Location` that reads files under the project root only (G-5.3). `load` itself touches no file: it reads through a
-function of the caller.
+`load` returns a `Project` with the trees and with the file behind each module; it touches no file itself, but reads
+through a function of the caller. `locate` returns a `Location`, which reads files under the project root only (G-5.3).
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from .diagnostics import Diagnostics
+from .diagnostics import Diagnostic, Diagnostics
 from .manifest import Manifest, MemoryTables, find_manifest
 from .source import Source, Span
 from .syntax import ast
@@ -34,15 +33,62 @@ def no_files(name: str) -> bytes | None:
 
 
 @dataclass(slots=True)
+class ParsedFile:
+    """What lexing and parsing made of one file. `is_readable`: it has no lexical error, and so a tree; `modules` are the
+    names of its lines `mod name;`; `heads` are the names that may be modules of the project root, with their places, in
+    source order."""
+
+    source: Source
+    lexical: list[Diagnostic] = field(default_factory=list)
+    syntactic: list[Diagnostic] = field(default_factory=list)
+    is_readable: bool = False
+    tree: ast.Program | None = None
+    modules: list[ast.Ident] = field(default_factory=list)
+    heads: list[tuple[str, Span]] = field(default_factory=list)
+
+
+def parse_file(name: str, data: bytes, with_heads: bool = True) -> ParsedFile:
+    """Lex and parse the bytes of the file `name`. Without `with_heads` no `heads` are looked for: nothing could read the
+    files that they lead to."""
+    lexical, syntactic = Diagnostics(), Diagnostics()
+    source = decode_source(name, data, lexical)
+    if source is None:  # the diagnostic still points into the text as far as it can be read
+        return ParsedFile(Source(name, data.decode("utf-8", "replace")), lexical.found)
+    tokens = lex(source, lexical)
+    if lexical.has_errors:
+        return ParsedFile(source, lexical.found)
+    heads = path_heads(tokens) if with_heads else Heads()
+    tree = parse_tokens(source, tokens, syntactic)
+    own = set(_declared_names(tree.items)) if heads.plain or heads.imported else set()
+    rows = heads.candidates(tokens, own)
+    places = [(str(tokens.values[at]), Span(name, tokens.starts[at], tokens.ends[at])) for at in rows]
+    return ParsedFile(source, lexical.found, syntactic.found, True, tree, list(_module_lines(tree.items)), places)
+
+
+def _module_lines(items: Iterable[ast.TopLevel]) -> Iterator[ast.Ident]:
+    """Yield the names of all `mod name;`. A module written out in braces has no file, but modules inside it may."""
+    for item in items:
+        if isinstance(item, ast.Module) and item.items is not None:
+            yield from _module_lines(item.items)
+        elif isinstance(item, ast.Module):
+            yield item.name
+
+
+# Returns what `parse_file` does, for the same arguments; it may know the file from an earlier check.
+Parser = Callable[[str, bytes, bool], ParsedFile]
+
+
+@dataclass(slots=True)
 class Project:
-    """The parsed files by name. `declared` has the file of each `mod name;` that has one, `roots` those of modules of the
-    project root; `rejected` is what the checking phase reports about the files of modules; `agents` is what the manifest
-    says of agents by name, None without a manifest."""
+    """The parsed files by name. `declared` has the file of each `mod name;` that has one, by the place of the name; `roots`
+    those of modules of the project root; `rejected` is what the checking phase reports about the files of modules; `agents`
+    is what the manifest says of agents by name, None without a manifest."""
 
     main: str
     trees: dict[str, ast.Program] = field(default_factory=dict)
     sources: dict[str, Source] = field(default_factory=dict)
-    declared: dict[ast.Module, str] = field(default_factory=dict)
+    files: dict[str, ParsedFile] = field(default_factory=dict)
+    declared: dict[Span, str] = field(default_factory=dict)
     roots: dict[str, str] = field(default_factory=dict)
     connections: dict[str, dict[str, object]] = field(default_factory=dict)  # those of the manifest, with their fields
     rejected: list[tuple[str, Span, str, str]] = field(default_factory=list)  # code, place, message, help
@@ -56,6 +102,11 @@ class Project:
         """Return the project of one parsed file."""
         return cls(source.name, {source.name: tree}, {source.name: source})
 
+    @property
+    def is_readable(self) -> bool:
+        """Whether every file has a tree: names of one without would all be unknown."""
+        return all(file.is_readable for file in self.files.values())
+
     def configure(self, manifest: Manifest) -> None:
         """Take over what the manifest says of the connections, agents, servers and memories of the program."""
         self.connections, self.agents, self.servers = manifest.connections, manifest.agents, manifest.servers
@@ -63,18 +114,19 @@ class Project:
         self.manifest = manifest
 
 
-def load(main: str, data: bytes, read: Reader, diagnostics: Diagnostics) -> Project:
+def load(main: str, data: bytes, read: Reader, diagnostics: Diagnostics, parse: Parser = parse_file) -> Project:
     """Read, lex and parse the file `main`, whose bytes are `data`, and all files it leads to. Of the two phases the first
     with an error is reported to `diagnostics`; the other stays silent (L-4.1.2)."""
-    return _Loader(main, read).run(data, diagnostics)
+    return _Loader(main, read, parse).run(data, diagnostics)
 
 
 class _Loader:
     """One loading: a queue of files, each of which may add others."""
 
-    def __init__(self, main: str, read: Reader) -> None:
+    def __init__(self, main: str, read: Reader, parse: Parser) -> None:
         self.project = Project(main)
         self.read = read
+        self.parse = parse
         self.lexical = Diagnostics()
         self.syntactic = Diagnostics()
         self.waiting: list[tuple[str, bytes]] = []
@@ -94,36 +146,22 @@ class _Loader:
         return self.project
 
     def _file(self, name: str, data: bytes) -> None:
-        source = decode_source(name, data, self.lexical)
-        if source is None:  # the diagnostic still points into the text as far as it can be read
-            self.project.sources[name] = Source(name, data.decode("utf-8", "replace"))
-            return
-        self.project.sources[name] = source
-        before = len(self.lexical.found)
-        tokens = lex(source, self.lexical)
-        if any(diagnostic.is_error for diagnostic in self.lexical.found[before:]):
-            return
         # Without a reader there is nothing that a head could lead to.
-        heads = path_heads(tokens) if self.read is not no_files else Heads()
-        tree = self.project.trees[name] = parse_tokens(source, tokens, self.syntactic)
-        self._declared_modules(name, tree.items)
-        own = set(_declared_names(tree.items)) if heads.plain or heads.imported else set()
-        for at in heads.candidates(tokens, own):
-            self._root_module(str(tokens.values[at]), Span(name, tokens.starts[at], tokens.ends[at]))
-
-    def _declared_modules(self, file: str, items: Iterable[ast.TopLevel]) -> None:
-        """Find the files of `mod name;`, which stand beside the declaring one (L-8.1.2)."""
-        folder = file.rpartition("/")[0]
-        for item in items:
-            if not isinstance(item, ast.Module):
-                continue
-            # A module written out in braces has no file, but modules inside it may.
-            if item.items is not None:
-                self._declared_modules(file, item.items)
-                continue
-            module_file = self._module_file(folder, item.name.text, item.name.span)
+        parsed = self.project.files[name] = self.parse(name, data, self.read is not no_files)
+        self.project.sources[name] = parsed.source
+        for diagnostic in parsed.lexical:
+            self.lexical.add(diagnostic)
+        for diagnostic in parsed.syntactic:
+            self.syntactic.add(diagnostic)
+        if parsed.tree is not None:
+            self.project.trees[name] = parsed.tree
+        folder = name.rpartition("/")[0]
+        for module in parsed.modules:  # their files stand beside the declaring one (L-8.1.2)
+            module_file = self._module_file(folder, module.text, module.span)
             if module_file is not None:
-                self.project.declared[item] = module_file
+                self.project.declared[module.span] = module_file
+        for head, span in parsed.heads:
+            self._root_module(head, span)
 
     def _root_module(self, name: str, span: Span) -> None:
         """Find the file of a module of the project root, which needs no `mod` (L-8.1.2)."""

@@ -1,20 +1,21 @@
 """An open document and the program around it, as far as the compiler understands both, and what stands at a place of it.
 
-Hands on `analyse`, which returns an `Analysis`; `path_to`, `occurrence_at` and `definition_of` for places; `position_at`
-and `offset_at` between offsets and the positions of the protocol. Text that an editor holds comes before what lies on disk.
+`analyse` returns an `Analysis`; `path_to`, `occurrence_at` and `definition_of` are about places; `position_at` and
+`offset_at` lead between offsets and the positions of the protocol. Text that an editor holds comes before what lies on disk.
 A program with errors is looked at all the same: what was typed before the error is still known.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from ..compiler.checker.arguments import kind_of
-from ..compiler.checker.program import Examined, examine_project
+from ..compiler.checker.program import Examined, examine_parts, examine_project
 from ..compiler.decisions import BuiltinCall, CallTarget
 from ..compiler.diagnostics import Diagnostic, Diagnostics
+from ..compiler.incremental import CheckCache
 from ..compiler.project import Location, Project, load, locate
 from ..compiler.source import Source, Span
 from ..compiler.symbols import (
@@ -60,19 +61,20 @@ class Analysis:
         return [diagnostic for diagnostic in self.diagnostics if diagnostic.span.file == self.file]
 
 
-def analyse(path: str, text: str, open_texts: Mapping[str, str]) -> Analysis:
+def analyse(path: str, text: str, open_texts: Mapping[str, str], cache: CheckCache) -> Analysis:
     """Return the analysis of the document at `path` with this text. In a project it is looked at as a part of its program,
-    if it is one. `open_texts` has the texts of other open documents by their real paths."""
+    if it is one. `open_texts` has the texts of other open documents by their real paths; `cache` is that of the server: only
+    the document itself is sure to have the bodies of its functions in its tree."""
     location = locate(path)
     texts = {**open_texts, os.path.realpath(path): text}
     entry = _entry(location)
     # A module is checked as its program uses it, so that what it imports and what uses it are known.
     if entry is not None and entry != location.file:
-        whole = _analyse(entry, location, texts)
+        whole = _analyse(entry, location, texts, cache)
         if location.file in whole.project.sources:
             whole.file = location.file
             return whole
-    return _analyse(location.file, location, texts)
+    return _analyse(location.file, location, texts, cache)
 
 
 def _entry(location: Location) -> str | None:
@@ -84,28 +86,31 @@ def _entry(location: Location) -> str | None:
     return os.path.relpath(path, location.root).replace(os.sep, "/") if os.path.isfile(path) else None
 
 
-def _analyse(main: str, location: Location, texts: Mapping[str, str]) -> Analysis:
+def _analyse(main: str, location: Location, texts: Mapping[str, str], cache: CheckCache) -> Analysis:
     def read(name: str) -> bytes | None:
         open_text = texts.get(os.path.realpath(os.path.join(location.root, *name.split("/"))))
         return location.read(name) if open_text is None else open_text.encode("utf-8", "replace")
 
     diagnostics = Diagnostics()
-    project = load(main, read(main) or b"", read, diagnostics)
+    project = load(main, read(main) or b"", read, diagnostics, cache.parse)
     if location.manifest is not None:
         project.configure(location.manifest)
-    broken = not diagnostics.leave_trees
+    whole = (location.file,)
     examined = None
-    # A file with lexical errors has no tree, and names of it would all be unknown.
-    if all(name in project.trees for name in project.sources):
-        examined = _examine_broken(project) if broken else examine_project(project, diagnostics)
+    if not project.is_readable:
+        cache.give_trees(project)
+    elif diagnostics.leave_trees:
+        examined = examine_project(project, diagnostics, cache, whole)
+    else:
+        examined = _examine_broken(project, cache, whole)
     return Analysis(main, location.root, project, diagnostics.ordered(), examined)
 
 
-def _examine_broken(project: Project) -> Examined | None:
+def _examine_broken(project: Project, cache: CheckCache, whole: Collection[str]) -> Examined | None:
     """Return what can still be said of trees with holes, which no phase behind the parser has to accept: whatever happens
     then, the syntax errors are what the user sees."""
     try:
-        return examine_project(project, Diagnostics())
+        return examine_parts(project, cache, whole)
     # No phase is built for trees with holes, and an editor must not lose its server to one.
     except Exception:
         return None

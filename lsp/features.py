@@ -85,7 +85,8 @@ def head_of(symbol: Symbol, sources: Mapping[str, Source]) -> str:
         return f"{symbol.enum.name}::{_written(sources, variant.span)}"
     node = getattr(symbol, "declaration", None)
     if isinstance(node, ast.Function):
-        end = node.body.span.start if node.body is not None else node.span.end
+        body = node.omitted if node.body is None else node.body.span
+        end = body.start if body is not None else node.span.end
         word = "async fn" if node.is_async else "fn"
         return f"{word} {_written(sources, Span(node.span.file, node.name.span.start, end))}"
     name = getattr(node, "name", None)

@@ -1,8 +1,8 @@
 """The protocol: requests and notifications of an editor, answered by the other modules of this package.
 
-Hands on `serve` to `cli/lsp.py`. The only module that imports `pygls`. Documents are sent whole at each change, and every
-open document is analysed anew then, since one may be a module of another. A new request is a function in one of the
-`_register_…` groups.
+The only module that imports `pygls`. Documents are sent whole at each change, and every open document is analysed anew
+then, since one may be a module of another; what did not change is taken from the server's `CheckCache`. A new request is
+a function in one of the `_register_…` groups.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from pygls.lsp.server import LanguageServer
 
 from ..compiler.diagnostics import Diagnostic, Diagnostics
 from ..compiler.format import format_source
+from ..compiler.incremental import CheckCache
 from ..compiler.source import Source, Span
 from . import features
 from .analysis import UTF16, Analysis, analyse, definition_of, occurrence_at, offset_at, position_at
@@ -127,11 +128,12 @@ KINDS = {
 
 
 class Server(LanguageServer):
-    """One editor. `analyses` has each open document as it is now."""
+    """One editor. `analyses` has each open document as it is now, `cache` what all analyses so far came to."""
 
     def __init__(self, version: str) -> None:
         super().__init__("concerto", version, text_document_sync_kind=lsp.TextDocumentSyncKind.Full)
         self.analyses: dict[str, Analysis] = {}
+        self.cache = CheckCache()
         self.coloured: dict[str, tuple[str, list[int]]] = {}  # of each document the tokens last sent, and that answer's name
         self.answers = 0
         self.shutdown_requested = False
@@ -152,7 +154,7 @@ class Server(LanguageServer):
         """Return the analysis of a document with this text, beside the other open documents."""
         # Open texts come before those on disk, for all files of the program.
         others = {os.path.realpath(path_of(other)): self.text(other) for other in self.analyses if other != uri}
-        return analyse(path_of(uri), text, others)
+        return analyse(path_of(uri), text, others, self.cache)
 
     def analysis(self, uri: str) -> Analysis:
         """Return the latest analysis of a document."""

@@ -151,7 +151,7 @@ LAYERS = {
     "compiler": (
         "source", "diagnostics", "types", "operators", "generated", "syntax", "syntax/lr_machine", "syntax/error_place", "hints",
         "syntax/errors", "syntax/parse", "symbols", "declaration_kinds", "decisions", "fields", "manifest", "project", "resolver",
-        "checker", "codegen", "format", "pipeline", "repl",
+        "incremental", "checker", "codegen", "format", "pipeline", "repl",
     ),
     "runtime": (
         "errors", "access", "loop", "effects/runner", "records", "connections", "running", "host", "schema", "memory/terms",

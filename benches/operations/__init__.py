@@ -10,7 +10,7 @@ from collections.abc import Callable
 from ..figures import Figure
 from ..sampling import Plan
 from .builders import builder_dispatch
-from .compiling import compile_example, compile_speed
+from .compiling import check_after_an_edit, compile_example, compile_speed
 from .growing import growth
 from .loading import image_loading, verifier
 from .long_memories import bytes_of_memories, durable_log, long_views
@@ -41,6 +41,7 @@ OPERATIONS: dict[str, Callable[[Plan], list[Figure]]] = {
     "extraction": extraction,
     "compile": compile_speed,
     "compile_example": compile_example,
+    "check_edit": check_after_an_edit,
     "load": image_loading,
     "verifier": verifier,
     "waiting": concurrent_calls,

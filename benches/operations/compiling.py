@@ -1,12 +1,15 @@
-"""V-8.7: compile speed from source text to encoded image, and that it does not fall with the length of the program."""
+"""V-8.7: compile speed from source text to encoded image, and that it does not fall with the length of the program; and a check
+after an edit, as an editor asks for it."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from itertools import count
 from pathlib import Path
 
-from concerto.compiler.pipeline import Compilation, compile_source
+from concerto.compiler.incremental import CheckCache
+from concerto.compiler.pipeline import Compilation, check_source, compile_source
 from concerto.compiler.project import locate
 from concerto.vm.bytecode.encoding import encode
 
@@ -14,7 +17,7 @@ from ..execution import Failed, compiled, require
 from ..figures import Figure, Target
 from ..generated_source import source
 from ..reference import per_round, rounds
-from ..sampling import Plan, interleave
+from ..sampling import Plan, interleave, ratio
 
 SPEED = Target("V-8.7", 8_000, least=True)
 LINEAR = Target("V-8.7", 1.5)
@@ -50,8 +53,8 @@ def compile_example(plan: Plan) -> list[Figure]:
     samples, known = interleave([lambda: encoded(compile_project(EXAMPLE)), partial(rounds, LONG)], plan)
     note = f"examples/large, {lines:,} lines in {len(first.sources)} files; ratio: rounds a line"
     each = samples.median / lines
-    ratio = each / per_round(known, LONG)
-    return [Figure("compile_example", 1 / each, "lines/s", SPEED, ratio=ratio, spread=samples.spread, note=note)]
+    in_rounds = each / per_round(known, LONG)
+    return [Figure("compile_example", 1 / each, "lines/s", SPEED, ratio=in_rounds, spread=samples.spread, note=note)]
 
 
 def compile_project(path: Path) -> Compilation:
@@ -63,3 +66,27 @@ def encoded(result: Compilation) -> bytes:
     if result.image is None:
         raise Failed("\n".join(f"{found.span.file}: {found.code} {found.message}" for found in result.diagnostics.ordered()))
     return encode(result.image)
+
+
+MODULES = 30
+
+
+def check_after_an_edit(plan: Plan) -> list[Figure]:
+    """A program of 30 modules, each of which calls the one before: a check after an edit of one body, with the cache that has the
+    checks before it, beside a whole check."""
+    text = source(40 if plan.quick else 200).partition("fn main")[0]
+    files = {f"m{n}.conc": f"{text}\npub fn step(x: Int) -> Int {{ m{max(n - 1, 0)}::step(x) + {n} }}\n" for n in range(MODULES)}
+    files["main.conc"] = "".join(f"mod m{n};\n" for n in range(MODULES)) + f"fn main() {{ m{MODULES - 1}::step(1); }}\n"
+    edited = f"m{MODULES // 2}.conc"
+    cache, numbers = CheckCache(), count(1000)
+
+    def check(known: CheckCache | None) -> Compilation:
+        now = {**files, edited: files[edited].replace("step(x) +", f"step(x) + {next(numbers)} +")}
+        texts = {name: text.encode() for name, text in now.items()}
+        return check_source(texts["main.conc"], "main.conc", texts.get, None, known)
+
+    require([check(known).diagnostics.found for known in (cache, cache, None)], [[], [], []])
+    after, whole = interleave([lambda: check(cache), lambda: check(None)], plan)
+    lines = sum(text.count("\n") for text in files.values())
+    note = f"{lines:,} lines in {MODULES} modules; ratio: to {1000 * whole.median:.0f} ms of a whole check"
+    return [Figure("check_edit", 1000 * after.median, "ms", ratio=ratio(after, whole), spread=after.spread, note=note)]

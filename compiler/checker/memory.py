@@ -624,7 +624,7 @@ def check_concurrent_memories(c: Checker) -> None:
     for operands in c.concurrent:
         earlier: set[MemorySymbol] = set()
         for operand in operands:
-            here = dict(_attached(operand))
+            here = {} if c.is_answered(operand.span) else dict(_attached(c, operand))
             for memory in here.keys() & earlier:
                 steps = memory.image_steps
                 word = steps.get("on_conflict", "Serial" if "store" in steps else "Append")
@@ -634,7 +634,7 @@ def check_concurrent_memories(c: Checker) -> None:
             earlier |= here.keys()
 
 
-def _attached(operand: ast.Node) -> Iterator[tuple[MemorySymbol, ast.Node]]:
+def _attached(c: Checker, operand: ast.Node) -> Iterator[tuple[MemorySymbol, ast.Node]]:
     """Yield the memories of the calls in an operand, each with its call there."""
     for at in operand.children():
         visited: set[ast.Node] = set()
@@ -642,7 +642,7 @@ def _attached(operand: ast.Node) -> Iterator[tuple[MemorySymbol, ast.Node]]:
         while todo:
             node = todo.pop()
             target = getattr(node, "target", None)
-            body = target.function.declaration.body if isinstance(target, (FunctionCall, MethodTarget)) else None
+            body = c.body_of(target.function, operand.span) if isinstance(target, (FunctionCall, MethodTarget)) else None
             if body is not None and body not in visited:
                 visited.add(body)
                 todo.append(body)

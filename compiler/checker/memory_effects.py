@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 from ...vm.builtins import lookup
 from ..decisions import BuiltinCall, FunctionCall, MethodTarget, ToolTarget, TraitCall
+from ..source import Span
 from ..symbols import FunctionSymbol, Local, SlotAccess
 from ..syntax import ast
 from .state import Checker
@@ -25,7 +26,7 @@ READS = ("get", "has", "keys", "values", "len", "is_empty", "get_many", "query",
 def check_step_functions(c: Checker) -> None:
     """Report E4509 for functions of steps with an effect."""
     for function in c.step_functions:
-        effect = _forbidden(function.value)
+        effect = None if c.is_answered(function.value.span) else _forbidden(c, function.value)
         if effect is not None:
             c.report(
                 "E4509", function.value.span, f"a function of a memory step cannot use `{effect}`",
@@ -36,7 +37,7 @@ def check_step_functions(c: Checker) -> None:
 def check_slot_changes(c: Checker) -> None:
     """Report E4515 for changes of slots with an effect."""
     for node, method in c.slot_changes:
-        effect = _effect_of(node)
+        effect = None if c.is_answered(node.span) else _effect_of(c, node)
         if effect is not None:
             c.report(
                 "E4515", node.span, f"`{method}` changes a slot in place and uses `{effect}`: it may be done more than once",
@@ -44,17 +45,17 @@ def check_slot_changes(c: Checker) -> None:
             )  # fmt: skip
 
 
-def _effect_of(node: ast.Call | ast.MethodCall) -> str | None:
+def _effect_of(c: Checker, node: ast.Call | ast.MethodCall) -> str | None:
     """Return the name of an effect of the method or of closures that it calls, None for none. Other arguments are
     computed once, before the method."""
     target = node.target
-    body = target.function.declaration.body if isinstance(target, (MethodTarget, TraitCall)) else None
-    effect = None if body is None else _forbidden(body)
+    body = c.body_of(target.function, node.span) if isinstance(target, (MethodTarget, TraitCall)) else None
+    effect = None if body is None else _forbidden(c, body, question=node.span)
     for argument in node.arguments:
         value = argument.value
         is_function = isinstance(value, ast.PathExpr) and isinstance(value.binding, FunctionSymbol)
         if effect is None and (is_function or isinstance(value, ast.Closure)):
-            effect = _forbidden(value) or _written_outside(value)
+            effect = _forbidden(c, value) or _written_outside(value)
     return effect
 
 
@@ -84,7 +85,7 @@ def _written_outside(closure: ast.Expr) -> str | None:
 def check_computed_bounds(c: Checker) -> None:
     """Report E4519 for a bound that asks something: bounds are computed before any memory is used (M-2.14)."""
     for value in c.computed_bounds:
-        effect = _forbidden(value, asked_at_all)
+        effect = None if c.is_answered(value.span) else _forbidden(c, value, asked_at_all)
         if effect is not None:
             c.report(
                 "E4519", value.span, f"a bound cannot use `{effect}`",
@@ -92,8 +93,11 @@ def check_computed_bounds(c: Checker) -> None:
             )  # fmt: skip
 
 
-def _forbidden(value: ast.Node, refuses: Callable[[object], str | None] | None = None) -> str | None:
-    """Return the name of the first forbidden thing that an expression, or a function it calls, does; None for none."""
+def _forbidden(
+    c: Checker, value: ast.Node, refuses: Callable[[object], str | None] | None = None, question: Span | None = None
+) -> str | None:
+    """Return the name of the first forbidden thing that an expression, or a function it calls, does; None for none.
+    `question` is where the walk began, by default at the expression itself."""
     refused = refuses or _called
     visited: set[FunctionSymbol] = set()
     todo: list[ast.Node] = [value]
@@ -111,8 +115,9 @@ def _forbidden(value: ast.Node, refuses: Callable[[object], str | None] | None =
             visited.add(called)
             if called.declaration.clauses:
                 return called.declaration.clauses[0].kind
-            if called.declaration.body is not None:
-                todo.append(called.declaration.body)
+            body = c.body_of(called, question or value.span)
+            if body is not None:
+                todo.append(body)
         todo.extend(node.children())
     return None
 

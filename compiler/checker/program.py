@@ -1,14 +1,14 @@
 """Static checking: names, types, coercions, control flow, declarations (L-3, L-4).
 
-The entry of the checker: `check_project` resolves and checks a program, fills every annotation of its trees and returns a
-`CheckedProgram`, which the code generator takes; `examine_project` returns the state of the check as well, for the language
-server. The order of the passes is here: all types and signatures, then values of declarations, then bodies, then what needs all
-bodies. A new kind of declaration is a row of `declaration_kinds.py` and one of `declaration_checks.py`.
+`check_project` resolves and checks a program, fills every annotation of its trees and returns a `CheckedProgram`, which the
+code generator takes; `examine_project` and `examine_parts` return the state of the check as well, for the language server. The
+order of the passes is here: all types and signatures, then values of declarations, then bodies, then what needs all bodies. A
+new kind of declaration is a row of `declaration_kinds.py` and one of `declaration_checks.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
@@ -19,7 +19,7 @@ from ..diagnostics import Diagnostics
 from ..fields import is_carried
 from ..hints.names import did_you_mean, limited_patience, listed
 from ..project import Project
-from ..resolver.program import resolve, warn_unused
+from ..resolver.program import resolve, unused_locals
 from ..resolver.state import Module
 from ..source import Source, Span
 from ..symbols import (
@@ -50,6 +50,7 @@ from .context_declarations import (
 from .declaration_checks import run_pass
 from .declarations import check_constants, check_cycles, declare_types
 from .decorators import check_decorators
+from .exhaustiveness import MOST_STEPS
 from .impls import check_trait_impls, declare_impls, declare_traits
 from .memory import check_concurrent_memories, check_init
 from .memory_effects import check_computed_bounds, check_slot_changes, check_step_functions
@@ -64,6 +65,7 @@ from .types import check_pending_bounds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from ..incremental import CheckCache, Reuse
     from ..manifest import Manifest
 
 
@@ -204,26 +206,43 @@ class Examined(NamedTuple):
     checked: CheckedProgram
 
 
-def check_project(project: Project, diagnostics: Diagnostics) -> CheckedProgram:
-    """Check the parsed files of a program. After an error the result is incomplete and must not be compiled."""
-    examined = examine_project(project, diagnostics)
+def check_project(project: Project, diagnostics: Diagnostics, cache: CheckCache | None = None) -> CheckedProgram:
+    """Check the parsed files of a program. After an error, and with a cache, the result is incomplete and must not be
+    compiled."""
+    examined = examine_project(project, diagnostics, cache)
     return CheckedProgram(project.trees[project.main], init=[]) if examined is None else examined.checked
 
 
-def examine_project(project: Project, diagnostics: Diagnostics) -> Examined | None:
-    """Check the parsed files of a program and return the state of the check too; None if its types nest too deeply (E0114)."""
+def examine_project(
+    project: Project, diagnostics: Diagnostics, cache: CheckCache | None = None, whole: Collection[str] = ()
+) -> Examined | None:
+    """Check the parsed files of a program and return the state of the check too; None if its types nest too deeply (E0114).
+    With the cache that has parsed them only the bodies are checked that it does not know, and those of the files `whole`."""
+    if cache is None:
+        return _attempt(project, diagnostics, None)
+    return cache.examine(project, diagnostics, whole, lambda found, reuse: _attempt(project, found, reuse))
+
+
+def examine_parts(project: Project, cache: CheckCache, whole: Collection[str]) -> Examined | None:
+    """Check of a program that the cache has parsed the bodies in the files `whole` and all declarations, and report
+    nothing."""
+    return cache.examine_only(project, whole, lambda found, reuse: _attempt(project, found, reuse))
+
+
+def _attempt(project: Project, diagnostics: Diagnostics, reuse: Reuse | None) -> Examined | None:
     try:
         # Looking for near names costs most in programs with many mistakes: after a time the short help must do.
         with limited_patience():
-            return on_fresh_stack(_check, project, diagnostics)
+            return on_fresh_stack(_check, project, diagnostics, reuse)
     except RecursionError:  # of a walk over a declared type; trees are walked by levels
         diagnostics.report("E0114", Span(project.main, 0, 0), "a type of the program nests too deeply", help="split the type up")
         return None
 
 
-def _check(project: Project, diagnostics: Diagnostics) -> Examined:
-    module = resolve(project, diagnostics)
+def _check(project: Project, diagnostics: Diagnostics, reuse: Reuse | None) -> Examined:
+    module = resolve(project, diagnostics, reuse)
     c = Checker(project.sources, diagnostics, RULES, MUTATING, LINTS)
+    c.reuse = reuse
     c.modules = ModuleMap(project, module.modules)
     c.connections = [symbol.name for symbol in module.symbols if isinstance(symbol, ConnectionSymbol)]
     c.mockable = [s.name for s in module.symbols if isinstance(s, (ModelSymbol, AgentSymbol, ToolSymbol))]
@@ -253,7 +272,13 @@ def _check(project: Project, diagnostics: Diagnostics) -> Examined:
     check_stored_names(c, [symbol for symbol in module.symbols if isinstance(symbol, MemorySymbol)])
     check_concurrent_memories(c)
     # Last, as the marks of reading and changing are set by all the passes before.
-    warn_unused(module, diagnostics, project.sources)
+    unused = unused_locals(module, diagnostics.found, project.sources)
+    if reuse is not None:
+        reuse.compare(c, MOST_STEPS)
+        reuse.unused = [warning for warning in unused if warning.span.file not in reuse.records]
+    elif not diagnostics.has_errors:
+        for warning in unused:
+            diagnostics.add(warning)
     return Examined(c, [*module.symbols, *module.modules], _checked(c, project, module))
 
 

@@ -161,6 +161,10 @@ class PendingBounds(NamedTuple):
     span: Span
 
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..incremental import Reuse
+
 ExpressionRule = Callable[["Checker", Any, Expected], Type]
 Lint = Callable[["Checker", ast.Expr, Type, Type], None]  # the value, its type, and the one expected
 
@@ -202,6 +206,7 @@ class Checker:
         "match_steps", "constant_room",
         "open_lets", "filling_call", "slot_changes", "present", "some_of_nilable", "reply", "reply_used",
         "form_room", "form_sizes", "text_values", "words", "lints", "computed_bounds", "fields_of",
+        "reuse",
     )  # fmt: skip
 
     def __init__(
@@ -271,7 +276,22 @@ class Checker:
         self.form_sizes: dict[Type, tuple[int, int]] = {}
         self.words: dict[Local, frozenset[str] | None] = {}  # literals that such a variable can hold, where that was asked
         self.text_values: dict[Local, ast.Expr] = {}  # initialisers of immutable variables of text
+        self.reuse: Reuse | None = None  # of a check with a cache
         self.deferring: bool = False  # whether the present function has a `let` without initialiser
+
+    # Questions that lead from one body into others.
+
+    def is_answered(self, question: Span) -> bool:
+        """Return whether an earlier check has answered the questions that begin in the file of this place, without an
+        error."""
+        return self.reuse is not None and question.file in self.reuse.records
+
+    def body_of(self, function: FunctionSymbol, question: Span) -> ast.Block | None:
+        """Return the body of a function that a question leads into, None for one without; `question` is where it begins.
+        Raise BodyNeeded for a body that this check leaves out."""
+        if self.reuse is not None:
+            self.reuse.follow(question.file, function.declaration)
+        return function.declaration.body
 
     # Expressions.
 

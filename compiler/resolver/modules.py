@@ -42,7 +42,7 @@ def declare_module(r: Resolver, item: ast.Module) -> Symbol:
         inline = new_module(r, ModuleSymbol(name, r.at.file, home=r.at))
         r.undeclared.append((inline, item.items))
         return inline
-    file = r.project.declared.get(item)
+    file = r.project.declared.get(item.name.span)
     if file is None:
         _no_file(r, item.name)
         return ErroneousSymbol(name)

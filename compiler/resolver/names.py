@@ -78,7 +78,7 @@ def _from_imports(r: Resolver, scope: Scope, name: str) -> Symbol | None:
     if name in scope.imports:
         symbol = imported_symbol(r, scope.imports[name])
         if symbol is not None:
-            scope.imports[name].used = True
+            r.use(scope.imports[name])
             return symbol
     return _from_globs(r, name, scope.globs)
 
@@ -92,13 +92,13 @@ class _Way(NamedTuple):
     glob: Import
     before: _Way | None
 
-    def begin(self) -> Import:
-        """The first import of the way; all of them are used."""
+    def begin(self, r: Resolver) -> Import:
+        """Return the first import of the way; all of them are used."""
         at: _Way | None = self
         first = self.glob
         while at is not None:
             first = at.glob
-            first.used = True
+            r.use(first)
             at = at.before
         return first
 
@@ -128,11 +128,11 @@ def _from_globs(r: Resolver, name: str, globs: list[Import]) -> Symbol | None:
         waiting.extend([_Way(glob, way) for glob in further])
         if symbol is None:
             continue
-        first = way.begin()
+        first = way.begin(r)
         if not any(_same(symbol, other) for other in offers):
             offers[symbol] = way if first is way.glob else _Way(way.glob, _Way(first, None))
     if len(offers) > 1:
-        firsts = [way.begin() for way in offers.values()]
+        firsts = [way.begin(r) for way in offers.values()]
         parting = firsts if len({id(glob) for glob in firsts}) > 1 else [way.glob for way in offers.values()]
         return AmbiguousSymbol(name, modules=[str(glob.symbol) for glob in parting])
     return next(iter(offers), None)
@@ -180,7 +180,7 @@ def _own_member(r: Resolver, module: ModuleSymbol, name: str) -> tuple[Symbol | 
     if name in scope.imports:
         symbol = imported_symbol(r, scope.imports[name])
         if symbol is not None:
-            scope.imports[name].used = True
+            r.use(scope.imports[name])
             return symbol, scope.imports[name].public, []
     further = [glob for glob in scope.globs if glob.public]
     if module is r.root and name in r.rooted.names and not further:

@@ -1,15 +1,15 @@
 """Name resolution: what every name of a program denotes.
 
 `resolve` fills the `binding`, `scope` and `symbol` fields of the tree, marks captured locals, and returns a `Module`: all symbols
-in order. `warn_unused` gives the warnings that need the checker's marks. Types stay empty here: the checker fills them.
+in order. `unused_locals` gives the warnings that need the checker's marks. Types stay empty here: the checker fills them.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from ..diagnostics import Diagnostics
+from ..diagnostics import Diagnostic, Diagnostics
 from ..project import Project
 from ..source import Source, Span
 from ..symbols import FunctionSymbol, Local, ModuleSymbol
@@ -21,13 +21,18 @@ from .modules import file_module, new_module, order_modules, resolve_imports, wa
 from .names import outermost
 from .state import Module, Resolver
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..incremental import Reuse
+
 HANDLERS = {
     **paths.HANDLERS, **patterns.HANDLERS, **expressions.HANDLERS, **expressions.TASK_HANDLERS, **expressions.BRACES_HANDLERS,
 }  # fmt: skip
 
 
-def resolve(project: Project, diagnostics: Diagnostics) -> Module:
+def resolve(project: Project, diagnostics: Diagnostics, reuse: Reuse | None = None) -> Module:
     """Resolve all names of a program; return what it declares. Reports E1001 to E1014 and the modules that could not be read.
+    `reuse` says which bodies are left out, and notes which imports each file uses.
 
     The order matters: every item has its symbol before an import is looked up, every method belongs to its type before a body is
     resolved, and imports inside blocks are known only after the bodies.
@@ -39,6 +44,8 @@ def resolve(project: Project, diagnostics: Diagnostics) -> Module:
     declare_library(r)
     declare_reply(r)
     bodies = _declare(r)
+    if reuse is not None:
+        _count_imports(r, reuse)
     resolve_imports(r)
     for module in r.module.modules:
         with r.inside(module, r.spaces[module]):
@@ -79,14 +86,23 @@ def _declare(r: Resolver) -> dict[ModuleSymbol, Sequence[ast.TopLevel]]:
     return bodies
 
 
-def warn_unused(module: Module, diagnostics: Diagnostics, sources: dict[str, Source]) -> None:
-    """Warn of locals that nothing reads (W0001) and of `mut` that nothing needs (W0011), by the marks of the checker.
+def _count_imports(r: Resolver, reuse: Reuse) -> None:
+    """Give the imports of modules their keys, and mark those that the omitted bodies use."""
+    r.reuse = reuse
+    numbers: dict[str, int] = {}
+    used = {key for record in reuse.records.values() if record is not None for key in record.imports}
+    for import_ in r.imports:
+        file = import_.module.file
+        number = numbers[file] = numbers.get(file, 0) + 1
+        key = r.import_keys[import_] = (file, number)
+        import_.used = import_.used or key in used
 
-    After an error the marks are incomplete, so nothing is reported then. A name that W0010 was reported for is left out.
-    """
-    if diagnostics.has_errors:
-        return
-    shadowing = {diagnostic.span for diagnostic in diagnostics.found if diagnostic.code == "W0010"}
+
+def unused_locals(module: Module, found: Sequence[Diagnostic], sources: dict[str, Source]) -> Iterator[Diagnostic]:
+    """Yield the warnings of locals that nothing reads (W0001) and of `mut` that nothing needs (W0011), by the marks of the
+    checker, which are complete where there is no error. `found` are the diagnostics of all passes: a name that W0010 was
+    reported for is left out."""
+    shadowing = {diagnostic.span for diagnostic in found if diagnostic.code == "W0010"}
     holes: dict[str, dict[str, int]] = {}
     for local in module.locals:
         place = local.declared_at
@@ -103,9 +119,9 @@ def warn_unused(module: Module, diagnostics: Diagnostics, sources: dict[str, Sou
             in_string = holes[span.file].get(local.name, 0) >= span.end
             help = f"write `${{{local.name}}}` in the string: a hole has a `$`" if in_string else None
             help = help or f"write `_{local.name}` if that is meant"
-            diagnostics.report("W0001", span, f"unused variable `{local.name}`", help=help)
+            yield Diagnostic("W0001", f"unused variable `{local.name}`", span, help=help)
         elif local.mutable and not local.changed:
-            diagnostics.report("W0011", span, f"`{local.name}` need not be `mut`", help="remove `mut`")
+            yield Diagnostic("W0011", f"`{local.name}` need not be `mut`", span, help="remove `mut`")
 
 
 _HOLE = re.compile(r'["\n]|(?<!\$)\{(\w+)')

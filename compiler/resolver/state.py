@@ -32,6 +32,10 @@ from ..syntax import ast
 from ..syntax.ast import Nesting
 from ..types import ANY
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..incremental import ImportKey, Reuse
+
 # Lexical scopes (L-5.4): what a name denotes where it stands.
 
 
@@ -179,7 +183,7 @@ class Resolver:
         "diagnostics", "handlers", "module", "at", "root", "project", "spaces", "by_file", "imports", "edges", "outermost",
         "rooted", "scope", "function", "nesting", "type_keys", "parameters", "associated", "asking",
         "undeclared", "library", "library_tool", "enum_parse", "stages", "chain",
-        "body_name", "memory_counts",
+        "body_name", "memory_counts", "reuse", "import_keys",
     )  # fmt: skip
 
     def __init__(
@@ -220,6 +224,8 @@ class Resolver:
         self.nesting = Nesting()
         self.body_name = "memory"  # name of the declared function around
         self.memory_counts: dict[str, int] = {}  # memory values so far, by the function that makes them
+        self.reuse: Reuse | None = None  # of a check with a cache
+        self.import_keys: dict[Import, ImportKey] = {}  # then of the imports outside of blocks
 
     def visit(self, node: ast.Node | None) -> None:
         """Resolve the names in a node and in what stands inside it."""
@@ -270,6 +276,13 @@ class Resolver:
             yield
         finally:
             self.at, self.scope, self.function = outer
+
+    def use(self, import_: Import) -> None:
+        """Mark an import as used by the module whose names are being resolved."""
+        import_.used = True
+        key = self.import_keys.get(import_)
+        if key is not None and self.reuse is not None:
+            self.reuse.imports.setdefault(self.at.file, set()).add(key)
 
     def memory_name(self) -> str:
         """Return the name of the next memory value: the function that makes it and a number from 1, as `main#2` (M-2.18)."""

@@ -62,20 +62,69 @@ def written_names(kind: type[Node]) -> list[str]:
     return [name for name, row in fields_of(kind).items() if not (isinstance(row, FieldSpec) and row.is_derived)]
 
 
-_WITHOUT_NODES = frozenset(("Span", "bool", "float", "int", "str", "str | None"))
+_WITHOUT_NODES = frozenset(("Span", "Span | None", "bool", "float", "int", "str", "str | None"))
 _names_by_class: dict[object, list[str]] = {}  # what `_places` has worked out so far
+
+
+def _types_of(kind: type[Node]) -> dict[str, str]:
+    """Return the types of the fields as they are written, by name."""
+    types: dict[str, str] = {}
+    for cls in reversed(kind.__mro__):
+        types.update(cls.__dict__.get("__annotations__", {}))
+    return types
 
 
 def _places(node: Node) -> list[str]:
     """Return the names of the fields that may hold nodes."""
     names = _names_by_class.get(type(node))
     if names is None:
-        types: dict[str, str] = {}
-        for cls in reversed(type(node).__mro__):
-            types.update(cls.__dict__.get("__annotations__", {}))
+        types = _types_of(type(node))
         names = [name for name in written_names(type(node)) if types[name] not in _WITHOUT_NODES]
         _names_by_class[type(node)] = names
     return names
+
+
+N = TypeVar("N", bound=Node)
+_parts_by_class: dict[type, tuple[list[str], list[str], list[str]]] = {}  # names of fields: shared, copied, annotations
+
+
+def copy_tree(tree: N) -> N:
+    """Return a copy of a tree without its annotations. It goes down without `Nesting`: RecursionError for a deep tree."""
+    copy: N = _copy(tree, {})
+    return copy
+
+
+def _copy(value: Any, copies: dict[int, Node]) -> Any:
+    """Return a copy of a node or of the value of a field. A node may stand in a tree twice, as `Pipe.left` does: `copies` has
+    those made so far by the `id` of their originals."""
+    if isinstance(value, list):
+        return [_copy(item, copies) for item in value]
+    if isinstance(value, tuple):
+        return tuple([_copy(item, copies) for item in value])
+    if not isinstance(value, Node):
+        return value
+    copy = copies.get(id(value))
+    if copy is None:
+        kind = type(value)
+        shared, inside, blank = _parts_by_class.get(kind) or _parts(value)
+        copy = copies[id(value)] = object.__new__(kind)
+        for name in shared:
+            setattr(copy, name, getattr(value, name))
+        for name in blank:
+            setattr(copy, name, None)
+        for name in inside:
+            setattr(copy, name, _copy(getattr(value, name), copies))
+    return copy
+
+
+def _parts(node: Node) -> tuple[list[str], list[str], list[str]]:
+    rows, types = fields_of(node), _types_of(type(node))
+    blank = [name for name, row in rows.items() if isinstance(row, FieldSpec) and row.is_derived and not row.init]
+    rest = [name for name in rows if name not in blank]
+    inside = [name for name in rest if types[name] not in _WITHOUT_NODES]
+    parts = [name for name in rest if name not in inside], inside, blank
+    _parts_by_class[type(node)] = parts
+    return parts
 
 
 @node
@@ -579,7 +628,7 @@ class Clause(Node):
 
 @node
 class Function(Item):
-    """`body` is None when it ends in `;`."""
+    """`body` is None when it ends in `;`. `omitted` is the place of a body that a check with a cache left out of the tree."""
 
     name: Ident
     is_async: bool
@@ -589,6 +638,7 @@ class Function(Item):
     clauses: list[Clause]
     body: Block | None
     scope: Any = annotation()  # resolver.symbols.FunctionScope
+    omitted: Span | None = field(default=None, init=False)
 
 
 @node

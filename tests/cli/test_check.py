@@ -74,3 +74,13 @@ def test_an_unreadable_file_among_others(cli, write):
 def test_a_file_that_cannot_be_read_keeps_nobody_from_checking_the_others(cli, write):
     write("w.conc", WARNING)
     assert cli("check", "gone.conc", "w.conc") == (66, "", "cannot read gone.conc: No such file or directory\n" + WARNING_TEXT)
+
+
+def test_files_that_share_a_module_say_what_each_says_alone(cli, write):
+    write("shared.conc", "pub fn f(n: Int) -> Int { let unused = 1; n }\n")
+    write("one.conc", "use shared::f;\nfn main() { println(f(1)); }\n")
+    write("two.conc", 'use shared::f;\nfn main() { println(f("")); }\n')
+    alone = [cli("check", f"{name}.conc") for name in ("one", "two", "one")]
+    assert [(run.code, "W0001" in run.err, "E2009" in run.err) for run in alone[:2]] == [(0, True, False), (65, False, True)]
+    together = cli("check", "one.conc", "two.conc", "one.conc")
+    assert (together.code, together.err) == (65, "".join(run.err for run in alone))

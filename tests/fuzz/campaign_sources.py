@@ -15,6 +15,7 @@ from collections.abc import Callable
 
 from concerto.compiler.diagnostics import CODES, Diagnostics, render_json, render_text
 from concerto.compiler.format import format_source
+from concerto.compiler.incremental import CheckCache
 from concerto.compiler.pipeline import compile_source
 from concerto.compiler.source import Source
 from concerto.lsp.analysis import analyse
@@ -48,7 +49,7 @@ def formatted(data: bytes) -> Diagnostics:
 
 def told_to_an_editor(data: bytes) -> Diagnostics:
     diagnostics = Diagnostics()
-    for found in analyse("/nowhere/hostile.conc", data.decode(), {}).own:
+    for found in analyse("/nowhere/hostile.conc", data.decode(), {}, CheckCache()).own:
         diagnostics.add(found)
     return diagnostics
 

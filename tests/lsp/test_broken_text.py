@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from concerto.compiler.incremental import CheckCache
 from concerto.lsp.analysis import UTF8, UTF16, UTF32, analyse, definition_of, occurrence_at, offset_at, position_at
 from concerto.lsp.features import complete, hover_at, outline
 
@@ -25,7 +26,7 @@ def test_questions_about_cut_text(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     offered = shown_at = led_to = 0
     for cut, cursor in cuts(text):
-        analysis = analyse(str(path), cut, {})
+        analysis = analyse(str(path), cut, {}, CheckCache())
         for at in (cursor, len(cut), *range(0, len(cut), max(1, len(cut) // 20))):
             shown = hover_at(analysis, at)
             assert shown is None or shown[0].start <= at <= shown[0].end
@@ -36,13 +37,13 @@ def test_questions_about_cut_text(path: Path) -> None:
             led_to += span is not None
         if analysis.tree is not None:
             assert all(entry.span.start <= entry.name_span.start <= entry.span.end for entry in outline(analysis.tree))
-        offered += bool(complete(cut, cursor, lambda changed: analyse(str(path), changed, {})))
+        offered += bool(complete(cut, cursor, lambda changed: analyse(str(path), changed, {}, CheckCache())))
     assert min(offered, shown_at, led_to) > 5, (offered, shown_at, led_to)
 
 
 @pytest.mark.parametrize("encoding", [UTF8, UTF16, UTF32])
 def test_positions_there_and_back(tmp_path: Path, encoding: str) -> None:
-    source = analyse(str(tmp_path / "a.conc"), "a\u00e9\U0001f600b\r\n\n\u2028x", {}).source
+    source = analyse(str(tmp_path / "a.conc"), "a\u00e9\U0001f600b\r\n\n\u2028x", {}, CheckCache()).source
     for offset in range(len(source.text) + 1):
         if source.text[offset - 1 : offset + 1] != "\r\n":
             assert offset_at(source, *position_at(source, offset, encoding), encoding) == offset
@@ -51,7 +52,7 @@ def test_positions_there_and_back(tmp_path: Path, encoding: str) -> None:
 
 
 def test_a_position_inside_a_pair_is_its_beginning(tmp_path: Path) -> None:
-    source = analyse(str(tmp_path / "a.conc"), "\U0001f600b", {}).source
+    source = analyse(str(tmp_path / "a.conc"), "\U0001f600b", {}, CheckCache()).source
     assert [offset_at(source, 0, n, UTF16) for n in range(4)] == [0, 0, 1, 2]
 
 
@@ -63,7 +64,7 @@ def test_a_module_is_looked_at_as_a_part_of_its_program(tmp_path: Path) -> None:
     text = "pub fn f() { emit(\"o\", super::SIZE); }\n"
     part = tmp_path / "src" / "part.conc"
     part.write_text(text, encoding="utf-8")
-    analysis = analyse(str(part), text, {})
+    analysis = analyse(str(part), text, {}, CheckCache())
     assert analysis.file == "part.conc" and analysis.own == []
     shown = hover_at(analysis, text.index("SIZE"))
     assert shown is not None and "const SIZE: Int = 3" in shown[1]

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from concerto.compiler.diagnostics import Diagnostics
+from concerto.compiler.incremental import CheckCache
 from concerto.compiler.source import Source
 from concerto.compiler.syntax.lexer import HARD_KEYWORDS, lex
 from concerto.lsp.analysis import analyse
@@ -171,5 +172,5 @@ def test_every_name_of_the_suite_has_a_token(tmp_path: Path) -> None:
     path = str(tmp_path / "main.conc")
     found: list[Any] = []
     for name, text in list(suite_sources().items())[::2]:  # every second program: the others show nothing new
-        found += [f"{name}: {line}" for line in wrong(text, tokens(analyse(path, text, {})))]
+        found += [f"{name}: {line}" for line in wrong(text, tokens(analyse(path, text, {}, CheckCache())))]
     assert found == []
