@@ -96,13 +96,15 @@ def check_memory(c: Checker, symbol: MemorySymbol) -> None:
     node = symbol.declaration
     declared = written_type(c, node.type)
     if not is_memory(declared) and declared is not ERRONEOUS:
-        c.report("E2001", node.type.span, f"expected `Memory`, found `{declared}`", help="memory log: Memory = …;")
+        help = "memory log: Memory = …;" if node.block is None else "leave the type out"
+        c.report("E2001", node.type.span, f"expected `Memory`, found `{declared}`", help=help)
     value, chain = _chain(node.value)
     constructor = _constructor(value)
     if constructor is None or not isinstance(value, ast.Call):
-        c.report(
-            "E4501", value.span, "a memory begins with `Memory::new(…)`", help="write `Memory::new()` or `Memory::new(20)`"
-        )
+        help = "write `Memory::new()` or `Memory::new(20)`"
+        if isinstance(value, (ast.MapExpr, ast.StructExpr)):
+            help = f"a block stands behind the name: `memory {symbol.name} {{ retain: 20 }}`"
+        c.report("E4501", value.span, "a memory begins with `Memory::new(…)`", help=help)
         return
     if constructor == "Memory::from":
         help = f'write what it begins with below: `{symbol.name}.append("user", "…");`'
@@ -115,6 +117,8 @@ def check_memory(c: Checker, symbol: MemorySymbol) -> None:
         _new(c, value, steps)
     symbol.keys = symbol.of.keys if symbol.of is not None else []
     symbol.steps = steps.found
+    if declared is ERRONEOUS:  # of a context in the type of a block it was said that there is none
+        chain = [step for step in chain if not node.type.span.start <= step.name.span.start < node.type.span.end]
     # Key, context and `like` first: functions of the other steps may use the memory, whose type they decide.
     for name in (*OF_THE_TYPE, "like"):
         for step in chain:

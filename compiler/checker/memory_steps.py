@@ -16,6 +16,7 @@ from ...vm.builtins.signatures import parse_type
 from ...vm.memory_steps import (
     COUNT,
     DURATION,
+    EVERY,
     EVICT,
     FLAG,
     FROM,
@@ -29,8 +30,8 @@ from ...vm.memory_steps import (
     SHARE,
     SOME,
     STEPS,
-    SUMMARISERS,
     SUMMARY,
+    SUMMARY_ARGUMENTS,
     TEXT,
     Argument,
     Step,
@@ -59,8 +60,8 @@ from .state import FREE, Checker, Expected, Target
 # The step `learn` (M-10.22): the name of a rule, what it observes, and its three functions.
 
 RULE_FUNCTIONS = [name for name, row in RULE.items() if row.kind == FUNCTION]
-RULE_ARGUMENTS = ("on", *RULE_FUNCTIONS)
-SHAPE = '.learn("name", on: "topic", by: |o| o.kind, when: |g| g.count >= 3, store: |g| Learned { content: g.key })'
+RULE_ARGUMENTS = STEPS["learn"].named
+SHAPE = STEPS["learn"].example
 
 
 def read_rule(c: Checker, node: ast.MethodCall) -> dict[str, Any] | None:
@@ -141,9 +142,7 @@ def check_topic(c: Checker, node: ast.MethodCall) -> None:
 # The step `summary` (M-9.1, M-9.2): who summarises, when, and how the text is shown.
 
 PARAMETERS = (STRING, array(MESSAGE))
-SUMMARY_SHAPE = ".summary(MODEL, every: 10)"
-EVERY = ("every_turns", "every_ms")
-SUMMARY_ARGUMENTS = list(dict.fromkeys("every" if name in EVERY else name for name in SUMMARY if name not in SUMMARISERS))
+SUMMARY_SHAPE = STEPS["summary"].example
 WITH_A_ROLE = ("Prefix", "Suffix")
 SAID = "said"  # in a summary that names no summariser: its written arguments, until another summary completes it
 
@@ -386,7 +385,9 @@ class Steps:
             return self._share(step, value)
         if kind == SOME:
             if not isinstance(value, ast.ArrayExpr):
-                self.c.report("E4502", value.span, f"`{step}` takes a list of words", help=f".{step}([{row.words[0]}])")
+                name = value.segments[0].text if is_word(value) and isinstance(value, ast.PathExpr) else ""
+                help = f".{step}([{name if name in row.words else row.words[0]}])"
+                self.c.report("E4502", value.span, f"`{step}` takes a list of words", help=help)
                 return FAILED
             words = [known_word(self.c, step, row.words, item) for item in value.items]
             return FAILED if None in words else words

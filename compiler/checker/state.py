@@ -199,7 +199,7 @@ class Checker:
         "outside", "step_functions", "concurrent", "memory_tables", "memory_defaults", "contexts", "heads",
         "match_steps", "constant_room",
         "open_lets", "filling_call", "slot_changes",
-        "form_room", "form_sizes", "text_values", "lints", "computed_bounds", "fields_of",
+        "form_room", "form_sizes", "text_values", "lints", "computed_bounds", "fields_of", "memory_blocks",
     )  # fmt: skip
 
     def __init__(
@@ -253,6 +253,7 @@ class Checker:
         self.computed_bounds: list[ast.Expr] = []  # of declared memories; they may ask no model and no memory
         self.slot_changes: list[tuple[ast.Call | ast.MethodCall, str]] = []  # methods that change a slot, by name
         self.concurrent: list[list[ast.TaskBody]] = []  # operands that run at once
+        self.memory_blocks: list[Span] = []  # reports in there speak of fields, not of steps
         self.memory_tables = MemoryTables()  # what Concerto.toml says of memories
         self.memory_defaults: dict[str, dict[str, Any]] = {}  # its default steps, with symbols of the program
         self.self_type: Type | None = None  # what `Self` is in the present impl
@@ -422,6 +423,10 @@ class Checker:
         """Report a diagnostic and return ERRONEOUS, so that a rule can `return c.report(…)`. `first` is a second place, which
         `note` describes."""
         related = () if first is None else (Related(first, note),)
+        if any(block.file == span.file and block.start <= span.start < block.end for block in self.memory_blocks):
+            from ..hints.memory_fields import as_fields  # its patterns are compiled only for a report
+
+            message, help = as_fields(message), None if help is None else as_fields(help)
         # Warnings do not count: what is only warned of can be compiled.
         self.error_count += code.startswith("E")
         self.diagnostics.report(code, span, message, help=help, related=related)
