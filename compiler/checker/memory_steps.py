@@ -118,6 +118,15 @@ def _observed_topic(c: Checker, value: ast.Expr, topic: str) -> bool:
     return False
 
 
+def as_declared(memory: MemorySymbol, help: str) -> str:
+    """Return a help that shows steps in the form in which the memory is declared: with fields for a block."""
+    if memory.declaration.block is None:
+        return help
+    from ..hints.memory_fields import as_fields  # its patterns are compiled only for a report
+
+    return as_fields(help)
+
+
 def check_topic(c: Checker, node: ast.MethodCall) -> None:
     """Report W0455 for an `observe` of a memory, or of a key of one, whose topic no rule of it has."""
     memory = node.receiver
@@ -136,7 +145,8 @@ def check_topic(c: Checker, node: ast.MethodCall) -> None:
     if topic.value not in topics:
         help = did_you_mean(topic.value, topics) or listed("its topics", topics, like=topic.value)
         message = f'no rule of `{symbol.name}` is on "{topic.value}": nothing is learned from this'
-        c.report("W0455", topic.span, message, help=help or f'add `.learn(…, on: "{topic.value}", …)` to the memory')
+        help = help or as_declared(symbol, f'add `.learn("name", on: "{topic.value}", …)` to the memory')
+        c.report("W0455", topic.span, message, help=help)
 
 
 # The step `summary` (M-9.1, M-9.2): who summarises, when, and how the text is shown.
