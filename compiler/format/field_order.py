@@ -12,17 +12,19 @@ from collections.abc import Iterator, Sequence
 
 from ...vm.memory_steps import field_rank
 from ..syntax import ast
-from ..syntax.ast import Comment
 from ..syntax.lexer import TokenList
 
 
 def in_order(text: str, tokens: TokenList, program: ast.Program) -> str:
     """Return the text with the fields of all memory blocks in order. `tokens` and `program` are those of the text."""
-    for block in reversed([*blocks(program)]):  # the last one first, so that offsets before it stay right
-        ranks = [field_rank(entry.key.text) for entry in block.entries]
-        if ranks != sorted(ranks):
-            text = _moved(text, tokens, block)
-    return text
+    layout = _Written(text, tokens)
+    pieces, at = [], 0
+    for block in blocks(program):
+        if ordered(block.entries) != block.entries:
+            start, end, fields = layout.moved(block)
+            pieces += [text[at:start], fields]
+            at = end
+    return "".join([*pieces, text[at:]])
 
 
 def ordered(entries: Sequence[ast.ConfigEntry]) -> list[ast.ConfigEntry]:
@@ -41,30 +43,45 @@ def blocks(program: ast.Program) -> Iterator[ast.MemoryBlock]:
             pending += reversed(node.items or ())
 
 
-def _moved(text: str, tokens: TokenList, block: ast.MemoryBlock) -> str:
-    """Return the text with the fields of one block in order."""
-    comments = [comment for comment in tokens.comments if block.span.start <= comment.span.start < block.span.end]
-    brace = bisect_left(tokens.starts, block.entries[0].span.start) - 1
-    start = at = _end_of_line(text, tokens.ends[brace], comments)
-    parts: dict[ast.ConfigEntry, str] = {}
-    for entry in block.entries:
-        behind, row = entry.span.end, bisect_left(tokens.starts, entry.span.end)
-        is_comma = tokens.types[row] == "COMMA"
-        end = _end_of_line(text, tokens.ends[row] if is_comma else behind, comments)
-        parts[entry] = text[at:behind] + ("" if is_comma else ",") + text[behind:end]
-        at = end
-    moved = text[:start]
-    for part in [*(parts[entry] for entry in ordered(block.entries)), text[at:]]:
-        # A comment may end a line: what follows it begins a new one.
-        begins_line = part.lstrip(" \t").startswith("\n")
-        moved += part if begins_line or moved.endswith((",", "{")) else "\n" + part
-    return moved
+class _Written:
+    """A file as it is written: which comments and commas belong to a field."""
 
+    def __init__(self, text: str, tokens: TokenList) -> None:
+        self.text = text
+        self.tokens = tokens
+        self.comments = tokens.comments
+        self.comment_starts = [comment.span.start for comment in tokens.comments]
 
-def _end_of_line(text: str, at: int, comments: Sequence[Comment]) -> int:
-    """Return the offset behind the comments that stand behind `at` and end its line; `at` itself where there are none."""
-    end = at
-    for comment in comments:
-        if comment.span.start >= end and not text[end : comment.span.start].strip(" \t"):
-            end = comment.span.end
-    return end if text[end:].lstrip(" \t").startswith(("\n", "}")) else at
+    def moved(self, block: ast.MemoryBlock) -> tuple[int, int, str]:
+        """Return where the fields of a block begin and end, and their text in order."""
+        text, tokens = self.text, self.tokens
+        brace = bisect_left(tokens.starts, block.entries[0].span.start) - 1
+        start = at = self.end_of_line(tokens.ends[brace])
+        parts: dict[ast.ConfigEntry, str] = {}
+        for entry in block.entries:
+            behind, row = entry.span.end, bisect_left(tokens.starts, entry.span.end)
+            is_comma = tokens.types[row] == "COMMA"
+            end = self.end_of_line(tokens.ends[row] if is_comma else behind)
+            parts[entry] = text[at:behind] + ("" if is_comma else ",") + text[behind:end]
+            at = end
+        fields, last = [], text[:start][-1:]
+        for part in [*(parts[entry] for entry in ordered(block.entries)), ""]:
+            # A comment may end a line: what follows it begins a new one.
+            begins_line = (part or text[at : block.span.end]).lstrip(" \t").startswith("\n")
+            fields.append(part if begins_line or last in (",", "{") else "\n" + part)
+            last = part[-1:]
+        return start, at, "".join(fields)
+
+    def end_of_line(self, at: int) -> int:
+        """Return the offset behind the comments that stand behind `at` and end its line; `at` itself where there are none."""
+        end, number = at, bisect_left(self.comment_starts, at)
+        while number < len(self.comments) and self.end_of_blanks(end) == self.comment_starts[number]:
+            end = self.comments[number].span.end
+            number += 1
+        return end if self.text[self.end_of_blanks(end)] in "\n}" else at
+
+    def end_of_blanks(self, at: int) -> int:
+        """Return the offset of the first character from `at` on that is no blank."""
+        while self.text[at : at + 1] in (" ", "\t"):
+            at += 1
+        return at
