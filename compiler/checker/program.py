@@ -242,8 +242,8 @@ def _check(project: Project, diagnostics: Diagnostics) -> Examined:
     c.agents = project.agents
     c.manifest = project.connections
     c.servers = project.servers
-    memories = [symbol.declaration for symbol in module.symbols if isinstance(symbol, MemorySymbol)]
-    c.memory_blocks = [memory.span for memory in memories if memory.block is not None]
+    blocks = [s.declaration.span for s in module.symbols if isinstance(s, MemorySymbol) and s.declaration.block is not None]
+    c.memory_blocks = sorted((span.file, span.start, span.end) for span in blocks)
     c.memory_tables = project.memory_tables
     c.memory_defaults = with_models(project.memory_tables.defaults, module.symbols)
     c.main = module.main if isinstance(module.main, FunctionSymbol) else None

@@ -253,7 +253,7 @@ class Checker:
         self.computed_bounds: list[ast.Expr] = []  # of declared memories; they may ask no model and no memory
         self.slot_changes: list[tuple[ast.Call | ast.MethodCall, str]] = []  # methods that change a slot, by name
         self.concurrent: list[list[ast.TaskBody]] = []  # operands that run at once
-        self.memory_blocks: list[Span] = []  # reports in there speak of fields, not of steps
+        self.memory_blocks: list[tuple[str, int, int]] = []  # file, start and end, sorted: reports in there speak of fields
         self.memory_tables = MemoryTables()  # what Concerto.toml says of memories
         self.memory_defaults: dict[str, dict[str, Any]] = {}  # its default steps, with symbols of the program
         self.self_type: Type | None = None  # what `Self` is in the present impl
@@ -423,7 +423,7 @@ class Checker:
         """Report a diagnostic and return ERRONEOUS, so that a rule can `return c.report(…)`. `first` is a second place, which
         `note` describes."""
         related = () if first is None else (Related(first, note),)
-        if any(block.file == span.file and block.start <= span.start < block.end for block in self.memory_blocks):
+        if self._in_memory_block(span):
             from ..hints.memory_fields import as_fields  # its patterns are compiled only for a report
 
             message, help = as_fields(message), None if help is None else as_fields(help)
@@ -431,6 +431,14 @@ class Checker:
         self.error_count += code.startswith("E")
         self.diagnostics.report(code, span, message, help=help, related=related)
         return ERRONEOUS
+
+    def _in_memory_block(self, span: Span) -> bool:
+        """Return whether a place is inside a memory block; they are sorted, so that many reports ask of many blocks."""
+        at = bisect_right(self.memory_blocks, (span.file, span.start, span.start)) - 1
+        if at < 0:
+            return False
+        file, _, end = self.memory_blocks[at]
+        return file == span.file and span.start < end
 
     def report_missing_value(self, node: ast.Node, result: Type, body: ast.Expr | None = None) -> Type:
         """Report that a path of a body gives no value (E2022, L-3.8.4); `body` is what ends without one."""

@@ -64,7 +64,7 @@ class _Written:
             end = self.end_of_line(tokens.ends[row] if is_comma else behind)
             parts[entry] = text[at:behind] + ("" if is_comma else ",") + text[behind:end]
             at = end
-        fields, last = [], text[:start][-1:]
+        fields, last = [], text[start - 1]
         for part in [*(parts[entry] for entry in ordered(block.entries)), ""]:
             # A comment may end a line: what follows it begins a new one.
             begins_line = (part or text[at : block.span.end]).lstrip(" \t").startswith("\n")
