@@ -309,9 +309,9 @@ def _in_memory_block(path: list[ast.Node]) -> list[Offer] | None:
     """Return the fields of a memory, or the arguments of one of them, where a name of such stands; else None."""
     match path:
         case [*_, ast.MemoryBlock() as block, ast.ConfigEntry(), ast.Ident() as name]:
-            written = {entry.key.text for entry in block.entries if entry.key is not name}
-            left = [field for field, step in BLOCK.items() if step.repeated or field not in written]
-            return [Offer(field, FIELD, as_fields(BLOCK[field].example), BLOCK[field].doc) for field in left]
+            present = {entry.key.text for entry in block.entries if entry.key is not name}
+            open_fields = [field for field, step in BLOCK.items() if step.repeated or field not in present]
+            return [Offer(field, FIELD, as_fields(BLOCK[field].example), BLOCK[field].doc) for field in open_fields]
         # The first name in braces still reads as the value of a block.
         case (
             [*_, ast.MemoryBlock(), ast.ConfigEntry() as entry, ast.MapExpr(), ast.MapEntry(), ast.StringLiteral()]

@@ -339,7 +339,7 @@ class Step:
 
     doc: what it does, and the clause. arguments: by their names in a source, "" for the one without a name. lead: the names that
     arguments without a name have in the field of a memory block (M-2.26). own: rows of what is read on its own, whose arguments
-    are not plain values; `named` are the names of those.
+    are not plain values; `own_labels` are the names of those.
     example: what the step looks like. repeated: it may be written several times. bare: it may be written without arguments, and
     then this is its row. required: arguments that it is not without.
     of_view: a derived view may have it. no_value: why a memory value does not. of_units: it is without use where only a summary
@@ -348,8 +348,8 @@ class Step:
     """
 
     __slots__ = (
-        "doc", "arguments", "lead", "own", "named", "example", "repeated", "bare", "required", "of_view", "no_value", "of_units",
-        "taken_over", "defaults",
+        "doc", "arguments", "lead", "own", "own_labels", "example", "repeated", "bare", "required", "of_view", "no_value",
+        "of_units", "taken_over", "defaults",
     )  # fmt: skip
 
     def __init__(
@@ -359,7 +359,7 @@ class Step:
         *,
         lead: tuple[str, ...] = (),
         own: tuple[Argument, ...] = (),
-        named: tuple[str, ...] = (),
+        own_labels: tuple[str, ...] = (),
         example: str = "",
         repeated: bool = False,
         bare: Argument | None = None,
@@ -374,7 +374,7 @@ class Step:
         self.arguments: Mapping[str, Argument] = arguments or {}
         self.lead = lead
         self.own = own
-        self.named = named
+        self.own_labels = own_labels
         self.example = example
         self.repeated = repeated
         self.bare = bare
@@ -393,7 +393,7 @@ class Step:
     @property
     def labels(self) -> tuple[str, ...]:
         """The names that arguments may have in the field of a memory block."""
-        return (*self.lead, *(label for label in self.arguments if label), *self.named)
+        return (*self.lead, *(label for label in self.arguments if label), *self.own_labels)
 
 
 TO_TEXT = "fn(String) -> String"
@@ -534,7 +534,7 @@ STEPS: dict[str, Step] = {
     ),
     "view": Step(
         "the function that gives the shown messages (M-4.30)",
-        own=(Argument("view_with", PLACE, is_function, field="view_with", shows=True),), named=("with",),
+        own=(Argument("view_with", PLACE, is_function, field="view_with", shows=True),), own_labels=("with",),
         example=".view(with: f)", of_view=True, of_units=True,
     ),
     "on": Step(
@@ -545,12 +545,12 @@ STEPS: dict[str, Step] = {
     "summary": Step(
         "what stands for messages that are not shown any more (M-9.1)",
         lead=("by",), own=(table("summary", _is_summary, field="summary", shows=True, stores=True),),
-        named=SUMMARY_ARGUMENTS, example=".summary(MODEL, every: 10)", of_view=True,
+        own_labels=SUMMARY_ARGUMENTS, example=".summary(MODEL, every: 10)", of_view=True,
     ),
     "learn": Step(
         "rules that make facts of what is observed (M-10.22)",
         lead=("name",), own=(table("learn", _are_apart(RULE, "name"), field="learn", default=(), stores=True),),
-        named=("on", "by", "when", "store"),
+        own_labels=("on", "by", "when", "store"),
         example='.learn("name", on: "topic", by: |o| o.kind, when: |g| g.count >= 3, store: |g| Learned { content: g.key })',
         repeated=True,
     ),

@@ -26,7 +26,7 @@ from .context_declarations import one_memory
 from .declarations import FAILED, at_module_level, folded
 from .memory_asking import check_fact_rules
 from .memory_bounds import bound, check_key_functions, known_word
-from .memory_steps import DECLARE, Steps, as_declared, check_summary, useless_beside_only
+from .memory_steps import DECLARE, Steps, check_summary, in_its_form, useless_beside_only
 from .relations import ERRONEOUS, generic, is_memory, is_text
 from .state import FREE, Checker, Expected, Target
 from .types import written_type
@@ -71,7 +71,7 @@ def _tier(c: Checker, node: ast.MethodCall, label: str, value: ast.Expr) -> bool
     if word == "Persistent" and isinstance(memory, MemorySymbol) and "store" not in (memory.log.steps or {}):
         c.report(
             "E4507", value.span, f"a persistent fact needs a store, which `{memory.name}` lacks",
-            help=as_declared(memory, 'add `.store("durable")` to the memory'),
+            help=in_its_form(memory, 'add `.store("durable")` to the memory'),
         )  # fmt: skip
         return False
     return True
@@ -610,7 +610,7 @@ def refuse_attaching(
     if who in readers:
         c.report("E4510", at.span, f"`{who.name}` may only read `{base.name}`", help="attach it with `auto: false`")
     else:
-        help = as_declared(base, f"name it: .allow(write: [{who.name}])")
+        help = in_its_form(base, f"name it: .allow(write: [{who.name}])")
         c.report("E4510", at.span, f"`{base.name}` does not allow `{who.name}`", help=help)
 
 

@@ -60,7 +60,7 @@ from .state import FREE, Checker, Expected, Target
 # The step `learn` (M-10.22): the name of a rule, what it observes, and its three functions.
 
 RULE_FUNCTIONS = [name for name, row in RULE.items() if row.kind == FUNCTION]
-RULE_ARGUMENTS = STEPS["learn"].named
+RULE_ARGUMENTS = STEPS["learn"].own_labels
 SHAPE = STEPS["learn"].example
 
 
@@ -118,7 +118,7 @@ def _observed_topic(c: Checker, value: ast.Expr, topic: str) -> bool:
     return False
 
 
-def as_declared(memory: MemorySymbol, help: str) -> str:
+def in_its_form(memory: MemorySymbol, help: str) -> str:
     """Return a help that shows steps in the form in which the memory is declared: with fields for a block."""
     if memory.declaration.block is None:
         return help
@@ -145,7 +145,7 @@ def check_topic(c: Checker, node: ast.MethodCall) -> None:
     if topic.value not in topics:
         help = did_you_mean(topic.value, topics) or listed("its topics", topics, like=topic.value)
         message = f'no rule of `{symbol.name}` is on "{topic.value}": nothing is learned from this'
-        help = help or as_declared(symbol, f'add `.learn("name", on: "{topic.value}", …)` to the memory')
+        help = help or in_its_form(symbol, f'add `.learn("name", on: "{topic.value}", …)` to the memory')
         c.report("W0455", topic.span, message, help=help)
 
 

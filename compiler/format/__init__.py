@@ -48,11 +48,11 @@ def format_source(source: Source, diagnostics: Diagnostics) -> str | None:
     program = parse_tokens(source, tokens, diagnostics)
     if diagnostics.has_errors:
         return None
-    moved = in_order(source.text, tokens, program)
-    if moved != source.text:
-        source = Source(source.name, moved)
-        tokens, before = lex(source, diagnostics), tokens
-        if not same_tokens(tokens, before, in_any_order=True):
+    text_in_order = in_order(source.text, tokens, program)
+    if text_in_order != source.text:
+        source = Source(source.name, text_in_order)
+        original, tokens = tokens, lex(source, diagnostics)
+        if not same_tokens(tokens, original, in_any_order=True):
             raise OutOfStep("moving fields has changed the tokens")
         program = parse_tokens(source, tokens, diagnostics)
     printer = Printer(source, tokens)

@@ -1,7 +1,7 @@
 """The order of the fields of memory blocks (docs/spec/format.md, 7.3): the one part of a layout that moves tokens.
 
 Hands on `in_order`, which returns the text of a file with the fields of its blocks in the order in which they act, before
-anything is printed; `blocks` and `ordered` say of which and in which. A field takes along the comments before it and those
+anything is printed; `blocks` and `sort_fields` say of which and in which. A field takes along the comments before it and those
 behind it on its line. Where all fields stand in order the text stays as it is, so that formatting twice changes nothing.
 """
 
@@ -17,17 +17,17 @@ from ..syntax.lexer import TokenList
 
 def in_order(text: str, tokens: TokenList, program: ast.Program) -> str:
     """Return the text with the fields of all memory blocks in order. `tokens` and `program` are those of the text."""
-    layout = _Written(text, tokens)
+    source = _SourceText(text, tokens)
     pieces, at = [], 0
     for block in blocks(program):
-        if ordered(block.entries) != block.entries:
-            start, end, fields = layout.moved(block)
+        if sort_fields(block.entries) != block.entries:
+            start, end, fields = source.fields_in_order(block)
             pieces += [text[at:start], fields]
             at = end
     return "".join([*pieces, text[at:]])
 
 
-def ordered(entries: Sequence[ast.ConfigEntry]) -> list[ast.ConfigEntry]:
+def sort_fields(entries: Sequence[ast.ConfigEntry]) -> list[ast.ConfigEntry]:
     """Return the fields of a block in the order in which they act; those of one name stay in the order of the writer."""
     return sorted(entries, key=lambda entry: field_rank(entry.key.text))
 
@@ -43,7 +43,7 @@ def blocks(program: ast.Program) -> Iterator[ast.MemoryBlock]:
             pending += reversed(node.items or ())
 
 
-class _Written:
+class _SourceText:
     """A file as it is written: which comments and commas belong to a field."""
 
     def __init__(self, text: str, tokens: TokenList) -> None:
@@ -52,7 +52,7 @@ class _Written:
         self.comments = tokens.comments
         self.comment_starts = [comment.span.start for comment in tokens.comments]
 
-    def moved(self, block: ast.MemoryBlock) -> tuple[int, int, str]:
+    def fields_in_order(self, block: ast.MemoryBlock) -> tuple[int, int, str]:
         """Return where the fields of a block begin and end, and their text in order."""
         text, tokens = self.text, self.tokens
         brace = bisect_left(tokens.starts, block.entries[0].span.start) - 1
@@ -65,7 +65,7 @@ class _Written:
             parts[entry] = text[at:behind] + ("" if is_comma else ",") + text[behind:end]
             at = end
         fields, last = [], text[start - 1]
-        for part in [*(parts[entry] for entry in ordered(block.entries)), ""]:
+        for part in [*(parts[entry] for entry in sort_fields(block.entries)), ""]:
             # A comment may end a line: what follows it begins a new one.
             begins_line = (part or text[at : block.span.end]).lstrip(" \t").startswith("\n")
             fields.append(part if begins_line or last in (",", "{") else "\n" + part)

@@ -59,9 +59,9 @@ def _context_of(type_: ast.TypeExpr | None) -> ast.PathExpr | None:
 
 def _base(r: Resolver, node: ast.MemoryBlock, entries: list[ast.ConfigEntry]) -> ast.Call:
     """Return the constructor: `Memory::of(m)` with the field `of`, else `Memory::new(tools: …)`."""
-    shown = _first(r, entries, OF)
-    if shown is not None:
-        return _constructor("of", [ast.Argument(shown.value.span, None, shown.value)], shown.span)
+    view_of = _first(r, entries, OF)
+    if view_of is not None:
+        return _constructor("of", [ast.Argument(view_of.value.span, None, view_of.value)], view_of.span)
     tools = _first(r, entries, TOOLS)
     flag = [] if tools is None else [ast.Argument(tools.span, tools.key, tools.value)]
     return _constructor("new", flag, node.name.span)
@@ -101,7 +101,7 @@ def _arguments(r: Resolver, node: ast.MemoryBlock, entry: ast.ConfigEntry) -> li
     if step is None:
         return []  # the checker knows what was meant
     if isinstance(value, ast.MapExpr):
-        return _named(r, name, step, value)
+        return _braced_arguments(r, name, step, value)
     if step.bare is not None and isinstance(value, ast.BoolLiteral) and value.value:
         return []
     if name == "per" and isinstance(value, ast.ArrayExpr):
@@ -115,7 +115,7 @@ def _arguments(r: Resolver, node: ast.MemoryBlock, entry: ast.ConfigEntry) -> li
     return [ast.Argument(value.span, None, value)]
 
 
-def _named(r: Resolver, name: str, step: Step, value: ast.MapExpr) -> list[ast.Argument] | None:
+def _braced_arguments(r: Resolver, name: str, step: Step, value: ast.MapExpr) -> list[ast.Argument] | None:
     """Return the arguments in braces: those of the names of `lead` are the ones without a name."""
     if not step.labels and name != "per":
         message = f"`{name}` has one value, and no arguments in braces"
@@ -161,9 +161,9 @@ def _key_parts(item: ast.Expr) -> list[ast.Argument]:
     """Return one item of `per: [user, { tenant: "t1" }]` as arguments."""
     if not isinstance(item, ast.MapExpr):
         return [ast.Argument(item.span, None, item)]
-    keyed = [(entry, entry.key) for entry in item.entries]
+    entries = [(entry, entry.key) for entry in item.entries]
     return [
         ast.Argument(entry.span, ast.Ident(key.span, key.value), entry.value)
-        for entry, key in keyed
+        for entry, key in entries
         if isinstance(key, ast.StringLiteral)
     ]

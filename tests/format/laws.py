@@ -7,7 +7,7 @@ from difflib import unified_diff
 
 from concerto.compiler.diagnostics import Diagnostics
 from concerto.compiler.format import first_difference, format_source
-from concerto.compiler.format.field_order import blocks, ordered
+from concerto.compiler.format.field_order import blocks, sort_fields
 from concerto.compiler.source import Source
 from concerto.compiler.syntax import ast
 from concerto.compiler.syntax.parse import parse
@@ -55,8 +55,8 @@ def put_in_order(program: ast.Program) -> bool:
     """Sort the fields of memory blocks as the formatter does; return whether any field moves."""
     moves = False
     for block in blocks(program):
-        moves = moves or ordered(block.entries) != block.entries
-        block.entries = ordered(block.entries)
+        moves = moves or sort_fields(block.entries) != block.entries
+        block.entries = sort_fields(block.entries)
     return moves
 
 
