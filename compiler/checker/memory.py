@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...vm.builtins import lookup
-from ...vm.memory_steps import DIRECTIONS, FACT_TIERS, SOURCES, STEPS
+from ...vm.memory_steps import BLOCK, DIRECTIONS, FACT_TIERS, SOURCES, STEPS
 from ..decisions import BuiltinCall, DynamicCall, FunctionCall, MethodTarget
 from ..hints.names import STEPS as STEPS_ELSEWHERE
 from ..hints.names import did_you_mean, listed
@@ -110,7 +110,7 @@ def check_memory(c: Checker, symbol: MemorySymbol) -> None:
         help = f'write what it begins with below: `{symbol.name}.append("user", "…");`'
         c.report("E4501", value.callee.span, "a declared memory begins with `Memory::new(…)`", help=help)
         return
-    steps = Steps(c, is_view=constructor == "Memory::of")
+    steps = Steps(c, is_view=constructor == "Memory::of", words=STEPS if node.block is None else BLOCK)
     if steps.is_view:
         symbol.of = _shown(c, symbol, value)
     else:

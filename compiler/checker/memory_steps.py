@@ -9,7 +9,7 @@ arguments say.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from ...vm.builtins.signatures import parse_type
@@ -295,8 +295,9 @@ class Steps:
     """The steps of one chain, read in source order. `found`: what the arguments of each written step say, by their names
     in an image."""
 
-    def __init__(self, c: Checker, is_view: bool = False, is_value: bool = False) -> None:
+    def __init__(self, c: Checker, is_view: bool = False, is_value: bool = False, words: Collection[str] = STEPS) -> None:
         self.c = c
+        self.words = words  # names to suggest for an unknown step
         self.is_view = is_view
         self.is_value = is_value  # it makes memory values
         self.found: dict[str, dict[str, Any]] = {}
@@ -308,7 +309,7 @@ class Steps:
         c, name = self.c, node.name.text
         first = self.places.setdefault(name, node.name.span)
         if name not in STEPS:
-            help = STEPS_ELSEWHERE.get(name) or did_you_mean(name, STEPS) or listed("steps", [*STEPS], len(STEPS))
+            help = STEPS_ELSEWHERE.get(name) or did_you_mean(name, self.words) or listed("steps", [*self.words], len(self.words))
             c.report("E4502", node.name.span, f"a memory has no step `{name}`", help=help)
         elif self.is_view and not STEPS[name].of_view:
             message = f"`{name}` is no step of a derived view: it acts when a turn is stored"
