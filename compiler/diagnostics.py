@@ -237,8 +237,8 @@ E4072 declare  mock outside a test or of a wrong target
 E4073 declare  call of a test
 E4080 declare  payload does not fit the emit type
 E4501 declare  no memory chain, or a memory chain or method out of place
-E4502 declare  unknown memory step, argument or word
-E4503 declare  memory step given twice
+E4502 declare  unknown memory step, field, argument or word
+E4503 declare  memory step or field given twice
 E4504 declare  memory bounds that contradict each other
 E4505 declare  keyed memory used without its key, or with wrong key names
 E4506 declare  `needs` or `reads` out of place

@@ -326,10 +326,11 @@ class MemorySymbol(Symbol):
 
     @property
     def computed(self) -> list[tuple[str, ast.Expr]]:
-        """Return the bounds that a run computes, each with its name, in the order of the source (M-2.14, M-2.19)."""
+        """Return the bounds that a run computes, each with its name, in the order of the source (M-2.14, M-2.19, M-2.29)."""
         merged = {name: value for step in (self.steps or {}).values() for name, value in step.items()}
         bounds = [(name, value.value) for name, value in merged.items() if isinstance(value, ComputedBound)]
-        return sorted(bounds, key=lambda bound: bound[1].span.start)
+        # Those of a block are in the order of its chain, so that a block whose fields `fmt` moves computes the same.
+        return bounds if self.declaration.block is not None else sorted(bounds, key=lambda bound: bound[1].span.start)
 
     @property
     def told(self) -> str:

@@ -19,6 +19,7 @@ from ..compiler.checker.program import Examined
 from ..compiler.checker.state import Checker, private_fields
 from ..compiler.checker.tools import tool_of
 from ..compiler.diagnostics import Diagnostics
+from ..compiler.hints.memory_fields import as_fields
 from ..compiler.resolver.names import TOOL_NAMES, outermost
 from ..compiler.source import Source, Span
 from ..compiler.symbols import EnumSymbol, FunctionSymbol, Local, ModuleSymbol, StructSymbol, Symbol, ToolSymbol, VariantSymbol
@@ -27,6 +28,7 @@ from ..compiler.syntax.lexer import HARD_KEYWORDS, lex
 from ..compiler.syntax.parse import parse
 from ..compiler.types import Nilable, Nominal, Type
 from ..vm.builtins import ASSOCIATED, FUNCTIONS, STD_MODULES, STD_TYPES, Row, lookup, method_names, std_module
+from ..vm.memory_steps import BLOCK
 from .analysis import Analysis, Occurrence, occurrence_at, path_to
 
 # Hover.
@@ -41,6 +43,8 @@ LONGEST = 20  # lines of a declaration
 def hover_at(analysis: Analysis, offset: int) -> tuple[Span, str] | None:
     """Return the place that a hover is about and its Markdown, or None. It shows the signature or declaration of a name or
     the type of an expression, with the documentation."""
+    if analysis.tree is not None and (field := _field_of_memory(path_to(analysis.tree, offset))) is not None:
+        return field.span, f"```concerto\n{as_fields(BLOCK[field.text].example)}\n```\n\n{BLOCK[field.text].doc}"
     occurrence = occurrence_at(analysis, offset)
     if occurrence is None:
         return None
@@ -48,6 +52,14 @@ def hover_at(analysis: Analysis, offset: int) -> tuple[Span, str] | None:
     if not head:
         return None
     return occurrence.span, f"```concerto\n{head}\n```" + (f"\n\n{doc.strip()}" if doc else "")
+
+
+def _field_of_memory(path: list[ast.Node]) -> ast.Ident | None:
+    """Return the name of a field of a memory block that `path` leads to, if there is such a field."""
+    match path[-3:]:
+        case [ast.MemoryBlock(), ast.ConfigEntry(), ast.Ident() as name] if name.text in BLOCK:
+            return name
+    return None
 
 
 def _about(occurrence: Occurrence, sources: Mapping[str, Source]) -> tuple[str, str | None]:
@@ -254,7 +266,8 @@ def once(offers: list[Offer]) -> list[Offer]:
 # Completion.
 
 PLACEHOLDER = "completion_goes_here"
-ENDINGS = ("", ";", "()", "();", ");", " }", "; }")  # of a statement that is not finished, of a call and of a block
+# Of a statement that is not finished, of a call, of a block and of a field.
+ENDINGS = ("", ";", "()", "();", ");", " }", "; }", ": nil", ": nil }")
 _BEFORE = re.compile(r"\w*\Z")
 _AFTER = re.compile(r"\w*")
 _PATH = re.compile(r"((?:\w+\s*::\s*)+)\Z")
@@ -280,6 +293,8 @@ def complete(text: str, offset: int, analyse: Analyser) -> list[Offer]:
     place = Span(analysis.file, start, start + len(name))
     path = path_to(analysis.tree, start)
     parent = path[-2] if len(path) > 1 else None
+    if (fields := _in_memory_block(path)) is not None:
+        return fields
     if isinstance(parent, (ast.FieldAccess, ast.MethodCall)) and parent.name is path[-1]:
         return of_value(analysis.examined.checker, parent.receiver, place) if parent.receiver.type is not None else []
     # A dot without a receiver that could be read: names in scope would be wrong there.
@@ -289,6 +304,23 @@ def complete(text: str, offset: int, analyse: Analyser) -> list[Offer]:
     if head is not None:
         return _behind_path(analysis, analysis.examined, [part.strip() for part in head[1].split("::")[:-1]], place)
     return [offer for offer in _names(analysis, analysis.examined, path, place) if offer.name != PLACEHOLDER]
+
+
+def _in_memory_block(path: list[ast.Node]) -> list[Offer] | None:
+    """Return the fields of a memory, or the arguments of one of them, where a name of such stands; else None."""
+    match path:
+        case [*_, ast.MemoryBlock() as block, ast.ConfigEntry(), ast.Ident() as name]:
+            present = {entry.key.text for entry in block.entries if entry.key is not name}
+            open_fields = [field for field, step in BLOCK.items() if step.repeated or field not in present]
+            return [Offer(field, FIELD, as_fields(BLOCK[field].example), BLOCK[field].doc) for field in open_fields]
+        # The first name in braces still reads as the value of a block.
+        case (
+            [*_, ast.MemoryBlock(), ast.ConfigEntry() as entry, ast.MapExpr(), ast.MapEntry(), ast.StringLiteral()]
+            | [*_, ast.MemoryBlock(), ast.ConfigEntry() as entry, ast.Block(), ast.PathExpr(), ast.Ident()]
+        ):
+            step = BLOCK.get(entry.key.text)
+            return [Offer(label, FIELD, f"{entry.key.text}: {{ {label}: … }}") for label in (step.labels if step else ())]
+    return None
 
 
 def _readable(text: str, start: int, end: int, name: str) -> str:
@@ -426,8 +458,8 @@ def _used(tree: ast.Program) -> Iterator[str]:
 SORTS: dict[type[ast.Node], str] = {
     ast.Function: "Function", ast.Struct: "Struct", ast.Schema: "Struct", ast.Enum: "Enum", ast.Trait: "Interface",
     ast.Const: "Constant", ast.TypeAlias: "TypeParameter", ast.Module: "Module", ast.Config: "Object", ast.Mcp: "Object",
-    ast.Tool: "Class", ast.Pipeline: "Function", ast.Store: "Variable", ast.Context: "Object", ast.Field: "Field",
-    ast.ToolField: "Field", ast.Variant: "EnumMember", ast.Stage: "Method", ast.Slot: "Field",
+    ast.Tool: "Class", ast.Pipeline: "Function", ast.Store: "Variable", ast.MemoryBlock: "Variable", ast.Context: "Object",
+    ast.Field: "Field", ast.ToolField: "Field", ast.Variant: "EnumMember", ast.Stage: "Method", ast.Slot: "Field",
 }  # fmt: skip
 
 

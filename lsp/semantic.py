@@ -38,16 +38,16 @@ OF_DECLARATION: dict[type[ast.Node], str] = {
     ast.Function: "function", ast.Struct: "struct", ast.Schema: "struct", ast.Enum: "enum", ast.Variant: "enumMember",
     ast.Trait: "interface", ast.Const: "variable", ast.TypeAlias: "type", ast.TypeParameter: "typeParameter",
     ast.Module: "namespace", ast.Config: "class", ast.Mcp: "class", ast.Tool: "class", ast.Context: "class",
-    ast.Pipeline: "function", ast.Store: "variable", ast.Stage: "method", ast.Field: "property", ast.ToolField: "property",
-    ast.Slot: "property", ast.Parameter: "parameter", ast.BindPattern: "variable", ast.CatchClause: "variable",
-    ast.RestPattern: "variable",
+    ast.Pipeline: "function", ast.Store: "variable", ast.MemoryBlock: "variable", ast.Stage: "method", ast.Field: "property",
+    ast.ToolField: "property", ast.Slot: "property", ast.Parameter: "parameter", ast.BindPattern: "variable",
+    ast.CatchClause: "variable", ast.RestPattern: "variable",
 }  # fmt: skip
 # Of a name of which no symbol is known, by the node it stands in.
 OF_PLACE: dict[type[ast.Node], str] = {
     ast.ConfigEntry: "property", ast.Argument: "parameter", ast.FieldInit: "property", ast.FieldPattern: "property",
     ast.FieldAccess: "property", ast.MethodCall: "method", ast.Decorator: "decorator", ast.Mock: "class",
 }  # fmt: skip
-FIXED = frozenset((ast.Const, ast.Store))  # what cannot be assigned
+FIXED = frozenset((ast.Const, ast.Store, ast.MemoryBlock))  # what cannot be assigned
 TYPES = tuple(
     dict.fromkeys([*(row.semantic for row in CLASSES.values() if row.semantic), *OF_DECLARATION.values(), *OF_PLACE.values()])
 )

@@ -28,7 +28,7 @@ ALLOWED = {
     "runtime": ("vm",),
     "conformance": (),
     "colours": ("compiler",),
-    "lsp": ("colours", "compiler", "vm.builtins"),
+    "lsp": ("colours", "compiler", "vm.builtins", "vm.memory_steps"),
     "api": ("compiler", "runtime", "vm"),
     "cli": ("", "api", "compiler", "conformance", "lsp", "runtime", "vm"),  # of the face, the version
     "": ("api", "cli"),

@@ -299,6 +299,9 @@ SUMMARY: dict[str, Argument] = {
         text("text", lambda value: is_text(value) and value.count(HOLE) == 1, field="text", default=f"[summary] {HOLE}"),
     )
 }
+EVERY = ("every_turns", "every_ms")
+SUMMARY_ARGUMENTS = tuple(dict.fromkeys("every" if name in EVERY else name for name in SUMMARY if name not in SUMMARISERS))
+"""The arguments of `summary` that have names in a source."""
 # M-8.2 to M-8.8.
 STORE: dict[str, Argument] = {
     row.image: row
@@ -334,8 +337,9 @@ HANDLER: dict[str, Argument] = {
 class Step:
     """One step.
 
-    arguments: by their names in a source, "" for the one without a name. own: rows of what is read on its own, whose arguments
-    are not plain values.
+    doc: what it does, and the clause. arguments: by their names in a source, "" for the one without a name. lead: the names that
+    arguments without a name have in the field of a memory block (M-2.26). own: rows of what is read on its own, whose arguments
+    are not plain values; `own_labels` are the names of those.
     example: what the step looks like. repeated: it may be written several times. bare: it may be written without arguments, and
     then this is its row. required: arguments that it is not without.
     of_view: a derived view may have it. no_value: why a memory value does not. of_units: it is without use where only a summary
@@ -344,15 +348,18 @@ class Step:
     """
 
     __slots__ = (
-        "arguments", "own", "example", "repeated", "bare", "required", "of_view", "no_value", "of_units", "taken_over",
-        "defaults",
+        "doc", "arguments", "lead", "own", "own_labels", "example", "repeated", "bare", "required", "of_view", "no_value",
+        "of_units", "taken_over", "defaults",
     )  # fmt: skip
 
     def __init__(
         self,
+        doc: str,
         arguments: Mapping[str, Argument] | None = None,
         *,
+        lead: tuple[str, ...] = (),
         own: tuple[Argument, ...] = (),
+        own_labels: tuple[str, ...] = (),
         example: str = "",
         repeated: bool = False,
         bare: Argument | None = None,
@@ -363,8 +370,11 @@ class Step:
         taken_over: bool = True,
         defaults: int | None = None,
     ) -> None:
+        self.doc = doc
         self.arguments: Mapping[str, Argument] = arguments or {}
+        self.lead = lead
         self.own = own
+        self.own_labels = own_labels
         self.example = example
         self.repeated = repeated
         self.bare = bare
@@ -380,94 +390,113 @@ class Step:
         """All arguments that an image may have of the step."""
         return (*self.arguments.values(), *self.own, *(() if self.bare is None else (self.bare,)))
 
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The names that arguments may have in the field of a memory block."""
+        return (*self.lead, *(label for label in self.arguments if label), *self.own_labels)
+
 
 TO_TEXT = "fn(String) -> String"
 ENDS = "it ends with the last handle of it"
 
 # The order is the one in which steps are listed to the reader.
 STEPS: dict[str, Step] = {
-    # M-4.2: the bounds of the log.
     "retain": Step(
+        "the bounds of the log (M-4.2)",
         {
             "": count("retain", retains=True, fifo=True, stat=(1, "retain")),
             "low": count("retain_low", retains=True, below="retain", stat=(2, "retain_low")),
             "tokens": count("retain_tokens", retains=True, stat=(3, "retain_tokens")),
         },
-        example=".retain(20), .retain(20, tokens: 4000)", defaults=1,
+        lead=("messages",), example=".retain(20), .retain(20, tokens: 4000)", defaults=1,
     ),
-    # M-4.3: tool units are stored too.
-    "tools": Step(bare=flag("tools", field="tools", default=False), defaults=8),
-    # M-4.4: what rewrites every text before it is stored.
+    "tools": Step(
+        "tool units are stored too (M-4.3)",
+        bare=flag("tools", field="tools", default=False), example=".tools()", defaults=8,
+    ),
     "redact": Step(
+        "what rewrites every text before it is stored (M-4.4)",
         {"": redactors("redact", REDACTORS, TO_TEXT, stores=True)}, example=".redact(Pii), .redact(|text| text)", defaults=9
     ),
-    # M-4.5: whose messages are shown.
-    "roles": Step({"": some("roles", ROLES, shows=True)}, example=".roles([User, Assistant])", of_view=True, defaults=6),
-    # M-4.6: which units are never evicted, filtered, pruned or windowed.
+    "roles": Step(
+        "whose messages are shown (M-4.5)",
+        {"": some("roles", ROLES, shows=True)}, example=".roles([User, Assistant])", of_view=True, defaults=6,
+    ),
     "pin": Step(
+        "which units are never evicted, filtered, pruned or windowed (M-4.6)",
         {
             "": some("pin_roles", ROLES, default=frozenset(), stores=True),
             "when": functions("pin_when", "fn(Message) -> Bool", stores=True),
         },
-        example=".pin([System]), .pin(when: |m| m.role == \"system\")", repeated=True, of_view=True,
+        lead=("roles",), example=".pin([System]), .pin(when: |m| m.role == \"system\")", repeated=True, of_view=True,
     ),
-    # M-9.17: the summary is all that is shown.
-    "only": Step({"": switch("only", ONLY, "only_summary", shows=True)}, example=".only(Summary)", of_view=True),
-    # M-4.7: turns that are as similar to a newer one are hidden.
+    "only": Step(
+        "the summary is all that is shown (M-9.17)",
+        {"": switch("only", ONLY, "only_summary", shows=True)}, example=".only(Summary)", of_view=True,
+    ),
     "prune": Step(
+        "turns that are as similar to a newer one are hidden (M-4.7)",
         {"similar": share("prune", shows=True, stat=(8, "prune"))}, example=".prune(similar: 0.9)", of_view=True, defaults=7
     ),
-    # M-4.8: the most tokens of a shown tool result, and what shortens it.
     "clip": Step(
+        "the most tokens of a shown tool result, and what shortens it (M-4.8)",
         {"": count("clip", shows=True, stat=(9, "clip")), "with": function("clip_with", TO_TEXT)},
-        example=".clip(200)", of_view=True, of_units=True, defaults=4,
+        lead=("tokens",), example=".clip(200)", of_view=True, of_units=True, defaults=4,
     ),
-    # M-4.9 to M-4.11: the newest messages or turns are shown.
     "window": Step(
+        "the newest messages or turns are shown (M-4.9 to M-4.11)",
         {
             "": count("window", shows=True, stat=(4, "window")),
             "low": count("window_low", shows=True, stores=True, below="window", stat=(5, "window_low")),
             "turns": count("window_turns", shows=True, stat=(6, "window_turns")),
         },
-        example=".window(20), .window(turns: 10)", of_view=True, defaults=2,
+        lead=("messages",), example=".window(20), .window(turns: 10)", of_view=True, defaults=2,
     ),
-    # M-4.12: the most tokens of the first request of a run.
     "tokens": Step(
+        "the most tokens of the first request of a run (M-4.12)",
         {"": count("tokens", shows=True, stat=(7, "token_limit"))}, example=".tokens(4000)", of_view=True, defaults=3
     ),
-    # M-4.14: what becomes of a turn that fails.
-    "on_failure": Step({"": word("on_failure", ON_FAILURE, default="Discard")}, example=".on_failure(Record)", defaults=10),
-    # M-4.15: what becomes of a turn that another one came before.
+    "on_failure": Step(
+        "what becomes of a turn that fails (M-4.14)",
+        {"": word("on_failure", ON_FAILURE, default="Discard")}, example=".on_failure(Record)", defaults=10,
+    ),
     "on_conflict": Step(
+        "what becomes of a turn that another one came before (M-4.15)",
         {"": word("on_conflict", ON_CONFLICT, default="Append", stored="Serial")}, example=".on_conflict(Serial)", defaults=11
     ),
-    # M-4.13: what replaces the shown messages.
     "shape": Step(
+        "what replaces the shown messages (M-4.13)",
         {"": function("shape", "fn(Array<Message>) -> Array<Message>", shows=True)},
         example=".shape(|messages| messages)", of_view=True, of_units=True,
     ),
-    # M-5.31: each request of a run reads the log anew.
     "refresh": Step(
+        "each request of a run reads the log anew (M-5.31)",
         {"": switch("refresh", REREAD, "refresh", shows=True)}, example=".refresh(Step)", of_view=True, of_units=True
     ),
-    # M-9.14: its share of a budget that several memories have.
-    "weight": Step({"": count("weight", default=1)}, example=".weight(2)", of_view=True, defaults=5),
-    # M-8.9: how long a key lives without a commit.
-    "ttl": Step({"": duration("ttl", stores=True, stat=(10, "ttl"))}, example='.ttl("30d")', no_value=ENDS, defaults=14),
-    # M-10.16: who gives facts their vectors.
-    "embed": Step({"": text("embed", _is_embedder)}, example='.embed("offline")', defaults=13),
-    # M-8.2, M-8.8: where it is kept.
-    "store": Step(
-        {"": text("store", _is_store), "compress": STORE["compress"]},
-        example='.store("durable")', no_value=f"{ENDS}, and no other run could find it", defaults=12,
+    "weight": Step(
+        "its share of a budget that several memories have (M-9.14)",
+        {"": count("weight", default=1)}, example=".weight(2)", of_view=True, defaults=5,
     ),
-    # M-4.16, M-10.35: who may attach it, and whose facts are whose.
+    "ttl": Step(
+        "how long a key lives without a commit (M-8.9)",
+        {"": duration("ttl", stores=True, stat=(10, "ttl"))}, example='.ttl("30d")', no_value=ENDS, defaults=14,
+    ),
+    "embed": Step(
+        "who gives facts their vectors (M-10.16)",
+        {"": text("embed", _is_embedder)}, example='.embed("offline")', defaults=13,
+    ),
+    "store": Step(
+        "where it is kept (M-8.2, M-8.8)",
+        {"": text("store", _is_store), "compress": STORE["compress"]},
+        lead=("name",), example='.store("durable")', no_value=f"{ENDS}, and no other run could find it", defaults=12,
+    ),
     "allow": Step(
+        "who may attach it, and whose facts are whose (M-4.16, M-10.35)",
         {"read": names("allow_read"), "write": names("allow_write"), "facts": names("allow_facts", _list_of(_is_fact_rule))},
         example=".allow(read: [M], write: [M])",
     ),
-    # M-10.15: facts, and messages, that fit the prompt are shown.
     "recall": Step(
+        "facts, and messages, that fit the prompt are shown (M-10.15)",
         {
             "k": count("recall_k", field="recall.k", default=10, stat=(14, "recall_k")),
             "from": some("recall_tiers", SOURCES, field="recall.tiers"),
@@ -477,10 +506,10 @@ STEPS: dict[str, Step] = {
             "inject": word("recall_inject", INJECT, field="recall.inject", default="Suffix"),
             "half_life": duration("recall_half_life", field="recall.half_life", default=HALF_LIFE),
         },
-        bare=flag("recall", field="recall", shows=True), of_view=True, of_units=True,
+        bare=flag("recall", field="recall", shows=True), example=".recall(), .recall(k: 5)", of_view=True, of_units=True,
     ),
-    # M-10.18: how persistent facts fade.
     "decay": Step(
+        "how persistent facts fade (M-10.18)",
         {
             "rate": share("decay_rate", field="decay.rate"),
             "per": duration("decay_per", field="decay.per"),
@@ -491,33 +520,67 @@ STEPS: dict[str, Step] = {
         example='.decay(rate: 0.01, per: "1d", floor: 0.3)', required=("rate", "per"),
         no_value="its facts end with the last handle of it",
     ),
-    # M-7.8: the name that it is stored under.
     "was": Step(
+        "the name that it is stored under (M-7.8)",
         {"": text("was")}, example='.was("old")', no_value="nothing of it was stored by an earlier program", taken_over=False
     ),
-    # M-7.3, M-7.9: the parts of its key, and the values of those that were added.
     "per": Step(
+        "the parts of its key, and the values of those that were added (M-7.3, M-7.9)",
         own=(
             table("keys", are_names),
             table("key_defaults", lambda value: type(value) is dict and bool(value) and all(map(is_key_value, value.values()))),
         ),
-        no_value="it is one conversation",
+        example=".per(tenant, user)", no_value="it is one conversation",
     ),
-    # M-4.30: the function that gives the shown messages.
-    "view": Step(own=(Argument("view_with", PLACE, is_function, field="view_with", shows=True),), of_view=True, of_units=True),
-    # M-6.37: functions that hear of it.
-    "on": Step(own=(table("on", _are_apart(HANDLER, "event")),), repeated=True),
-    # M-9.1: what stands for messages that are not shown any more.
-    "summary": Step(own=(table("summary", _is_summary, field="summary", shows=True, stores=True),), of_view=True),
-    # M-10.22: rules that make facts of what is observed.
+    "view": Step(
+        "the function that gives the shown messages (M-4.30)",
+        own=(Argument("view_with", PLACE, is_function, field="view_with", shows=True),), own_labels=("with",),
+        example=".view(with: f)", of_view=True, of_units=True,
+    ),
+    "on": Step(
+        "functions that hear of it (M-6.37)",
+        lead=("event", "with"), own=(table("on", _are_apart(HANDLER, "event")),),
+        example='.on(Commit, |e| emit("stored", e))', repeated=True,
+    ),
+    "summary": Step(
+        "what stands for messages that are not shown any more (M-9.1)",
+        lead=("by",), own=(table("summary", _is_summary, field="summary", shows=True, stores=True),),
+        own_labels=SUMMARY_ARGUMENTS, example=".summary(MODEL, every: 10)", of_view=True,
+    ),
     "learn": Step(
-        own=(table("learn", _are_apart(RULE, "name"), field="learn", default=(), stores=True),), repeated=True
+        "rules that make facts of what is observed (M-10.22)",
+        lead=("name",), own=(table("learn", _are_apart(RULE, "name"), field="learn", default=(), stores=True),),
+        own_labels=("on", "by", "when", "store"),
+        example='.learn("name", on: "topic", by: |o| o.kind, when: |g| g.count >= 3, store: |g| Learned { content: g.key })',
+        repeated=True,
     ),
-    # M-10.1: its slots, which an image has beside the steps.
-    "context": Step(),
-    # M-2.12: the steps of another memory.
-    "like": Step(of_view=True, taken_over=False),
+    # An image has its slots beside the steps.
+    "context": Step("its slots (M-10.1)", example=".context(Project)"),
+    "like": Step("the steps of another memory (M-2.12)", example=".like(support)", of_view=True, taken_over=False),
 }  # fmt: skip
+
+
+OF = "of"
+# What it begins with; what acts when a turn is stored; what is shown; then which logs it has, where they are, and who uses them.
+FIELDS = (
+    OF, "like",
+    "tools", "redact", "pin", "retain", "learn", "on_failure", "on_conflict",
+    "roles", "prune", "clip", "window", "tokens", "summary", "only", "recall", "shape", "view", "refresh", "weight",
+    "context", "per", "store", "was", "ttl", "embed", "decay", "allow", "on",
+)  # fmt: skip
+"""The fields of a memory block in the order in which `concerto fmt` writes them: that in which they act (M-2.29, M-4.1)."""
+
+
+BLOCK: dict[str, Step] = {
+    name: STEPS[name] if name != OF else Step("the memory or view that a derived view is of (M-2.27)", example="Memory::of(log)")
+    for name in FIELDS
+}
+"""Per field what it is. `of` is no step: it says what the chain begins with."""
+
+
+def field_rank(name: str) -> int:
+    """Return the place of a field among FIELDS; one that there is none of comes last."""
+    return FIELDS.index(name) if name in BLOCK else len(FIELDS)
 
 
 def rows() -> Iterator[Argument]:

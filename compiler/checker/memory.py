@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...vm.builtins import lookup
-from ...vm.memory_steps import DIRECTIONS, FACT_TIERS, SOURCES, STEPS
+from ...vm.memory_steps import BLOCK, DIRECTIONS, FACT_TIERS, SOURCES, STEPS
 from ..decisions import BuiltinCall, DynamicCall, FunctionCall, MethodTarget
 from ..hints.names import STEPS as STEPS_ELSEWHERE
 from ..hints.names import did_you_mean, listed
@@ -26,7 +26,7 @@ from .context_declarations import one_memory
 from .declarations import FAILED, at_module_level, folded
 from .memory_asking import check_fact_rules
 from .memory_bounds import bound, check_key_functions, known_word
-from .memory_steps import DECLARE, Steps, check_summary, useless_beside_only
+from .memory_steps import DECLARE, Steps, check_summary, in_its_form, useless_beside_only
 from .relations import ERRONEOUS, generic, is_memory, is_text
 from .state import FREE, Checker, Expected, Target
 from .types import written_type
@@ -71,7 +71,7 @@ def _tier(c: Checker, node: ast.MethodCall, label: str, value: ast.Expr) -> bool
     if word == "Persistent" and isinstance(memory, MemorySymbol) and "store" not in (memory.log.steps or {}):
         c.report(
             "E4507", value.span, f"a persistent fact needs a store, which `{memory.name}` lacks",
-            help='add `.store("durable")` to the memory',
+            help=in_its_form(memory, 'add `.store("durable")` to the memory'),
         )  # fmt: skip
         return False
     return True
@@ -96,25 +96,29 @@ def check_memory(c: Checker, symbol: MemorySymbol) -> None:
     node = symbol.declaration
     declared = written_type(c, node.type)
     if not is_memory(declared) and declared is not ERRONEOUS:
-        c.report("E2001", node.type.span, f"expected `Memory`, found `{declared}`", help="memory log: Memory = …;")
+        help = "memory log: Memory = …;" if node.block is None else "leave the type out"
+        c.report("E2001", node.type.span, f"expected `Memory`, found `{declared}`", help=help)
     value, chain = _chain(node.value)
     constructor = _constructor(value)
     if constructor is None or not isinstance(value, ast.Call):
-        c.report(
-            "E4501", value.span, "a memory begins with `Memory::new(…)`", help="write `Memory::new()` or `Memory::new(20)`"
-        )
+        help = "write `Memory::new()` or `Memory::new(20)`"
+        if isinstance(value, (ast.MapExpr, ast.StructExpr)):
+            help = f"a block stands behind the name: `memory {symbol.name} {{ retain: 20 }}`"
+        c.report("E4501", value.span, "a memory begins with `Memory::new(…)`", help=help)
         return
     if constructor == "Memory::from":
         help = f'write what it begins with below: `{symbol.name}.append("user", "…");`'
         c.report("E4501", value.callee.span, "a declared memory begins with `Memory::new(…)`", help=help)
         return
-    steps = Steps(c, is_view=constructor == "Memory::of")
+    steps = Steps(c, is_view=constructor == "Memory::of", words=STEPS if node.block is None else BLOCK)
     if steps.is_view:
         symbol.of = _shown(c, symbol, value)
     else:
         _new(c, value, steps)
     symbol.keys = symbol.of.keys if symbol.of is not None else []
     symbol.steps = steps.found
+    if declared is ERRONEOUS:  # of a context in the type of a block it was said that there is none
+        chain = [step for step in chain if not node.type.span.start <= step.name.span.start < node.type.span.end]
     # Key, context and `like` first: functions of the other steps may use the memory, whose type they decide.
     for name in (*OF_THE_TYPE, "like"):
         for step in chain:
@@ -606,7 +610,8 @@ def refuse_attaching(
     if who in readers:
         c.report("E4510", at.span, f"`{who.name}` may only read `{base.name}`", help="attach it with `auto: false`")
     else:
-        c.report("E4510", at.span, f"`{base.name}` does not allow `{who.name}`", help=f"name it: .allow(write: [{who.name}])")
+        help = in_its_form(base, f"name it: .allow(write: [{who.name}])")
+        c.report("E4510", at.span, f"`{base.name}` does not allow `{who.name}`", help=help)
 
 
 # One memory attached in two operands that run at once, where its turns exclude each other (W0452, M-5.17): `Serial` makes the

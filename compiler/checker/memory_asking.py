@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...vm.memory_steps import EVENTS, FACT_TIERS
+from ...vm.memory_steps import EVENTS, FACT_TIERS, STEPS
 from ..hints.names import did_you_mean, listed
 from ..resolver.memories import is_bare, is_word
 from ..symbols import MemorySymbol, StepFunction
@@ -23,8 +23,8 @@ from .state import Checker, Expected, Target
 
 MESSAGES = array(MESSAGE)
 EVENT = map_(STRING, ANY)
-VIEW = ".view(with: f)"
-HANDLER = ".on(Commit, |e| emit(\"stored\", e))"
+VIEW = STEPS["view"].example
+HANDLER = STEPS["on"].example
 
 
 def read_view(c: Checker, node: ast.MethodCall) -> StepFunction | None:

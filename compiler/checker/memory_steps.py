@@ -9,13 +9,14 @@ arguments say.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from ...vm.builtins.signatures import parse_type
 from ...vm.memory_steps import (
     COUNT,
     DURATION,
+    EVERY,
     EVICT,
     FLAG,
     FROM,
@@ -29,8 +30,8 @@ from ...vm.memory_steps import (
     SHARE,
     SOME,
     STEPS,
-    SUMMARISERS,
     SUMMARY,
+    SUMMARY_ARGUMENTS,
     TEXT,
     Argument,
     Step,
@@ -59,8 +60,8 @@ from .state import FREE, Checker, Expected, Target
 # The step `learn` (M-10.22): the name of a rule, what it observes, and its three functions.
 
 RULE_FUNCTIONS = [name for name, row in RULE.items() if row.kind == FUNCTION]
-RULE_ARGUMENTS = ("on", *RULE_FUNCTIONS)
-SHAPE = '.learn("name", on: "topic", by: |o| o.kind, when: |g| g.count >= 3, store: |g| Learned { content: g.key })'
+RULE_ARGUMENTS = STEPS["learn"].own_labels
+SHAPE = STEPS["learn"].example
 
 
 def read_rule(c: Checker, node: ast.MethodCall) -> dict[str, Any] | None:
@@ -117,6 +118,15 @@ def _observed_topic(c: Checker, value: ast.Expr, topic: str) -> bool:
     return False
 
 
+def in_its_form(memory: MemorySymbol, help: str) -> str:
+    """Return a help that shows steps in the form in which the memory is declared: with fields for a block."""
+    if memory.declaration.block is None:
+        return help
+    from ..hints.memory_fields import as_fields  # its patterns are compiled only for a report
+
+    return as_fields(help)
+
+
 def check_topic(c: Checker, node: ast.MethodCall) -> None:
     """Report W0455 for an `observe` of a memory, or of a key of one, whose topic no rule of it has."""
     memory = node.receiver
@@ -135,15 +145,14 @@ def check_topic(c: Checker, node: ast.MethodCall) -> None:
     if topic.value not in topics:
         help = did_you_mean(topic.value, topics) or listed("its topics", topics, like=topic.value)
         message = f'no rule of `{symbol.name}` is on "{topic.value}": nothing is learned from this'
-        c.report("W0455", topic.span, message, help=help or f'add `.learn(…, on: "{topic.value}", …)` to the memory')
+        help = help or in_its_form(symbol, f'add `.learn("name", on: "{topic.value}", …)` to the memory')
+        c.report("W0455", topic.span, message, help=help)
 
 
 # The step `summary` (M-9.1, M-9.2): who summarises, when, and how the text is shown.
 
 PARAMETERS = (STRING, array(MESSAGE))
-SUMMARY_SHAPE = ".summary(MODEL, every: 10)"
-EVERY = ("every_turns", "every_ms")
-SUMMARY_ARGUMENTS = list(dict.fromkeys("every" if name in EVERY else name for name in SUMMARY if name not in SUMMARISERS))
+SUMMARY_SHAPE = STEPS["summary"].example
 WITH_A_ROLE = ("Prefix", "Suffix")
 SAID = "said"  # in a summary that names no summariser: its written arguments, until another summary completes it
 
@@ -286,8 +295,9 @@ class Steps:
     """The steps of one chain, read in source order. `found`: what the arguments of each written step say, by their names
     in an image."""
 
-    def __init__(self, c: Checker, is_view: bool = False, is_value: bool = False) -> None:
+    def __init__(self, c: Checker, is_view: bool = False, is_value: bool = False, words: Collection[str] = STEPS) -> None:
         self.c = c
+        self.words = words  # names to suggest for an unknown step
         self.is_view = is_view
         self.is_value = is_value  # it makes memory values
         self.found: dict[str, dict[str, Any]] = {}
@@ -299,7 +309,7 @@ class Steps:
         c, name = self.c, node.name.text
         first = self.places.setdefault(name, node.name.span)
         if name not in STEPS:
-            help = STEPS_ELSEWHERE.get(name) or did_you_mean(name, STEPS) or listed("steps", [*STEPS], len(STEPS))
+            help = STEPS_ELSEWHERE.get(name) or did_you_mean(name, self.words) or listed("steps", [*self.words], len(self.words))
             c.report("E4502", node.name.span, f"a memory has no step `{name}`", help=help)
         elif self.is_view and not STEPS[name].of_view:
             message = f"`{name}` is no step of a derived view: it acts when a turn is stored"
@@ -386,7 +396,9 @@ class Steps:
             return self._share(step, value)
         if kind == SOME:
             if not isinstance(value, ast.ArrayExpr):
-                self.c.report("E4502", value.span, f"`{step}` takes a list of words", help=f".{step}([{row.words[0]}])")
+                name = value.segments[0].text if is_word(value) and isinstance(value, ast.PathExpr) else ""
+                help = f".{step}([{name if name in row.words else row.words[0]}])"
+                self.c.report("E4502", value.span, f"`{step}` takes a list of words", help=help)
                 return FAILED
             words = [known_word(self.c, step, row.words, item) for item in value.items]
             return FAILED if None in words else words

@@ -250,6 +250,8 @@ def _check(project: Project, diagnostics: Diagnostics, reuse: Reuse | None) -> E
     c.agents = project.agents
     c.manifest = project.connections
     c.servers = project.servers
+    blocks = [s.declaration.span for s in module.symbols if isinstance(s, MemorySymbol) and s.declaration.block is not None]
+    c.memory_blocks = sorted((span.file, span.start, span.end) for span in blocks)
     c.memory_tables = project.memory_tables
     c.memory_defaults = with_models(project.memory_tables.defaults, module.symbols)
     c.reply = module.reply

@@ -205,7 +205,7 @@ class Checker:
         "outside", "step_functions", "concurrent", "memory_tables", "memory_defaults", "contexts", "heads",
         "match_steps", "constant_room",
         "open_lets", "filling_call", "slot_changes", "present", "some_of_nilable", "reply", "reply_used",
-        "form_room", "form_sizes", "text_values", "words", "lints", "computed_bounds", "fields_of",
+        "form_room", "form_sizes", "text_values", "words", "lints", "computed_bounds", "fields_of", "memory_blocks",
         "reuse",
     )  # fmt: skip
 
@@ -264,6 +264,7 @@ class Checker:
         self.some_of_nilable = 0  # patterns `Some(…)` so far that stand on a `T?` (L-5.8.13)
         self.slot_changes: list[tuple[ast.Call | ast.MethodCall, str]] = []  # methods that change a slot, by name
         self.concurrent: list[list[ast.TaskBody]] = []  # operands that run at once
+        self.memory_blocks: list[tuple[str, int, int]] = []  # file, start and end, sorted: reports in there speak of fields
         self.memory_tables = MemoryTables()  # what Concerto.toml says of memories
         self.memory_defaults: dict[str, dict[str, Any]] = {}  # its default steps, with symbols of the program
         self.self_type: Type | None = None  # what `Self` is in the present impl
@@ -510,10 +511,22 @@ class Checker:
         """Report a diagnostic and return ERRONEOUS, so that a rule can `return c.report(…)`. `first` is a second place, which
         `note` describes."""
         related = () if first is None else (Related(first, note),)
+        if self._in_memory_block(span):
+            from ..hints.memory_fields import as_fields  # its patterns are compiled only for a report
+
+            message, help = as_fields(message), None if help is None else as_fields(help)
         # Warnings do not count: what is only warned of can be compiled.
         self.error_count += code.startswith("E")
         self.diagnostics.report(code, span, message, help=help, related=related)
         return ERRONEOUS
+
+    def _in_memory_block(self, span: Span) -> bool:
+        """Return whether a place is inside a memory block; they are sorted, so that many reports ask of many blocks."""
+        at = bisect_right(self.memory_blocks, (span.file, span.start, span.start)) - 1
+        if at < 0:
+            return False
+        file, _, end = self.memory_blocks[at]
+        return file == span.file and span.start < end
 
     def report_missing_value(self, node: ast.Node, result: Type, body: ast.Expr | None = None) -> Type:
         """Report that a path of a body gives no value (E2022, L-3.8.4); `body` is what ends without one."""

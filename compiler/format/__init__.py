@@ -14,6 +14,7 @@ from ..source import Source
 from ..syntax.lexer import lex
 from ..syntax.parse import decode_source, parse_tokens
 from . import declarations, expressions, statements
+from .field_order import in_order
 from .layout import write
 from .printer import OutOfStep, Printer, first_difference, same_tokens
 
@@ -47,6 +48,13 @@ def format_source(source: Source, diagnostics: Diagnostics) -> str | None:
     program = parse_tokens(source, tokens, diagnostics)
     if diagnostics.has_errors:
         return None
+    text_in_order = in_order(source.text, tokens, program)
+    if text_in_order != source.text:
+        source = Source(source.name, text_in_order)
+        original, tokens = tokens, lex(source, diagnostics)
+        if not same_tokens(tokens, original, in_any_order=True):
+            raise OutOfStep("moving fields has changed the tokens")
+        program = parse_tokens(source, tokens, diagnostics)
     printer = Printer(source, tokens)
     printer.node(program)
     text = write(printer.operations).rstrip("\n")

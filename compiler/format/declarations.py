@@ -435,6 +435,15 @@ def store(p: Printer, node: ast.Store) -> int:
     return 0
 
 
+@prints(ast.MemoryBlock)
+def memory_block(p: Printer, node: ast.MemoryBlock) -> int:
+    begin(p, node)
+    keyword(p, "memory", node.name)
+    annotation(p, node.type)
+    p.pending = " "
+    return p.braced(node.entries, p.node)
+
+
 @prints(ast.Context)
 def context(p: Printer, node: ast.Context) -> int:
     begin(p, node)

@@ -9,6 +9,7 @@ tree; only separating commas come and go. Comments are written in the gap where 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, TypeVar
 
@@ -477,9 +478,10 @@ class Gap:
 _HALVES = {"OROR": ("PIPE", "PIPE"), "QQ": ("QUESTION", "QUESTION"), "GE": ("GT", "EQ")}
 
 
-def same_tokens(left: TokenList, right: TokenList) -> bool:
+def same_tokens(left: TokenList, right: TokenList, *, in_any_order: bool = False) -> bool:
     """Return whether two texts have the same tokens, commas apart."""
-    return list(_essential(left)) == list(_essential(right))
+    kind = Counter if in_any_order else list
+    return kind(_essential(left)) == kind(_essential(right))
 
 
 def _essential(tokens: TokenList) -> Iterator[tuple[str, str | int | float]]:

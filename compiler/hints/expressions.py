@@ -217,6 +217,8 @@ def _bracketed(place: ErrorPlace, expected: set[str]) -> str | None:
     kind = place.kind()
     if kind == "COLON" and "RBRACKET" in expected and "PLUS" in expected:
         first, last = place.begin(), place.end(1, frozenset(("COLON",)))
+        if place.kind(first - 1) == "COMMA":  # an element of an array
+            return f"write `{{ {place.written(first, -1)}: {place.rest(1)} }}`"
         receiver = place.text(first - 2) if place.kind(first - 2) == "IDENT" else "xs"
         return f"write `{receiver}[{place.written(first, -1)}..{place.written(1, last) if last >= 1 else ''}]`"
     if kind == "COLONCOLON" and place.before(1) == "LBRACKET":

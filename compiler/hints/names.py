@@ -275,6 +275,7 @@ STEPS: dict[str, str] = {
          "on_iteration_complete", "after_call"),
         EVENT_OF_A_MEMORY,
     ),
+    **dict.fromkeys(("base", "source", "view_of", "derive"), "`Memory::of(log)` is a view of the log of another memory"),
     **dict.fromkeys(("reload", "reread", "live"), "`.refresh(Step)` shows at each step what others have stored meanwhile"),
 }
 

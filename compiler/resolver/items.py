@@ -43,6 +43,7 @@ from ..syntax import ast
 from ..syntax.parse import parse
 from ..types import ANY, NIL, Nominal
 from .memories import declare_clauses, visit_memory_chain
+from .memory_blocks import chain_of_block
 from .modules import declare_imports, declare_module
 from .names import find_item, walk
 from .paths import resolve_path, visit_field
@@ -524,6 +525,8 @@ def _symbol(r: Resolver, item: ast.Item, name: str) -> Symbol:
             return LedgerSymbol(name, item)
         case ast.Store() if item.kind == "memory":
             return MemorySymbol(name, item, None)
+        case ast.MemoryBlock():
+            return MemorySymbol(name, chain_of_block(r, item), None)
         case ast.Pipeline():
             return PipelineSymbol(name, item)
         case ast.Context():
@@ -625,6 +628,9 @@ def _visit_item(r: Resolver, item: ast.Item) -> None:
             case ast.Store(kind="memory"):
                 r.visit(item.type)
                 visit_memory_chain(r, item.value)
+            case ast.MemoryBlock():
+                r.visit(item.type)
+                visit_memory_chain(r, item.symbol.declaration.value)
             case ast.Const() | ast.Store():
                 r.visit(item.type)
                 r.visit(item.value)

@@ -85,7 +85,8 @@ def visit_memory_chain(r: Resolver, value: ast.Expr) -> None:
                     _visit_step_argument(r, argument, value.name.text, position)
         value = value.receiver
     if isinstance(value, ast.Call):
-        r.visit(value.callee)
+        if not isinstance(value.callee, ast.PathExpr) or value.callee.binding is None:  # that of a block is bound already
+            r.visit(value.callee)
         for argument in value.arguments:
             r.visit(argument.value)
     else:

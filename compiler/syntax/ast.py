@@ -868,6 +868,17 @@ class Store(Item):
     name: Ident
     type: TypeExpr
     value: Expr
+    block: Any = annotation()  # the MemoryBlock that it stands for
+
+
+@node
+class MemoryBlock(Item):
+    """`memory NAME { … }`, with or without `: type`. The resolver makes a `Store` with a chain of steps of it, which shares the
+    values of the fields, and which the later phases read in its place."""
+
+    name: Ident
+    type: TypeExpr | None
+    entries: list[ConfigEntry]
 
 
 # Patterns.

@@ -223,6 +223,10 @@ def _key_without_colon(place: ErrorPlace, expected: set[str]) -> str | None:
     if "CFGKEY" in expected and place.key_without_colon():
         value = place.rest(2 if place.kind(1) == "EQ" else 1)
         return f"a field and its value are joined by `:`: `{place.text()}: {value}`"
+    if "CFGKEY" in expected and place.kind() == "IDENT" and place.kind(1) == "LPAREN":
+        value = place.rest(2, "RPAREN")
+        value = f"{{ {value} }}" if place.kind(3) == "COLON" else value
+        return f"a field and its value are joined by `:`: `{place.text()}: {value}`"
     if "K_LIMIT" in expected and place.kind() == "IDENT" and place.text() in ("limit", "max", "workers", "concurrency"):
         return f"write `limit {place.rest(2 if place.kind(1) == 'COLON' else 1, 'LBRACE')}`"
     return None

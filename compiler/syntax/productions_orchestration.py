@@ -132,6 +132,16 @@ def store(p: Reduction) -> ast.Store:
     return ast.Store(span=p.span, kind=p[1], name=p[2], type=p[4], value=p[6])
 
 
+@rule("item : K_MEMORY IDENT LBRACE cfg* RBRACE")
+def memory_block(p: Reduction) -> ast.MemoryBlock:
+    return ast.MemoryBlock(span=p.span, name=p[2], type=None, entries=p[4])
+
+
+@rule("item : K_MEMORY IDENT COLON type LBRACE cfg* RBRACE")
+def typed_memory_block(p: Reduction) -> ast.MemoryBlock:
+    return ast.MemoryBlock(span=p.span, name=p[2], type=p[4], entries=p[6])
+
+
 @rule("item : K_CONTEXT IDENT LBRACE tier* RBRACE")
 def context(p: Reduction) -> ast.Context:
     return ast.Context(span=p.span, name=p[2], tiers=p[4])

@@ -19,7 +19,7 @@ FAMILY.same("primary : block", "primary : loop", "arms : armlist")
 # L-2.4.5, with the words a message uses for the others.
 _ITEM_NAMES = {
     ast.Trait: "trait", ast.Impl: "impl", ast.Module: "mod", ast.Mcp: "mcp", ast.Tool: "tool",
-    ast.Pipeline: "pipeline", ast.Context: "context",
+    ast.Pipeline: "pipeline", ast.Context: "context", ast.MemoryBlock: "memory",
 }  # fmt: skip
 
 

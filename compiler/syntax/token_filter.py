@@ -42,12 +42,12 @@ FRAME_OF_ITEM = {
     "struct": "fields", "schema": "fields", "tier": "fields", "enum": "variants", "trait": "items", "impl": "items",
     "pipeline": "items", "mod": "items", "fn": "block", "stage": "block", "catch": "block", "fnexpr": "block",
     "closure": "block", "model": "config", "agent": "config", "connect": "config", "mock": "config", "mcp": "config",
-    "tool": "tool", "context": "context",
+    "tool": "tool", "context": "context", "memory": "config",
 }  # fmt: skip
 PART_OF_EXPRESSION = frozenset(("catch", "fnexpr", "closure"))
 STATEMENT_FRAMES = frozenset(("block", "items"))
 KEYED_FRAMES = frozenset(("fields", "tool"))
-NO_BODY_WORDS = frozenset(("type", "hashmap", "ledger", "memory"))
+NO_BODY_WORDS = frozenset(("type", "hashmap", "ledger"))
 # A header's `{` opens its body while one of these is on top.
 BODY_HEADERS = frozenset(("if", "while", "match", "for", "parallel", "listen"))
 
@@ -342,8 +342,7 @@ class _Filter(FilterState):
         # The `>=` of `let x: Array<Int>= …` is two tokens of the grammar.
         start = self.raw.starts[row]
         self.emit_part("TGT", row, start, start + 1)
-        self.frame.in_type = False
-        self.emit_part("EQ", row, start + 1, start + 2)
+        self.emit_part(self.equals(row, "EQ"), row, start + 1, start + 2)
         return None
 
     def question_pair(self, row: int, kind: str) -> str | None:
@@ -415,7 +414,10 @@ class _Filter(FilterState):
         return kind
 
     def equals(self, row: int, kind: str) -> str:
+        """End a type; a memory with a value has no block."""
         self.frame.in_type = False
+        if self.frame.pending == "memory":
+            self.frame.pending = None
         return kind
 
     def comma(self, row: int, kind: str) -> str:

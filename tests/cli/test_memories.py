@@ -53,6 +53,17 @@ def test_defaults_of_the_manifest_are_steps_left_out(cli, write):
     assert cli("run", "--offline", "main.conc").out == "3\n"
 
 
+def test_the_fields_of_a_block_come_before_defaults(cli, write):
+    """M-2.12, M-2.26: `tools: false` is a field too, and a summary of a block is completed."""
+    defaults = 'tools = true\nretain = 2\nsummary = { model = "M", every = 3 }\n'
+    write("Concerto.toml", f"{PROJECT}[memory.defaults]\n{defaults}")
+    block = "memory log { tools: false, summary: { every: 5 } } memory all {}"
+    write("main.conc", f"model M {{ provider: offline }} {block} fn main() {{ println(log.len() + all.len()); }}")
+    log, every = json.loads(cli("inspect", "main.conc", "--json").out)["memories"]
+    assert log["max_messages"] == 2 and log["steps"] == {"summary": {"every_turns": 5, "model": "M"}}
+    assert every["steps"] == {"summary": {"every_turns": 3, "model": "M"}, "tools": True}
+
+
 SUMMARISING = """model Shortener { provider: offline }
 memory log: Memory = Memory::new()%s;
 model M { provider: offline, memory: log }

@@ -10,6 +10,7 @@ from pathlib import Path
 from concerto.compiler.diagnostics import Diagnostics
 from concerto.compiler.source import Source
 from concerto.compiler.syntax.lexer import lex
+from concerto.vm.memory_steps import FIELDS
 from hypothesis import strategies as st
 
 from .laws import tree
@@ -102,4 +103,11 @@ _STATEMENTS = (
 STATEMENTS = st.sampled_from(_STATEMENTS).flatmap(
     lambda form: st.tuples(*[EXPRESSIONS] * form.replace("{{", "").count("{}")).map(lambda parts: _filled(form, parts))
 )
-PROGRAMS = st.lists(STATEMENTS, max_size=5).map(lambda body: f"fn main() {{ {' '.join(body)} }}")
+# Blocks of memories, whose fields change places.
+_FIELD = st.tuples(st.sampled_from([*FIELDS, "unknown"]), EXPRESSIONS, st.sampled_from([",", ""])).map(
+    lambda field: "{}: {}{}".format(*field)
+)
+_MEMORY = st.lists(_FIELD, max_size=6).map(lambda fields: f"memory log {{ {' '.join(fields)} }}")
+PROGRAMS = st.tuples(st.lists(STATEMENTS, max_size=5), st.lists(_MEMORY, max_size=2)).map(
+    lambda parts: f"{' '.join(parts[1])} fn main() {{ {' '.join(parts[0])} }}"
+)

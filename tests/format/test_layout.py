@@ -79,6 +79,13 @@ CASES = [
     ("7.1", "@a @b( 1 ) fn f(@c x: Int) { }\n", "@a\n@b(1)\nfn f(@c x: Int) {}\n"),
     ("7.1", "schema S { @a b: Int }\n", "schema S {\n    @a\n    b: Int,\n}\n"),
     ("7.2", "impl A { pub\nasync\nfn f( mut\nself ) { } }\n", "impl A {\n    pub async fn f(mut self) {}\n}\n"),
+    ("7.3", "memory m { window: 3, pin: [A], retain: 9, pin: [B] }\n", "memory m { pin: [A], pin: [B], retain: 9, window: 3 }\n"),
+    ("7.3", "memory m: Memory<C> {}\n", "memory m: Memory<C> {}\n"),
+    (
+        "7.3",
+        "memory m { // m\n  // of w\n  window: 3 // w\n  /* s */ store: \"d\",\n\n  retain: 9, // r\n  // end\n}\n",
+        "memory m { // m\n    retain: 9, // r\n    // of w\n    window: 3, // w\n    /* s */ store: \"d\",\n    // end\n}\n",
+    ),
 ]  # fmt: skip
 
 

@@ -525,6 +525,13 @@ def many_models(n: int, p: str, rng: random.Random) -> Part:
 
 
 @family
+def memory_blocks(n: int, p: str, rng: random.Random) -> Part:
+    items = lines(n, lambda i: f"memory mb{p}{i} {{ window: {{ turns: {i + 1} }}, retain: {i + 9} }}")
+    pins = lines(n, lambda i: f'pin: {{ when: |m| m.content == "{i}" }},')
+    return Part(f"{items}memory mf{p} {{\n{pins}}}\n", f"mb{p}0.clear();\n")
+
+
+@family
 def pipeline_stages(n: int, p: str, rng: random.Random) -> Part:
     return Part(f"pipeline Pi{p}(a0: Int) -> Int {{\n{lines(n, lambda i: f'stage s{i} = s{i - 1} + 1;' if i else 'stage s0 = a0 + 1;')}}}\n", f"let {p}pi = Pi{p}.run(1);\n")
 

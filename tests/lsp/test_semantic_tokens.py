@@ -51,6 +51,14 @@ def editor(tmp_path: Path) -> Iterator[Editor]:
     made.leave()
 
 
+def test_fields_of_a_memory_block_are_properties(editor: Editor) -> None:
+    text = "memory log { window: { turns: 4 }, pin: [System] }\nfn main() { let _ = log.len(); }\n"
+    editor.open(text)
+    data = editor.about("semanticTokens/full")["data"]
+    found = {part: kind for part, kind, _ in decoded(text, data)}
+    assert [found[part] for part in ("memory", "log", "window", "turns", "pin")] == ["keyword", "variable", *["property"] * 3]
+
+
 def decoded(text: str, data: list[int]) -> list[tuple[str, str, set[str]]]:
     """Text, type and modifiers of each token, as an editor reads them."""
     lines = [line.encode("utf-16-le") for line in text.split("\n")]

@@ -209,6 +209,25 @@ def test_slots_of_a_memory(editor: Editor) -> None:
         assert editor.at("definition", 2, character)["range"]["start"] == {"line": 0, "character": 29}
 
 
+def test_fields_of_a_memory_block(editor: Editor) -> None:
+    text = "memory log {\n    retain: 20, pin: [System], window: { turns: 4 },\n    \n}\nfn main() { let _ = log.len(); }\n"
+    editor.open(text)
+    shown = "```concerto\nretain: 20, retain: { messages: 20, tokens: 4000 }\n```"
+    assert editor.hover(1, 6) == f"{shown}\n\nthe bounds of the log (M-4.2)"
+    assert editor.at("definition", 4, 21)["range"]["start"] == {"line": 0, "character": 7}
+    assert editor.hover(4, 21).startswith("```concerto\nmemory log {\n    retain: 20")
+    offered = editor.offers(2, 4)  # nothing is typed yet
+    assert {"of", "summary", "pin", "store"} <= set(offered) and not {"retain", "window", "log", "emit"} & set(offered)
+    editor.edit(text.replace("    \n}", "    sum\n}"))
+    assert "summary" in editor.offers(2, 7)
+    editor.edit(text.replace("    \n}", "    summary: { ev }\n}"))
+    assert editor.offers(2, 17) == ["by", "every", "from", "inject", "role", "max_tokens", "prompt", "text"]
+    editor.edit(text.replace("    \n}", "    summary: { by: M, ev }\n}"))
+    assert "every" in editor.offers(2, 24)
+    [entry] = [item for item in editor.about("documentSymbol") if item["name"] == "log"]
+    assert entry["kind"] == 13  # a variable
+
+
 def test_symbols_of_a_document_with_errors(editor: Editor) -> None:
     editor.open(TEXT + "fn broken() { let }\nmodel M { provider: openai }\n")
     found = {item["name"]: [inner["name"] for inner in item.get("children") or ()] for item in editor.about("documentSymbol")}

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import concerto
 import pytest
+from concerto.compiler.hints.memory_fields import as_fields
 from concerto.runtime.providers.offline import OfflineProvider
 
 from .plain import Overflow, Plain, message
@@ -160,7 +161,10 @@ def _written(name, spec, rng, more):
             case "clip" | "tokens" | "retain":
                 made.append(f".{step}({value})")
     of = spec["of"]
-    return f"memory {name}: Memory = Memory::{'new()' if of is None else f'of({of})'}{''.join(made)}{more if of is None else ''};"
+    steps = f"{''.join(made)}{more if of is None else ''}"
+    if rng.random() < 0.5:
+        return f"memory {name} {{ {as_fields(steps if of is None else f'Memory::of({of}){steps}')} }}"
+    return f"memory {name}: Memory = Memory::{'new()' if of is None else f'of({of})'}{steps};"
 
 
 def source_of(specs, attached, rng, kind):
