@@ -56,7 +56,9 @@ def _functions(module, made):
             yield value, other
         elif isinstance(value, type) and value.__module__ == module.__name__:
             for attribute, method in vars(value).items():
-                if isinstance(method, types.FunctionType) and not method.__closure__:
-                    yield method, vars(other)[attribute]
+                mutant = vars(other)[attribute]
+                # A constructor that `record` has not made yet closes over what it will be made of.
+                if isinstance(method, types.FunctionType) and not method.__closure__ and not mutant.__closure__:
+                    yield method, mutant
                 elif isinstance(method, property):
                     yield method.fget, vars(other)[attribute].fget
