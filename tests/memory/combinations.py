@@ -178,7 +178,7 @@ def source_of(specs, attached, rng, kind):
     memories = [_written(name, spec, rng, more) for name, spec in specs.items()]
     rng.shuffle(memories)  # nor has that of declarations, but for which of two views folds first
     if sum("summary" in spec for spec in specs.values()) > 1:
-        memories.sort(key=lambda line: list(specs).index(line.split()[1][:-1]))
+        memories.sort(key=lambda line: list(specs).index(line.split()[1].rstrip(":")))
     text = PROGRAM % {
         "memories": "\n".join(memories), "system": SYSTEM, "tools": ", tools: [T]" if offered else "",
         "field": f", memory: {listed}" if by_field else "", "call": "M" if by_field else f"M.with_memory({listed})",
