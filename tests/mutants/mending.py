@@ -1,0 +1,55 @@
+"""Survivors of an earlier run, planted in today's tree before the programs and tests of files that were written since."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterable
+from pathlib import Path
+
+from conformance import suite
+
+from .campaign import alone, first_that_fails
+from .changes import ROOT, Change, changes_in, changes_of
+from .planting import Planting
+
+GONE = "the code is gone"
+SECONDS = 900.0  # for the tests of the files written since
+
+
+def again(survivors: Iterable[Change], commit: str, folder: Path) -> list[tuple[Change, str]]:
+    """What finds each survivor of the run of that commit today: a program, a test, or nothing if it is alive."""
+    since = {name for name in _git("diff", "--name-only", commit).splitlines() if (ROOT / name).exists()}
+    programs = [one for one in suite.load()[0] if _file_of(one.ident) in since]
+    tests = sorted(name for name in since if name.startswith("tests/") and Path(name).name.startswith("test_"))
+    planting = Planting(folder)
+    planting.precompile()
+    rows = []
+    for survivor in survivors:
+        by = GONE
+        for change in places_today(survivor, _git("show", f"{commit}:{survivor.file}")):
+            with planting.planted(change) as why:
+                by = why or first_that_fails(programs, planting) or alone(planting, tests, SECONDS)
+            if not by:
+                break
+        rows.append((survivor, by))
+    return rows
+
+
+def _git(*words: str) -> str:
+    return subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+
+
+def _file_of(program: str) -> str:
+    """The path of the file that the program of that name stands in."""
+    file = program.partition("#")[0]
+    return f"conformance/{file}" if file.startswith("images/") else f"conformance/tests/{file}"
+
+
+def places_today(change: Change, text: str) -> list[Change]:
+    """The change of a file that had that text in today's tree; all of the same words in its function if it is not clear which."""
+    path = ROOT / change.file
+    before, today = (
+        [one for one in some if one.key == change.key]
+        for some in (changes_in(change.file, text), changes_of(path) if path.exists() else [])
+    )
+    return [today[before.index(change)]] if len(before) == len(today) else today
