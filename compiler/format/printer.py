@@ -100,21 +100,22 @@ JOIN = Break(" ")  # a blank; if a comment ends the line here, the next line is 
 COMMA_IF_BROKEN = IfBroken(",")
 _LINE_END = re.compile(r"[ \t\r\f]*\n")
 
-Show = Callable[..., int]
+Show = Callable[..., int | None]
 T = TypeVar("T")
+S = TypeVar("S", bound=Show)
 
 PRINTERS: dict[type[ast.Node], Show] = {}
 
 
-def prints(*kinds: type[ast.Node]) -> Callable[[Show], Show]:
+def prints(*kinds: type[ast.Node]) -> Callable[[S], S]:
     """Register what writes nodes of these kinds: a function of printer and node.
 
     The function writes every token of its node, in order, with the methods of the printer. It returns a place in
     `Printer.operations`: the one behind the bracket of the node's last list, if the node may stand open at the end of an
-    argument list (`f(a, |x| {`), or else 0.
+    argument list (`f(a, |x| {`), or else 0 or nothing.
     """
 
-    def register(show: Show) -> Show:
+    def register(show: S) -> S:
         for kind in kinds:
             PRINTERS[kind] = show
         return show
@@ -149,8 +150,8 @@ class Printer:
     # ------------------------------------------------------------ nodes
 
     def node(self, node: ast.Node) -> int:
-        """Write a node. Return the place in `operations` that `prints` describes."""
-        return self.nesting.call(PRINTERS[type(node)], self, node)
+        """Write a node. Return the place in `operations` that `prints` describes, or 0."""
+        return self.nesting.call(PRINTERS[type(node)], self, node) or 0
 
     # ------------------------------------------------------------ tokens
 

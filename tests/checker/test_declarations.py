@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
+from concerto.compiler.checker.constants import Fault
+from concerto.compiler.checker.declarations import _Values
+from concerto.compiler.checker.state import Checker
 from concerto.compiler.pipeline import compile_source
+from concerto.compiler.source import Span
+from concerto.compiler.syntax import ast
 
 MAIN = " fn main() {}"
 MODEL = "model M { provider: offline } schema S { n: Int } memory log: Memory = Memory::new(); "
@@ -225,3 +231,15 @@ def test_a_literal_names_the_first_fields_that_it_lacks(fields: int, shown: int,
     for text in (found.message, found.help):
         assert f"f{shown - 1}" in text and f"f{shown}" not in text
     assert found.message.endswith(", …") is more
+
+
+def test_constants_may_use_up_their_room() -> None:
+    """Exactly as much as there is (G-5.10), and not one value more."""
+    room = SimpleNamespace(constant_room=3)
+    values = _Values(cast(Checker, room))
+    at = ast.NilLiteral(Span("main.conc", 0, 1))
+    values.spend(at, 1)
+    values.charge(at, 7)
+    values.spend(at, 1)
+    with pytest.raises(Fault):
+        values.spend(at, 1)

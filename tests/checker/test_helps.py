@@ -20,6 +20,7 @@ OPTIONAL = [
     ("let o: Option<Int> = None; o.abs();", "E2011", "add `?`, write `x ?? 0` for a default, or `match`"),
     ("let n: Int? = nil; n.abs();", "E2011", "write `x ?? 0` for a default, or `match`"),
     ("let n: Int? = nil; print(n.x);", "E2010", "write `x ?? 0` for a default, or `match`"),
+    ("let n: Int? = nil; n.clone();", "E2011", "write `x ?? 0` for a default, or `match`"),
 ]
 
 EVERYDAY = [
@@ -55,6 +56,12 @@ EVERYDAY = [
     ('{"a": 1}.frobnicate();', "E2011", "methods are: `clear`, `delete`, `entries`, `get`, `has`, `is_empty`, `keys`, `len`, …"),
     ("struct P { x: Int, y: Int } fn main() { print(P { x: 1, y: 2 }.frob); }", "E2010", "fields are: `x`, `y`"),
     ("model M { provider: offline, model: \"m\" } fn main() {}", "E4001", "use `base`"),
+]
+
+CALLED = [
+    ("fn two() -> Int { 2 } fn main() { let k: Int = two; print(k); }", "E2001", "call it: `()`"),
+    ("fn two() -> Int { 2 } fn main() { let k: String = two; print(k); }", "E2001", "convert it: `.to_string()` or `${…}`"),
+    ("fn two() -> Int { 2 } fn main() { let k: Bool = two; print(k); }", "E2001", None),
 ]
 
 NO_VALUE = [
@@ -164,7 +171,7 @@ WRITTEN = [
     ("let xs: List<Int> = []; println(xs);", "E1002", "write `Array<Int>`"),
     ("fn f(x: Optional<Int>) { println(x); } fn main() { f(nil); }", "E1002", "write `Int?` or `Option<Int>`"),
 ]
-CASES = [*OPTIONAL, *EVERYDAY, *NIL, *DECLARATIONS, *FORMS, *WRITTEN]
+CASES = [*OPTIONAL, *CALLED, *EVERYDAY, *NIL, *DECLARATIONS, *FORMS, *WRITTEN]
 
 
 @pytest.mark.parametrize(("text", "code", "help"), CASES)
