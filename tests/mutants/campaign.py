@@ -12,6 +12,7 @@ import random
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -26,8 +27,9 @@ from .planting import WRITES_THE_LOOP, Planting
 from .reach_map import SILENCE, Reached
 
 FIRST = 24  # programs that run before the tests
-PROGRAMS = 300  # at most, of those that come to a change
-SECONDS_OF_TESTS = 30.0  # at most, of the tests that come to a change, as long as they took with probes
+PROGRAMS = 200  # at most, of those that come to a change
+SECONDS_OF_TESTS = 12.0  # at most, of the tests that come to a change, as long as they took with probes
+SECONDS = 40 + 4 * SECONDS_OF_TESTS  # after which these tests hang
 
 
 class Verdict(NamedTuple):
@@ -83,7 +85,7 @@ class Campaign:
 
     def verdict(self, number: int) -> Verdict:
         change, names = self.changes[number], self.reached.programs[number]
-        count = len(names) + len(self.reached.tests[number])
+        count = len(names) + len(self.tests_of(number))
         chosen = random.Random(number).sample(names, min(PROGRAMS, len(names)))
         with self.planting.planted(change) as why:
             by = why or self._by_programs(chosen[:FIRST])
@@ -97,16 +99,22 @@ class Campaign:
         return first_that_fails([self.programs[name] for name in names], self.planting)
 
     def _by_tests(self, number: int) -> str:
+        """In forks, and what an import comes to also in a process that imports the changed tree."""
+        change = self.changes[number]
+        by = UNFIT
+        if change.file not in WRITES_THE_LOOP:
+            by = self._first(number, lambda names: self.tests.first_that_fails(change, names, SECONDS))
+        if by == UNFIT or (not by and number in self.reached.at_import):
+            by = self._first(number, lambda names: alone(self.planting, names, SECONDS))
+        return by
+
+    def _first(self, number: int, ask: Callable[[list[str]], str]) -> str:
         """A test that fails without the change too, as one may on a busy machine, is left out and the rest asked again."""
-        change, names = self.changes[number], self.chosen(number)
-        seconds = 30 + 4 * SECONDS_OF_TESTS
-        outside = change.file in WRITES_THE_LOOP or number in self.reached.at_import
+        names = self.chosen(number)
         while names:
-            with self.planting.planted(change):
-                by = UNFIT if outside else self.tests.first_that_fails(change, names, seconds)
-                if by == UNFIT:
-                    by = alone(self.planting, names, seconds)
-            if "::" not in by or not self.tests.first_that_fails(None, [by], seconds):
+            with self.planting.planted(self.changes[number]):
+                by = ask(names)
+            if "::" not in by or not self.tests.first_that_fails(None, [by], SECONDS):
                 return by
             names.remove(by)
         return ""
@@ -114,12 +122,17 @@ class Campaign:
     def chosen(self, number: int) -> list[str]:
         """Tests that come to the change: cheap ones first, and those that come to few of the other changes."""
         total, names = 0.0, []
-        for name, seconds in sorted(self.reached.tests[number], key=lambda row: (row[1] + 0.002) * self.breadth[row[0]]):
+        for name, seconds in sorted(self.tests_of(number), key=lambda row: (row[1] + 0.002) * self.breadth[row[0]]):
             total += seconds
             if total > SECONDS_OF_TESTS:
                 break
             names.append(name)
         return names
+
+    def tests_of(self, number: int) -> list[tuple[str, float]]:
+        """Those that come to the change while they run, or all where only an import does."""
+        imported = self.reached.all_tests if number in self.reached.at_import else []
+        return self.reached.tests[number] or imported
 
     def close(self) -> None:
         self.tests.close()

@@ -23,13 +23,17 @@ SILENCE = 20.0  # seconds without an answer after which a program hangs
 LEFT_OUT = ("tests/fuzz/test_campaigns.py", "tests/test_recipes.py", "tests/mutants")
 
 
+Note = tuple[str, list[int], float]  # the name of a test, the numbers of the changes that it came to, its seconds
+
+
 class Reached(NamedTuple):
-    """By change the programs, and the tests with their seconds, that come to its statement."""
+    """By change the programs, and the tests with their seconds, that come to its statement while they run."""
 
     programs: list[list[str]]
     tests: list[list[tuple[str, float]]]
     at_import: list[int]
     """The changes that an import comes to, and so every test."""
+    all_tests: list[tuple[str, float]]
 
 
 def reached(changes: list[Change], folder: Path, tell: Callable[[str], None]) -> Reached:
@@ -40,16 +44,15 @@ def reached(changes: list[Change], folder: Path, tell: Callable[[str], None]) ->
     kept = folder / "reached.json"
     key = [_digest(("conformance/tests", "conformance/images", "tests")), *(list(change) for change in changes)]
     if kept.exists() and (held := json.loads(kept.read_text()))["changes"] == key:
-        tests = [[(name, seconds) for name, seconds in row] for row in held["tests"]]
-        return Reached(held["programs"], tests, held["at_import"])
+        return Reached(held["programs"], *by_change(held["tests"], len(changes)))
     probed = Planting(folder / "probed")
     probe(changes, probed.tree)
     tell("the suite with probes")
     programs = _programs(changes, folder, probed)
     tell("the tests with probes")
-    tests, at_import = _tests(changes, folder, probed)
-    kept.write_text(json.dumps({"changes": key, "programs": programs, "tests": tests, "at_import": at_import}))
-    return Reached(programs, tests, at_import)
+    tests = _tests(folder, probed)
+    kept.write_text(json.dumps({"changes": key, "programs": programs, "tests": tests}))
+    return Reached(programs, *by_change(tests, len(changes)))
 
 
 def _digest(folders: tuple[str, ...]) -> str:
@@ -93,38 +96,27 @@ def _programs(changes: list[Change], folder: Path, probed: Planting) -> list[lis
     return by_change
 
 
-def _tests(changes: list[Change], folder: Path, probed: Planting) -> tuple[list[list[tuple[str, float]]], list[int]]:
+def _tests(folder: Path, probed: Planting) -> list[Note]:
+    """What the plugin noted, without the tests that failed."""
     out = folder / "tests.jsonl"
     out.unlink(missing_ok=True)
-    ignored = [f"--ignore={path}" for path in LEFT_OUT]
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "-n",
-        "0",
-        "-p",
-        "tests.mutants.reach_plugin",
-        "-p",
-        "no:cacheprovider",
-        *ignored,
-    ]
+    command = [sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "tests.mutants.reach_plugin", "-p", "no:cacheprovider"]
     with (folder / "tests.log").open("w") as log:
-        environment = {**probed.environment, REACHED: str(out)}
-        subprocess.run(command, cwd=probed.tree, env=environment, stdout=log, stderr=log, check=False)
+        subprocess.run(
+            [*command, *(f"--ignore={path}" for path in LEFT_OUT)],
+            cwd=probed.tree, env={**probed.environment, REACHED: str(out)}, stdout=log, stderr=log, check=False,
+        )  # fmt: skip
     told = (folder / "tests.log").read_text().splitlines()
     failed = {line.split(" ", 1)[1].split(" - ")[0] for line in told if line.startswith(("FAILED ", "ERROR "))}
-    return map_of_tests(out, len(changes), failed)
+    notes: list[Note] = [json.loads(line) for line in out.read_text().splitlines()]
+    return [note for note in notes if note[0] not in failed]
 
 
-def map_of_tests(out: Path, count: int, failed: set[str]) -> tuple[list[list[tuple[str, float]]], list[int]]:
-    """What the plugin noted: by change the tests that did not fail, and the changes that came before the first test."""
-    rows = [json.loads(line) for line in out.read_text().splitlines()]
-    at_import = {number for name, numbers, _ in rows if not name for number in numbers}
-    by_change: list[list[tuple[str, float]]] = [[] for _ in range(count)]
-    for name, numbers, seconds in rows:
-        if name and name not in failed:
-            for number in at_import | set(numbers):
-                by_change[number].append((name, seconds))
-    return by_change, sorted(at_import)
+def by_change(notes: list[Note], count: int) -> tuple[list[list[tuple[str, float]]], list[int], list[tuple[str, float]]]:
+    """From notes of what each test came to, in which those without a name are of imports: what `Reached` holds of tests."""
+    tests: list[list[tuple[str, float]]] = [[] for _ in range(count)]
+    for name, numbers, seconds in notes:
+        for number in numbers if name else ():
+            tests[number].append((name, seconds))
+    at_import = sorted({number for name, numbers, _ in notes if not name for number in numbers})
+    return tests, at_import, [(name, seconds) for name, _, seconds in notes if name]

@@ -22,7 +22,7 @@ from .fork_server import replaced
 from .mending import places_today
 from .planting import Planting
 from .reach import NAME, Reach, probe
-from .reach_map import Reached, map_of_tests
+from .reach_map import Reached, by_change
 
 
 def test_a_seed_draws_the_same_changes_each_of_which_is_python() -> None:
@@ -93,7 +93,7 @@ def test_a_fork_of_the_collected_tests_finds_a_change(tmp_path: Path, monkeypatc
         Planting, "precompile", lambda self: _only(self, {"test_broken": "def test_it(): assert 0\n", "test_seen": seen})
     )
     names = [(f"tests/{name}.py::test_it", seconds) for name, seconds in (("test_broken", 0.1), ("test_seen", 1))]
-    campaign = Campaign(changes, Reached([[]], [names], []), tmp_path)
+    campaign = Campaign(changes, Reached([[]], [names], [], names), tmp_path)
     assert campaign.verdict(0) == Verdict(changes[0], "tests/test_seen.py::test_it", 2)
     assert campaign.tests.first_that_fails(None, ["tests/test_seen.py::test_it"], 60) == ""
     campaign.close()
@@ -142,10 +142,9 @@ def test_kept_verdicts_are_read_as_they_were_written(tmp_path: Path) -> None:
     assert kept(file) == (run, [(Verdict(one, "a.conc", 4), 1.5), (Verdict(two, "", 0), 0.0)])
 
 
-def test_the_map_leaves_out_what_fails_and_gives_to_every_test_what_imports_come_to(tmp_path: Path) -> None:
-    out = tmp_path / "tests.jsonl"
-    out.write_text('["", [1], 0.0]\n["a", [0], 0.5]\n["b", [], 0.25]\n["c", [0], 0.125]\n')
-    assert map_of_tests(out, 2, {"c"}) == ([[("a", 0.5)], [("a", 0.5), ("b", 0.25)]], [1])
+def test_the_map_keeps_what_a_test_comes_to_apart_from_what_imports_come_to() -> None:
+    notes = [("", [1], 0.0), ("a", [0], 0.5), ("b", [], 0.25)]
+    assert by_change(notes, 2) == ([[("a", 0.5)], []], [1], [("a", 0.5), ("b", 0.25)])
 
 
 def test_a_survivor_is_where_its_words_stand_today(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
