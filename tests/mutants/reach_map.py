@@ -39,7 +39,8 @@ class Reached(NamedTuple):
 def reached(changes: list[Change], folder: Path, tell: Callable[[str], None]) -> Reached:
     """Runs the suite and all tests once in a copy with probes; kept in `folder` for the same changes, programs and tests.
 
-    A program or test that fails here, without any change, is in no list.
+    A program that fails here is in no list. Of the tests those that read the text of the product do: a test that finds a change
+    is asked without it later.
     """
     kept = folder / "reached.json"
     key = [_digest(("conformance/tests", "conformance/images", "tests")), *(list(change) for change in changes)]
@@ -97,7 +98,6 @@ def _programs(changes: list[Change], folder: Path, probed: Planting) -> list[lis
 
 
 def _tests(folder: Path, probed: Planting) -> list[Note]:
-    """What the plugin noted, without the tests that failed."""
     out = folder / "tests.jsonl"
     out.unlink(missing_ok=True)
     command = [sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "tests.mutants.reach_plugin", "-p", "no:cacheprovider"]
@@ -106,10 +106,7 @@ def _tests(folder: Path, probed: Planting) -> list[Note]:
             [*command, *(f"--ignore={path}" for path in LEFT_OUT)],
             cwd=probed.tree, env={**probed.environment, REACHED: str(out)}, stdout=log, stderr=log, check=False,
         )  # fmt: skip
-    told = (folder / "tests.log").read_text().splitlines()
-    failed = {line.split(" ", 1)[1].split(" - ")[0] for line in told if line.startswith(("FAILED ", "ERROR "))}
-    notes: list[Note] = [json.loads(line) for line in out.read_text().splitlines()]
-    return [note for note in notes if note[0] not in failed]
+    return [json.loads(line) for line in out.read_text().splitlines()]
 
 
 def by_change(notes: list[Note], count: int) -> tuple[list[list[tuple[str, float]]], list[int], list[tuple[str, float]]]:
