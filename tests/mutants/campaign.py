@@ -79,6 +79,7 @@ class Campaign:
         self.reached = reached
         self.programs = {program.ident: program for program in suite.load()[0]}
         self.breadth = Counter(name for row in reached.tests for name, _ in row)
+        self.unsteady: set[str] = set()  # tests that have failed without a change
         self.planting = Planting(folder)
         self.planting.precompile()
         self.tests = Tests(self.planting)
@@ -109,13 +110,16 @@ class Campaign:
         return by
 
     def _first(self, number: int, ask: Callable[[list[str]], str]) -> str:
-        """A test that fails without the change too, as one may on a busy machine, is left out and the rest asked again."""
+        """A test that fails without the change too, as one may in a fork, or on a busy machine, is left out from then on."""
         names = self.chosen(number)
         while names:
             with self.planting.planted(self.changes[number]):
                 by = ask(names)
-            if "::" not in by or not self.tests.first_that_fails(None, [by], SECONDS):
+            if "::" not in by:  # nothing fails, or all of them do
+                return "" if by and alone(self.planting, names, SECONDS) else by
+            if not self.tests.first_that_fails(None, [by], SECONDS):
                 return by
+            self.unsteady.add(by)
             names.remove(by)
         return ""
 
@@ -126,7 +130,8 @@ class Campaign:
             total += seconds
             if total > SECONDS_OF_TESTS:
                 break
-            names.append(name)
+            if name not in self.unsteady:
+                names.append(name)
         return names
 
     def tests_of(self, number: int) -> list[tuple[str, float]]:

@@ -7,6 +7,7 @@ import math
 from typing import Any
 
 import pytest
+from concerto.vm.builtins.json import read
 from concerto.vm.panics import Panic
 from concerto.vm.values import (
     INT_MAX,
@@ -108,3 +109,9 @@ def test_nesting_limit_both_ways() -> None:
         with pytest.raises(Panic) as caught:
             refused()
         assert caught.value.code == "P103"
+
+
+def test_empty_parts_of_long_texts() -> None:
+    """Beyond a window the parts are read one by one, the empty ones too (G-6.3)."""
+    blank = " " * 70_000
+    assert to_json(read(f'[{blank}{{{blank}}}, [{blank}], {{"a": {{ }}}}]')) == '[{},[],{"a":{}}]'
