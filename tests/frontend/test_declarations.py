@@ -226,3 +226,9 @@ def test_markers_before_a_type_mean_nothing(written: str) -> None:
     diagnostics = Diagnostics()
     parse(Source("main.conc", f"fn f(x: {written}) {{ }}"), diagnostics)
     assert [one.help for one in diagnostics.found] == ["write `Array<Shape>`"]
+
+
+def test_a_parameter_of_a_type_in_small_letters() -> None:
+    diagnostics = Diagnostics()
+    parse(Source("main.conc", "fn f<aB>(x: aB) { }"), diagnostics)
+    assert diagnostics.found[0].help == "the name of a type begins with a capital letter: `Int`, `String`, `Bool`"

@@ -93,9 +93,12 @@ def test_an_expired_key_has_no_facts(durable, path, clock):
     assert names(memory, "bonn") == []
     remember(memory, "new", "Bonn")
     assert [fact.name for fact in memory.store.facts(memory.key)] == ["new"]
+    assert names(memory, "bonn") == ["new"]
     clock.seconds += 2
     memory.append("user", "a")
-    assert memory.store.facts(memory.key) == []
+    assert memory.store.facts(memory.key) == [] and names(memory, "bonn") == []
+    remember(memory, "last", "Bonn")
+    assert names(memory, "bonn") == ["last"]
 
 
 def test_erasing_takes_what_derives_from_it(durable, path, clock):
