@@ -84,6 +84,8 @@ def child_of(request: Json, items: Items, functions: Functions, failures: _Failu
         yield item.nodeid
         item.config.hook.pytest_runtest_protocol(item=item, nextitem=after)
         if failures.any:
+            with suppress(Exception):
+                item.session._setupstate.teardown_exact(None)  # ends the servers that fixtures have started
             return
     yield ""
 
