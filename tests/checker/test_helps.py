@@ -86,6 +86,7 @@ NIL = [
     ("fn g() {} fn main() { let s: String = g(); print(s); }", "E2001", "`g()` returns nothing"),
     ('fn f(_s: String) {} fn main() { f(print("a")); }', "E2009", '`print("a")` returns nothing'),
     ("let s: String = nil; print(s);", "E2001", "`nil` is a value of `String?`"),
+    ("let s: String = (nil); print(s);", "E2001", "`nil` is a value of `String?`"),
     ("fn f() -> Int { while true { } } fn main() { f(); }", "E2023", "the loop has no value; end with a value or `return`"),
     ("fn f<T>(x: T) { let n: T? = None; print(n, x); } f(1);", "E2001", "write `nil` in place of `None`: a `T?` is the value itself or `nil`"),  # noqa: E501
     ('let m = {"a": 1}; print(m["a"] ?? 2);', "E2043", '`[…]` panics on a missing key; write `.get("a") ?? …`'),
