@@ -7,7 +7,7 @@ import math
 from typing import Any
 
 import pytest
-from concerto.vm.builtins.json import read
+from concerto.vm.builtins.json import Fault, read
 from concerto.vm.panics import Panic
 from concerto.vm.values import (
     INT_MAX,
@@ -115,3 +115,11 @@ def test_empty_parts_of_long_texts() -> None:
     """Beyond a window the parts are read one by one, the empty ones too (G-6.3)."""
     blank = " " * 70_000
     assert to_json(read(f'[{blank}{{{blank}}}, [{blank}], {{"a": {{ }}}}]')) == '[{},[],{"a":{}}]'
+
+
+def test_parts_of_long_texts_are_read_as_those_of_short_ones() -> None:
+    long = "x" * 70_000
+    text = f'{{"a":{{"b":"{long}","c":1}},"d":[1,"{long}",2],"e":[{{}},[]],"f":null}}'
+    assert to_json(read(text)) == text
+    for spoilt in (f'{{"a":"{long}",}}', f'{{"a" "{long}"}}', f'{{a:"{long}"}}', f'[1,"{long}"', f'["{long}"],', f'["{long}" 1]'):
+        assert isinstance(read(spoilt), Fault), spoilt[:6]
