@@ -1,8 +1,8 @@
 """`python -m tests.mutants [--seed N] [--count N] [--again]`: changes of one line in the product, drawn by a printed seed.
 
 Verdicts are kept in build/mutants/ as they come, and a run of the same seed goes on where it was stopped. `--again` plants what
-survived the kept run in today's tree, where it meets the programs and tests of files written since. Both write
-docs/generated/mutants.md when 400 or more were drawn, and exit 1 when fewer than nine in ten were found.
+survived the kept run in today's tree, where it meets programs and tests of files written since, and tests that name its file.
+Both write docs/generated/mutants.md when 400 or more were drawn, and exit 1 when fewer than nine in ten were found.
 """
 
 from __future__ import annotations
@@ -66,8 +66,8 @@ def page(run: Run, verdicts: list[Verdict], seconds: float, since: dict[Change, 
         f"programs and tests that come to its line run: `python -m tests.mutants --seed {run.seed} --count {run.count}`. A line",
         "that many come to is not given to all of them, so a survivor may be known to one that did not run.\n",
         f"{len(verdicts)} changes, {stopped}seed {run.seed}, {datetime.date.today()}, product of {run.commit},",
-        f"{seconds / 60:.0f} minutes of one process without the map. Found at first: {first_share}. With the programs and",
-        f"tests written since (`--again`): **{share}**; nobody can see {len(same)} more.\n",
+        f"{seconds / 60:.0f} minutes of one process without the map. Found at first: {first_share}. With programs and",
+        f"tests written since, and tests that name the file (`--again`): **{share}**; nobody can see {len(same)} more.\n",
         "| room | drawn | found by a program | by a test | survived | found since | alive | cannot be seen |",
         "|---|---|---|---|---|---|---|---|",
     ]

@@ -1,7 +1,9 @@
-"""Survivors of an earlier run, planted in today's tree before the programs and tests of files that were written since."""
+"""Survivors of an earlier run, planted in today's tree before what they did not meet: programs and tests of files that were
+written since, and tests that name the changed file."""
 
 from __future__ import annotations
 
+import re
 import subprocess
 from collections.abc import Iterable
 from pathlib import Path
@@ -13,18 +15,20 @@ from .changes import ROOT, Change, changes_in, changes_of
 from .planting import Planting
 
 GONE = "the code is gone"
-SECONDS = 900.0  # for the tests of the files written since
+SECONDS = 900.0  # for these tests
 
 
 def again(survivors: Iterable[Change], commit: str, folder: Path) -> list[tuple[Change, str]]:
     """What finds each survivor of the run of that commit today: a program, a test, or nothing if it is alive."""
     since = {name for name in _git("diff", "--name-only", commit).splitlines() if (ROOT / name).exists()}
     programs = [one for one in suite.load()[0] if _file_of(one.ident) in since]
-    tests = sorted(name for name in since if name.startswith("tests/") and Path(name).name.startswith("test_"))
+    texts = {name: (ROOT / name).read_text(encoding="utf-8") for name in _git("ls-files", "tests/*test_*.py").splitlines()}
     planting = Planting(folder)
     planting.precompile()
     rows = []
     for survivor in survivors:
+        names = naming(survivor.file)
+        tests = [name for name, text in texts.items() if name in since or names.search(text)]
         by = GONE
         for change in places_today(survivor, _git("show", f"{commit}:{survivor.file}")):
             with planting.planted(change) as why:
@@ -33,6 +37,12 @@ def again(survivors: Iterable[Change], commit: str, folder: Path) -> list[tuple[
                 break
         rows.append((survivor, by))
     return rows
+
+
+def naming(file: str) -> re.Pattern[str]:
+    """What the text of a test has that imports from the module."""
+    path = Path(file)
+    return re.compile(rf"\b{path.parent.name}(\.| import ([\w, ]*\b)?){path.stem}\b")
 
 
 def _git(*words: str) -> str:

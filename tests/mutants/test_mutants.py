@@ -162,6 +162,12 @@ def test_a_survivor_is_where_its_words_stand_today(tmp_path: Path, monkeypatch: 
     assert today(old.replace("1", "2")) == []
 
 
+def test_what_names_a_file() -> None:
+    names = mending.naming("vm/jit/tier.py")
+    assert names.search("from concerto.vm.jit.tier import Tier") and names.search("from concerto.vm.jit import loops, tier\n")
+    assert not names.search("from concerto.vm.jit import loops\ntier = 1") and not names.search("vm.jit.tiers")
+
+
 def test_every_reason_is_of_a_change_that_can_be_made() -> None:
     possible = {change.key for path in {row[0] for row in reasons()} for change in changes_of(ROOT / path)}
     assert EQUIVALENT.exists()
