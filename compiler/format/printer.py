@@ -204,8 +204,8 @@ class Printer:
         return self.text.startswith(text, self.starts[self.row] + self.used)
 
     def next_start(self) -> int:
-        """Return the offset of the next token."""
-        return self.starts[self.row] + self.used
+        """Return the offset of the next token; none of it is written yet."""
+        return self.starts[self.row]
 
     # ------------------------------------------------------------ gaps
 
