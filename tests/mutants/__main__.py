@@ -92,6 +92,12 @@ def kept(file: Path) -> tuple[Run, list[tuple[Verdict, float]]]:
     return Run(**facts), [(Verdict(Change(*change), by, count), seconds) for change, by, count, seconds in rows]
 
 
+def _mended() -> dict[Change, str]:
+    """What `--again` has found for survivors; nothing for those that are alive."""
+    rows = map(json.loads, MENDED.read_text(encoding="utf-8").splitlines()) if MENDED.exists() else ()
+    return {Change(*change): by for change, by in rows}
+
+
 def _ask_all(seed: int, count: int) -> None:
     told = subprocess.run(["git", "describe", "--always", "--dirty=, changed"], cwd=ROOT, capture_output=True, text=True)
     run = Run(seed, count, told.stdout.strip())
@@ -137,17 +143,21 @@ def main(argv: list[str]) -> int:
     run, rows = kept(KEPT)
     verdicts = sorted(verdict for verdict, _ in rows)
     if options.again:
-        survivors = [one.change for one in verdicts if not one.by and one.change.key not in reasons()]
-        _write(MENDED, again(survivors, run.commit, WORK / "again"), "w")
-    mended = map(json.loads, MENDED.read_text(encoding="utf-8").splitlines()) if MENDED.exists() else ()
-    since = {Change(*change): by for change, by in mended}
+        known = _mended()
+        survivors = [
+            one.change for one in verdicts if not one.by and one.change.key not in reasons() and not known.get(one.change)
+        ]
+        for change, by in again(survivors, run.commit, WORK / "again"):
+            _write(MENDED, [[list(change), by]], "a")
+            print(f"{change.where} {change.function} {change.what[:90]}: {by or 'ALIVE'}", flush=True)
+    since = _mended()
     text = page(run, verdicts, sum(seconds for _, seconds in rows), since)
     if run.count >= ENOUGH:
         PAGE.write_text(text, encoding="utf-8")
     print(text)
     same = [one for one in verdicts if not one.by and one.change.key in reasons()]
-    alive = [one for one in verdicts if not one.by and one not in same and not since.get(one.change)]
-    return int(len(alive) > (1 - KILLED) * (len(verdicts) - len(same)) or len(same) > len(verdicts) // 20)
+    left = [one for one in verdicts if not one.by and one not in same and not since.get(one.change)]
+    return int(len(left) > (1 - KILLED) * (len(verdicts) - len(same)) or len(same) > len(verdicts) // 20)
 
 
 if __name__ == "__main__":

@@ -3,9 +3,10 @@ written since, and tests that name the changed file."""
 
 from __future__ import annotations
 
+import ast
 import re
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from conformance import suite
@@ -18,25 +19,46 @@ GONE = "the code is gone"
 SECONDS = 900.0  # for these tests
 
 
-def again(survivors: Iterable[Change], commit: str, folder: Path) -> list[tuple[Change, str]]:
-    """What finds each survivor of the run of that commit today: a program, a test, or nothing if it is alive."""
+def again(survivors: Iterable[Change], commit: str, folder: Path) -> Iterator[tuple[Change, str]]:
+    """Yield what finds each survivor of the run of that commit today: a program, a test, or nothing if it is alive."""
     since = {name for name in _git("diff", "--name-only", commit).splitlines() if (ROOT / name).exists()}
     programs = [one for one in suite.load()[0] if _file_of(one.ident) in since]
     texts = {name: (ROOT / name).read_text(encoding="utf-8") for name in _git("ls-files", "tests/*test_*.py").splitlines()}
+    before = set(_git("ls-tree", "-r", "--name-only", commit, "tests/").splitlines())
+    tests: list[str] = []
+    for name in sorted(since & texts.keys()):
+        tests += written_since(name, texts[name], _git("show", f"{commit}:{name}") if name in before else "")
     planting = Planting(folder)
     planting.precompile()
-    rows = []
     for survivor in survivors:
         names = naming(survivor.file)
-        tests = [name for name, text in texts.items() if name in since or names.search(text)]
+        ready = [name for name, text in texts.items() if names.search(text)]
         by = GONE
         for change in places_today(survivor, _git("show", f"{commit}:{survivor.file}")):
             with planting.planted(change) as why:
                 by = why or first_that_fails(programs, planting) or alone(planting, tests, SECONDS)
+                by = by or alone(planting, ready, SECONDS)
             if not by:
                 break
-        rows.append((survivor, by))
-    return rows
+        yield survivor, by
+
+
+def written_since(file: str, text: str, old: str) -> list[str]:
+    """The tests of a file that had the text `old`: those whose own text is another, or all if what stands around them is."""
+
+    def parts(source: str) -> tuple[set[str], dict[str, str]]:
+        nodes = ast.parse(source).body
+        functions = [
+            node for node in nodes if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name[:5] == "test_"
+        ]
+        return {ast.dump(node) for node in nodes if node not in functions}, {node.name: ast.dump(node) for node in functions}
+
+    around, tests = parts(text)
+    around_before, before = parts(old)
+    imports = {ast.dump(node) for node in ast.parse(text).body if isinstance(node, (ast.Import, ast.ImportFrom))}
+    if around - imports - around_before:
+        return [file]
+    return [f"{file}::{name}" for name, body in tests.items() if before.get(name) != body]
 
 
 def naming(file: str) -> re.Pattern[str]:

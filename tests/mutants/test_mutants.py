@@ -162,6 +162,15 @@ def test_a_survivor_is_where_its_words_stand_today(tmp_path: Path, monkeypatch: 
     assert today(old.replace("1", "2")) == []
 
 
+def test_tests_that_were_written_since() -> None:
+    old = "import a\nROWS = [1]\n\ndef test_a():\n    assert 1\n\ndef test_b():\n    assert 2\n"
+    assert mending.written_since("f.py", old, old) == []
+    changed = old.replace("assert 2", "assert 3").replace("import a", "import a, b") + "\ndef test_c():\n    assert 4\n"
+    assert mending.written_since("f.py", changed, old) == ["f.py::test_b", "f.py::test_c"]
+    assert mending.written_since("f.py", old.replace("[1]", "[2]"), old) == ["f.py"]
+    assert mending.written_since("f.py", old, "") == ["f.py"]
+
+
 def test_what_names_a_file() -> None:
     names = mending.naming("vm/jit/tier.py")
     assert names.search("from concerto.vm.jit.tier import Tier") and names.search("from concerto.vm.jit import loops, tier\n")
