@@ -118,7 +118,10 @@ def test_the_rows_that_work_on_all_of_a_value_charge_it(row: Any) -> None:
     assert (charged(row, receiver) >= 1024) == row.linear
 
 
-OF_A_SIZE: dict[str, Any] = {"Array": lambda size: Array(list(range(size))), "String": lambda size: "7" * size}
+OF_A_SIZE: dict[str, Any] = {
+    "Array": lambda size: Array(list(range(size))), "String": lambda size: "7" * size,
+    "Map": lambda size: Map({n: n for n in range(size)}),
+}  # fmt: skip
 ALONE = [row for row in rows() if row.linear and row.receiver in OF_A_SIZE and not row.parameters]
 
 
