@@ -408,7 +408,7 @@ class Gap:
         self.is_break = isinstance(pending, Break) and pending is not JOIN
         self.in_body = pending in (KEEP, APART, HARD)
         self.continued = False  # a line has ended where none should: what follows is indented further
-        self.lines = 0
+        self.has_ended_line = False
         self.ended = False  # the last comment ends its line
         self.inline = False  # the last comment needs a blank behind it
 
@@ -424,10 +424,10 @@ class Gap:
                 self.operations.append(text if comment.text.startswith("/*") else Remark(text))
                 self.ended = True
             else:
-                self.line_end(comment.blank_before or apart and not self.lines)
+                self.line_end(comment.blank_before or apart and not self.has_ended_line)
                 self.operations.append(Remark(comment.text))
                 self.ended, self.inline = True, False
-        self.finish(blank_at_end or apart and not self.lines)
+        self.finish(blank_at_end or apart and not self.has_ended_line)
 
     def write_inline(self, comment: Trivia, apart: bool) -> None:
         """Write a comment that something follows on its line."""
@@ -447,8 +447,8 @@ class Gap:
 
     def line_end(self, blank: bool) -> None:
         """End the line before a comment or before the next token."""
-        first = self.lines == 0
-        self.lines += 1
+        first = not self.has_ended_line
+        self.has_ended_line = True
         if not self.operations:
             return  # the file begins here
         if first and not self.is_break and self.pending is not JOIN:
