@@ -123,3 +123,12 @@ def test_parts_of_long_texts_are_read_as_those_of_short_ones() -> None:
     assert to_json(read(text)) == text
     for spoilt in (f'{{"a":"{long}",}}', f'{{"a" "{long}"}}', f'{{a:"{long}"}}', f'[1,"{long}"', f'["{long}"],', f'["{long}" 1]'):
         assert isinstance(read(spoilt), Fault), spoilt[:6]
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [(str(-(2**63)), -(2**63)), (str(INT_MAX), INT_MAX), (str(-(2**63) - 1), -(2.0**63)), (str(2**63), 2.0**63)],
+)
+def test_numbers_at_the_bounds_of_int(text: str, value: int | float) -> None:
+    for found in (read(text), read(f"[{text}]").items[0], read(f'{{"a":{text}}}').items["a"]):
+        assert found == value and type(found) is type(value)
