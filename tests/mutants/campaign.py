@@ -27,8 +27,8 @@ from .planting import WRITES_THE_LOOP, Planting
 from .reach_map import SILENCE, Reached
 
 FIRST = 24  # programs that run before the tests
-PROGRAMS = 120  # at most, of those that come to a change
-SECONDS_OF_TESTS = 5.0  # at most, of the tests that come to a change, as long as they took with probes
+PROGRAMS = 200  # at most, of those that come to a change
+SECONDS_OF_TESTS = 10.0  # at most, of the tests that come to a change, as long as they took with probes
 SECONDS = 40 + 4 * SECONDS_OF_TESTS  # after which these tests hang
 
 
