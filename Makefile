@@ -37,7 +37,7 @@ test: $(VENV)/.dev servers  ## all tests and the conformance suite
 	$(PY) conformance/run.py --driver "$(DRIVER)"
 
 .PHONY: mutants
-mutants: $(VENV)/.dev servers  ## break the product line by line and the laws of memories one by one: what finds each (two hours)
+mutants: $(VENV)/.dev servers  ## break the product line by line and the laws of memories one by one: what finds each (an hour and a half)
 	$(PY) -m tests.memory.mutants
 	$(PY) -m tests.mutants
 

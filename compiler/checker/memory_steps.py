@@ -489,26 +489,20 @@ class Steps:
                 self.c.report("E4502", argument.span, what, first=first, help="remove one of them")
                 return
             names.append(name)
-            if argument.name is not None and (default := self._key_default(name, value)) is not FAILED:
-                defaults[name] = default
+            if argument.name is not None:
+                defaults[name] = self._key_default(name, value)
         if not names:
             what = "the step `per` takes at least 1 argument, 0 given"
             self.c.report("E2006", node.name.span, what, help=".per(tenant, user)")
         self.found["per"] = {"keys": names, **({"key_defaults": defaults} if defaults else {})}
 
     def _key_default(self, name: str, value: ast.Expr) -> Any:
-        """Return the value that keys without this part have (M-7.9): a constant that a key may have; FAILED after a
-        report."""
+        """Return the value that keys without this part have (M-7.9): a constant that a key may have, or any after a report."""
         type_ = at_module_level(self.c, value, FREE)
-        if type_ is ERRONEOUS:
-            return FAILED
         constant = folded(self.c, value, "E4518") if type_ in (INT, STRING) else None
-        if constant is FAILED:
-            return FAILED
-        if not is_key_value(constant):
+        if type_ is not ERRONEOUS and constant is not FAILED and not is_key_value(constant):
             message = f"keys that were written without `{name}` get a constant String or Int"
             self.c.report("E4518", value.span, message, help=f'.per(user, {name}: "t1")')
-            return FAILED
         return constant
 
     def _share(self, step: str, value: ast.Expr) -> Any:

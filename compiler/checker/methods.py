@@ -386,7 +386,7 @@ def _built_in(c: Checker, node: ast.MethodCall, receiver: Type, row: Row, expect
         return ERRONEOUS
     node.target = BuiltinCall(matched.values, matched.order, row.receiver, row.name, mutates=row.mut)
     if receiver.is_open and open_local(node.receiver) is not None:
-        type_ = _learn_from_method(node, receiver, row, matched.values, type_)
+        type_ = _learn_from_method(node, row, matched.values, type_)
     if row.mut:
         check_mutation(c, node, node.receiver, row.name, node.name.span)
     if row.name == "with" and c.error_count == errors:
@@ -407,13 +407,12 @@ def _built_in(c: Checker, node: ast.MethodCall, receiver: Type, row: Row, expect
     return type_
 
 
-def _learn_from_method(node: ast.MethodCall, receiver: Type, row: Row, values: list[ast.Expr | None], result: Type) -> Type:
+def _learn_from_method(node: ast.MethodCall, row: Row, values: list[ast.Expr | None], result: Type) -> Type:
     """Fill the open type of the receiver's variable from the arguments of a method that changes it (L-3.2.8); return the type
     of the result, in which open sides are Any."""
     signature = signature_of(row)
     bindings: Bindings = {}
     if row.mut and signature.receiver is not None:
-        unify(signature.receiver, receiver, bindings)
         for formal, value in zip(signature.parameters, values, strict=False):
             if value is not None and value.type is not None:
                 unify(formal.type, value.type, bindings)

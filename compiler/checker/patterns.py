@@ -67,7 +67,7 @@ def bind_irrefutable(c: Checker, node: ast.Pattern, type_: Type) -> None:
     (L-5.8.11)."""
     errors, wrapped = c.error_count, c.some_of_nilable
     check_pattern(c, node, type_)
-    if isinstance(node, (ast.BindPattern, ast.WildcardPattern)) and getattr(node, "constant", None) is None:
+    if isinstance(node, ast.WildcardPattern) or (isinstance(node, ast.BindPattern) and not (node.constant or node.inner)):
         return
     if (type_ in (ANY, NEVER) and _only_shapes(node)) or type_ is ERRONEOUS or c.error_count > errors:
         return
@@ -82,8 +82,9 @@ def _only_shapes(node: ast.Pattern) -> bool:
         return all(map(_only_shapes, node.items))
     if isinstance(node, ast.StructPattern):
         return all(_only_shapes(entry.pattern) for entry in node.fields)
-    is_name = isinstance(node, ast.BindPattern) and node.constant is None
-    return is_name or isinstance(node, (ast.WildcardPattern, ast.RestPattern))
+    if isinstance(node, ast.BindPattern):
+        return node.constant is None and (node.inner is None or _only_shapes(node.inner))
+    return isinstance(node, (ast.WildcardPattern, ast.RestPattern))
 
 
 def matches_nil_only(node: ast.Pattern, type_: Type) -> bool:

@@ -567,8 +567,6 @@ class Checker:
 
     def _nothing_help(self, node: ast.Expr, wanted: Type) -> str:
         """Return the help for nil where a value is expected: for the literal, or a call that has no result."""
-        while isinstance(node, ast.GroupExpr) or (isinstance(node, ast.Block) and node.result is not None):
-            node = node.inner if isinstance(node, ast.GroupExpr) else node.result  # type: ignore[assignment]
         if isinstance(node, ast.Call) and isinstance(node.callee, ast.PathExpr) and node.callee.segments[-1].text == "emit":
             return "`emit` alone returns nothing; for the answer of the host write `await emit(channel, payload)?`"
         if isinstance(node, (ast.Call, ast.MethodCall)):

@@ -24,7 +24,6 @@ class TooLong(Exception):
     """The uses of constants make far more code than the program is long: each use of a collection builds it anew."""
 
     def __init__(self, span: Span | None) -> None:
-        super().__init__()
         self.span = span
 
 

@@ -18,7 +18,7 @@ from .statements import body, expands
 
 
 @prints(ast.Program)
-def program(p: Printer, node: ast.Program) -> int:
+def program(p: Printer, node: ast.Program) -> None:
     if p.comment_follows():
         p.pending = KEEP
     for at, item in enumerate(node.items):
@@ -27,7 +27,6 @@ def program(p: Printer, node: ast.Program) -> int:
         p.node(item)
     p.pending = KEEP
     p.gap()
-    return 0
 
 
 def between_items(first: ast.Node, second: ast.Node) -> Break:
@@ -50,7 +49,7 @@ def is_line(node: ast.Node) -> bool:
 
 
 @prints(ast.Module)
-def module(p: Printer, node: ast.Module) -> int:
+def module(p: Printer, node: ast.Module) -> None:
     begin(p, node)
     keyword(p, "mod", node.name)
     if node.items is None:
@@ -58,28 +57,25 @@ def module(p: Printer, node: ast.Module) -> int:
     else:
         p.pending = " "
         p.expanded(node.items, p.node, between_items)
-    return 0
 
 
 @prints(ast.InitStatement)
-def initialisation(p: Printer, node: ast.InitStatement) -> int:
+def initialisation(p: Printer, node: ast.InitStatement) -> None:
     p.node(node.call)
     p.semicolon()
-    return 0
 
 
 @prints(ast.Use)
-def use(p: Printer, node: ast.Use) -> int:
+def use(p: Printer, node: ast.Use) -> None:
     begin(p, node)
     p.token("use")
     p.pending = " "
     p.node(node.tree)
     p.semicolon()
-    return 0
 
 
 @prints(ast.UseTree)
-def use_tree(p: Printer, node: ast.UseTree) -> int:
+def use_tree(p: Printer, node: ast.UseTree) -> None:
     path(p, node.path)
     if node.alias is not None:
         p.spaced("as")
@@ -90,7 +86,6 @@ def use_tree(p: Printer, node: ast.UseTree) -> int:
     elif node.group is not None:
         p.token("::")
         p.bracketed("{", node.group, "}", p.node)
-    return 0
 
 
 # ---------------------------------------------------------------- what precedes an item
@@ -112,12 +107,11 @@ def decorators(p: Printer, nodes: Sequence[ast.Decorator], behind: Break | str =
 
 
 @prints(ast.Decorator)
-def decorator(p: Printer, node: ast.Decorator) -> int:
+def decorator(p: Printer, node: ast.Decorator) -> None:
     p.token("@")
     p.name(node.name)
     if node.parenthesised:
         arguments(p, node.arguments)
-    return 0
 
 
 def keyword(p: Printer, word: str, name: ast.Ident) -> None:
@@ -131,7 +125,7 @@ def keyword(p: Printer, word: str, name: ast.Ident) -> None:
 
 
 @prints(ast.Function)
-def function(p: Printer, node: ast.Function) -> int:
+def function(p: Printer, node: ast.Function) -> None:
     begin(p, node)
     if node.is_async:
         p.token("async")
@@ -153,7 +147,6 @@ def function(p: Printer, node: ast.Function) -> int:
     else:
         p.pending = " "
         p.node(node.body)
-    return 0
 
 
 def clauses(p: Printer, nodes: Sequence[ast.Clause]) -> Begin:
@@ -169,7 +162,7 @@ def clauses(p: Printer, nodes: Sequence[ast.Clause]) -> Begin:
 
 
 @prints(ast.Clause)
-def clause(p: Printer, node: ast.Clause) -> int:
+def clause(p: Printer, node: ast.Clause) -> None:
     p.token(node.kind)
     p.pending = " "
     for at, slot in enumerate(node.slots):
@@ -179,11 +172,10 @@ def clause(p: Printer, node: ast.Clause) -> int:
         p.name(slot.owner)
         p.token(".")
         p.name(slot.slot)
-    return 0
 
 
 @prints(ast.Parameter)
-def parameter(p: Printer, node: ast.Parameter) -> int:
+def parameter(p: Printer, node: ast.Parameter) -> None:
     decorators(p, node.decorators, " ")
     if node.mutable:
         p.token("mut")
@@ -191,7 +183,6 @@ def parameter(p: Printer, node: ast.Parameter) -> int:
     p.name(node.name)
     annotation(p, node.type)
     default(p, node.default)
-    return 0
 
 
 def default(p: Printer, node: ast.Expr | None) -> None:
@@ -226,7 +217,7 @@ def schema(p: Printer, node: ast.Schema) -> int:
 
 
 @prints(ast.Field)
-def field(p: Printer, node: ast.Field) -> int:
+def field(p: Printer, node: ast.Field) -> None:
     decorators(p, node.decorators)
     if node.public:
         p.token("pub")
@@ -236,7 +227,6 @@ def field(p: Printer, node: ast.Field) -> int:
         p.token("?")
     annotation(p, node.type)
     default(p, node.default)
-    return 0
 
 
 @prints(ast.Enum)
@@ -249,52 +239,48 @@ def enum(p: Printer, node: ast.Enum) -> int:
 
 
 @prints(ast.Variant)
-def variant(p: Printer, node: ast.Variant) -> int:
+def variant(p: Printer, node: ast.Variant) -> None:
     p.name(node.name)
     if node.items is not None:
         p.bracketed("(", node.items, ")", lambda item: type_(p, item))
     elif node.fields is not None:
         p.pending = " "
         p.braced(node.fields, p.node)
-    return 0
 
 
 @prints(ast.Const)
-def const(p: Printer, node: ast.Const) -> int:
+def const(p: Printer, node: ast.Const) -> None:
     begin(p, node)
     keyword(p, "const", node.name)
     annotation(p, node.type)
     default(p, node.value)
     p.semicolon()
-    return 0
 
 
 @prints(ast.TypeAlias)
-def alias(p: Printer, node: ast.TypeAlias) -> int:
+def alias(p: Printer, node: ast.TypeAlias) -> None:
     begin(p, node)
     keyword(p, "type", node.name)
     type_parameters(p, node.type_parameters)
     p.spaced("=")
     type_(p, node.target)
     p.semicolon()
-    return 0
 
 
 # ---------------------------------------------------------------- behaviour
 
 
 @prints(ast.Trait)
-def trait(p: Printer, node: ast.Trait) -> int:
+def trait(p: Printer, node: ast.Trait) -> None:
     begin(p, node)
     keyword(p, "trait", node.name)
     type_parameters(p, node.type_parameters)
     p.pending = " "
     p.expanded(node.methods, p.node, between_items)
-    return 0
 
 
 @prints(ast.Impl)
-def impl(p: Printer, node: ast.Impl) -> int:
+def impl(p: Printer, node: ast.Impl) -> None:
     begin(p, node)
     p.token("impl")
     type_parameters(p, node.type_parameters)
@@ -305,7 +291,6 @@ def impl(p: Printer, node: ast.Impl) -> int:
     type_(p, node.target)
     p.pending = " "
     p.expanded(node.methods, p.node, between_items)
-    return 0
 
 
 # Items of orchestration.
@@ -340,22 +325,20 @@ def config_entry(p: Printer, node: ast.ConfigEntry) -> int:
 
 
 @prints(ast.Tool)
-def tool(p: Printer, node: ast.Tool) -> int:
+def tool(p: Printer, node: ast.Tool) -> None:
     begin(p, node)
     keyword(p, "tool", node.name)
     if node.trait is not None:
         p.spaced("impl")
         p.name(node.trait)
     members(p, [*node.entries, *node.fields, *node.methods])
-    return 0
 
 
 @prints(ast.Mcp)
-def mcp(p: Printer, node: ast.Mcp) -> int:
+def mcp(p: Printer, node: ast.Mcp) -> None:
     begin(p, node)
     keyword(p, "mcp", node.name)
     members(p, [*node.entries, *node.functions])
-    return 0
 
 
 def members(p: Printer, nodes: list[Member]) -> None:
@@ -380,7 +363,7 @@ def between_members(first: Member, second: Member) -> Break:
 
 
 @prints(ast.ToolField, ast.Slot)
-def state(p: Printer, node: ast.ToolField | ast.Slot) -> int:
+def state(p: Printer, node: ast.ToolField | ast.Slot) -> None:
     if isinstance(node, ast.Slot):
         decorators(p, node.decorators, " ")
     if isinstance(node, ast.Slot) and node.mutable:
@@ -389,14 +372,13 @@ def state(p: Printer, node: ast.ToolField | ast.Slot) -> int:
     p.name(node.name)
     annotation(p, node.type)
     default(p, node.default)
-    return 0
 
 
 # ---------------------------------------------------------------- pipelines
 
 
 @prints(ast.Pipeline)
-def pipeline(p: Printer, node: ast.Pipeline) -> int:
+def pipeline(p: Printer, node: ast.Pipeline) -> None:
     begin(p, node)
     keyword(p, "pipeline", node.name)
     if node.parameter is not None:
@@ -405,7 +387,6 @@ def pipeline(p: Printer, node: ast.Pipeline) -> int:
     result(p, node.result)
     p.pending = " "
     p.expanded(node.stages, p.node, between_items)
-    return 0
 
 
 @prints(ast.Stage)
@@ -426,13 +407,12 @@ def stage(p: Printer, node: ast.Stage) -> int:
 
 
 @prints(ast.Store)
-def store(p: Printer, node: ast.Store) -> int:
+def store(p: Printer, node: ast.Store) -> None:
     begin(p, node)
     keyword(p, node.kind, node.name)
     annotation(p, node.type)
     default(p, node.value)
     p.semicolon()
-    return 0
 
 
 @prints(ast.MemoryBlock)
@@ -445,12 +425,11 @@ def memory_block(p: Printer, node: ast.MemoryBlock) -> int:
 
 
 @prints(ast.Context)
-def context(p: Printer, node: ast.Context) -> int:
+def context(p: Printer, node: ast.Context) -> None:
     begin(p, node)
     keyword(p, "context", node.name)
     p.pending = " "
     p.expanded(node.tiers, p.node, between_tiers)
-    return 0
 
 
 def between_tiers(first: ast.Tier, second: ast.Tier) -> Break:

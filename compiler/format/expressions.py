@@ -96,7 +96,7 @@ def type_parameters(p: Printer, parameters: Sequence[ast.TypeParameter]) -> None
 
 
 @prints(ast.TypeParameter)
-def type_parameter(p: Printer, node: ast.TypeParameter) -> int:
+def type_parameter(p: Printer, node: ast.TypeParameter) -> None:
     p.name(node.name)
     for at, bound in enumerate(node.bounds):
         if at:
@@ -105,45 +105,39 @@ def type_parameter(p: Printer, node: ast.TypeParameter) -> int:
             p.token(":")
             p.pending = " "
         type_(p, bound)
-    return 0
 
 
 @prints(ast.NamedType)
-def named(p: Printer, node: ast.NamedType) -> int:
+def named(p: Printer, node: ast.NamedType) -> None:
     path(p, node.path)
     type_arguments(p, node.arguments)
-    return 0
 
 
 @prints(ast.NilableType)
-def nilable(p: Printer, node: ast.NilableType) -> int:
+def nilable(p: Printer, node: ast.NilableType) -> None:
     type_(p, node.inner)
     p.token("?")
-    return 0
 
 
 @prints(ast.FunctionType)
-def function(p: Printer, node: ast.FunctionType) -> int:
+def function(p: Printer, node: ast.FunctionType) -> None:
     p.token("fn")
     types(p, "(", node.parameters, ")")
     result(p, node.result)
-    return 0
 
 
 @prints(ast.TupleType)
-def tuple_type(p: Printer, node: ast.TupleType) -> int:
+def tuple_type(p: Printer, node: ast.TupleType) -> None:
     types(p, "(", node.items, ")", alone=",")
-    return 0
 
 
 @prints(ast.LiteralType)
-def literal_type(p: Printer, node: ast.LiteralType) -> int:
+def literal_type(p: Printer, node: ast.LiteralType) -> None:
     p.verbatim(node)
-    return 0
 
 
 @prints(ast.UnionType)
-def union(p: Printer, node: ast.UnionType) -> int:
+def union(p: Printer, node: ast.UnionType) -> None:
     group = p.begin()
     type_(p, node.members[0])
     p.indent()
@@ -154,7 +148,6 @@ def union(p: Printer, node: ast.UnionType) -> int:
         type_(p, member)
     p.dedent()
     p.end(group)
-    return 0
 
 
 # Patterns.
@@ -168,15 +161,14 @@ def pattern(p: Printer, node: ast.Pattern) -> None:
 
 
 @prints(ast.WildcardPattern, ast.LiteralPattern, ast.RangePattern)
-def tokens(p: Printer, node: ast.Pattern) -> int:
+def tokens(p: Printer, node: ast.Pattern) -> None:
     """Write words, numbers, strings and ranges: their tokens without blanks between."""
     while p.next_start() < node.span.end:
         p.token(p.text[p.next_start() : p.ends[p.row]])
-    return 0
 
 
 @prints(ast.BindPattern)
-def binding(p: Printer, node: ast.BindPattern) -> int:
+def binding(p: Printer, node: ast.BindPattern) -> None:
     if node.mutable:
         p.token("mut")
         p.pending = " "
@@ -184,31 +176,27 @@ def binding(p: Printer, node: ast.BindPattern) -> int:
     if node.inner is not None:
         p.spaced("@")
         pattern(p, node.inner)
-    return 0
 
 
 @prints(ast.PathPattern)
-def path_(p: Printer, node: ast.PathPattern) -> int:
+def path_(p: Printer, node: ast.PathPattern) -> None:
     path(p, node.path)
-    return 0
 
 
 @prints(ast.TupleStructPattern)
-def tuple_struct(p: Printer, node: ast.TupleStructPattern) -> int:
+def tuple_struct(p: Printer, node: ast.TupleStructPattern) -> None:
     path(p, node.path)
     p.bracketed("(", node.items, ")", lambda item: pattern(p, item))
-    return 0
 
 
 @prints(ast.StructPattern)
-def struct_pattern(p: Printer, node: ast.StructPattern) -> int:
+def struct_pattern(p: Printer, node: ast.StructPattern) -> None:
     path(p, node.path)
     p.pending = " "
     fields: list[ast.FieldPattern | None] = [*node.fields]
     if node.rest:
         fields.append(None)
     p.braced(fields, lambda part: field(p, part))
-    return 0
 
 
 def field(p: Printer, node: ast.FieldPattern | None) -> None:
@@ -224,28 +212,25 @@ def field(p: Printer, node: ast.FieldPattern | None) -> None:
 
 
 @prints(ast.TuplePattern)
-def tuple_pattern(p: Printer, node: ast.TuplePattern) -> int:
+def tuple_pattern(p: Printer, node: ast.TuplePattern) -> None:
     last = "," if len(node.items) == 1 else COMMA_IF_BROKEN
     p.bracketed("(", node.items, ")", lambda item: pattern(p, item), last=last)
-    return 0
 
 
 @prints(ast.ArrayPattern)
-def array_pattern(p: Printer, node: ast.ArrayPattern) -> int:
+def array_pattern(p: Printer, node: ast.ArrayPattern) -> None:
     p.bracketed("[", node.items, "]", lambda item: pattern(p, item))
-    return 0
 
 
 @prints(ast.RestPattern)
-def rest(p: Printer, node: ast.RestPattern) -> int:
+def rest(p: Printer, node: ast.RestPattern) -> None:
     p.token("..")
     if node.name is not None:
         p.name(node.name)
-    return 0
 
 
 @prints(ast.OrPattern)
-def alternatives(p: Printer, node: ast.OrPattern) -> int:
+def alternatives(p: Printer, node: ast.OrPattern) -> None:
     group = p.begin()
     pattern(p, node.alternatives[0])
     for alternative in node.alternatives[1:]:
@@ -254,7 +239,6 @@ def alternatives(p: Printer, node: ast.OrPattern) -> int:
         p.pending = " "
         pattern(p, alternative)
     p.end(group)
-    return 0
 
 
 # ---------------------------------------------------------------- literals and names
@@ -263,19 +247,17 @@ def alternatives(p: Printer, node: ast.OrPattern) -> int:
 @prints(
     ast.IntLiteral, ast.FloatLiteral, ast.StringLiteral, ast.Interpolation, ast.BoolLiteral, ast.NilLiteral
 )  # fmt: skip
-def literal(p: Printer, node: ast.Expr) -> int:
+def literal(p: Printer, node: ast.Expr) -> None:
     p.verbatim(node)
-    return 0
 
 
 @prints(ast.PathExpr)
-def path_expression(p: Printer, node: ast.PathExpr) -> int:
+def path_expression(p: Printer, node: ast.PathExpr) -> None:
     path(p, node.segments)
     type_arguments(p, node.type_arguments)
     if node.member is not None:
         p.token("::")
         p.name(node.member)
-    return 0
 
 
 # ---------------------------------------------------------------- collections
@@ -421,10 +403,9 @@ def break_(p: Printer, node: ast.Break) -> int:
 
 
 @prints(ast.Continue)
-def continue_(p: Printer, node: ast.Continue) -> int:
+def continue_(p: Printer, node: ast.Continue) -> None:
     p.token("continue")
     target(p, node.label)
-    return 0
 
 
 def operand(p: Printer, node: ast.Expr | None) -> int:
@@ -494,7 +475,7 @@ def unary(p: Printer, node: ast.Unary) -> int:
 
 
 @prints(ast.Cast)
-def cast(p: Printer, node: ast.Cast) -> int:
+def cast(p: Printer, node: ast.Cast) -> None:
     casts = [node]
     while isinstance(casts[-1].operand, ast.Cast):
         casts.append(casts[-1].operand)
@@ -502,17 +483,15 @@ def cast(p: Printer, node: ast.Cast) -> int:
     for one in reversed(casts):
         p.spaced("as")
         type_(p, one.target)
-    return 0
 
 
 @prints(ast.RangeExpr)
-def range_(p: Printer, node: ast.RangeExpr) -> int:
+def range_(p: Printer, node: ast.RangeExpr) -> None:
     if node.start is not None:
         p.node(node.start)
     p.token("..=" if node.inclusive else "..")
     if node.end is not None:
         p.node(node.end)
-    return 0
 
 
 @prints(ast.Spawn)

@@ -100,21 +100,22 @@ JOIN = Break(" ")  # a blank; if a comment ends the line here, the next line is 
 COMMA_IF_BROKEN = IfBroken(",")
 _LINE_END = re.compile(r"[ \t\r\f]*\n")
 
-Show = Callable[..., int]
+Show = Callable[..., int | None]
 T = TypeVar("T")
+S = TypeVar("S", bound=Show)
 
 PRINTERS: dict[type[ast.Node], Show] = {}
 
 
-def prints(*kinds: type[ast.Node]) -> Callable[[Show], Show]:
+def prints(*kinds: type[ast.Node]) -> Callable[[S], S]:
     """Register what writes nodes of these kinds: a function of printer and node.
 
     The function writes every token of its node, in order, with the methods of the printer. It returns a place in
     `Printer.operations`: the one behind the bracket of the node's last list, if the node may stand open at the end of an
-    argument list (`f(a, |x| {`), or else 0.
+    argument list (`f(a, |x| {`), or else 0 or nothing.
     """
 
-    def register(show: Show) -> Show:
+    def register(show: S) -> S:
         for kind in kinds:
             PRINTERS[kind] = show
         return show
@@ -149,8 +150,8 @@ class Printer:
     # ------------------------------------------------------------ nodes
 
     def node(self, node: ast.Node) -> int:
-        """Write a node. Return the place in `operations` that `prints` describes."""
-        return self.nesting.call(PRINTERS[type(node)], self, node)
+        """Write a node. Return the place in `operations` that `prints` describes, or 0."""
+        return self.nesting.call(PRINTERS[type(node)], self, node) or 0
 
     # ------------------------------------------------------------ tokens
 
@@ -203,8 +204,8 @@ class Printer:
         return self.text.startswith(text, self.starts[self.row] + self.used)
 
     def next_start(self) -> int:
-        """Return the offset of the next token."""
-        return self.starts[self.row] + self.used
+        """Return the offset of the next token; none of it is written yet."""
+        return self.starts[self.row]
 
     # ------------------------------------------------------------ gaps
 
@@ -407,7 +408,7 @@ class Gap:
         self.is_break = isinstance(pending, Break) and pending is not JOIN
         self.in_body = pending in (KEEP, APART, HARD)
         self.continued = False  # a line has ended where none should: what follows is indented further
-        self.lines = 0
+        self.has_ended_line = False
         self.ended = False  # the last comment ends its line
         self.inline = False  # the last comment needs a blank behind it
 
@@ -423,10 +424,10 @@ class Gap:
                 self.operations.append(text if comment.text.startswith("/*") else Remark(text))
                 self.ended = True
             else:
-                self.line_end(comment.blank_before or apart and not self.lines)
+                self.line_end(comment.blank_before or apart and not self.has_ended_line)
                 self.operations.append(Remark(comment.text))
                 self.ended, self.inline = True, False
-        self.finish(blank_at_end or apart and not self.lines)
+        self.finish(blank_at_end or apart and not self.has_ended_line)
 
     def write_inline(self, comment: Trivia, apart: bool) -> None:
         """Write a comment that something follows on its line."""
@@ -446,8 +447,8 @@ class Gap:
 
     def line_end(self, blank: bool) -> None:
         """End the line before a comment or before the next token."""
-        first = self.lines == 0
-        self.lines += 1
+        first = not self.has_ended_line
+        self.has_ended_line = True
         if not self.operations:
             return  # the file begins here
         if first and not self.is_break and self.pending is not JOIN:

@@ -18,6 +18,7 @@ from .printer import COMMA_IF_BROKEN, JOIN, KEEP, Printer, prints
 # L-2.4.2: as the body of an arm these need no comma, and they make the body that holds them expanded.
 _FORMS = (ast.If, ast.Match, ast.For, ast.While, ast.Loop, ast.Try, ast.Block, ast.ParallelFor, ast.Listen)
 
+
 @prints(ast.Block)
 def block(p: Printer, node: ast.Block) -> int:
     return body(p, node, expands(p, node))
@@ -81,17 +82,15 @@ def header(p: Printer, node: ast.Expr) -> Begin | None:
 
 
 @prints(ast.ExprStmt)
-def expression_statement(p: Printer, node: ast.ExprStmt) -> int:
+def expression_statement(p: Printer, node: ast.ExprStmt) -> None:
     p.node(node.expr)
     if node.terminated:
         p.semicolon()
-    return 0
 
 
 @prints(ast.EmptyStmt)
-def empty_statement(p: Printer, node: ast.EmptyStmt) -> int:
+def empty_statement(p: Printer, node: ast.EmptyStmt) -> None:
     p.token(";")
-    return 0
 
 
 @prints(ast.ItemStmt)
@@ -100,7 +99,7 @@ def item_statement(p: Printer, node: ast.ItemStmt) -> int:
 
 
 @prints(ast.Let)
-def let(p: Printer, node: ast.Let) -> int:
+def let(p: Printer, node: ast.Let) -> None:
     p.token("let")
     p.pending = " "
     pattern(p, node.pattern)
@@ -109,11 +108,10 @@ def let(p: Printer, node: ast.Let) -> int:
         p.spaced("=")
         p.node(node.value)
     p.semicolon()
-    return 0
 
 
 @prints(ast.If)
-def if_(p: Printer, node: ast.If) -> int:
+def if_(p: Printer, node: ast.If) -> None:
     """Write all branches on one line, or none of them."""
     branches, otherwise = branches_of(node)
     blocks = [branch.then for branch in branches] + ([] if otherwise is None else [otherwise])
@@ -134,7 +132,6 @@ def if_(p: Printer, node: ast.If) -> int:
         p.pending = " "
         body(p, otherwise, expanded, grouped=False)
     p.end(group)
-    return 0
 
 
 def branches_of(node: ast.If) -> tuple[list[ast.If], ast.Block | None]:

@@ -45,16 +45,6 @@ class Node:
                 for item in value:
                     if isinstance(item, Node):
                         yield item
-                    else:
-                        yield from _nodes(item)
-
-
-def _nodes(value: object) -> Iterator[Node]:
-    if isinstance(value, Node):
-        yield value
-    elif isinstance(value, (list, tuple)):
-        for item in value:
-            yield from _nodes(item)
 
 
 def written_names(kind: type[Node]) -> list[str]:

@@ -57,10 +57,6 @@ class Reservation:
         self.amounts = tokens, cost, calls
 
     @property
-    def tokens(self) -> int:
-        return self.amounts[0]
-
-    @property
     def cost(self) -> float:
         return self.amounts[1]
 

@@ -60,6 +60,16 @@ def test_a_host_embeds(tmp_path: Path) -> None:
         assert near.texts == ["one\nx", "two\ny", "xx"]
 
 
+def test_what_a_turn_recalls_is_embedded_before_it_begins(tmp_path: Path) -> None:
+    near = Near()
+    text = TEXT.replace('.embed("near")', '.embed("near").recall(k: 1)')
+    stores = {"mine": VolatileStore()}
+    with program(tmp_path, text).session(stores=stores, embedders={"near": near}, offline=True) as session:
+        session.call("keep", "one", "x")
+        assert session.call("turn") is True
+    assert near.texts == ["one\nx", "hello"]
+
+
 def test_an_embedder_that_fails_is_reported_and_done_without(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     near = Near()
     near.fails = True

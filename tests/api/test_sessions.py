@@ -386,3 +386,16 @@ fn main() { read("x")?; }
         assert session.call("read", "4") == 4
     with concerto.compile("fn main() { panic(\"p\"); }").session() as session:
         assert [frame.line for frame in session.run().trace] == [1]
+
+
+def test_a_session_that_ends_closes_what_it_has_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    closed: list[Any] = []
+
+    async def aclose(pool: Any) -> None:
+        closed.append(pool)
+
+    with PROGRAM.session() as session:
+        pool = session._session.pool
+        monkeypatch.setattr(type(pool), "aclose", aclose)
+        assert closed == []
+    assert closed == [pool]

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
+from concerto.compiler.checker.constants import Fault, size_of
+from concerto.compiler.checker.declarations import _Values
+from concerto.compiler.checker.state import Checker
 from concerto.compiler.pipeline import compile_source
+from concerto.compiler.source import Span
 from concerto.compiler.symbols import ConnectionSymbol, MemorySymbol, ModelSymbol
+from concerto.compiler.syntax import ast
+from concerto.vm import values as vm
 
 MAIN = " fn main() {}"
 MODEL = "model M { provider: offline } schema S { n: Int } memory log: Memory = Memory::new(); "
@@ -226,3 +233,23 @@ def test_a_literal_names_the_first_fields_that_it_lacks(fields: int, shown: int,
     for text in (found.message, found.help):
         assert f"f{shown - 1}" in text and f"f{shown}" not in text
     assert found.message.endswith(", …") is more
+
+
+def test_constants_may_use_up_their_room() -> None:
+    """Exactly as much as there is (G-5.10), and not one value more."""
+    room = SimpleNamespace(constant_room=3)
+    values = _Values(cast(Checker, room))
+    at = ast.NilLiteral(Span("main.conc", 0, 1))
+    values.spend(at, 1)
+    values.charge(at, 7)
+    values.spend(at, 1)
+    with pytest.raises(Fault):
+        values.spend(at, 1)
+
+
+@pytest.mark.parametrize(
+    ("value", "size"),
+    [(1, 1), ("x" * 32, 3), ([1, [2]], 4), ({"a": 1}, 3), (vm.Some([1, 2]), 4), (vm.Ok(vm.Err("x" * 16)), 4), ((vm.NONE,), 2)],
+)
+def test_how_many_values_a_constant_is_made_of(value: object, size: int) -> None:
+    assert size_of(value, 100) == size_of(value, size) == size and size_of(value, size - 1) == size

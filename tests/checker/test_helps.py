@@ -20,6 +20,7 @@ OPTIONAL = [
     ("let o: Option<Int> = None; o.abs();", "E2011", "add `?`, write `x ?? 0` for a default, or `match`"),
     ("let n: Int? = nil; n.abs();", "E2011", "write `x ?? 0` for a default, or `match`"),
     ("let n: Int? = nil; print(n.x);", "E2010", "write `x ?? 0` for a default, or `match`"),
+    ("let n: Int? = nil; n.clone();", "E2011", "write `x ?? 0` for a default, or `match`"),
 ]
 
 EVERYDAY = [
@@ -57,6 +58,12 @@ EVERYDAY = [
     ("model M { provider: offline, model: \"m\" } fn main() {}", "E4001", "use `base`"),
 ]
 
+CALLED = [
+    ("fn two() -> Int { 2 } fn main() { let k: Int = two; print(k); }", "E2001", "call it: `()`"),
+    ("fn two() -> Int { 2 } fn main() { let k: String = two; print(k); }", "E2001", "convert it: `.to_string()` or `${…}`"),
+    ("fn two() -> Int { 2 } fn main() { let k: Bool = two; print(k); }", "E2001", None),
+]
+
 NO_VALUE = [
     ("fn f() -> Int { 1; } fn main() { f(); }", "drop the `;` of the last expression"),
     ("fn f() -> Int { if true { 1 } else { 2; } } fn main() { f(); }", "drop the `;` of the last expression"),
@@ -79,6 +86,7 @@ NIL = [
     ("fn g() {} fn main() { let s: String = g(); print(s); }", "E2001", "`g()` returns nothing"),
     ('fn f(_s: String) {} fn main() { f(print("a")); }', "E2009", '`print("a")` returns nothing'),
     ("let s: String = nil; print(s);", "E2001", "`nil` is a value of `String?`"),
+    ("let s: String = (nil); print(s);", "E2001", "`nil` is a value of `String?`"),
     ("fn f() -> Int { while true { } } fn main() { f(); }", "E2023", "the loop has no value; end with a value or `return`"),
     ("fn f<T>(x: T) { let n: T? = None; print(n, x); } f(1);", "E2001", "write `nil` in place of `None`: a `T?` is the value itself or `nil`"),  # noqa: E501
     ('let m = {"a": 1}; print(m["a"] ?? 2);', "E2043", '`[…]` panics on a missing key; write `.get("a") ?? …`'),
@@ -163,7 +171,7 @@ WRITTEN = [
     ("let xs: List<Int> = []; println(xs);", "E1002", "write `Array<Int>`"),
     ("fn f(x: Optional<Int>) { println(x); } fn main() { f(nil); }", "E1002", "write `Int?` or `Option<Int>`"),
 ]
-CASES = [*OPTIONAL, *EVERYDAY, *NIL, *DECLARATIONS, *FORMS, *WRITTEN]
+CASES = [*OPTIONAL, *CALLED, *EVERYDAY, *NIL, *DECLARATIONS, *FORMS, *WRITTEN]
 
 
 @pytest.mark.parametrize(("text", "code", "help"), CASES)

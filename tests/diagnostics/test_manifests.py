@@ -49,3 +49,11 @@ def test_the_examples_are_right(table: str, key: str, lines: str, tmp_path: Path
 
 def test_every_table_has_examples() -> None:
     assert set(EXAMPLES) == set(HEADERS) == {*TABLES, "memory.defaults"}
+
+
+@pytest.mark.parametrize("text", ['[agents.a]\ncommand = ""\n', '[mcp.a]\ntransport = "stdio"\ncommand = ""\n'])
+def test_a_command_has_words(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "Concerto.toml"
+    path.write_text('[project]\nname = "app"\nversion = "0.1.0"\nentry = "main.conc"\n' + text, encoding="utf-8")
+    (found,) = Manifest(str(path)).diagnostics.ordered()
+    assert "command" in found.message and "a string of words" in found.message

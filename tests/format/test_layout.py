@@ -77,6 +77,7 @@ CASES = [
     ("6.2", "fn a() { }\n// a\n\nfn b() { }\n", "fn a() {}\n// a\n\nfn b() {}\n"),
     ("6.3", f"f({LONG},\n\n{LONG}, {LONG}, {LONG});", "f(\n" + f"    {LONG},\n" * 4 + ");"),
     ("7.1", "@a @b( 1 ) fn f(@c x: Int) { }\n", "@a\n@b(1)\nfn f(@c x: Int) {}\n"),
+    ("6.2", "schema A;\nschema B;\ntype C = Int;\n", "schema A;\nschema B;\ntype C = Int;\n"),
     ("7.1", "schema S { @a b: Int }\n", "schema S {\n    @a\n    b: Int,\n}\n"),
     ("7.2", "impl A { pub\nasync\nfn f( mut\nself ) { } }\n", "impl A {\n    pub async fn f(mut self) {}\n}\n"),
     ("7.3", "memory m { window: 3, pin: [A], retain: 9, pin: [B] }\n", "memory m { pin: [A], pin: [B], retain: 9, window: 3 }\n"),

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from concerto.compiler.diagnostics import Diagnostics
+from concerto.compiler.source import Source
 from concerto.compiler.syntax import ast
+from concerto.compiler.syntax.parse import parse
 
 Parsed = Callable[[str], ast.Program]
 Codes = Callable[[str], list[str]]
@@ -208,3 +211,24 @@ def test_documentation(program: Parsed) -> None:
 )
 def test_well_formedness(codes: Codes, text: str, expected: list[str]) -> None:
     assert codes(text) == expected
+
+
+def test_what_a_label_without_a_loop_underlines() -> None:
+    diagnostics = Diagnostics()
+    parse(Source("main.conc", "fn f() { 'outer: let x = 1; }"), diagnostics)
+    (label,) = diagnostics.found
+    assert label.message == "label `'outer` stands before `let`, which is no loop"
+    assert (label.span.start, label.span.end) == (9, 15)
+
+
+@pytest.mark.parametrize("written", ["Vec<dyn Shape>", "Vec<impl Shape>", "Vec<readonly Shape>"])
+def test_markers_before_a_type_mean_nothing(written: str) -> None:
+    diagnostics = Diagnostics()
+    parse(Source("main.conc", f"fn f(x: {written}) {{ }}"), diagnostics)
+    assert [one.help for one in diagnostics.found] == ["write `Array<Shape>`"]
+
+
+def test_a_parameter_of_a_type_in_small_letters() -> None:
+    diagnostics = Diagnostics()
+    parse(Source("main.conc", "fn f<aB>(x: aB) { }"), diagnostics)
+    assert diagnostics.found[0].help == "the name of a type begins with a capital letter: `Int`, `String`, `Bool`"

@@ -1,6 +1,7 @@
 """Facts over stores: durability, ids, expiry, erasing, laws of recall and decay (M-10, M-12.16, M-12.17)."""
 
 import json
+from types import SimpleNamespace
 
 import pytest
 from concerto.runtime.memory.entries import MemoryFailure
@@ -11,6 +12,7 @@ from concerto.runtime.memory.policy import Decay, Policy
 from concerto.runtime.memory.recall import rank
 from concerto.runtime.memory.remembering import Facts
 from concerto.runtime.memory.stores.sqlite import SqliteStore
+from concerto.runtime.memory.stores.volatile import VolatileStore
 
 DAY = 86_400_000
 
@@ -86,6 +88,19 @@ def test_a_log_begins_beside_its_facts(durable, path, clock):
     assert list(memory.store.keys(("", "m"))) == [memory.key]
 
 
+def test_a_store_that_keeps_no_facts_takes_no_dump_with_some(durable, path, clock):
+    kept = durable(path, clock)
+    without = kept.dump()
+    remember(kept, "city", "Bonn")
+    held = VolatileStore()
+    methods = ("head", "entries", "turns", "views", "commit", "remove", "keys", "expire", "close")
+    store = SimpleNamespace(name="bare", blocking=False, **{method: getattr(held, method) for method in methods})
+    bare = Memory(Policy(), name="m", store=store, key=kept.key, clock=clock, session=VolatileStore())
+    bare.load(without)
+    with pytest.raises(MemoryFailure, match="keeps no facts"):
+        bare.load(kept.dump())
+
+
 def test_an_expired_key_has_no_facts(durable, path, clock):
     memory = durable(path, clock, ttl=1000)
     remember(memory, "old", "Bonn")
@@ -93,9 +108,12 @@ def test_an_expired_key_has_no_facts(durable, path, clock):
     assert names(memory, "bonn") == []
     remember(memory, "new", "Bonn")
     assert [fact.name for fact in memory.store.facts(memory.key)] == ["new"]
+    assert names(memory, "bonn") == ["new"]
     clock.seconds += 2
     memory.append("user", "a")
-    assert memory.store.facts(memory.key) == []
+    assert memory.store.facts(memory.key) == [] and names(memory, "bonn") == []
+    remember(memory, "last", "Bonn")
+    assert names(memory, "bonn") == ["last"]
 
 
 def test_erasing_takes_what_derives_from_it(durable, path, clock):

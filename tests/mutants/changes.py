@@ -1,7 +1,4 @@
-"""One-line changes of the product's source, as a careless programmer would make them, drawn by a seed (C-12.7).
-
-Hands on `Change` and `drawn`.
-"""
+"""One-line changes of the product's source, as a careless programmer would make them, drawn by a seed (C-12.7)."""
 
 from __future__ import annotations
 
@@ -37,6 +34,11 @@ class Change(NamedTuple):
         """The text of the changed file."""
         text = (ROOT / self.file).read_bytes()
         return (text[: self.start] + self.new.encode() + text[self.end :]).decode()
+
+    @property
+    def key(self) -> tuple[str, str, str, str]:
+        """Its file, function, old and new text, which stay when lines move."""
+        return self.file, self.function, " ".join(self.old.split()), " ".join(self.new.split())
 
     @property
     def where(self) -> str:
@@ -188,11 +190,13 @@ class _Sites(ast.NodeVisitor):
 
 
 def changes_of(path: Path) -> list[Change]:
-    """The changes of one file that are still Python and another program than before."""
-    text = path.read_text(encoding="utf-8")
-    tree = ast.parse(text)
-    sites = _Sites(str(path.relative_to(ROOT)), text)
-    sites.visit(tree)
+    return changes_in(str(path.relative_to(ROOT)), path.read_text(encoding="utf-8"))
+
+
+def changes_in(file: str, text: str) -> list[Change]:
+    """The changes of the file of that name with that text, within its functions and classes."""
+    sites = _Sites(file, text)
+    sites.visit(ast.parse(text))
     return [change for change in sites.found if change.start != change.end and change.function]
 
 

@@ -6,7 +6,7 @@ from concerto.runtime.calls.call import execute
 from concerto.runtime.calls.settings import call_settings
 from concerto.runtime.calls.usage import REPLY_TOKENS, ReplyProgress, Use, prompt_tokens, used_by_broken, used_by_reply
 from concerto.runtime.errors import CallFailure
-from concerto.runtime.records import Msg, Reply, Request, SchemaField, ToolDef
+from concerto.runtime.records import EmbedRequest, Msg, Reply, Request, SchemaField, ToolDef
 
 PRICES = {"m": {"input_per_million": 1_000_000.0, "output_per_million": 2_000_000.0}}
 CONNECTION = {"box": {"provider": "custom", "base_url": "http://x", "retry": {"max_attempts": 1}}}
@@ -206,3 +206,13 @@ def test_calls_draw_on_the_account(bench, finish):
 def test_where_no_result_carries_it_a_spent_budget_is_a_panic(variant, code):
     panic = BudgetSpent(variant, "the budget is spent", "m").panic()
     assert (panic.code, panic.message) == (code, "the budget is spent")
+
+
+def test_vectors_of_an_unpriced_model_under_a_budget_of_cost(finish):
+    asked = EmbedRequest("box", "m", ["abcd"], None)
+    with pytest.raises(BudgetSpent) as raised:
+        finish(unpriced(cost=1.0).reserve_vectors(asked, 3, False))
+    assert raised.value.variant == "Unpriced"
+    assert finish(unpriced(cost=1.0).reserve_vectors(asked, 3, True)).amounts == (3, 0.0, 0)
+    assert finish(unpriced(10).reserve_vectors(asked, 3, False)).amounts == (3, 0.0, 0)
+    assert finish(account(cost=9.0).reserve_vectors(asked, 3, False)).amounts == (3, 3.0, 0)

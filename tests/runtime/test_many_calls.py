@@ -5,6 +5,7 @@ The clock is virtual: every turn of the loop takes `turn` seconds of it, and no 
 
 import asyncio
 import json
+from types import SimpleNamespace
 
 import pytest
 from concerto.runtime.access.secrets import Redactor
@@ -190,3 +191,18 @@ def test_a_limit_counts_time_when_the_loop_is_not():
         assert loop.time() - started < 1.7
 
     on_late_loop(0.001, work)
+
+
+def test_a_request_behind_a_call_reports_to_nobody():
+    sent = [SimpleNamespace(extensions={}) for _ in range(2)]
+
+    async def run():
+        gate = sdk.Gate()
+        start = sdk.Start(gate, Patience(60))
+        async with start:
+            await gate.watch(sent[0])
+        await gate.watch(sent[1])
+        return start
+
+    start = asyncio.run(run())
+    assert [request.extensions for request in sent] == [{"trace": start.on_event}, {}]

@@ -100,3 +100,17 @@ def test_waiting_for_nothing_is_an_error(loop):
 
     with pytest.raises(RuntimeError, match="cannot come"):
         loop.run_until_complete(main())
+
+
+def test_a_callback_of_what_has_ended_is_called_too(loop):
+    seen = []
+
+    async def main():
+        ended = loop.create_future()
+        ended.set_result(1)
+        ended.add_done_callback(seen.append)
+        assert seen == []  # never within the call
+        await loop.sleep(0)
+        assert seen == [ended]
+
+    loop.run_until_complete(main())

@@ -137,3 +137,9 @@ def test_a_stream_without_its_end_is_no_reply(wire):
 def test_a_status_is_what_it_is_elsewhere(wire):
     _, failure, _ = streamed(wire, [], status=429)
     assert (failure.variant, failure.retry_class) == ("RateLimited", "rate_limit")
+
+
+def test_a_refusal_comes_in_pieces_too():
+    events = [delta(role="assistant"), delta(refusal="I can"), delta(refusal="not"), delta(finish="stop")]
+    pieces, failure, _ = streamed("chat", events)
+    assert (pieces, failure.kind, failure.variant) == ([], "AgentError", "ContentFiltered") and "I cannot" in failure.message

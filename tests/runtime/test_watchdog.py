@@ -56,3 +56,16 @@ def test_a_deadline_that_comes_while_the_thread_falls_asleep_is_kept(
     caller.join()
     dog.remove(first)
     dog.remove(second)
+
+
+def test_the_mark_is_the_memory_at_which_the_machine_is_weighed(monkeypatch: pytest.MonkeyPatch) -> None:
+    weighed: list[int] = []
+    now = [1000]
+    machine = Computing()
+    monkeypatch.setattr(machine, "weigh_soon", lambda: weighed.append(now[0]), raising=False)
+    monkeypatch.setattr(watchdog, "resident", lambda: now[0])
+    watch = watchdog.Watch(machine)
+    watch.mark = 1001
+    for now[0] in (1000, 1001, 1002):
+        watch.look()
+    assert weighed == [1001, 1002]

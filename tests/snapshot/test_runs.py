@@ -3,6 +3,7 @@ V-5.9, G-13.7, G-13.9, C-7.1)."""
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from concerto.vm.bytecode.encoding import MAGIC as IMAGE_MAGIC
 from concerto.vm.interp import effects
 from concerto.vm.snapshot import envelope
 from concerto.vm.snapshot.envelope import SnapshotError
-from concerto.vm.snapshot.kinds import ITERATOR_KINDS, PAYLOAD_RECORDS, lower_iterator
+from concerto.vm.snapshot.kinds import ITERATOR_KINDS, KINDS, PAYLOAD_RECORDS, lower_iterator
 
 from .programs import EVERYTHING, Between, Run, program_of
 
@@ -153,8 +154,9 @@ def changed(session: Between, change: Any) -> bytes:
     return envelope.seal("snapshot of a run", envelope.identity_of(session.program), body)
 
 
+WHAT = "snapshot of a run"
 ROWS, CELLS, TASKS, ROOTS = range(4)
-PATH, FUNCTION, PARENT, FLAGS, NUMBERS, FRAMES, STACK = range(7)
+PATH, FUNCTION, PARENT, FLAGS, NUMBERS, FRAMES, STACK, FAULT, EFFECT = range(9)
 
 
 @pytest.mark.parametrize(
@@ -177,6 +179,20 @@ def test_a_frame_that_cannot_be_is_refused(change: Any, part: str) -> None:
 
     source = "fn other() { } fn main() { let n = 1; other(); emit(\"n\", n); std::time::sleep(n); emit(\"n\", n + 1); }"
     at_step(4, source)[1](checked)
+
+
+def test_a_task_that_waits_for_nothing_is_refused() -> None:
+    refusals: list[int] = []
+
+    def between(session: Between) -> None:
+        tasks = envelope.unseal(snapshot(session), WHAT, session.program)[TASKS]
+        for at in [at for at, task in enumerate(tasks) if len(task) > EFFECT and task[EFFECT] is not None]:
+            forged = changed(session, lambda body, at=at: body[TASKS][at].__setitem__(EFFECT, None))
+            refused(session, forged, "V008", "waits for nothing")
+            refusals.append(at)
+
+    Run(program_of("async fn w(n: Int) { std::time::sleep(n); } async fn main() { await (w(1), w(2)); }"), between).outcome()
+    assert refusals
 
 
 def test_every_record_of_an_effect_has_a_form() -> None:
@@ -233,3 +249,26 @@ def test_a_way_is_the_same_after_a_snapshot_and_in_both_tiers() -> None:
     assert set(ways.values()) == {
         (("read", "main.conc", 1, 52), ("main", "main.conc", 4, 11), ("main", "main.conc", 4, 69)),
     }
+
+
+def test_bytes_that_cannot_be_decoded_say_why() -> None:
+    def checked(session: Between) -> None:
+        head = snapshot(session)[: envelope._HEAD]
+        for payload, why in ((b"\x92\x01", "byte 1: 2 values claimed"), (b"\xa1\xff", "'utf-8' codec")):
+            data = head + payload
+            refused(session, data + hashlib.sha256(data).digest(), "V006", f"cannot be decoded: {why}")
+
+    at_step(3)[1](checked)
+
+
+def test_an_error_of_no_variant_is_refused() -> None:
+    number = next(kind.number for kind in KINDS if kind.name == "error")
+
+    def checked(session: Between) -> None:
+        def change(body: Any) -> None:
+            (row,) = [row for row in body[ROWS] if row[0] == number]
+            row[row.index("ParseError")] = "Nonesuch"
+
+        refused(session, changed(session, change), "V008", "an error SchemaError::Nonesuch")
+
+    at_step(2, 'fn main() { let e = SchemaError::ParseError("x"); emit("a", 1); emit("b", e.message); }')[1](checked)

@@ -116,3 +116,16 @@ def test_the_rows_that_work_on_all_of_a_value_charge_it(row: Any) -> None:
     if row.name == "truncate":  # what it makes has two characters
         return
     assert (charged(row, receiver) >= 1024) == row.linear
+
+
+OF_A_SIZE: dict[str, Any] = {
+    "Array": lambda size: Array(list(range(size))), "String": lambda size: "7" * size,
+    "Map": lambda size: Map({n: n for n in range(size)}),
+}  # fmt: skip
+ALONE = [row for row in rows() if row.linear and row.receiver in OF_A_SIZE and not row.parameters]
+
+
+@pytest.mark.parametrize("row", ALONE, ids=repr)
+def test_work_is_charged_from_1024_items_on(row: Any) -> None:
+    sized = OF_A_SIZE[row.receiver]
+    assert charged(row, [sized(1023)]) == 0 < 1024 <= charged(row, [sized(1024)])

@@ -7,6 +7,7 @@ import math
 from typing import Any
 
 import pytest
+from concerto.vm.builtins.json import Fault, read
 from concerto.vm.panics import Panic
 from concerto.vm.values import (
     INT_MAX,
@@ -108,3 +109,26 @@ def test_nesting_limit_both_ways() -> None:
         with pytest.raises(Panic) as caught:
             refused()
         assert caught.value.code == "P103"
+
+
+def test_empty_parts_of_long_texts() -> None:
+    """Beyond a window the parts are read one by one, the empty ones too (G-6.3)."""
+    blank = " " * 70_000
+    assert to_json(read(f'[{blank}{{{blank}}}, [{blank}], {{"a": {{ }}}}]')) == '[{},[],{"a":{}}]'
+
+
+def test_parts_of_long_texts_are_read_as_those_of_short_ones() -> None:
+    long = "x" * 70_000
+    text = f'{{"a":{{"b":"{long}","c":1}},"d":[1,"{long}",2],"e":[{{}},[]],"f":null}}'
+    assert to_json(read(text)) == text
+    for spoilt in (f'{{"a":"{long}",}}', f'{{"a" "{long}"}}', f'{{a:"{long}"}}', f'[1,"{long}"', f'["{long}"],', f'["{long}" 1]'):
+        assert isinstance(read(spoilt), Fault), spoilt[:6]
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [(str(-(2**63)), -(2**63)), (str(INT_MAX), INT_MAX), (str(-(2**63) - 1), -(2.0**63)), (str(2**63), 2.0**63)],
+)
+def test_numbers_at_the_bounds_of_int(text: str, value: int | float) -> None:
+    for found in (read(text), read(f"[{text}]").items[0], read(f'{{"a":{text}}}').items["a"]):
+        assert found == value and type(found) is type(value)

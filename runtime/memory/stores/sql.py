@@ -299,8 +299,6 @@ def view_of_row(row: Sequence[Any]) -> ViewState:
     """Return the state of a view of its columns. Raises MemoryFailure("Corrupt")."""
     name, cut, text, upto, folded, folded_at = row
     try:
-        if type(text) is not bytes:
-            raise ValueError
         return check_view(ViewState(name, cut, text.decode("utf-8", "surrogatepass"), upto, folded, folded_at))
     except WRONG:
         raise corrupt(f"the view {name!r} does not decode") from None
