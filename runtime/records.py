@@ -10,7 +10,7 @@ from __future__ import annotations
 from ..vm.builtins.memories import message_array
 from ..vm.declaration_fields import DEFAULT_SECONDS, TIMEOUT
 from ..vm.schema import bare_name
-from ..vm.values import NONE, Array, EnumValue, Err, ErrorValue, Map, Ok, Response, Some, Struct, from_json, unkey
+from ..vm.values import NONE, Array, EnumValue, Err, ErrorValue, Map, Ok, Response, Some, Struct, from_json, to_json, unkey
 from .errors import CallFailure, Returned
 
 TYPE_CHECKING = False
@@ -344,6 +344,10 @@ def to_plain(value: Any) -> Any:
         return to_plain(value.value)
     if value is NONE:
         return None
+    if isinstance(value, (Struct, EnumValue)):
+        import json  # few programs have such a value in a field
+
+        return json.loads(to_json(value))
     raise TypeError(type(value).__name__)
 
 

@@ -20,7 +20,7 @@ from .functions import declare_signature
 from .json_shapes import check_size
 from .models import check_headers
 from .relations import ERRONEOUS, generic
-from .schemas import without_json
+from .schemas import field_without_json
 from .state import Checker
 from .tools import arguments_of, check_wire_name, parameter_texts
 
@@ -103,7 +103,7 @@ def _result_schema(c: Checker, server: McpSymbol, method: FunctionSymbol) -> Str
     """Return what a call gives as a schema of the one field `value`; E4020 for a type without JSON form."""
     node = method.declaration
     type_: Type = (generic(method.result, "Result") or (ANY,))[0]
-    offending = without_json(c, type_)
+    offending = field_without_json(c, type_)
     if offending is not None and type_ is not ERRONEOUS and node.result is not None:
         help = f"write `Option<{offending.inner}>`" if isinstance(offending, Nilable) else "a server gives what JSON can hold"
         c.report("E4020", node.result.span, f"`{offending}` has no JSON form", help=help)

@@ -85,10 +85,10 @@ def method_call(c: Checker, node: ast.MethodCall, expected: Expected) -> Type:
     receiver = _receiver(c, node, expected)
     name = node.name.text
     if isinstance(receiver, Nilable):
-        whole = _of_optional(c, node, receiver)
-        if whole != receiver and generic(whole, "Option"):
-            return _method_of_option(c, node, whole, expected)
-        receiver = whole
+        option = _as_option(c, node, receiver)
+        if option is not None:
+            return _method_of_option(c, node, option, expected)
+        receiver = c.narrowed(node.receiver, receiver)
     if name == "with" and kind_of(receiver) in ("ModelRef", "ModelBuilder") and find_method(c, receiver, name) is None:
         receiver = _attach_settings(c, node, receiver)
     # Of Any the method is found at run time.
@@ -129,40 +129,48 @@ def method_call(c: Checker, node: ast.MethodCall, expected: Expected) -> Type:
 def _attach_settings(c: Checker, node: ast.MethodCall, receiver: Type) -> Type:
     """Put the calls that `memory:` and `tools:` of `with` stand for before it, so that they are checked as those are (O-3.30);
     return the type that the receiver then has."""
+    given: dict[str, Span] = {}
     for argument in [one for one in node.arguments if one.name is not None and one.name.text in ("memory", "tools")]:
         assert argument.name is not None
         node.arguments.remove(argument)
+        if argument.name.text in given:
+            message = f"`with` gets `{argument.name.text}` twice"
+            c.report("E2007", argument.span, message, first=given[argument.name.text], help="keep one of the two")
+            continue
+        given[argument.name.text] = argument.span
+        if argument.name.text == "tools" and isinstance(ast.ungrouped(argument.value), ast.NilLiteral):
+            continue  # nil leaves a field as it is
         chain = [("with_memory", [argument.value])]
         if argument.name.text == "tools":
             chain = [("without_tools", []), ("with_tools", [argument.value])]
         for name, values in chain:
-            given = [ast.Argument(span=value.span, name=None, value=value) for value in values]
+            passed = [ast.Argument(span=value.span, name=None, value=value) for value in values]
             whole, called = node.receiver.span.to(argument.span), ast.Ident(span=argument.name.span, text=name)
             node.receiver = ast.MethodCall(
-                span=whole, receiver=node.receiver, name=called, type_arguments=None, arguments=given
+                span=whole, receiver=node.receiver, name=called, type_arguments=None, arguments=passed
             )
             receiver = c.infer(node.receiver)
     return receiver
 
 
-def _of_optional(c: Checker, node: ast.MethodCall, receiver: Nilable) -> Type:
-    """Return the type that a method of a `T?` belongs to: T where the variable is known to hold a value, Option<T> for the
-    methods of Option (L-6.6.9), else the type itself."""
-    whole = c.narrowed(node.receiver, receiver)
+def _as_option(c: Checker, node: ast.MethodCall, receiver: Nilable) -> Generic | None:
+    """Return the Option that a `T?` is converted to for a method of Option (L-6.6.9); None where the method is one of the T that
+    the variable is known to hold, or no method of Option."""
     row = lookup("Option", node.name.text)
     if row is None or row.receiver != "Option":
-        return whole
+        return None
+    whole = c.narrowed(node.receiver, receiver)
     own = whole is not receiver and (find_method(c, whole, row.name) or lookup(kind_of(whole), row.name))
-    return whole if own else Generic("Option", (receiver.inner,))
+    return None if own else Generic("Option", (receiver.inner,))
 
 
-def _method_of_option(c: Checker, node: ast.MethodCall, option: Type, expected: Expected) -> Type:
+def _method_of_option(c: Checker, node: ast.MethodCall, option: Generic, expected: Expected) -> Type:
     """Check a method of Option on a `T?`: the receiver is converted, and an Option that comes back is a `U?` again."""
     node.receiver.coercion = ToOption()
     row = lookup("Option", node.name.text)
     # A function that gives a `U?` is `map`, which flattens it, where `and_then` asks for one that gives an Option.
     if row is not None and row.name == "and_then" and len(node.arguments) == 1:
-        wanted = Function(option.arguments, OPEN)  # type: ignore[attr-defined]
+        wanted = Function(option.arguments, OPEN)
         given = c.infer(node.arguments[0].value, Expected(wanted, "E2009", "parameter `f`"))
         if isinstance(given, Function) and not generic(given.result, "Option"):
             row = lookup("Option", "map")

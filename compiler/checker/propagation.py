@@ -23,6 +23,7 @@ from .relations import (
     implementations_of,
     implements,
     is_error,
+    is_error_value,
     is_text,
     join_all,
     join_errors,
@@ -369,7 +370,10 @@ def _check_clause(c: Checker, clause: ast.CatchClause, earlier: list[ast.CatchCl
     clause.caught = None if caught == ANY else caught
     if clause.binding is not None:
         left = [one.type for one in raised if not any(covers(other, one.type) for other in earlier)]
-        every = join_errors(left) if clause.type is None else ANY
+        # Where all that arrives are errors or texts, `e.message` is there for each.
+        texts = [one for one in left if is_text(one)]
+        clause.lifts_text = clause.type is None and bool(texts) and all(is_text(one) or is_error_value(one) for one in left)
+        every = ERROR if clause.lifts_text else join_errors(left) if clause.type is None else ANY
         clause.binding.type = (ANY if every == OPEN else every) if caught is None else caught
     for other in earlier:
         if caught is not ERRONEOUS and _clause_covers(other, clause):

@@ -79,7 +79,7 @@ def check_schema(c: Checker, symbol: StructSymbol, node: ast.Schema) -> None:
             continue  # reported as declared twice; the type is that of the first
         seen.add(field.name.text)
         type_ = declared[field.name.text]
-        offending = without_json(c, type_)
+        offending = field_without_json(c, type_)
         if offending is not None:
             help = "use String, Int, Float, Bool, a string union, Array, Map<String, T>, a schema, or Any"
             if isinstance(offending, Nilable) and offending in (type_, *(generic(type_, "Option") or ())):
@@ -186,7 +186,7 @@ def instance_fault(c: Checker, type_: Nominal, written: Type) -> str | None:
 
 
 def without_json(c: Checker, type_: Type) -> Type | None:
-    """Return the part of a field's type that has no JSON form, or None (O-2.5 to O-2.10)."""
+    """Return the part of a type that has no JSON form, or None (O-2.5 to O-2.10)."""
     if type_ in (STRING, INT, FLOAT, BOOL, NIL, ANY, BYTES) or isinstance(type_, Union):
         return None
     if isinstance(type_, Generic):
@@ -201,6 +201,8 @@ def without_json(c: Checker, type_: Type) -> Type | None:
         is_schema = isinstance(symbol.declaration, ast.Schema)
         return argument or (None if is_schema else _parts_without_json(c, symbol, symbol.fields))
     if isinstance(symbol, EnumSymbol) and isinstance(type_, Nominal):
+        if not symbol.members:
+            return type_
         argument = next((bad for t in type_.arguments if (bad := without_json(c, t)) is not None), None)
         return argument or _parts_without_json(c, symbol, [part for member in symbol.members for part in member.fields])
     return type_
@@ -208,11 +210,18 @@ def without_json(c: Checker, type_: Type) -> Type | None:
 
 def _generic_without_json(c: Checker, type_: Generic) -> Type | None:
     match type_.name:
-        case "Array" | "Option":
+        case "Array":
             return without_json(c, type_.arguments[0])
         case "Map":
             return without_json(c, type_.arguments[1]) if is_text(type_.arguments[0]) else type_
     return type_
+
+
+def field_without_json(c: Checker, type_: Type) -> Type | None:
+    """Return the part of the type of a field or parameter that has no JSON form, or None. It alone may be an Option: elsewhere a
+    model cannot tell what is absent from what is null (O-2.3)."""
+    inside = generic(type_, "Option")
+    return without_json(c, inside[0] if inside else type_)
 
 
 def _parts_without_json(
@@ -223,7 +232,7 @@ def _parts_without_json(
     if symbol in c.visited:
         return None
     c.visited.add(symbol)
-    offending = next((bad for _, t, _, _ in fields if (bad := without_json(c, t)) is not None), None)
+    offending = next((bad for _, t, _, _ in fields if (bad := field_without_json(c, t)) is not None), None)
     if offending is not None:
         c.visited.discard(symbol)
     return offending

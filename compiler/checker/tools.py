@@ -59,7 +59,7 @@ from .decorators import Checked, check_decorators
 from .json_shapes import check_size
 from .memory import refuse_attaching, without_key
 from .relations import ERRONEOUS, generic, is_memory
-from .schemas import fold_nested_defaults, without_json
+from .schemas import field_without_json, fold_nested_defaults
 from .state import FREE, Checker, Expected
 from .types import written_type
 
@@ -156,7 +156,7 @@ def _check_parameter(c: Checker, arguments: StructSymbol, parameter: ast.Paramet
     """Check a parameter: its type has a JSON form (E4020, O-4.7), its default is constant, so that a model can be told (E4023,
     O-4.10)."""
     name = parameter.name.text
-    offending = without_json(c, type_)
+    offending = field_without_json(c, type_)
     if offending is not None and type_ is not ERRONEOUS:
         assert parameter.type is not None
         help = "use String, Int, Float, Bool, a string union, Array, Map<String, T>, a schema, or Any"
@@ -421,7 +421,7 @@ def _declare_entry(c: Checker, store: HashMapSymbol, value: ast.Expr) -> None:
     assert isinstance(store.type, Generic)
     entry = StructSymbol(store.name, _store_as_schema(store, value), Nominal("schema", ""), [])
     for name, type_ in zip(PARTS, store.type.arguments, strict=True):
-        offending = without_json(c, type_)
+        offending = field_without_json(c, type_)
         if offending is not None:
             what = f"`{offending}` has no JSON form: a model cannot use the hashmap `{store.name}`"
             c.report("E4020", value.span, what, help="keep values in it that a schema can hold, or write a tool of your own")

@@ -220,7 +220,7 @@ def _check_count(c: Checker, node: ast.NamedType, name: str, wanted: int, argume
 
 
 def _count_help(name: str) -> str | None:
-    written = {"Array": "Array<T>", "Map": "Map<K, V>", "Option": "Option<T>", "Result": "Result<T, E>"}.get(name)
+    written = {"Array": "Array<T>", "Map": "Map<K, V>", "Option": "Option<T>", "Result": "Result<T>"}.get(name)
     return f"write `{written}`" if written else None
 
 

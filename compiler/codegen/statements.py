@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from ...vm.builtins.records import AWAITED
 from ...vm.bytecode.opcodes import OPCODES
-from .. import symbols
+from .. import decisions, symbols
 from .. import types as t
 from ..syntax import ast
 from .emitter import Label
@@ -520,6 +520,13 @@ def _catches(g: Generator, node: ast.Try, end: Label, wants_value: bool) -> None
             else:
                 e.emit("IS", g.module.pool.type(clause.caught))
             e.jump("JUMP_UNLESS", following)
+        if clause.lifts_text:
+            is_error = Label()
+            e.emit("DUP")
+            e.emit("IS", g.module.pool.type(t.STRING))
+            e.jump("JUMP_UNLESS", is_error)
+            g.coerce(decisions.ToError())
+            e.mark(is_error, depth)
         if clause.binding is not None:
             g.bind(clause.binding)
         else:

@@ -313,7 +313,8 @@ def _name_every_error(r: Resolver, clause: ast.CatchClause) -> None:
     if clause.name is not None or not isinstance(written, ast.NamedType) or len(written.path) != 1 or written.arguments:
         return
     name = written.path[0]
-    if (name.text[:1].islower() or name.text[:1] == "_") and find_item(r, name) is None:
+    # Types begin with a capital letter (E1014), so that no other name can be meant.
+    if name.text[:1].islower() or name.text[:1] == "_":
         clause.type, clause.name = None, name
 
 

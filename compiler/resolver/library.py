@@ -163,7 +163,7 @@ def library_tool(r: Resolver, name: str) -> Symbol | None:
 def enum_parse(r: Resolver, owner: EnumSymbol) -> Symbol | None:
     """Return `E::parse(text) -> E?` of an enum of unit variants alone (L-3.10.6), which is declared when a program first names
     it; None for other enums."""
-    if not owner.variants or any(member.form != "unit" for member in owner.members):
+    if not owner.variants or owner.declaration.type_parameters or any(member.form != "unit" for member in owner.members):
         return None
     members = r.module.members.setdefault(owner, {})
     if "parse" not in members:

@@ -242,6 +242,7 @@ class CatchClause(Node):
     body: Block
     binding: Any = annotation()  # the Local of `name`
     caught: Any = annotation()  # checker Type it catches, None for all
+    lifts_text: Any = annotation()  # whether a text that it catches becomes an error (L-3.12.17)
 
 
 @node

@@ -430,7 +430,9 @@ class _Lexer:
     def lex_line(self, start: int) -> int:
         """Lex a line comment; `///` is documentation of what follows."""
         end = self.comment(start, self.line_end(start))
-        if self.text.startswith("///", start) and not self.text.startswith("////", start):
+        # Behind code on its line it would say something of what follows, though it is written about what stands before.
+        own_line = self.tokens.comments[-1].own_line
+        if own_line and self.text.startswith("///", start) and not self.text.startswith("////", start):
             line = self.source.position(start).line
             # Documentation is one block of lines; an empty line between ends it.
             if line != self.doc_line + 1:

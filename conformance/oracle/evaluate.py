@@ -11,8 +11,9 @@ from .places import Code, Patterns, Place, read, write
 from .scopes import DISCARD, Item, Join, Local, Scope, Variant, declared, resolve, texts, type_of
 from .types import (ANY, BOOL, FLOAT, INT, NEVER, NIL, RANGE, STRING, Type, Var, cast, closed, convert, has_kind,
     inside, join, joined, joined_values, known, lifted, prune, reopened, whole)  # fmt: skip
-from .values import (COMPARISONS, NONE, PARENTS, Any, Arr, Case, Err, Fn, Map, Panic, Rec, Rng, Tup, arithmetic,
-    display, elements, err, is_error, is_good, key_of, kind_of, mismatch, ok, sized, some, stop)  # fmt: skip
+from .values import (COMPARISONS, NONE, PARENTS, Any, Arr, Case, Err, Fn, Map, Panic, Rec, Rng, Tup, ancestors,
+    arithmetic, display, elements, err, is_error, is_good, key_of, kind_of, mismatch, ok, sized, some,
+    stop)  # fmt: skip
 
 WAITING = ("Array", "Map", "Set", "Queue", "Stack", "Option")  # L-3.2.8
 OF_ERRORS = {"kind": STRING, "message": STRING, "variant": ("Nilable", STRING)}
@@ -364,8 +365,8 @@ class Evaluator(Calls):
         wanted = None if result in (None, ANY) else known(result[1])
         both, inner = Join(expected if node.catches or expected == DISCARD else wanted), Scope(scope)
         inner.target = both
-        every = [c for c in node.catches if c.type is None or (names := texts(c.type.path))[0][0] in LOWER
-            and len(names) == 1 and resolve(scope, names) is None]  # fmt: skip
+        is_name = lambda t: len(t.path) == 1 and t.path[0].text[0] in LOWER  # noqa: E731
+        every = [c for c in node.catches if c.type is None or is_name(c.type)]
         taken = [type_of(clause.type, scope) for clause in node.catches if clause not in every]
         covered = len(taken) < len(node.catches) or not node.catches or {ANY, ("Error",), ("RuntimeError",)} & {*taken}
         both.takes_casts = bool(covered) or getattr(scope.target, "takes_casts", False)
@@ -380,6 +381,9 @@ class Evaluator(Calls):
             name = clause.name or (clause.type.path[0] if clause in every and clause.type else None)
             local = inner.declare(name.text if name else "_", seen)
             rows.append((type_, local.bind, self.collect(both, clause.body, inner)))
+        heads = [prune(t)[0] for t in both.raised]  # L-3.12.17
+        lifted = bool(every and every[0].type) and all(
+            h == "String" or isinstance(h, frozenset) or "Error" in ancestors(h) for h in heads)  # fmt: skip
         if all(test != ANY for test, *_ in rows):
             rows.append((ANY, lambda env, error, leave=self.raiser(ANY, scope): leave(error), body))
 
@@ -388,7 +392,8 @@ class Evaluator(Calls):
             (value,) = made.payload
             if is_good(made):
                 return value
-            bind, code = next((bind, code) for test, bind, code in rows if has_kind(value, test))
+            test, bind, code = next(row for row in rows if has_kind(value, row[0]))
+            value = Err("RuntimeError", None, value, {}) if test == ANY and lifted and isinstance(value, str) else value
             return bind(env, value) or code(env)
 
         return both.close(), run
