@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     """Step and place of a function to what the policy calls."""
     Computed = Callable[[int], Mapping[str, int | None]]
 
+
 def declarations(
     image: Image, functions: Functions, counter: Any, secrets: Secrets, computed: Computed = lambda number: {}
 ) -> list[Declaration]:

@@ -34,8 +34,7 @@ DATE_OR_VERSION = re.compile(r"\d{4}-\d\d-\d\d(?:\D.*)?|\d+(?:\.\d+)+")
 
 @record
 class SecretFilter:
-    """A redactor that is no function of a program: it removes the secrets of the configuration from what goes to a store.
-    """
+    """A redactor that is no function of a program: it removes the secrets of the configuration from what goes to a store."""
 
     clean: Callable[[str], str]
 

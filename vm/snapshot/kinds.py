@@ -452,7 +452,6 @@ def _build_stream(r: Reader, name: Any, key: Any, response: Any, walked: Any, fa
     return stream
 
 
-
 KINDS: tuple[Kind, ...] = (
     Kind("text", (str,), _nothing, lambda w, value: [value], _text),
     Kind("text with secrets", (), _nothing, _no_row, lambda r, parts: r.joined(parts)),

@@ -282,7 +282,6 @@ LEAVES: Form = {
 }
 
 
-
 def _form(string: Any, number: Any, error: Any) -> Form:
     form: Form = {str: string, float: number, ErrorValue: error, Response: lambda response: response.f0}
     return _add_composites({**LEAVES, **form})
