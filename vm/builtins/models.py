@@ -263,8 +263,8 @@ def prompt_parts(prompt: Any) -> tuple[str, dict[str, Any]]:
 def listen(agent: Any, schema: Any, prompt: Any, retry_message: Any, handlers: Any) -> AgentCall:
     """An `execute` whose messages on the way go to handlers."""
     # Returns the request for the host, whose outcome is the agent's answer, as a value of `schema` unless that is nil. The host
-    # calls the handlers back, each (type of message, closure, schema or nil) (O-7.32 to O-7.36). Raises P411 for what is no agent,
-    # P007 for a prompt that is neither String nor Prompt.
+    # calls the handlers back, each (type of message, closure, schema or nil) (O-7.32 to O-7.36). Raises P411 for what is no
+    # agent, P007 for a prompt that is neither String nor Prompt.
     builder = builder_of(agent)
     if type(builder.model) is not AgentRef:
         raise Panic("P411", f"listen expects an agent, found {typeof(agent)}")

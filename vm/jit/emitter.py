@@ -2,9 +2,13 @@
 
 The operand stack of the bytecode is kept at translation time: abstract values in place of values. An expression that may
 fail, or that depends on what a statement could change, is spilled into a temporary before a statement is written, so that
-everything happens in the order of the bytecode. The functions that translate single opcodes stand in families (`arithmetic`,
-`values`, `places`, `intrinsics`, `calls`); each takes the emitter, the opcode and the operand, and is a row of the table
-`EMIT` of its family. An opcode without a row has the generic form, a call of its function in vm/interp/ops.py.
+everything happens in the order of the bytecode. A function is translated several times: `functions` assumes what holds of each
+local (`invariants`), and translates until the stores that the emitter records confirm the assumptions; that search is called the
+fixpoint.
+
+The functions that translate single opcodes stand in families (`arithmetic`, `values`, `places`, `intrinsics`, `calls`); each
+takes the emitter, the opcode and the operand, and is a row of the table `EMIT` of its family. An opcode without a row has the
+generic form, a call of its function in vm/interp/ops.py.
 """
 
 from __future__ import annotations
@@ -41,7 +45,7 @@ RESULTS: dict[str, Kind] = {
 
 
 def registrar(rows: dict[int, Form]) -> Callable[..., Callable[[Form], Form]]:
-    """The decorator of a family: it enters a function in `rows` for each opcode that it is given the name of."""
+    """Return the decorator of a family: `@emit(NAME, …)` enters a function in `rows` for each opcode of these names."""
 
     def emit(*names: str) -> Callable[[Form], Form]:
         def register(form: Form) -> Form:
@@ -88,17 +92,17 @@ class Emitter:
         self.stack: list[Value] = []
         self.facts = Facts()
         self.marked: frozenset[str] = frozenset()  # variables whose value is marked as shared, or needs no mark
-        self.stored: dict[Any, list[Value]] = {}  # what is stored, under the keys of `invariants`
+        self.stored: dict[Any, list[Value]] = {}  # what is stored, under the keys of `invariants`, for the fixpoint
         self.read: set[str] = set()  # variables that keep the value of an expression and are read again
         self.walked: dict[int, Value] = {}  # by stack position of an iterator, its elements
         # Loops hoist these out of their bodies.
         self.loop_code: frozenset[int] = frozenset()  # the instructions in loops
         self.lists: dict[str, int] = {}  # arrays whose list is in a variable throughout a loop, and the head of that
-        self.roomy: dict[str, frozenset[int]] = {}  # by array, the instructions whose room for an element a loop tests before it
-        self.advancing: set[int] = set()  # STORE that a range does
+        self.room_tested: dict[str, frozenset[int]] = {}  # by array: pushes whose room the loop has tested before it
+        self.range_stores: set[int] = set()  # STORE instructions that Python's `for … in range(…)` does itself
         self.hoisted_callees: set[tuple[int, int]] = set()  # parameters that a loop calls, with the number of arguments
         self.hoisted_stores: set[int] = set()  # declared hashmaps
-        self.hoisted_depths: set[int] = set()  # how many calls less may nest in a call of a loop
+        self.hoisted_depths: set[int] = set()  # calls that inlined functions around a call in a loop take of the limit on nesting
 
     # ------------------------------------------------------------ places in the bytecode
 
@@ -179,7 +183,7 @@ class Emitter:
         return values
 
     def spilled(self, value: Value) -> Value:
-        """A value that was popped, bound to a name after everything below it has happened."""
+        """Return a value that was popped as an atom, written behind all that the stack below it still has to compute."""
         self.push(value)
         self.spill()
         return self.bind(self.pop())
@@ -300,7 +304,7 @@ class Emitter:
 
     def linked(self, op: Opcode, operand: int) -> Any:
         """What the linker has made of an operand."""
-        return self.program._resolve(op, operand)
+        return self.program.resolve_operand(op, operand)
 
     def constant(self, op: Opcode, operand: int) -> str:
         """The global name of a linked operand."""
@@ -347,11 +351,11 @@ class Emitter:
         return value
 
     def record_store(self, key: Any, value: Value) -> None:
-        """Tell the fixpoint that a value is stored, under a key of `invariants`."""
+        """Note for the fixpoint that a value is stored, under a key of `invariants`."""
         self.stored.setdefault(key, []).append(value)
 
     def record_element(self, array: str, kind: Kind, key: Kind = kinds.ANY) -> None:
-        """Tell the fixpoint that an element is put into a local Array or Map."""
+        """Note for the fixpoint that an element of a kind is put into a local Array or Map, under a key of the kind `key`."""
         if slot_of(array) >= 0:
             self.record_store(("element", slot_of(array)), Value("", kind))
             self.record_store(("key", slot_of(array)), Value("", key))
@@ -385,11 +389,12 @@ class Emitter:
                 value.high = high
             self.facts.slots[slot] = value
 
-    def refined(self, facts: Facts, limits: tuple[Limit, ...], less: tuple[tuple[str, str], ...]) -> Facts:
-        """A copy of some facts with limits that hold too."""
+    def refined(self, facts: Facts, limits: tuple[Limit, ...], ordered: tuple[tuple[str, str], ...]) -> Facts:
+        """Return a copy of some facts with limits of locals that hold too, and with pairs of variables of which the first is less
+        than the second."""
         before, self.facts = self.facts, facts.copy()
         self.refine(limits)
-        self.facts.less |= frozenset(less)
+        self.facts.less |= frozenset(ordered)
         refined, self.facts = self.facts, before
         return refined
 

@@ -121,7 +121,7 @@ class Translation:
         letter, rest = name[0], name[1:]
         if letter == "K" and "_" in rest:
             number, _, operand = rest.partition("_")
-            return self.program._resolve(OPCODES[int(number)], int(operand))
+            return self.program.resolve_operand(OPCODES[int(number)], int(operand))
         if letter == "W" and rest[:1] == "_":
             numbers = [int(number) for number in rest[1:].split("_")]
             return tuple(zip([self.program.codes[number] for number in numbers[::2]], numbers[1::2], strict=True))
