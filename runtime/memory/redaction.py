@@ -152,8 +152,8 @@ def redacted_json(value: Any, redactors: Sequence[Callable[[str], str]]) -> Any:
 
 MARK = ":redaction"
 """The name of that note, which no view can have: `text` names the redaction, `cut` is the first entry written under it."""
-KEPT = 4_096
-"""How many rewritten texts a declaration keeps."""
+KEPT_TEXTS = 4_096
+"""Rewritten texts that a declaration keeps; at one more the oldest is dropped."""
 
 
 def redaction_text(redactors: Sequence[Callable[[str], str]]) -> str:
@@ -239,7 +239,7 @@ def _shown(rewritten: Callable[[], Any]) -> Any:
 
 
 def _keep(known: dict[Any, Any], place: Any, value: Any) -> Any:
-    if len(known) >= KEPT:
+    if len(known) >= KEPT_TEXTS:
         del known[next(iter(known))]
     known[place] = value
     return value

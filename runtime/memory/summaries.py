@@ -47,7 +47,7 @@ class Fold:
 
     @property
     def previous(self) -> str:
-        """The summary so far, empty for none."""
+        """The summary that is stored now, empty for none."""
         return self.state.text
 
 

@@ -444,7 +444,7 @@ def advanced(policy: Policy, source: Source, state: ViewState, next_seq: int) ->
 
 
 def pins_message(policy: Policy, message: Msg) -> bool:
-    """Whether the `pin` steps of a policy pin a message (M-4.6)."""
+    """Return whether the `pin` steps of a policy pin a message (M-4.6)."""
     return message.role in policy.pin_roles or any(pins(message) for pins in policy.pin_when)
 
 

@@ -58,7 +58,7 @@ def registrar(rows: dict[int, Form]) -> Callable[..., Callable[[Form], Form]]:
 
 
 def starred_count(op: Opcode, operand: int, linked: Any) -> int:
-    """How many values the starred name in the stack effect of an opcode stands for."""
+    """Return how many values the starred name in the stack effect of an opcode stands for."""
     if op.name == "STRUCT":
         return len(linked.decl.fields)
     if op.name == "ERROR":
@@ -107,19 +107,19 @@ class Emitter:
     # ------------------------------------------------------------ places in the bytecode
 
     def site(self, index: int, stack: list[Value] | None = None) -> str:
-        """The mark of a line that stands for the instruction `index`. With a stack, control may leave there, and the entries
-        become names or constants, since the frame of the interpreter takes them over."""
+        """Return the mark of a line that stands for the instruction `index`. With a stack, control may leave there, and the
+        entries become names or constants, since the frame of the interpreter takes them over."""
         if stack is not None:
             self.bind_all(stack)
         self.sites.append(Site(index, None if stack is None else tuple([value.text for value in stack])))
         return mark(len(self.sites) - 1)
 
     def here(self) -> str:
-        """The mark of what may fail in the instruction that is translated."""
+        """Return the mark of what may fail in the instruction that is translated."""
         return self.site(self.at)
 
     def element_site(self, array: str, index: str) -> str:
-        """The mark of a read or write by position, which Python's own test of the position guards."""
+        """Return the mark of a read or write by position, which Python's own test of the position guards."""
         self.sites.append(Site(self.at, None, (array, index)))
         return mark(len(self.sites) - 1)
 
@@ -127,7 +127,7 @@ class Emitter:
         return self.at in self.loop_code
 
     def error_path(self) -> str:
-        """The name of the path that an error takes by this instruction (the places it passes)."""
+        """Return the name of the path that an error takes by this instruction (the places it passes)."""
         return self.body.error_path(self.at)
 
     # ------------------------------------------------------------ the operand stack
@@ -189,11 +189,11 @@ class Emitter:
         return self.bind(self.pop())
 
     def bind(self, value: Value) -> Value:
-        """The same value as an atom, which may be written more than once."""
+        """Return the same value as an atom, which may be written more than once."""
         return value if value.is_atom else self.bind_fresh(value)
 
     def bind_fresh(self, value: Value) -> Value:
-        """The same value in a variable of its own."""
+        """Return the same value in a variable of its own."""
         if value.binding is not None:
             name, text = value.binding
             self.out.append(f"{name} = {text}")
@@ -211,7 +211,7 @@ class Emitter:
             stack[position] = self.bind(value)
 
     def bind_literal(self, value: Value) -> Value:
-        """The same value in a variable if it is a constant: CPython warns of some forms around a literal."""
+        """Return the same value, in a variable if it is a constant: CPython warns of some forms around a literal."""
         literal = value.text in LITERALS or value.text.strip("(-)").isdigit()
         return self.bind_fresh(value) if literal else value
 
@@ -223,7 +223,7 @@ class Emitter:
                 self.stack[position] = self.bind(value)
 
     def preserve(self, name: str) -> None:
-        """A variable is about to change: what depends on it keeps the old value."""
+        """Keep the old value for what on the stack depends on a variable that is about to change."""
         if any(name in value.uses and not value.pure and not value.is_atom for value in self.stack):
             self.spill()
         for position, value in enumerate(self.stack):
@@ -247,7 +247,7 @@ class Emitter:
             self.stack[position] = Value(name, value.kind, uses=frozenset({name}), low=value.low)
 
     def declare_type(self) -> None:
-        """Where the top of the stack is an argument or the result of an inlined function, its declared type is known."""
+        """Give the top of the stack its declared type, where it is an argument or the result of an inlined function."""
         declared = self.body.declared_types.get(self.at)
         if declared is not None and self.stack[-1].kind == kinds.ANY:
             self.stack[-1] = self.stack[-1].with_kind(self.kinds.of_type(declared))
@@ -255,7 +255,7 @@ class Emitter:
     # ------------------------------------------------------------ statements
 
     def temporary(self) -> str:
-        """A name that is not used yet."""
+        """Return a name that is not used yet."""
         self.temporaries += 1
         return f"t{self.temporaries}"
 
@@ -279,7 +279,7 @@ class Emitter:
         self.push(Value(name, kind))
 
     def stack_before(self) -> tuple[str, ...]:
-        """The operand stack as atoms, for a call that the interpreter does from the beginning where it deoptimises."""
+        """Return the operand stack as atoms, for a call that the interpreter does from the beginning where it deoptimises."""
         self.spill()
         self.bind_all(self.stack)
         return tuple([value.text for value in self.stack])
@@ -303,11 +303,11 @@ class Emitter:
     # ------------------------------------------------------------ operands and the generic form
 
     def linked(self, op: Opcode, operand: int) -> Any:
-        """What the linker has made of an operand."""
+        """Return what the linker has made of an operand."""
         return self.program.resolve_operand(op, operand)
 
     def constant(self, op: Opcode, operand: int) -> str:
-        """The global name of a linked operand."""
+        """Return the global name of a linked operand."""
         return f"K{op.number}_{operand}"
 
     def generic(self, op: Opcode, operand: int) -> None:
@@ -337,7 +337,7 @@ class Emitter:
     # ------------------------------------------------------------ what is known of locals
 
     def local(self, slot: int) -> Value:
-        """The value of a local here, by the name of the first local that holds it."""
+        """Return the value of a local here, by the name of the first local that holds it."""
         fact = self.facts.slots.get(slot)
         name = f"l{slot}" if fact is None else fact.text
         if name != f"l{slot}":
@@ -399,5 +399,5 @@ class Emitter:
         return refined
 
     def list_of(self, array: str) -> str:
-        """The expression of the list of an Array or the dict of a Map in a variable."""
+        """Return the expression of the list of an Array or the dict of a Map in a variable."""
         return f"a{array[1:]}" if array in self.lists else f"{array}.items"
