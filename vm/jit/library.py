@@ -209,10 +209,8 @@ NAMES: dict[str, Any] = {
     )
 }  # fmt: skip
 NAMES["WHITE_SPACE"] = WHITE_SPACE
-# BEHIND stands for a negative index: it is behind the end of every list, so that Python's own test of the index raises. D is how
-# many calls may still nest when a function that counts them is called by one that does not; the tier has the limit under this
-# name.
-NAMES.update(EMPTY="", NONE_VALUE=NONE, NAN=math.nan, BEHIND=1 << 62, HOLDERS=HOLDERS, PLAIN=PLAIN, END=End, WALKS=WALKS, D=0)
+# BEHIND stands for a negative index: it is behind the end of every list, so that Python's own test of the index raises.
+NAMES.update(EMPTY="", NONE_VALUE=NONE, NAN=math.nan, BEHIND=1 << 62, HOLDERS=HOLDERS, PLAIN=PLAIN, END=End, WALKS=WALKS)
 NAMES.update({f"new{kind.__name__}": blank(kind) for kind in (Array, EnumValue, Err, ErrorValue, Ok, Some)})
 NAMES.update({f"op_{name}": function for name, function in vars(ops).items() if name.isupper() and callable(function)})
 

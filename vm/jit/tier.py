@@ -162,7 +162,8 @@ class Tier:
 
     `globals` are those of translated code. `S` is the stop flag, and `L` the number of calls that must be able to nest still
     for a function to go on. `F` holds the fuel left; below `LOW` the interpreter goes on, which stops at the very
-    instruction. `Q` characters are surely not too many for a String of this run, and a container has at most `M` elements."""
+    instruction. `D` calls may nest in a function that counts them and is called by one that does not. `Q` characters are surely
+    not too many for a String of this run, and a container has at most `M` elements."""
 
     def __init__(self, machine: Any, metered: bool) -> None:
         self.machine = machine
