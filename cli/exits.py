@@ -1,15 +1,19 @@
-"""Exit codes (O-9.10), and the one exception that carries one to `main`. 65, 66, 70 and 74 are those of sysexits.h."""
+"""Exit codes (O-9.10), and the one exception that carries one to `main`.
+
+65, 66, 70 and 74 are numbers of sysexits.h. One code is not here: 77, for a run that ended with a denied permission, is the
+`exit_code` of the `Outcome` in `runtime/session/session.py`, which the verb `run` returns.
+"""
 
 from __future__ import annotations
 
 OK = 0
-FAILED = 1
-USAGE = 2
-COMPILE_ERRORS = 65
-NO_INPUT = 66
-INTERNAL = 70
-IMAGE_REJECTED = 74
-INTERRUPTED = 130
+FAILED = 1  # an Err from `main`, a panic, a failed test, a difference that `fmt --check` found, an output that cannot be written
+USAGE = 2  # options or arguments that the verb does not take
+COMPILE_ERRORS = 65  # the source has errors, or warnings with `--deny-warnings`
+NO_INPUT = 66  # an input that does not exist or cannot be read
+INTERNAL = 70  # an error of Concerto itself
+IMAGE_REJECTED = 74  # the verifier refused an image
+INTERRUPTED = 130  # Ctrl-C: 128 + SIGINT, as shells have it
 
 
 class Exit(Exception):

@@ -29,7 +29,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Format the files; return 65 if one does not parse, else 1 if `--check` found one that would change."""
+    """Format the files; return 65 if one does not parse, else 1 if `--check` found one that would change, else 0. Raises Exit
+    with 66 for a file that cannot be read and 1 for one that cannot be written."""
     code = exits.OK
     for path in arguments.files:
         data = read_source(path)
@@ -42,7 +43,7 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def canonical_text(path: str, data: bytes) -> str | None:
-    """Return the canonical text, or None after the diagnostics went to stderr."""
+    """Return the canonical text of a source, or None for one that does not parse, whose diagnostics are then on stderr."""
     from ..compiler.diagnostics import Diagnostics
     from ..compiler.format import format_data
     from ..compiler.source import Source
@@ -63,7 +64,9 @@ def report(diagnostics: list[Diagnostic], source: Source) -> None:
 
 
 def deliver(path: str, data: bytes, text: str, arguments: argparse.Namespace) -> bool:
-    """Write, show or list the result as the flags say. Return whether it differs from what the file holds."""
+    """Write the canonical `text` of a file that holds `data` to where the flags say: `--check` prints the path of a file that
+    differs, `--diff` the changes; without either the file is replaced, or `-` printed. Return whether the text differs from what
+    the file holds. Raises Exit with FAILED when the file cannot be written."""
     new = text.encode()
     if arguments.check and new != data:
         print(path, flush=True)
@@ -94,7 +97,8 @@ def difference(path: str, before: str, after: str) -> Iterator[str]:
 
 
 def replace(path: str, data: bytes) -> None:
-    """Write all of the file or nothing; behind a link its target, with the permissions it had."""
+    """Replace the content of a file by `data`, whole or not at all. A link stays, and what it points to is replaced; the
+    permissions of the file stay. Raises Exit with FAILED when it cannot be written."""
     target = os.path.realpath(path)
     temporary = f"{target}.{os.getpid()}.tmp"
     try:
@@ -105,4 +109,4 @@ def replace(path: str, data: bytes) -> None:
     except OSError as error:
         if os.path.exists(temporary):
             os.unlink(temporary)
-        raise exits.Exit(exits.NO_INPUT, f"cannot write {path}: {error.strerror or error}") from None
+        raise exits.Exit(exits.FAILED, f"cannot write {path}: {error.strerror or error}") from None

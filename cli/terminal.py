@@ -1,8 +1,9 @@
 """Output on a terminal: what a program prints is escaped where it would move the cursor or hide something (G-10.4), what
 the command prints has colours (O-9.50) and may have a line that tells how far it is (O-9.51).
 
-Hands on `printable_on`, `payload_text`, `painted`, `failure_line`, `use_colour` and `Progress` to the verbs. Files and
-pipes get text unchanged.
+Hands on to the verbs: `printable_on` and `payload_text` for what a program prints and emits; `painted`, `failure_line`,
+`use_colour` and `is_terminal` for what the command prints itself, with `choose_colour`, by which `main` sets `--color`; and
+`Progress`. Files and pipes get the text of a program unchanged.
 """
 
 from __future__ import annotations

@@ -5,6 +5,10 @@ checking the bodies of a file depends on the text of the file and on the interfa
 tokens without comments and without bodies. While none of these change, the bodies of the file are left out of its tree, and
 their warnings come from a `Record`. Declarations are checked each time. The diagnostics are the same as without a cache. An
 image cannot be made, since that needs every body.
+
+The check of one body sometimes looks into the body of a function that it calls, for example to find out whether a function of a
+memory's step asks the host. That is called a *question* of the file here. A question may lead into a body that was left out:
+then `BodyNeeded` is raised, and `CheckCache.examine` checks again with that file whole.
 """
 
 from __future__ import annotations
@@ -40,8 +44,12 @@ def _digest(text: str) -> bytes:
 
 @dataclass(slots=True)
 class CachedFile(ParsedFile):
-    """A parsed file with what its text says about what it depends on. `bodies` are the places of the bodies that can be left
-    out; `skeleton` is the text with blanks in them, of the same length."""
+    """A parsed file with what its text says about what it depends on.
+
+    `bodies` are the places of the bodies that can be left out, as offsets of their braces in characters, sorted; `skeleton` is
+    the text with blanks in them, of the same length. `digest` is the hash of the bytes of the file, `interface` that of its
+    tokens without comments and without those bodies. `words` are the identifiers and keywords of the whole text,
+    `interface_words` those outside of the bodies and comments."""
 
     name: str = ""
     digest: bytes = b""
@@ -226,8 +234,9 @@ class Reach:
             todo.extend(new)
         return above
 
-    def of(self, file: str, callee_files: Iterable[str]) -> int:
-        """Return the set of files that the bodies of a file depend on; of the files in `callee_files` the bodies matter too."""
+    def depends_on(self, file: str, callee_files: Iterable[str]) -> int:
+        """Return the files whose interfaces the bodies of a file depend on, as a bit set; `callee_files` are files whose bodies
+        they depend on too, with what these reach."""
         if self.files[file].asks_all:
             return (1 << len(self.order)) - 1
         reached = self.wide
@@ -237,13 +246,13 @@ class Reach:
 
     def key(self, file: str, callee_files: Iterable[str], configuration: bytes) -> bytes:
         """Return the hash of all that the outcome of the bodies of a file depends on beside its own text. `configuration` is
-        the hash of the manifest. Where a module stands among the others needs no part: what leads down to it from a module
-        whose private names it may see is in the interfaces."""
+        the hash of the manifest. The path of the file's module in the tree of modules is not hashed by itself: the `mod` lines
+        that make the path, and the private names that it lets the file see, are in interfaces, and these are hashed."""
         # Only as the root it has a `main` that the host starts.
         total = blake2b(configuration + (b"root" if file == self.project.main else b""), digest_size=16)
         for name in callee_files:
             total.update(_digest(name) + self.files[name].digest)
-        total.update(self._digest_of(self.of(file, callee_files)))
+        total.update(self._digest_of(self.depends_on(file, callee_files)))
         return total.digest()
 
     def _digest_of(self, reached: int) -> bytes:
@@ -322,8 +331,9 @@ class Reuse:
         if file != origin and file in self.bodies:
             self.callee_files.setdefault(origin, set()).add(file)
 
-    def body(self, body: ast.Block | None, budgets: Budgets) -> Callable[[], None]:
-        """Begin to note the consumption and the warnings of the check of a body; the returned function ends it."""
+    def measure_body(self, body: ast.Block | None, budgets: Budgets) -> Callable[[], None]:
+        """Begin to note what the check of a body takes of the limits of the program and which warnings it gives; return the
+        function that ends this. Nothing is noted of a body that can never be left out."""
         if body is None or (body.span.start, body.span.end) not in self.bodies.get(body.span.file, ()):
             return lambda: None
         file = body.span.file
@@ -339,9 +349,9 @@ class Reuse:
 
         return end
 
-    def compare(self, budgets: Budgets, most_match_steps: int) -> None:
+    def note_tightness(self, budgets: Budgets, most_match_steps: int) -> None:
         """Set `is_tight`: whether, with the consumption of the omitted bodies, a limit of the program is so near that the
-        order of the checks matters. One question about patterns takes at most `most_match_steps`."""
+        order of the checks matters. One test whether patterns are exhaustive takes at most `most_match_steps`."""
         spent = [record.consumption for record in self.records.values() if record is not None]
         self.is_tight = bool(spent) and (
             budgets.match_steps - sum(one.match_steps for one in spent) < most_match_steps
@@ -374,7 +384,8 @@ class CheckCache:
         self.hints: dict[str, set[str]] = {}  # by file: those whose bodies its questions have led into
 
     def parse(self, name: str, data: bytes, with_heads: bool) -> ParsedFile:
-        """Return what `parse_file` does, as a CachedFile; a known text is not parsed again."""
+        """Return what `parse_file` does, as a CachedFile; a known text is not parsed again. The heads of paths are looked for
+        even without `with_heads`, since the same text may be a part of a later check that reads other files."""
         digest = blake2b(data, digest_size=16).digest()
         file = self.texts.get((name, digest))
         if file is None:
@@ -400,9 +411,13 @@ class CheckCache:
                 project.trees[name] = file.interface_tree() if name in omitting else file.fresh_tree()
 
     def examine(self, project: Project, diagnostics: Diagnostics, whole: Iterable[str], check: Check[T]) -> T | None:
-        """Check a project that `parse` has read, all of whose files have trees. `check` fills the diagnostics of the program
-        that it is handed; it is called again where a body that was left out turns out to be needed. The bodies of the files
-        `whole` are never left out. Return what `check` returns."""
+        """Check a project that `parse` has read, all of whose files have trees, and add what is wrong to `diagnostics`. Return
+        what the last call of `check` returned.
+
+        `check(diagnostics, reuse)` checks the trees of the project as they are then, without the bodies that `reuse` leaves out:
+        it adds what it finds to the diagnostics, fills `reuse`, and returns None when it had to give up. It may raise BodyNeeded;
+        then, and where a limit of the program is near, it is called again with fewer bodies left out. The bodies of the files
+        `whole` are never left out."""
         files = _cached_files(project)
         reach = Reach(project, files)
         configuration = b"" if project.manifest is None else _digest(project.manifest.source.text)
@@ -479,7 +494,7 @@ class CheckCache:
             callee_files = tuple(sorted(reuse.callee_files.get(name, ())))
             if not file.bodies or name in reuse.records or name in faulty:
                 continue
-            if reach.of(name, callee_files) & faulty_interfaces:
+            if reach.depends_on(name, callee_files) & faulty_interfaces:
                 continue
             own = [one for one in attempt.found if one.span.file == name and _belongs_to_bodies(one, file)]
             warnings = [one for one in (*own, *reuse.warnings.get(name, ())) if one.code not in (*UNUSED, UNUSED_IMPORT)]

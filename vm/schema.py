@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     Json: TypeAlias = dict[str, Any]
 
 SCALARS = {"string": "string", "int": "integer", "float": "number", "bool": "boolean", "nil": "null"}
-DISPLAY = {"string": "String", "int": "Int", "float": "Float", "bool": "Bool", "nil": "Nil", "any": "Any", "bytes": "Bytes"}
+TYPE_WORDS = {"string": "String", "int": "Int", "float": "Float", "bool": "Bool", "nil": "Nil", "any": "Any", "bytes": "Bytes"}
 
 WIRE_NAME_LENGTH = 64
 
@@ -62,15 +62,15 @@ def bare_name(name: str) -> str:
     return name.partition("<")[0]
 
 
-def display(kind: SchemaType) -> str:
+def type_text(kind: SchemaType) -> str:
     """Return the type as a Concerto program writes it: TYPE in the texts of violations (O-2.25)."""
     tag = kind[0]
-    if tag in DISPLAY:
-        return DISPLAY[tag]
+    if tag in TYPE_WORDS:
+        return TYPE_WORDS[tag]
     if tag == "array":
-        return f"Array<{display(kind[1])}>"
+        return f"Array<{type_text(kind[1])}>"
     if tag == "map":
-        return f"Map<String, {display(kind[1])}>"
+        return f"Map<String, {type_text(kind[1])}>"
     if tag == "enum":
         return enum_type(kind) or " | ".join(f'"{text}"' for text in kind[1])
     return str(kind[1])
@@ -81,8 +81,9 @@ def enum_type(kind: SchemaType) -> str | None:
     return kind[2] if len(kind) > 2 else None
 
 
-def is_optional(modes: SchemaType, field: Field) -> bool:
-    """Return whether an absent field is `None` (O-2.2, O-2.15), if it has no default."""
+def is_optional(modes: Sequence[str], field: Field) -> bool:
+    """Return whether a field may be absent and is then `None`: it is written `f?: T`, or its object is partial, and it has no
+    default (O-2.2, O-2.15)."""
     return not field[3] and (field[2] or "partial" in modes)
 
 
@@ -236,7 +237,7 @@ class _Lowering:
             schema["additionalProperties"] = False
         return schema
 
-    def field_form(self, modes: SchemaType, field: Field) -> Json:
+    def field_form(self, modes: Sequence[str], field: Field) -> Json:
         _, kind, _, has_default, default, description = field
         schema = self.form(kind)
         if self.strict and (has_default or is_optional(modes, field)):
@@ -256,12 +257,15 @@ def _described(form: Json, description: str) -> Json:
 
 # ----------------------------------------------------------------
 # The declared types of a program with the types of their parts, for what builds values from text (L-7.1.2).
-#
 
 
 class DeclaredTypes:
-    """Struct classes and enum types by key. The first request for one sets the descriptors of its fields or payloads in it.
-    `types`: entries of the image; `classes`, `descriptors`: their value classes and descriptors from the linker."""
+    """Struct classes and enum types by key. A key is the name of a type in the image, which is unique there; all methods raise
+    KeyError for one that is not declared. The first request for a type sets the descriptors of its fields or payloads in it.
+
+    `types` are the entries of the image: [kind, name, rows]. A row of a struct is [field, index of its type, whether it is
+    public, number of the function of its default, earlier name of the field], the last two only where there are such. `classes`
+    and `descriptors` are what the linker has made of the entries: classes of values, and descriptors of types."""
 
     __slots__ = ("types", "classes", "descriptors", "numbers")
 
@@ -272,6 +276,7 @@ class DeclaredTypes:
         self.numbers = {entry[1]: number for number, entry in enumerate(types) if classes[number] is not None}
 
     def struct_class(self, key: str) -> Any:
+        """Return the class of a struct's values, whose `decl.types` are the descriptors of the fields, in order."""
         number = self.numbers[key]
         cls = self.classes[number]
         if not cls.decl.types:
@@ -290,6 +295,7 @@ class DeclaredTypes:
         return self.types[self.numbers[key]][2]
 
     def enum_type(self, key: str) -> Any:
+        """Return the declaration of an enum, whose variants have the descriptors of their payloads as `types`."""
         number = self.numbers[key]
         decl = self.classes[number]
         for variant, row in zip(decl.variants, self.types[number][2], strict=True):

@@ -96,7 +96,7 @@ def _function_values(c: Checker, symbol: FunctionSymbol) -> None:
 def _function_body(c: Checker, symbol: FunctionSymbol) -> None:
     # Set by a `let` without initialiser: only then the function needs the walk of `assignment`.
     c.deferring = False
-    end = None if c.reuse is None else c.reuse.body(symbol.declaration.body, c)
+    end = None if c.reuse is None else c.reuse.measure_body(symbol.declaration.body, c)
     check_function(c, symbol)
     check_fixed_slots(c, symbol.declaration.body)
     if c.deferring:

@@ -291,6 +291,7 @@ def _constant(c: Checker, value: ast.Expr, type_: Type, words: str, legal: Any) 
 
 DECLARE = 'declare it: `memory log: Memory = Memory::new().store("durable");`'
 
+
 class Steps:
     """The steps of one chain, read in source order. `found`: what the arguments of each written step say, by their names
     in an image."""

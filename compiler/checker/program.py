@@ -276,7 +276,7 @@ def _check(project: Project, diagnostics: Diagnostics, reuse: Reuse | None) -> E
     # Last, as the marks of reading and changing are set by all the passes before.
     unused = unused_locals(module, diagnostics.found, project.sources)
     if reuse is not None:
-        reuse.compare(c, MOST_STEPS)
+        reuse.note_tightness(c, MOST_STEPS)
         reuse.unused = [warning for warning in unused if warning.span.file not in reuse.records]
     elif not diagnostics.has_errors:
         for warning in unused:

@@ -272,8 +272,6 @@ def unary(g: Generator, node: ast.Unary) -> None:
         g.emitter.emit("NEG_INT" if static_type(operand) == t.INT else "NEG")
 
 
-
-
 def operator_opcode(operator: str, left: t.Type | None, right: t.Type | None) -> str:
     """Return the opcode for two static types; the generic one where a type is Any or the kinds differ (V-2.6)."""
     row = BY_TEXT[operator]

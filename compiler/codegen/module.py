@@ -23,9 +23,13 @@ from ..source import Source, Span
 from ..syntax.ast import Nesting
 from .emitter import Emitter
 
+Params = list[list[int | str | None]]
+"""The parameters of a function of the image: [name, index of the type, number of the function of the default or None]."""
+
 
 class Pool:
-    """Constants and types, each entry once, and the functions by number. Every method that returns an int returns an index."""
+    """Constants and types, each entry once, and the functions by number. Every method that returns an int returns an index: of
+    the constants, of the types, or of the functions, as its name says."""
 
     def __init__(self) -> None:
         self.constants: list[tuple[int, Any]] = []
@@ -33,6 +37,8 @@ class Pool:
         self.types: list[Any] = []
         self._type_index: dict[Any, int] = {}
         self.functions: list[im.Function | None] = []
+        # By declared type its rows: of a struct (name, type, whether it is public, the earlier name if there is one), by field;
+        # of an enum (name, types of the payload, names of the fields), by variant.
         self.declared: dict[t.Nominal, list[Any]] = {}
         self.implementations: dict[t.Implementation, list[int]] = {}  # the functions behind each impl of a trait
         self.handles: dict[t.Type, str] = {}  # what the handles of models and tools with impls are called
@@ -134,7 +140,7 @@ class Pool:
 
     def _implementing(self, target: t.Type) -> int:
         if not isinstance(target, t.Nominal) or target.kind not in _HANDLES:
-            return self.type(erased(target))
+            return self.type(_erased(target))
         key = (target.kind, target.unique_name)
         return self._type_index[key] if key in self._type_index else self._add(key, ["handle", self.handles[target]])
 
@@ -181,8 +187,9 @@ def _at_run_time(type_: t.Type) -> t.Type:
     return type_
 
 
-def erased(type_: t.Type) -> t.Type:
-    """Return what is left of the target of an impl at run time (L-3.1.22)."""
+def _erased(type_: t.Type) -> t.Type:
+    """Return the target of an impl as values have it at run time: the type arguments of generic types, the items of tuples and
+    the parameters of functions are Any (L-3.1.22)."""
     match type_:
         case t.Generic():
             return t.Generic(type_.name, (_ANY,) * len(type_.arguments))
@@ -213,7 +220,7 @@ class Pending:
     emitter: Emitter
     parent: Emitter | None
     name: str
-    params: list[list[int | str | None]]
+    params: Params
     result: int
     flags: int
 
@@ -223,20 +230,25 @@ CONSTANT_PARTS = 200_000  # beside 2 for each character of the program
 
 @dataclass(eq=False)
 class Module:
-    """What the generators of one image share. The dictionaries of symbols have the numbers of their entries in the image."""
+    """What the generators of one image share. A number of a function is its index in the functions of the image; methods that
+    "return a function" return that number."""
 
     sources: list[Source]
     pool: Pool = field(default_factory=Pool)
     pending: list[Pending] = field(default_factory=list)
-    functions: dict[symbols.FunctionSymbol, int] = field(default_factory=dict)
+    functions: dict[symbols.FunctionSymbol, int] = field(default_factory=dict)  # their numbers
+    # By index of a parameter, the number of the function that computes its default from the arguments before it.
     defaults: dict[symbols.FunctionSymbol, dict[int, int]] = field(default_factory=dict)
+    # Methods with the names of the arguments at hand, for which `partial_functions` has made a function.
     partial: set[tuple[symbols.FunctionSymbol, frozenset[str]]] = field(default_factory=set)
+    # By index of a field, the number of the function that computes its default.
     field_defaults: dict[symbols.StructSymbol | symbols.VariantSymbol, dict[int, int]] = field(default_factory=dict)
     changing_methods: set[str] = field(default_factory=set)  # names of methods with `mut self`
-    method_values: dict[symbols.FunctionSymbol, int] = field(default_factory=dict)
-    language_methods: dict[tuple[str, str], int] = field(default_factory=dict)
-    constructors: dict[str, int] = field(default_factory=dict)
-    variant_functions: dict[symbols.VariantSymbol, int] = field(default_factory=dict)
+    method_values: dict[symbols.FunctionSymbol, int] = field(default_factory=dict)  # functions that stand for methods as values
+    language_methods: dict[tuple[str, str], int] = field(default_factory=dict)  # functions, by receiver and name
+    # Functions that stand for constructors and built-ins as values, by opcode or `RECEIVER::NAME`.
+    hidden_functions: dict[str, int] = field(default_factory=dict)
+    variant_functions: dict[symbols.VariantSymbol, int] = field(default_factory=dict)  # functions that stand for tuple variants
     wanted_permissions: set[str] = field(default_factory=set)  # permissions that calls will ask for (O-10.21)
     requested_methods: list[tuple[str, str]] = field(default_factory=list)
     of_result: bool = False  # a method of Result is being generated: its `Err(e)` has come the way of `self`, which is slot 0
@@ -301,7 +313,7 @@ class Module:
             emitter.emit("VARIANT", self.variant(symbol), len(symbol.fields))
             emitter.emit("RETURN")
             number = self.variant_functions[symbol] = self.pool.reserve_function()
-            params: list[list[int | str | None]] = [[f"part{n}", self.pool.type(f[1]), None] for n, f in enumerate(symbol.fields)]
+            params: Params = [[f"part{n}", self.pool.type(f[1]), None] for n, f in enumerate(symbol.fields)]
             result = self.pool.type(symbol.enum.type)
             name = f"{symbol.enum.name}::{symbol.name}"
             self.pending.append(Pending(number, emitter, None, name, params, result, 0))
@@ -321,7 +333,7 @@ class Module:
             emitter.emit("RETURN")
             number = self.method_values[symbol] = self.pool.reserve_function()
             parameters = zip(symbol.declaration.parameters, symbol.parameters, strict=True)
-            params: list[list[int | str | None]] = [[p.name.text, self.pool.type(type_), None] for p, type_ in parameters]
+            params: Params = [[p.name.text, self.pool.type(type_), None] for p, type_ in parameters]
             self.pending.append(Pending(number, emitter, None, symbol.path, params, self.pool.type(symbol.result), im.F_HIDDEN))
         return self.method_values[symbol]
 
@@ -341,7 +353,7 @@ class Module:
             emitter.emit("CALL_METHOD", self.pool.method(symbol.name, len(parameters), []), len(parameters))
             emitter.emit("RETURN")
             number = self.method_values[symbol] = self.pool.reserve_function()
-            params: list[list[int | str | None]] = [[p.name.text, self.pool.type(type_), None] for p, type_ in parameters]
+            params: Params = [[p.name.text, self.pool.type(type_), None] for p, type_ in parameters]
             self.pending.append(Pending(number, emitter, None, symbol.path, params, self.pool.type(symbol.result), im.F_HIDDEN))
         return self.method_values[symbol]
 
@@ -359,20 +371,20 @@ class Module:
             emitter.emit("RETURN")
             number = self.method_values[symbol] = self.pool.reserve_function()
             parameters = zip(symbol.declaration.parameters, symbol.parameters, strict=True)
-            params: list[list[int | str | None]] = [[p.name.text, self.pool.type(type_), None] for p, type_ in parameters]
+            params: Params = [[p.name.text, self.pool.type(type_), None] for p, type_ in parameters]
             self.pending.append(Pending(number, emitter, None, symbol.path, params, self.pool.type(symbol.result), im.F_HIDDEN))
         return self.method_values[symbol]
 
     def constructor_function(self, opcode: str) -> int:
         """Return `Some`, `Ok` or `Err` as a function of one parameter."""
-        if opcode not in self.constructors:
+        if opcode not in self.hidden_functions:
             emitter = Emitter()
             emitter.slot()
             emitter.emit("LOAD", 0)
             emitter.emit(opcode)
             emitter.emit("RETURN")
             self._pend(opcode, opcode.capitalize(), ["value"], emitter)
-        return self.constructors[opcode]
+        return self.hidden_functions[opcode]
 
     def partial_functions(self, name: str, count: int, names: list[str]) -> None:
         """For a call whose method is found at run time: each method of that name that the call fits when defaults are left
@@ -407,22 +419,22 @@ class Module:
         number = self.pool.reserve_function()
         any_ = self.pool.type(t.ANY)
         declared = method.declaration.parameters
-        params: list[list[int | str | None]] = [[declared[i].name.text, any_, None] for i in (0, *indexes)]
+        params: Params = [[declared[i].name.text, any_, None] for i in (0, *indexes)]
         name = f"{method.path}::given{len(self.partial)}"
         self.pending.append(Pending(number, emitter, None, name, params, any_, im.F_HIDDEN | im.F_METHOD))
 
     def _pend(self, key: str, name: str, parameters: list[str], emitter: Emitter) -> None:
         """Keep a hidden function of Anys under `key`."""
-        number = self.constructors[key] = self.pool.reserve_function()
+        number = self.hidden_functions[key] = self.pool.reserve_function()
         any_ = self.pool.type(t.ANY)
-        params: list[list[int | str | None]] = [[parameter, any_, None] for parameter in parameters]
+        params: Params = [[parameter, any_, None] for parameter in parameters]
         self.pending.append(Pending(number, emitter, None, name, params, any_, im.F_HIDDEN))
 
     def row_function(self, receiver: str, row: Row) -> int:
         """Return a global function, `T::name` or one of the module `std::…` as a function value that takes all arguments by
         position; of `print` one argument (L-3.8.3)."""
         name = f"{receiver}::{row.name}"
-        if name not in self.constructors:
+        if name not in self.hidden_functions:
             emitter = Emitter()
             for _ in row.parameters:
                 emitter.emit("LOAD", emitter.slot())
@@ -438,7 +450,7 @@ class Module:
                 emitter.emit(opcode, self.pool.builtin(receiver, row.name), len(row.parameters))
             emitter.emit("RETURN")
             self._pend(name, row.name, [p.name for p in row.parameters], emitter)
-        return self.constructors[name]
+        return self.hidden_functions[name]
 
     def prompt_from_text(self, emitter: Emitter) -> None:
         """Append the conversion of a String to a Prompt (L-3.3.7)."""

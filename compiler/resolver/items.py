@@ -1,8 +1,9 @@
 """Items: which names a module or block declares, and the names inside each: functions, impls, traits, tools, pipelines.
 
-`program` calls `declare_items`, `declare_impls`, `predeclare` and `visit_items` in that order for every module, `expressions`
-for items in blocks. Symbols are made with empty types; the checker fills them. A new kind of item is a case of `_symbol` and one
-of `_visit_item`.
+`program` calls `predeclare` once, then `declare_items` for every module, then `declare_impls` for every module, then
+`visit_items` for every module; `expressions` calls `declare_items` and `visit_items` for the items of a block, and `library`
+`visit_items` for its own. Symbols are made with empty types; the checker fills them. A new kind of item is a case of `_symbol`
+and one of `_visit_item`.
 """
 
 from __future__ import annotations
@@ -69,7 +70,8 @@ def function(r: Resolver, node: ast.Function) -> None:
 
 
 def type_parameters(r: Resolver, declared: list[ast.TypeParameter]) -> list[TypeParameterSymbol]:
-    """Declare the type parameters of an item in the present scope, then resolve their bounds, which may name any of them."""
+    """Declare the type parameters of an item in the present scope, then resolve their bounds, which may name any of them. Reports
+    E1003 for a name that stands twice and E1014 for one that begins with a lower-case letter."""
     symbols: dict[str, TypeParameterSymbol] = {}
     for node in declared:
         name = node.name.text
@@ -230,7 +232,7 @@ NO_INPUT = "input"  # the parameter of an expression stage for an input that the
 
 def visit_pipeline(r: Resolver, node: ast.Pipeline) -> None:
     """Resolve a pipeline in the present scope and make the symbol of each stage, in order: an expression stage sees the ones
-    before."""
+    before. Reports E0114 for more stages than an image allows, and E1003 for a stage whose name stands twice."""
     symbol = node.symbol
     assert isinstance(symbol, PipelineSymbol)
     if node.parameter is not None:
@@ -440,7 +442,8 @@ UNDECORATED: dict[type[ast.Item], str] = {
 
 
 def declare_items(r: Resolver, items: Sequence[ast.TopLevel]) -> None:
-    """Give every item of one scope its symbol and its name in the scope; E1003 for a name that stands twice."""
+    """Give every item of one scope its symbol and its name in the scope. Reports E1003 for a name that stands twice, and E1014
+    for the name of a type that begins with a lower-case letter."""
     places: dict[str, Span] = {}
     for item in items:
         if not isinstance(item, ast.InitStatement):

@@ -16,7 +16,8 @@ rule = FAMILY.rule
 
 FAMILY.same("primary : block", "primary : loop", "arms : armlist")
 
-# L-2.4.5, with the words a message uses for the others.
+# Items that may not stand in a block (L-2.4.5), with the words that E0107 has for them. Of stores and connections, which may not
+# either, the word is their `kind`.
 _ITEM_NAMES = {
     ast.Trait: "trait", ast.Impl: "impl", ast.Module: "mod", ast.Mcp: "mcp", ast.Tool: "tool",
     ast.Pipeline: "pipeline", ast.Context: "context", ast.MemoryBlock: "memory",
@@ -25,7 +26,7 @@ _ITEM_NAMES = {
 
 @rule("block : LBRACE stmt* RBRACE", "block : LBRACE stmt* expr RBRACE")
 def block(p: Reduction) -> ast.Block:
-    return ast.Block(p.span, p[2], p[3] if len(p) > 4 else None)
+    return ast.Block(p.span, statements=p[2], result=p[3] if len(p) > 4 else None)
 
 
 @rule("stmt : SEMI")
@@ -35,13 +36,13 @@ def empty_statement(p: Reduction) -> ast.EmptyStmt:
 
 @rule("stmt : expr SEMI")
 def expression_statement(p: Reduction) -> ast.ExprStmt:
-    return ast.ExprStmt(p.span, p[1], True)
+    return ast.ExprStmt(p.span, p[1], terminated=True)
 
 
 # The token filter inserts BLKEND where a block-like form ends its statement without `;` (L-2.4.2).
 @rule("stmt : expr BLKEND")
 def block_statement(p: Reduction) -> ast.ExprStmt:
-    return ast.ExprStmt(p[1].span, p[1], False)
+    return ast.ExprStmt(p[1].span, p[1], terminated=False)
 
 
 @rule("stmt : LET pattern SEMI")

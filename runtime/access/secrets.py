@@ -27,7 +27,7 @@ SECRET_WORDS = frozenset(("KEY", "APIKEY", "TOKEN", "SECRET", "PASSWORD", "PASSW
 
 
 def is_secret_name(name: str) -> bool:
-    """Whether the value of a variable, or header, of this name is a secret (G-10.5)."""
+    """Return whether the value of a variable, or header, of this name is a secret (G-10.5)."""
     return not SECRET_WORDS.isdisjoint(name.upper().split("_"))
 
 
@@ -59,8 +59,9 @@ class Redactor:
                 text = text.replace(value, f"<secret {self._names[value]}>")
         return text
 
-    def split(self, text: str, form: Callable[[str], str] = str) -> list[str]:
-        """Return a text in parts: text, name of a value, text, name, … `form` gives how a value is written in the text."""
+    def parts_of(self, text: str, form: Callable[[str], str] = str) -> list[str]:
+        """Return a text as an odd number of parts: text, name of a known value, text, name, …, text; joined with the values in
+        place of their names they are the text again. `form` returns how a value is written in the text, such as with escapes."""
         parts = [text]
         for value in self.known:
             if form(value) in text:

@@ -31,16 +31,20 @@ DEFAULT_SCHEMA_ATTEMPTS = 3
 
 # Field of a model: its name in the params of a request's record (O-1.37, O-1.38).
 PARAMS = {"temperature": "temperature", "top_p": "top_p", "max_tokens": "max_tokens", "stop_sequences": "stop"}
-# Field of a model that one call may replace: its attribute of the settings.
-OF_CALL = {
+# Field of a model that one call may replace and that is no param: its attribute of the settings.
+REPLACEABLE = {
     "system_prompt": "system", "max_tool_rounds": "max_tool_rounds", "structured": "structured", "timeout": "timeout",
 }  # fmt: skip
 
 
 class CallSettings:
-    """The settings of calls. `name` is the declared model, `model` the id that requests name; `policy` is that for transport
-    retries, `schema_attempts` bounds the replies that may not fit; `timeout` is in seconds. They are never changed: `changed`
-    and `of_call` return copies."""
+    """The settings of the calls of one model. They are never changed: `changed` and `of_call` return copies.
+
+    `name` is the declared model, `model` the id that requests name. `params` are the sampling parameters of a request by the
+    names of its record, only those that are set. `policy` says when a failed request is sent again; `schema_attempts` is how many
+    replies a schema call asks for at most; `timeout` is in seconds. `structured` names the strategy by which a model is made to
+    reply with a value of a schema (one of `STRATEGIES` in `vm/declaration_fields.py`). `log_channel` is the channel of `@log`,
+    None without that decorator. `cache` holds the replies that `@cache` keeps, None without it."""
 
     __slots__ = (
         "name",
@@ -88,12 +92,11 @@ class CallSettings:
         params = {**self.params, **{PARAMS[name]: value for name, value in overrides.items() if name in PARAMS}}
         base = overrides.get("model", overrides.get("base"))
         model = self.connection.models.get(base, base) if base is not None else self.model
-        others = {OF_CALL[name]: value for name, value in overrides.items() if name in OF_CALL}
+        others = {REPLACEABLE[name]: value for name, value in overrides.items() if name in REPLACEABLE}
         return self.changed(params=params, model=model, **others)
 
     def origin(self) -> Origin:
-        """Return what makes the failures of a call with these settings."""
-        """Return what makes the failures of a call with these settings."""
+        """Return the `Origin` that builds this call's failures, with its model, connection and timeout in seconds."""
         return Origin(self.model, self.connection.name, call_seconds(self.timeout))
 
 
@@ -190,6 +193,5 @@ def _line(text: str) -> str:
 
 
 def context_block(value: Any) -> str:
-    """Return what the system message says of the context of a call (O-1.78)."""
-    """Return what the system message says of the context of a call (O-1.78)."""
+    """Return the part of the system message that holds the context of a call, as JSON (O-1.78)."""
     return f"Context:\n{to_json(value)}"

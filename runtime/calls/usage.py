@@ -224,7 +224,15 @@ MILLION = 1_000_000
 
 
 class Metrics:
-    """The counters of a session (O-1.132). The names are those that `--metrics` and the host show."""
+    """The counters of a session (O-1.132), under the names that `--metrics` prints and hosts read.
+
+    Tokens count requests however they ended, also those that failed: `total_tokens` is `tokens_in` plus `tokens_out`, of which
+    `tokens_cached`, `tokens_cache_write` and `tokens_reasoning` are parts; `tokens_estimated` were counted here, since no
+    provider reported them. `estimated_cost` is in dollars, without the requests of `unpriced_calls`, whose price nobody knows.
+    `execution_time_ms` is the time of the runs in ms. `model_calls` counts the requests that were sent. `retries` counts requests
+    that were sent again after a failure of transport, `schema_retries` those after a reply that did not fit its schema,
+    `cache_hits` replies that came from a cache, `tool_calls` the calls that models asked for, and `errors` calls of models that
+    ended in an Err."""
 
     __slots__ = (
         "total_tokens",

@@ -119,7 +119,7 @@ def _message(data: dict[str, Any]) -> Msg:
 
 # Functions of the program that give the messages of a view (M-4.30): they may wait, ask models and use the host.
 
-MESSAGES = ("array", ("struct", "Message"))
+MESSAGES_TYPE = ("array", ("struct", "Message"))
 
 
 def view_function_caller(run: EffectContext, effect: Effect) -> Callable[[Attached, View], Awaitable[object]]:
@@ -147,7 +147,7 @@ def view_function_caller(run: EffectContext, effect: Effect) -> Callable[[Attach
                 del reading[path]
         if type(value) is Err:
             raise _failure(memory.name, value.value)
-        messages = check(value.value if type(value) is Ok else value, MESSAGES)
+        messages = check(value.value if type(value) is Ok else value, MESSAGES_TYPE)
         view.shaped([message_of(message) for message in messages.items])
 
     return ask

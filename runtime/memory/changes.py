@@ -164,9 +164,9 @@ class Change:
         turns = [self.turn] if self.turn is not None and staying else []
         views = self._moved_cuts(staying, evict, after)
         if self.policy.redact and self.new:
-            from .redaction import marked
+            from .redaction import redaction_note
 
-            views += marked(self.policy, self.states, head.next, at)
+            views += redaction_note(self.policy, self.states, head.next, at)
         return Batch(after, entries=staying, turns=turns, evict=evict, views=views)
 
     def _moved_cuts(self, new: list[Entry], evict: list[Entry], after: Head) -> list[ViewState]:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 # Failures.
 
+
 class MemoryFailure(CallFailure):
     """A `MemoryError` before it becomes a value of the language: `variant` is one of M-6.23, `fields` are what a program
     can read of it."""

@@ -318,7 +318,6 @@ class Bands:
         del self.starts[band + 1]
 
 
-
 @lru_cache(maxsize=1_024)  # small: for facts that are written again. All texts would take more room than the index
 def words(text: str) -> tuple[Counter[str], int, frozenset[str]]:
     """Return the tokens of a text with their counts, how many tokens it has, and their trigrams."""

@@ -115,8 +115,7 @@ class Fact:
 
 
 def _words_in(content: Any) -> Iterator[str]:
-    """Yield the texts of a content: a String as it is, fields and values of everything else, without the signs of JSON.
-    """
+    """Yield the texts of a content: a String as it is, fields and values of everything else, without the signs of JSON."""
     todo = [content]
     while todo:
         part = todo.pop()
@@ -160,8 +159,7 @@ def _saying(fact: Fact) -> tuple[Any, ...]:
 
 
 def said_by(fact: Fact | None) -> str:
-    """Return what tells contents apart, "" for no fact: the JSON text, in which 1 and 1.0 and orders of entries differ.
-    """
+    """Return what tells contents apart, "" for no fact: the JSON text, in which 1 and 1.0 and orders of entries differ."""
     from json import dumps
 
     return "" if fact is None else dumps(fact.content, ensure_ascii=False, separators=(",", ":"))

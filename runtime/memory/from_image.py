@@ -38,20 +38,23 @@ if TYPE_CHECKING:
     from .stores.operations import Operations
 
     Functions = Callable[[str, list[int]], Any]
-    """Step and place of a function to what the policy calls."""
+    """Returns what a policy calls for a function of a step: of the name of the step and the place of the function in the
+    image."""
     Computed = Callable[[int], Mapping[str, int | None]]
+    """Returns the bounds that the beginning of the program has computed for a memory, by the memory's number in the image."""
+
 
 def declarations(
     image: Image, functions: Functions, counter: Any, secrets: Secrets, computed: Computed = lambda number: {}
 ) -> list[Declaration]:
-    """Return the declarations of an image. `counter`: the TokenCounter of the host, or None; `secrets`: kept out of all
-    logs (G-10.3); `computed`: returns the bounds that the beginning of the program gave a memory, by its number."""
-    found = []
+    """Return the declarations of an image, in its order. `counter` is the TokenCounter of the host, or None; `secrets` are kept
+    out of all logs (G-10.3)."""
+    result = []
     counts = None if counter is None else _counting(counter)
     policies: dict[int, Policy] = {}
 
     def policy_of(number: int) -> Policy:
-        """Once each: a view of it has the same one."""
+        """Return the policy of a memory, made once: its views have the same one."""
         if number not in policies:
             memory = image.memories[number]
             policy = _policy(memory, memory.steps, memory.max_messages, functions, counts, secrets)
@@ -63,19 +66,19 @@ def declarations(
     for number, memory in enumerate(image.memories):
         steps = memory.steps
         bounds = _bounds(memory, number, functions, counts, secrets, computed)
-        made = None if bounds is None else bounds.made
+        of_value = None if bounds is None else bounds.made
         of = None if memory.of is None else log_of(image.memories, memory).name
         store = steps.get("store", {}).get("name")
-        found.append(
+        result.append(
             Declaration(
-                memory.name, policy_of(number), per=steps.get("keys", ()) if made is None else key_names(made), store=store,
-                of=of, allow=_allowed(steps), embed=steps.get("embed"), fixed=_fixed(image, memory), bounds=bounds,
+                memory.name, policy_of(number), per=steps.get("keys", ()) if of_value is None else key_names(of_value),
+                store=store, of=of, allow=_allowed(steps), embed=steps.get("embed"), fixed=_fixed(image, memory), bounds=bounds,
                 path=steps.get("was"), key_defaults=steps.get("key_defaults"), renamed=_renamed(image, memory),
                 on=_handlers(steps), lists=_lists(image, memory),
                 access=_access(steps, _renamed(image, memory)),
             )
         )
-    return found
+    return result
 
 
 def _fixed(image: Image, memory: Memory) -> frozenset[tuple[str, str]]:
@@ -163,21 +166,24 @@ def _counting(counter: Any) -> TokenCounter:
 def _bounds(
     memory: Memory, number: int, functions: Functions, counter: TokenCounter | None, secrets: Secrets, computed: Computed
 ) -> Bounds | None:
-    """Return the bounds that a run computes for a memory; None where all are constants."""
-    said, made = memory.steps.get("bounds", {}), memory.steps.get("made")
-    if not said and made is None:
+    """Return the bounds of a memory of which a run computes some; None where all are constants."""
+    # `stated`: by bound the place of a function of the key, or True for one that the beginning of the program computes;
+    # `of_value`: the names of the bounds that a memory value is made with.
+    stated, of_value = memory.steps.get("bounds", {}), memory.steps.get("made")
+    if not stated and of_value is None:
         return None
     written = {name: memory.steps[name] for name in BOUNDS if name in memory.steps}
     if memory.max_messages is not None:
         written["retain"] = memory.max_messages
 
-    def policy(given: Mapping[str, int | None]) -> Policy:
-        steps = {**memory.steps, **{name: value for name, value in given.items() if value is not None and name != "retain"}}
-        return _policy(memory, steps, given.get("retain", memory.max_messages), functions, counter, secrets)
+    def policy(bounds: Mapping[str, int | None]) -> Policy:
+        steps = {**memory.steps, **{name: value for name, value in bounds.items() if value is not None and name != "retain"}}
+        return _policy(memory, steps, bounds.get("retain", memory.max_messages), functions, counter, secrets)
 
-    of_key = {name: functions("bound", place) for name, place in said.items() if place is not True}
+    of_key = {name: functions("bound", place) for name, place in stated.items() if place is not True}
     return Bounds(
-        memory.name, written, policy, computed=lambda: computed(number), of_key=of_key, made=made, said=[said, made, written]
+        memory.name, written, policy, computed=lambda: computed(number), of_key=of_key, made=of_value,
+        said=[stated, of_value, written],
     )
 
 

@@ -63,8 +63,7 @@ def of_failure(method: str, failure: MemoryFailure) -> Any:
 
 
 def _of_facts(memory: Any, is_view: bool, task: Any, method: str, arguments: Sequence[Any]) -> Any:
-    """Return the value of a method of facts. A derived view has the facts of its memory, and the messages that it shows.
-    """
+    """Return the value of a method of facts. A derived view has the facts of its memory, and the messages that it shows."""
     from .fact_methods import FACT_METHODS
     from .remembering import Facts
 

@@ -1,8 +1,8 @@
 """What is rewritten before it is stored (M-4.4): the redactor `Pii` and the functions of a declaration, over every text
 of a message; and the same rewriting of older content before it goes to a model (M-8.27).
 
-Hands on `redacted` and `redacted_json` for what is stored, `Shown`, `marked` and `json_shown` for what was stored under
-another redaction, `pii` and `SecretFilter`. A redactor that fails raises MemoryFailure("Redaction"), and nothing is
+Hands on `redacted` and `redacted_json` for what is stored, `Shown`, `redaction_note` and `json_shown` for what was stored
+under another redaction, `pii` and `SecretFilter`. A redactor that fails raises MemoryFailure("Redaction"), and nothing is
 stored or sent.
 """
 
@@ -34,8 +34,7 @@ DATE_OR_VERSION = re.compile(r"\d{4}-\d\d-\d\d(?:\D.*)?|\d+(?:\.\d+)+")
 
 @record
 class SecretFilter:
-    """A redactor that is no function of a program: it removes the secrets of the configuration from what goes to a store.
-    """
+    """A redactor that is no function of a program: it removes the secrets of the configuration from what goes to a store."""
 
     clean: Callable[[str], str]
 
@@ -103,7 +102,7 @@ def redacted(message: Msg, redactors: Sequence[Callable[[str], str]]) -> Msg:
 
 
 def _stays(message: Msg, content: str, calls: Sequence[Call], redactors: Sequence[Callable[[str], str]]) -> bool:
-    """Whether the state that a provider wants back may stay with a message (M-5.25). It repeats the text, and no function
+    """Return whether the state that a provider wants back may stay with a message (M-5.25). It repeats the text, and no function
     of a program may read it: it is dropped when anything was rewritten, and where such a function redacts."""
     if message.state is None or not all(one is pii or type(one) is SecretFilter for one in redactors):
         return False
@@ -153,18 +152,20 @@ def redacted_json(value: Any, redactors: Sequence[Callable[[str], str]]) -> Any:
 
 MARK = ":redaction"
 """The name of that note, which no view can have: `text` names the redaction, `cut` is the first entry written under it."""
-KEPT = 4_096
-"""How many rewritten texts a declaration keeps."""
+KEPT_TEXTS = 4_096
+"""Rewritten texts that a declaration keeps; at one more the oldest is dropped."""
 
 
 def redaction_text(redactors: Sequence[Callable[[str], str]]) -> str:
-    """Return a text that differs between redactions."""
+    """Return a text by which two redactions are told apart: the names of the redactors, of a function of a program the hash of
+    its code."""
     return " ".join(str(getattr(one, "mark", None) or getattr(one, "__name__", type(one).__name__)) for one in redactors)
 
 
-def marked(policy: Policy, states: Mapping[str, ViewState], first: int, at: int) -> list[ViewState]:
-    """Return the note that a commit stores whose entries begin at `first`, nothing when it is stored already; `at` is in
-    Unix ms."""
+def redaction_note(policy: Policy, states: Mapping[str, ViewState], first: int, at: int) -> list[ViewState]:
+    """Return the note that a commit stores among the views of its key, as a list of one; empty when the policy redacts nothing,
+    and when `states`, the stored states of views, have that note already. `first` is the number of the first entry of the commit,
+    `at` its time in Unix ms."""
     if not policy.redact:
         return []
     redaction = redaction_text(policy.redact)
@@ -173,7 +174,9 @@ def marked(policy: Policy, states: Mapping[str, ViewState], first: int, at: int)
 
 
 class Shown:
-    """What a key holds, as the redaction of now shows it."""
+    """The entries and summaries that a key holds, as they may go to a model under the redaction of `policy` (M-8.27): what was
+    stored under it stays as it is, what is older is rewritten. `states` are the stored states of the key's views, among which is
+    the note of the redaction."""
 
     __slots__ = ("policy", "key", "mark")
 
@@ -226,7 +229,8 @@ def _texts_of(message: Msg) -> Any:
 
 
 def _shown(rewritten: Callable[[], Any]) -> Any:
-    """Return what `rewritten` returns; a redactor that fails here has sent, not stored, nothing."""
+    """Return what `rewritten` returns. Raises the MemoryFailure that it raises, with a message which says that nothing was sent:
+    here a text goes to a model, where the same failure in a commit says that nothing was stored."""
     try:
         return rewritten()
     except MemoryFailure as failure:
@@ -235,7 +239,7 @@ def _shown(rewritten: Callable[[], Any]) -> Any:
 
 
 def _keep(known: dict[Any, Any], place: Any, value: Any) -> Any:
-    if len(known) >= KEPT:
+    if len(known) >= KEPT_TEXTS:
         del known[next(iter(known))]
     known[place] = value
     return value

@@ -198,8 +198,7 @@ class Facts:
         return spoken(self.memory) if self.said is None else FactIndex(items_of(self.said()))
 
     def _candidates(self, query: str, k: int) -> frozenset[int] | None:
-        """Return the numbers of the facts that the index of a host's store names (M-8.16); None for a store without one.
-        """
+        """Return the numbers of the facts that the index of a host's store names (M-8.16); None for a store without one."""
         memory = self.memory
         if not (memory.keeps and hasattr(memory.store, "candidates")):
             return None

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     class Secrets(Protocol):
         """They stand in texts by their names (G-10.3)."""
 
-        def split(self, text: str, form: Callable[[str], str] = ...) -> list[str]: ...
+        def parts_of(self, text: str, form: Callable[[str], str] = ...) -> list[str]: ...
         def value(self, name: str) -> str: ...
 
 
@@ -74,8 +74,8 @@ def _row(label: Label, log: VolatileLog, whole: bool, secrets: Secrets) -> list[
         news.floor, sorted(news.gone), sorted(map(list, news.pins.items())), sorted(gone_turns), sorted(gone_views),
         sorted(gone_facts), sorted(map(list, gone_places)),
     ]  # fmt: skip
-    key = [secrets.split(part) if type(part) is str else part for part in log.key]
-    return [label, key, head.version, head.touched, leaving, secrets.split(text, _in_json), vectors, owned]
+    key = [secrets.parts_of(part) if type(part) is str else part for part in log.key]
+    return [label, key, head.version, head.touched, leaving, secrets.parts_of(text, _in_json), vectors, owned]
 
 
 def _all(log: VolatileLog) -> News:

@@ -1,5 +1,9 @@
 """Rolling summaries (M-9.1 to M-9.10): when a fold is due, what it covers, and what storing it does.
 
+To *fold* entries of a log is to write them into the summary of a view: the summariser gets the summary so far and the entries,
+and returns the new summary. The entries up to the number that the state of the view has as `upto` are *covered*: the summary
+stands for them, so that the view need not show them and, under a policy that folds on eviction, the log may drop them.
+
 Hands on `refresh`, which a conversation calls after a commit, and its parts `due_fold` and `store_fold`. A fold runs
 between a commit and the return of its call, never while reading. The summariser is an argument and may wait; when it
 fails nothing changes, and it is tried again after the next commit.
@@ -26,13 +30,14 @@ if TYPE_CHECKING:
     from .stores.operations import Operations
 
     Summarise = Callable[[str, list[Entry]], Awaitable[str]]
-    """Previous text and new entries to the new text (M-9.1)."""
+    """Returns the new summary, of the previous one and the entries to fold into it (M-9.1)."""
 
 
 @record
 class Fold:
-    """One due fold of a view: `previous` and `entries` go to the summariser; entries up to the number `upto` are covered
-    when it has answered."""
+    """A fold of the view `view` that is due: `previous` and `entries` go to the summariser; when its answer is stored, entries up
+    to the number `upto`, that one included, are covered. `state` and `head` are those of the view and of the log when the fold
+    became due: `store_fold` refuses a log that has changed since."""
 
     view: str
     state: ViewState
@@ -42,7 +47,7 @@ class Fold:
 
     @property
     def previous(self) -> str:
-        """The summary so far, empty for none."""
+        """The summary that is stored now, empty for none."""
         return self.state.text
 
 
@@ -104,9 +109,11 @@ def _is_time(policy: Policy, state: ViewState, head: Head, oldest: int, now: int
 
 
 def _outside(
-    policy: Policy, own: Policy, log: StoredLog, state: ViewState, states: Mapping[str, ViewState], uncovered: list[Unit]
+    policy: Policy, log_policy: Policy, log: StoredLog, state: ViewState, states: Mapping[str, ViewState], uncovered: list[Unit]
 ) -> tuple[list[Entry], list[Unit]]:
-    """Return what windows let the view show, and the uncovered units outside one of them or about to leave the log."""
+    """Return the entries that the windows of the view, and of the views it is of, let it show, and of the `uncovered` units those
+    that a window leaves out or that are about to leave the log. `log_policy` is the policy of the log itself, whose retention
+    decides that."""
     # Which units the windows leave out must not depend on what is covered, or a fold would change its own input.
     bare = _bare(policy)
     shown, first = [], 0
@@ -114,7 +121,7 @@ def _outside(
         shown = view_of(each, source_of(each, at, log, states), at).entries
         first = max(first, next((entry.seq for entry in shown if not entry.pinned), log.head.next))
     inside = {entry.seq for entry in shown}
-    going = leaving(own.retention, Index(log.head, log.forward(pinned=False)))
+    going = leaving(log_policy.retention, Index(log.head, log.forward(pinned=False)))
     last = max((entry.seq for entry in going), default=-1)
     outside = [unit for unit in uncovered if (unit[0].seq < first and unit[0].seq not in inside) or unit[0].seq <= last]
     return shown, outside
@@ -136,8 +143,9 @@ def _levels(inner: tuple[str, Policy] | None, states: Mapping[str, ViewState]) -
 
 
 def store_fold(memory: Memory, fold: Fold, text: str) -> bool:
-    """Store text and coverage in one transaction; with it the units that waited for it leave the log (M-9.5). Return
-    False when the log was changed meanwhile: the fold is due again."""
+    """Store the new summary `text` and what it covers in one transaction, in which the units that waited for it leave the log
+    (M-9.5). A text of more tokens than the policy allows is cut. Return False, with nothing stored, when the log was changed
+    meanwhile: the fold is due again. Raises MemoryFailure when the store fails."""
     summary = memory.views[fold.view].summary
     assert summary is not None
     if summary.max_tokens is not None and count_text(text) > summary.max_tokens:
@@ -164,6 +172,8 @@ def store_fold(memory: Memory, fold: Fold, text: str) -> bool:
 
 
 def _released(memory: Memory, log: StoredLog, folded: ViewState) -> list[Entry]:
+    """Return the entries that leave the log when the state `folded` is stored: what the retention drops, as far as every view
+    with a summary has covered it."""
     states = {**memory.store.views(memory.key), folded.name: folded}
     upto = [(states.get(name) or ViewState(name)).upto for name, policy in memory.views.items() if policy.summary is not None]
     return list(leaving(memory.policy.retention, Index(log.head, log.forward(pinned=False), covered=min(upto))))

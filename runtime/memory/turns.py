@@ -358,8 +358,7 @@ def _as_data(message: Msg) -> dict[str, Any]:
 
 
 def _completed(rounds: list[Draft]) -> list[Draft]:
-    """Return the rounds with a result "[interrupted]" for each call that has none (M-5.12): only whole units are stored.
-    """
+    """Return the rounds with a result "[interrupted]" for each call that has none (M-5.12): only whole units are stored."""
     whole: list[Draft] = []
     waiting: dict[str, None] = {}
 
@@ -434,8 +433,7 @@ class Opening:
         by: str | None,
         meta: Mapping[str, Any] | None,
     ) -> Run:
-        """Return the run with these views. Sends the event `memory:overflow` for a view that shows more than its budget.
-        """
+        """Return the run with these views. Sends the event `memory:overflow` for a view that shows more than its budget."""
         attached, views = self.attached, self.views
         for view, element in zip(views, attached, strict=True):
             if view.overflows:

@@ -442,8 +442,9 @@ def advanced(policy: Policy, source: Source, state: ViewState, next_seq: int) ->
 
 # Pins of a derived view (M-9.11): its `pin` steps pin units in this view alone, so they are looked for whenever it is computed.
 
+
 def pins_message(policy: Policy, message: Msg) -> bool:
-    """Whether the `pin` steps of a policy pin a message (M-4.6)."""
+    """Return whether the `pin` steps of a policy pin a message (M-4.6)."""
     return message.role in policy.pin_roles or any(pins(message) for pins in policy.pin_when)
 
 
@@ -482,6 +483,7 @@ class _Pinned:
 
 
 # A view of a view: the units that the inner one shows are the log of the outer one (M-9.15, M-9.16).
+
 
 def source_of(
     policy: Policy,

@@ -16,7 +16,7 @@ reply and runs the program's validators; `records.py: TreeBuilder` makes values 
 
 from __future__ import annotations
 
-from ...vm.schema import definitions, display, enum_type, is_optional
+from ...vm.schema import definitions, enum_type, is_optional, type_text
 from ...vm.values.containers import from_base64
 from ...vm.values.limits import INT_MAX, INT_MIN, float_text
 from ..errors import MESSAGE_LENGTH, CallFailure
@@ -215,7 +215,7 @@ class _Validation:
             return []
         single = form == "tuple" and len(parts) == 1
         if "data" not in holder and not (single and parts[0][2]):
-            expected = display(parts[0][1]) if single else "an object" if form == "struct" else "an array"
+            expected = type_text(parts[0][1]) if single else "an object" if form == "struct" else "an array"
             self.violations.append(Violation(path, "missing", "missing required field", expected=expected))
             return []
         if single:
@@ -249,13 +249,13 @@ class _Validation:
             node = self.node(kind, default, path, coerce=False)
             return ("some", node) if is_option else node
         if name not in holder:
-            self.violations.append(Violation(path, "missing", "missing required field", expected=display(kind)))
+            self.violations.append(Violation(path, "missing", "missing required field", expected=type_text(kind)))
             return None
         node = self.node(kind, value, path, coerce="coerce" in modes)
         return ("some", node) if optional or is_option else node
 
     def mismatch(self, kind: SchemaType, value: Any, path: str) -> None:
-        expected, actual = display(kind), json_kind(value)
+        expected, actual = type_text(kind), json_kind(value)
         beyond = " beyond 64 bits" if type(value) is int and not -(2**63) <= value < 2**63 else ""
         text = f"expected {expected}, got {actual}{beyond}"
         self.violations.append(Violation(path, "type", text, expected=expected, actual=actual))

@@ -48,9 +48,9 @@ class SnapshotSecrets:
         """Return a text without secrets."""
         return self.run.redactor.clean(text)
 
-    def split(self, text: str, form: Callable[[str], str] = str) -> list[str]:
+    def parts_of(self, text: str, form: Callable[[str], str] = str) -> list[str]:
         """Return a text in parts: text, name of a secret, text, … `form` gives how a secret is written in it."""
-        return self.run.redactor.split(text, form)
+        return self.run.redactor.parts_of(text, form)
 
     def value(self, name: str) -> str:
         """Return the secret of a name if the program is granted its variable, else what a sink would show."""

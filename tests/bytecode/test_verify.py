@@ -71,6 +71,7 @@ TRY = "NIL; @a:; DUP; TRY; POP; @b:; RETURN; @h:; SLIDE 1; RETURN"
 DEEP_HANDLER = "NIL; NIL; NIL; @a:; DROP 2; @b:; RETURN; @h:; SLIDE 3; RETURN"
 LOOP = "NIL; ITERATE; @n:; NEXT @e; POP; JUMP @n; @e:; NIL; RETURN"
 
+
 def jump_to(offset: int) -> Image:
     """A jump to an offset that is no instruction's."""
     image = of(F("INT 5; RETURN; JUMP @a; @a:; NIL; RETURN"))

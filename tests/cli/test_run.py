@@ -308,7 +308,6 @@ def test_comments_that_are_no_replies(cli, write, comment, why):
     assert (ran.code, ran.err[: len(why)]) == (2, why)
 
 
-
 UNKNOWN = (
     "replies.json: scripted reply 1: unknown field txt; fields are text, chunks, tokens_in, tokens_out, model, delay_ms, "
     "tokens_cached, tokens_cache_write, tokens_reasoning, finish, tool_calls, error"

@@ -111,7 +111,6 @@ class Run:
         return self.emits, str(panic), panic.position, panic.trace
 
 
-
 class Entered:
     """Counts the runs of translated code."""
 

@@ -512,6 +512,7 @@ MUTANTS = {
     },
 }
 
+
 def is_found(mutant):
     """Whether its check fails with it. A check that cannot run at all would pass for one: those of the code as it is pass too."""
     import pytest

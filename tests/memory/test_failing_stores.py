@@ -128,8 +128,6 @@ def test_every_method_on_a_store_that_cannot_be_opened(tmp_path, monkeypatch, ca
         failing(session, METHODS)
 
 
-
-
 class Breaking(SqliteStore):
     """Fails from now on, in the middle of whatever it does."""
 

@@ -10,7 +10,7 @@ from concerto.runtime.memory.facts import Fact
 from concerto.runtime.memory.memory import Memory
 from concerto.runtime.memory.remembering import Facts
 from concerto.runtime.memory.stores.protocol import Batch, Head
-from concerto.runtime.memory.stores.sql import NONE, changed_facts
+from concerto.runtime.memory.stores.sql import NO_NOTE, changed_facts
 from concerto.runtime.memory.stores.volatile import VolatileStore
 
 from .conftest import KINDS
@@ -190,9 +190,9 @@ def names_of(memory):
 @pytest.mark.parametrize(
     "notes, since, expected",
     [
-        ([], NONE, set()),
+        ([], NO_NOTE, set()),
         ([], 7, None),
-        ([(7, "1")], NONE, None),
+        ([(7, "1")], NO_NOTE, None),
         ([(7, "1")], -1, None),
         ([(7, "1")], 7, set()),
         ([(7, "1"), (8, "2 3"), (9, "")], 7, {2, 3}),

@@ -401,6 +401,7 @@ def test_what_another_session_stores_meanwhile_is_shown_too(how, open_store, tmp
 
 # ---------------------------------------------------------------- events
 
+
 def events(folder, store="", **options):
     """What a program hears of its memory is what a host hears of it, in the same order (M-6.37)."""
     heard, told = [], []

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from concerto.vm.schema import display, is_recursive, is_strict_form, plain_form, strict_form, wire_name
+from concerto.vm.schema import is_recursive, is_strict_form, plain_form, strict_form, type_text, wire_name
 
 
 def field(name, kind, *, optional=False, description=None, **default):
@@ -128,9 +128,9 @@ def test_wire_names():
 
 
 def test_types_as_the_program_writes_them():
-    assert display(["map", ["array", ["enum", ["a", "b"]]]]) == 'Map<String, Array<"a" | "b">>'
-    assert display(["enum", ["A"], "Color"]) == "Color"
-    assert display(NODE) == "Node"
+    assert type_text(["map", ["array", ["enum", ["a", "b"]]]]) == 'Map<String, Array<"a" | "b">>'
+    assert type_text(["enum", ["A"], "Color"]) == "Color"
+    assert type_text(NODE) == "Node"
 
 
 def test_strict_documents_are_recognised():

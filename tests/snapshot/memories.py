@@ -33,7 +33,6 @@ def memory(session: Any, name: str) -> Any:
     return session.memories["kept"].key(user=name) if name in ("ada", "bob") else session.memories[name]
 
 
-
 def run_turn(memory: Any, run: str, tools: bool) -> None:
     made = open_run([Attached(memory)], run, [Msg("user", f"asked in {run}")], tools_offered=tools)
     if tools:

@@ -1,7 +1,8 @@
 """Methods of models, of agents, of builders of either, and of streams (L-6.8.1 to L-6.8.4, O-1.64, O-3.19 to O-3.24, O-7.32).
 
 A method of a builder gives a new builder; what sends a prompt makes an effect for the host. The machine knows one class of
-builders: `AgentBuilder` is what the compiler calls a builder of an agent.
+builders: `AgentBuilder` is what the compiler calls a builder of an agent. The rows register themselves by `@handle` in the table
+of `registry`; the docstring of a row is what editors and the reference show of the method.
 """
 
 from __future__ import annotations
@@ -49,6 +50,7 @@ WITH_MEMORY = "with_memory(m: Any, auto: Bool = true, tokens: Int? = nil, meta: 
 
 
 def builder_of(receiver: Any) -> ModelBuilder:
+    """Return a builder as it is, and for a model or agent the builder without any changes."""
     return receiver if type(receiver) is ModelBuilder else ModelBuilder(receiver)
 
 
@@ -87,6 +89,8 @@ def with_memory(
     machine: MachineContext, task: Task, receiver: Any, memory: Any, auto: bool, tokens: int | None, meta: Any
 ) -> Any:
     """A builder whose conversation is the memory, or a list of them; with `auto: false` the call never writes."""
+    # nil: without a memory, whatever the builder had. `tokens`: how many the memory may show to this call; `meta`: what is stored
+    # with the turn. Raises P411 for what is no memory, P452 for a limit below one token.
     if type(memory) is not MemoryRef and memory is not None:
         memory = memory_list(memory)
     turn = None if tokens is meta is None else turn_settings(tokens, meta)
@@ -117,10 +121,11 @@ def turn_settings(tokens: int | None, meta: Map | None) -> tuple[int | None, Any
 @handle(MODELS, "with_tools(ts: Array<Any>) -> ModelBuilder", clause="L-6.8.2")
 def with_tools(machine: MachineContext, task: Task, receiver: Any, tools: Array) -> Any:
     """A builder with further tools."""
+    # Raises P411 for what is no tool, MCP server or memory.
     for tool in tools.items:
         if type(tool) not in OFFERED:
             raise Panic("P411", f"with_tools expects tools, found {typeof(tool)}")
-    return (receiver if type(receiver) is ModelBuilder else ModelBuilder(receiver)).with_tools(tuple(tools.items))
+    return builder_of(receiver).with_tools(tuple(tools.items))
 
 
 @handle(MODELS, "without_tools() -> ModelBuilder", clause="L-6.8.2")
@@ -217,7 +222,10 @@ def request(
     retry_message: str | None = None,
     messages: list[Any] | None = None,
 ) -> Any:
-    """Suspend the task until the host has called the model or agent as the builder says. `schema` is the name of one."""
+    """Suspend the task until the host has called the model or agent as the builder says; return SUSPENDED.
+
+    `method` is the method that was called, `prompt` a String or Prompt, `schema` the name of the schema of the reply, `messages`
+    the whole conversation of `chat`. Raises P007 for a prompt that is neither String nor Prompt."""
     text, overrides = prompt_parts(prompt)
     attached: Any = builder.memory
     if isinstance(builder.model, AgentRef):
@@ -254,7 +262,9 @@ def prompt_parts(prompt: Any) -> tuple[str, dict[str, Any]]:
 )  # fmt: skip
 def listen(agent: Any, schema: Any, prompt: Any, retry_message: Any, handlers: Any) -> AgentCall:
     """An `execute` whose messages on the way go to handlers."""
-    # the host calls the handlers back, each (type of message, closure, schema or nil) (O-7.32 to O-7.36)
+    # Returns the request for the host, whose outcome is the agent's answer, as a value of `schema` unless that is nil. The host
+    # calls the handlers back, each (type of message, closure, schema or nil) (O-7.32 to O-7.36). Raises P411 for what is no
+    # agent, P007 for a prompt that is neither String nor Prompt.
     builder = builder_of(agent)
     if type(builder.model) is not AgentRef:
         raise Panic("P411", f"listen expects an agent, found {typeof(agent)}")

@@ -108,7 +108,6 @@ def field_count(descriptor: list[Any]) -> int | None:
     return len(descriptor[2]) if descriptor[0] in ("struct", "schema") else None
 
 
-
 def steps(value: Any, limits: Limits) -> None:
     """Check that there are only known steps of a memory (M-2.13), each with a value that its row takes."""
     if type(value) is not dict:

@@ -352,7 +352,7 @@ class Program:
             return *self._handler(code, offset, depth, at, nodes, costs), code.way_by(at[offset])
         if op.name == "ERR":
             return code.way_by(at[offset])
-        return self._resolve(op, operand)
+        return self.resolve_operand(op, operand)
 
     def _operand_tables(self) -> dict[k.OperandKind, list[Any]]:
         """Return the tables that operands are indexes of, by operand kind."""
@@ -362,7 +362,10 @@ class Program:
             **{kind: self.handles[kind.table] for kind in k.KINDS if kind.table in self.handles},
         }  # fmt: skip
 
-    def _resolve(self, op: Any, operand: int) -> Any:
+    def resolve_operand(self, op: Any, operand: int) -> Any:
+        """Return what an operand stands for at run time: the entry of the table that it is an index of, the descriptor or class
+        of a type, the attribute of a field, else the number itself; of an opcode without operand its literal, None without
+        one."""
         kind = op.kind
         if kind in self._tables:
             return self._tables[kind][operand]

@@ -126,6 +126,7 @@ class Loop:
 
 # ---------------------------------------------------------------- the plain loop
 
+
 class Meaning:
     """A function of an opcode as the plain loop calls it."""
 

@@ -2,9 +2,13 @@
 
 The operand stack of the bytecode is kept at translation time: abstract values in place of values. An expression that may
 fail, or that depends on what a statement could change, is spilled into a temporary before a statement is written, so that
-everything happens in the order of the bytecode. The functions that translate single opcodes stand in families (`arithmetic`,
-`values`, `places`, `intrinsics`, `calls`); each takes the emitter, the opcode and the operand, and is a row of the table
-`EMIT` of its family. An opcode without a row has the generic form, a call of its function in vm/interp/ops.py.
+everything happens in the order of the bytecode. A function is translated several times: `functions` assumes what holds of each
+local (`invariants`), and translates until the stores that the emitter records confirm the assumptions; that search is called the
+fixpoint.
+
+The functions that translate single opcodes stand in families (`arithmetic`, `values`, `places`, `intrinsics`, `calls`); each
+takes the emitter, the opcode and the operand, and is a row of the table `EMIT` of its family. An opcode without a row has the
+generic form, a call of its function in vm/interp/ops.py.
 """
 
 from __future__ import annotations
@@ -41,7 +45,7 @@ RESULTS: dict[str, Kind] = {
 
 
 def registrar(rows: dict[int, Form]) -> Callable[..., Callable[[Form], Form]]:
-    """The decorator of a family: it enters a function in `rows` for each opcode that it is given the name of."""
+    """Return the decorator of a family: `@emit(NAME, …)` enters a function in `rows` for each opcode of these names."""
 
     def emit(*names: str) -> Callable[[Form], Form]:
         def register(form: Form) -> Form:
@@ -54,7 +58,7 @@ def registrar(rows: dict[int, Form]) -> Callable[..., Callable[[Form], Form]]:
 
 
 def starred_count(op: Opcode, operand: int, linked: Any) -> int:
-    """How many values the starred name in the stack effect of an opcode stands for."""
+    """Return how many values the starred name in the stack effect of an opcode stands for."""
     if op.name == "STRUCT":
         return len(linked.decl.fields)
     if op.name == "ERROR":
@@ -88,34 +92,34 @@ class Emitter:
         self.stack: list[Value] = []
         self.facts = Facts()
         self.marked: frozenset[str] = frozenset()  # variables whose value is marked as shared, or needs no mark
-        self.stored: dict[Any, list[Value]] = {}  # what is stored, under the keys of `invariants`
+        self.stored: dict[Any, list[Value]] = {}  # what is stored, under the keys of `invariants`, for the fixpoint
         self.read: set[str] = set()  # variables that keep the value of an expression and are read again
         self.walked: dict[int, Value] = {}  # by stack position of an iterator, its elements
         # Loops hoist these out of their bodies.
         self.loop_code: frozenset[int] = frozenset()  # the instructions in loops
         self.lists: dict[str, int] = {}  # arrays whose list is in a variable throughout a loop, and the head of that
-        self.roomy: dict[str, frozenset[int]] = {}  # by array, the instructions whose room for an element a loop tests before it
-        self.advancing: set[int] = set()  # STORE that a range does
+        self.room_tested: dict[str, frozenset[int]] = {}  # by array: pushes whose room the loop has tested before it
+        self.range_stores: set[int] = set()  # STORE instructions that Python's `for … in range(…)` does itself
         self.hoisted_callees: set[tuple[int, int]] = set()  # parameters that a loop calls, with the number of arguments
         self.hoisted_stores: set[int] = set()  # declared hashmaps
-        self.hoisted_depths: set[int] = set()  # how many calls less may nest in a call of a loop
+        self.hoisted_depths: set[int] = set()  # calls that inlined functions around a call in a loop take of the limit on nesting
 
     # ------------------------------------------------------------ places in the bytecode
 
     def site(self, index: int, stack: list[Value] | None = None) -> str:
-        """The mark of a line that stands for the instruction `index`. With a stack, control may leave there, and the entries
-        become names or constants, since the frame of the interpreter takes them over."""
+        """Return the mark of a line that stands for the instruction `index`. With a stack, control may leave there, and the
+        entries become names or constants, since the frame of the interpreter takes them over."""
         if stack is not None:
             self.bind_all(stack)
         self.sites.append(Site(index, None if stack is None else tuple([value.text for value in stack])))
         return mark(len(self.sites) - 1)
 
     def here(self) -> str:
-        """The mark of what may fail in the instruction that is translated."""
+        """Return the mark of what may fail in the instruction that is translated."""
         return self.site(self.at)
 
     def element_site(self, array: str, index: str) -> str:
-        """The mark of a read or write by position, which Python's own test of the position guards."""
+        """Return the mark of a read or write by position, which Python's own test of the position guards."""
         self.sites.append(Site(self.at, None, (array, index)))
         return mark(len(self.sites) - 1)
 
@@ -123,7 +127,7 @@ class Emitter:
         return self.at in self.loop_code
 
     def error_path(self) -> str:
-        """The name of the path that an error takes by this instruction (the places it passes)."""
+        """Return the name of the path that an error takes by this instruction (the places it passes)."""
         return self.body.error_path(self.at)
 
     # ------------------------------------------------------------ the operand stack
@@ -179,17 +183,17 @@ class Emitter:
         return values
 
     def spilled(self, value: Value) -> Value:
-        """A value that was popped, bound to a name after everything below it has happened."""
+        """Return a value that was popped as an atom, written behind all that the stack below it still has to compute."""
         self.push(value)
         self.spill()
         return self.bind(self.pop())
 
     def bind(self, value: Value) -> Value:
-        """The same value as an atom, which may be written more than once."""
+        """Return the same value as an atom, which may be written more than once."""
         return value if value.is_atom else self.bind_fresh(value)
 
     def bind_fresh(self, value: Value) -> Value:
-        """The same value in a variable of its own."""
+        """Return the same value in a variable of its own."""
         if value.binding is not None:
             name, text = value.binding
             self.out.append(f"{name} = {text}")
@@ -207,7 +211,7 @@ class Emitter:
             stack[position] = self.bind(value)
 
     def bind_literal(self, value: Value) -> Value:
-        """The same value in a variable if it is a constant: CPython warns of some forms around a literal."""
+        """Return the same value, in a variable if it is a constant: CPython warns of some forms around a literal."""
         literal = value.text in LITERALS or value.text.strip("(-)").isdigit()
         return self.bind_fresh(value) if literal else value
 
@@ -219,7 +223,7 @@ class Emitter:
                 self.stack[position] = self.bind(value)
 
     def preserve(self, name: str) -> None:
-        """A variable is about to change: what depends on it keeps the old value."""
+        """Keep the old value for what on the stack depends on a variable that is about to change."""
         if any(name in value.uses and not value.pure and not value.is_atom for value in self.stack):
             self.spill()
         for position, value in enumerate(self.stack):
@@ -243,7 +247,7 @@ class Emitter:
             self.stack[position] = Value(name, value.kind, uses=frozenset({name}), low=value.low)
 
     def declare_type(self) -> None:
-        """Where the top of the stack is an argument or the result of an inlined function, its declared type is known."""
+        """Give the top of the stack its declared type, where it is an argument or the result of an inlined function."""
         declared = self.body.declared_types.get(self.at)
         if declared is not None and self.stack[-1].kind == kinds.ANY:
             self.stack[-1] = self.stack[-1].with_kind(self.kinds.of_type(declared))
@@ -251,7 +255,7 @@ class Emitter:
     # ------------------------------------------------------------ statements
 
     def temporary(self) -> str:
-        """A name that is not used yet."""
+        """Return a name that is not used yet."""
         self.temporaries += 1
         return f"t{self.temporaries}"
 
@@ -275,7 +279,7 @@ class Emitter:
         self.push(Value(name, kind))
 
     def stack_before(self) -> tuple[str, ...]:
-        """The operand stack as atoms, for a call that the interpreter does from the beginning where it deoptimises."""
+        """Return the operand stack as atoms, for a call that the interpreter does from the beginning where it deoptimises."""
         self.spill()
         self.bind_all(self.stack)
         return tuple([value.text for value in self.stack])
@@ -299,11 +303,11 @@ class Emitter:
     # ------------------------------------------------------------ operands and the generic form
 
     def linked(self, op: Opcode, operand: int) -> Any:
-        """What the linker has made of an operand."""
-        return self.program._resolve(op, operand)
+        """Return what the linker has made of an operand."""
+        return self.program.resolve_operand(op, operand)
 
     def constant(self, op: Opcode, operand: int) -> str:
-        """The global name of a linked operand."""
+        """Return the global name of a linked operand."""
         return f"K{op.number}_{operand}"
 
     def generic(self, op: Opcode, operand: int) -> None:
@@ -333,7 +337,7 @@ class Emitter:
     # ------------------------------------------------------------ what is known of locals
 
     def local(self, slot: int) -> Value:
-        """The value of a local here, by the name of the first local that holds it."""
+        """Return the value of a local here, by the name of the first local that holds it."""
         fact = self.facts.slots.get(slot)
         name = f"l{slot}" if fact is None else fact.text
         if name != f"l{slot}":
@@ -347,11 +351,11 @@ class Emitter:
         return value
 
     def record_store(self, key: Any, value: Value) -> None:
-        """Tell the fixpoint that a value is stored, under a key of `invariants`."""
+        """Note for the fixpoint that a value is stored, under a key of `invariants`."""
         self.stored.setdefault(key, []).append(value)
 
     def record_element(self, array: str, kind: Kind, key: Kind = kinds.ANY) -> None:
-        """Tell the fixpoint that an element is put into a local Array or Map."""
+        """Note for the fixpoint that an element of a kind is put into a local Array or Map, under a key of the kind `key`."""
         if slot_of(array) >= 0:
             self.record_store(("element", slot_of(array)), Value("", kind))
             self.record_store(("key", slot_of(array)), Value("", key))
@@ -385,14 +389,15 @@ class Emitter:
                 value.high = high
             self.facts.slots[slot] = value
 
-    def refined(self, facts: Facts, limits: tuple[Limit, ...], less: tuple[tuple[str, str], ...]) -> Facts:
-        """A copy of some facts with limits that hold too."""
+    def refined(self, facts: Facts, limits: tuple[Limit, ...], ordered: tuple[tuple[str, str], ...]) -> Facts:
+        """Return a copy of some facts with limits of locals that hold too, and with pairs of variables of which the first is less
+        than the second."""
         before, self.facts = self.facts, facts.copy()
         self.refine(limits)
-        self.facts.less |= frozenset(less)
+        self.facts.less |= frozenset(ordered)
         refined, self.facts = self.facts, before
         return refined
 
     def list_of(self, array: str) -> str:
-        """The expression of the list of an Array or the dict of a Map in a variable."""
+        """Return the expression of the list of an Array or the dict of a Map in a variable."""
         return f"a{array[1:]}" if array in self.lists else f"{array}.items"

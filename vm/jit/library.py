@@ -1,4 +1,9 @@
-"""What translated code is run with: the functions that it calls by name, and a translated part as data."""
+"""What translated code is run with: the functions that it calls by name, and a translated part as data.
+
+Hands on `NAMES`, from which the tier takes the globals of translated code, and `Part` with its `Site`s, which `functions` makes,
+the tier runs and a host may keep from one process to the next. A name in `NAMES` stands in the texts that the emitter's families
+write, so it is changed in both places.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +56,8 @@ if TYPE_CHECKING:
 
 
 def blank(kind: type) -> Any:
-    """A function that makes an instance with nothing in it; it is the fastest that CPython has for a class with a constructor."""
+    """Return a function that makes an instance of `kind` without calling its constructor, so that no slot is set; it is the
+    fastest way that CPython has for such a class."""
     return partial(object.__new__, kind)
 
 
@@ -63,7 +69,8 @@ class Deoptimise(BaseException):
 
 
 class End:
-    """Its class object stands for the end of a walk, or for the value of an absent entry."""
+    """The end of a walk, or the value of an absent entry: a sentinel that no program can have as a value. Translated code knows
+    the class itself as `END` and compares with `is`; there is no instance."""
 
 
 HOLDERS = frozenset({Some, Ok, Err})
@@ -75,7 +82,8 @@ def text_of(value: Any) -> str:
 
 
 def unshared(value: Any) -> Any:
-    """The value of a local, or a copy if it is shared. What has no mark is left for the write to refuse."""
+    """Return the value of a local that is about to be written, or a copy if it is shared. A value without that mark is returned
+    as it is: the write refuses it."""
     try:
         return own(value) if value.shared else value
     except AttributeError:
@@ -83,7 +91,8 @@ def unshared(value: Any) -> Any:
 
 
 def own_plain(value: Any) -> Any:
-    """A copy of an Array that is said to hold nothing that a write could reach."""
+    """Return a copy of a value that the translator takes for an Array whose elements are immutable, so that none is marked as
+    shared. Any other value is copied as `own` does."""
     if type(value) is not Array:
         return own(value)
     copy = NEW_ARRAY()
@@ -96,40 +105,42 @@ def is_shared(value: Any) -> bool:
 
 
 def own_cell(cell: Any) -> Any:
+    """Return the value in a cell, which is first replaced by a copy if it is shared."""
     if getattr(cell.value, "shared", False):
         cell.value = own(cell.value)
     return cell.value
 
 
 def span(start: Any, end: Any, inclusive: bool) -> Iterator[int]:
-    """An iterator over a range that is not built. Raises the panics of one that is."""
+    """Return an iterator over a range for which no value is built. Raises the panics of `start..end`."""
     if type(start) is int and type(end) is int:
         return iter(range(start, end + 1 if inclusive else end))
     return iter(RangeValue.checked(start, end, inclusive).span())
 
 
 def option_of(value: Any) -> Any:
-    """The Option with a payload that stays in a container, or None for END."""
+    """Return Some of a payload that stays in a container too, so that it is marked as shared; None for END."""
     return NONE if value is End else Some(share(value))
 
 
 def int_of(result: Any) -> Any:
-    """The Int in a Result, or its Err: what `result_of` builds it of again."""
+    """Return the Int in an Ok, or the Err itself: the form in which translated code keeps a Result until `result_of` builds
+    it."""
     return result.value if type(result) is Ok else result
 
 
 def result_of(value: Any) -> Any:
-    """The Result with an Int, or the Err itself."""
+    """Return the Result that `int_of` took apart: Ok of an Int, or the Err itself."""
     return value if type(value) is Err else Ok(value)
 
 
 def option_of_moved(value: Any) -> Any:
-    """The Option with a payload that is in no other place, or None for END."""
+    """Return Some of a payload that is in no other place, None for END."""
     return NONE if value is End else Some(value)
 
 
 def shared_payload(value: Any) -> Any:
-    """A value that is read out of a container where it stays, marked as shared."""
+    """Return a value that is read out of a container and stays there, marked as shared where a write could reach it."""
     if type(value) not in PLAIN:
         share(value)
     return value
@@ -150,6 +161,8 @@ def drop_from_store(store: HashStore, key: Any) -> bool:
     return store.items.pop(key if type(key) is str else key_of(key), End) is not End
 
 
+# The first raises, since it stands within an expression (`x is True or x is not False and not_a_bool(x)`); the panic of the
+# second stands in a statement `raise`, by which the translator sees that control ends there.
 def not_a_bool(value: Any) -> NoReturn:
     raise not_bool(value)
 
@@ -159,22 +172,25 @@ def no_arm(value: Any) -> Panic:
 
 
 def err_of(value: Any, path: Any) -> Any:
-    """The Err that a function returns whose `?` meets an Err or a None; `path`: the places that the error passes."""
+    """Return the Err by which `?` leaves a function whose result is a Result; `value` is the Err or None before the `?`, `path`
+    the places in the program that the error passes. Raises the panic for any other value."""
     return passed(failure_of(value), path)
 
 
 def none_or_err(value: Any, path: Any) -> Any:
-    """The same of a function that gives an Option, where None stays None."""
+    """Return what `err_of` does, for a function whose result is an Option: there None stays None."""
     return value if value is NONE else err_of(value, path)
 
 
 def error_for_handler(value: Any, path: Any) -> Any:
-    """The error that a handler gets where `?` meets an Err or a None."""
+    """Return the error that a handler around a `?` gets; `value` is the Err or None before the `?`. Raises the panic for any
+    other value."""
     return handled(failure_of(value), path)
 
 
 def failure_of(value: Any) -> Err:
-    """The Err that `?` meets: None is one with an error of its own. Raises the panic for any other value."""
+    """Return the Err before a `?`; for None a new one, whose error says that a value is missing. Raises the panic for any other
+    value."""
     if type(value) is Err:
         return value
     if value is NONE:
@@ -193,7 +209,8 @@ NAMES: dict[str, Any] = {
     )
 }  # fmt: skip
 NAMES["WHITE_SPACE"] = WHITE_SPACE
-NAMES.update(EMPTY="", NONE_VALUE=NONE, NAN=math.nan, BEHIND=1 << 62, HOLDERS=HOLDERS, PLAIN=PLAIN, END=End, WALKS=WALKS, D=0)
+# BEHIND stands for a negative index: it is behind the end of every list, so that Python's own test of the index raises.
+NAMES.update(EMPTY="", NONE_VALUE=NONE, NAN=math.nan, BEHIND=1 << 62, HOLDERS=HOLDERS, PLAIN=PLAIN, END=End, WALKS=WALKS)
 NAMES.update({f"new{kind.__name__}": blank(kind) for kind in (Array, EnumValue, Err, ErrorValue, Ok, Some)})
 NAMES.update({f"op_{name}": function for name, function in vars(ops).items() if name.isupper() and callable(function)})
 
@@ -258,8 +275,9 @@ class Part:
         self.code: Any = None
 
     def packed(self) -> tuple[Any, ...]:
-        """The part as numbers, texts, tuples, mappings and the code object. Of the places it has those of the sites, where an
-        inlined function is a number among `functions`, callers first."""
+        """Return the part as a row of numbers, texts, tuples, mappings and the code object, from which `unpacked` makes it again.
+        Of `places` the row has only those of the sites; an inlined function is an index of its list of functions, in which a
+        caller stands before what is inlined in it."""
         places = {site.index: self.places[site.index] for site in self.sites.values()}
         numbers: dict[Inlined, int] = {}
         functions: list[tuple[Any, ...]] = []
@@ -274,6 +292,7 @@ class Part:
 
     @staticmethod
     def unpacked(row: tuple[Any, ...]) -> Part:
+        """Return the part of a row that `packed` has made; its `source` is empty."""
         name, functions, at, sites, fuel, code = row
         inlined: list[Inlined] = []
         for function, caller, call, slot, base in functions:

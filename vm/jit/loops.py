@@ -16,7 +16,7 @@ from .facts import NOTHING, Value, slot_of
 from .flow import STORES
 from .liveness import WRITTEN
 from .places import copier
-from .text import Branch, Line, Loop
+from .text import Branch, Compound, Line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def translate_loop(s: Structure, start: int, inside: list[int]) -> None:
     """Translate the loop with the head `start`, and the blocks `inside` that stand behind the construct of its head."""
     e = s.emitter
     scope = s.open_loop(start)
-    lists, roomy, hoisted = e.lists, e.roomy, s.hoisted
+    lists, room_tested, hoisted = e.lists, e.room_tested, s.hoisted
     iterator = s.flow.code.depths[start] - 1
     promote_lists(s, start)
     walks, counts = s.instructions[start][1] == NEXT, counts_up(s, start)
@@ -102,7 +102,7 @@ def translate_loop(s: Structure, start: int, inside: list[int]) -> None:
         hoist_room(s, start, iterator)
     if walks or counts:
         hoist_uniqueness(s, start, iterator if walks else -1)
-    statement = Loop(f"for v{iterator} in s{iterator}:" if walks else "while True:")
+    statement = Compound(f"for v{iterator} in s{iterator}:" if walks else "while True:")
     before, e.out = e.out, statement.body
     if walks:
         walk_iterator(s, start, statement, inside, iterator)
@@ -115,7 +115,7 @@ def translate_loop(s: Structure, start: int, inside: list[int]) -> None:
     e.out = before
     e.out.append(statement)
     s.scopes.pop()
-    e.lists, e.roomy, s.hoisted = lists, roomy, hoisted
+    e.lists, e.room_tested, s.hoisted = lists, room_tested, hoisted
     if walks:
         end_walk(s, scope, statement)
     leave_loop(s, scope)
@@ -133,7 +133,7 @@ def counts_up(s: Structure, start: int) -> bool:
     return e.local(loop.slot).kind[0] == "int" and least is not None and least > 0
 
 
-def walk_range(s: Structure, start: int, scope: Scope, statement: Loop, inside: list[int]) -> None:
+def walk_range(s: Structure, start: int, scope: Scope, statement: Compound, inside: list[int]) -> None:
     """The body of a loop that counts. The range ends where the condition does; the step behind the last round is then still to be
     made."""
     e = s.emitter
@@ -151,7 +151,7 @@ def walk_range(s: Structure, start: int, scope: Scope, statement: Loop, inside: 
     facts = e.refined(e.facts, condition.if_true, condition.less_true)
     poll(s, start, start)
     e.facts = facts
-    e.advancing |= {loop.advance}
+    e.range_stores |= {loop.advance}
     s.go(yes[0], start, yes[1])
     s.close(inside)
     e.out = statement.otherwise
@@ -163,7 +163,7 @@ def walk_range(s: Structure, start: int, scope: Scope, statement: Loop, inside: 
     scope.exits.setdefault(no[0], []).append(line)
 
 
-def walk_iterator(s: Structure, start: int, statement: Loop, inside: list[int], iterator: int) -> None:
+def walk_iterator(s: Structure, start: int, statement: Compound, inside: list[int], iterator: int) -> None:
     """The body of a `for` over the iterator at a stack position. A local that is assigned first becomes the variable of the
     `for`."""
     e = s.emitter
@@ -202,7 +202,7 @@ def refine_below_end(s: Structure, start: int, slot: int, element: Value) -> Non
             e.refine([(end, element.low + 1, None, None, None)])
 
 
-def end_walk(s: Structure, scope: Scope, statement: Loop) -> None:
+def end_walk(s: Structure, scope: Scope, statement: Compound) -> None:
     """Where a `for` goes on when its iterator has no more elements."""
     e = s.emitter
     target = s.flow.blocks[scope.target].succs[1][0]
@@ -270,7 +270,7 @@ def hoist_room(s: Structure, start: int, iterator: int) -> None:
         inside = any(e.uses.growth_sites(flow, inner, slot, word) for inner in nested)
         growing = e.uses.growth_sites(flow, own, slot, word)
         if written and growing and not inside and f"l{slot}" in e.lists:
-            e.roomy = {**e.roomy, f"l{slot}": growing}
+            e.room_tested = {**e.room_tested, f"l{slot}": growing}
             times = f"{len(growing)} * " if len(growing) > 1 else ""
             room = f"len(a{slot}) + {times}s{iterator}.__length_hint__() <= M"
             e.out.append(f"m{slot} = not l{slot}.shared and type(s{iterator}) in WALKS and {room}")
@@ -286,7 +286,7 @@ def hoist_uniqueness(s: Structure, start: int, iterator: int) -> None:
         slot = slot_of(name)
         written = [at for at, use in e.uses.loads.get(slot, {}).items() if use == WRITTEN]
         every = any(block <= at < flow.blocks[block].end for at in written for block in always)
-        if every and name not in e.roomy and (name, loop) not in e.facts.opened:
+        if every and name not in e.room_tested and (name, loop) not in e.facts.opened:
             some = round_test(s, start, iterator)
             test, copied = Branch(f"b{slot} is None and (not {name}.shared or {some})"), Branch(f"{name}.shared")
             copied.yes.append(f"{name} = {copier(e, e.local(slot).kind)}({name})")

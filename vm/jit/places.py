@@ -12,7 +12,7 @@ from .emitter import registrar
 from .facts import Value, slot_of, variables_of
 from .kinds import CONTAINERS
 from .liveness import WRITTEN
-from .text import Branch, Loop, Store, keep
+from .text import Branch, Compound, Store, keep
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def store(e: Emitter, op: Opcode, operand: int) -> None:
         return
     e.preserve(name)
     e.assign(operand, part)
-    if e.at in e.advancing:
+    if e.at in e.range_stores:
         if not part.pure:
             e.statement(part.text)
         return
@@ -231,7 +231,7 @@ def checks_at_push(e: Emitter, name: str, consumer: int) -> bool:
     """Whether the test for sharing is left to the push of an element by the instruction `consumer`: where the loop knows before
     whether there is room, one flag says both."""
     known = name in e.facts.unique or (name, e.lists.get(name)) in e.facts.opened
-    return not known and consumer in e.roomy.get(name, ()) and e.uses.builtin_at(consumer) == ("Array", "push")
+    return not known and consumer in e.room_tested.get(name, ()) and e.uses.builtin_at(consumer) == ("Array", "push")
 
 
 @emit("CELL_OWN")
@@ -415,7 +415,7 @@ def make_element_unique(e: Emitter, part: Value, index: Value, kind: Kind) -> st
         e.marked -= {variable}
     branch.yes.append(f"{name} = {e.list_of(part.text)}[{index.text}] = own({name})")
     branch.yes += [f"{other} = {e.list_of(array)}[{position}]" for other, array, position in aliases]
-    attempt = Loop("try:", "except AttributeError:")
+    attempt = Compound("try:", "except AttributeError:")
     attempt.body.append(branch)
     attempt.otherwise.append("pass")
     e.out.append(branch if kind[0] in CONTAINERS else attempt)
@@ -508,4 +508,4 @@ def set_map_entry(e: Emitter) -> None:
 def room_test(e: Emitter, array: str) -> str:
     """The test whether an Array or Map can take one element more."""
     test = f"len({e.list_of(array)}) < M"
-    return f"m{array[1:]} or {test}" if e.at in e.roomy.get(array, ()) else test
+    return f"m{array[1:]} or {test}" if e.at in e.room_tested.get(array, ()) else test

@@ -1,5 +1,7 @@
 """Python text: a tree of statements, and its printer, which also gives the places in the bytecode of its lines.
 
+Hands on the classes of statements to the emitter and its families, and `printed` to `functions`, which compiles the text.
+
 A text may contain marks that are no Python. That of a site begins a line of its own, whose place in the bytecode it says.
 That of a variable stands before an expression in parentheses, and becomes an assignment in it if something reads the
 variable.
@@ -13,7 +15,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Union
 
-    Statement = Union[str, "Line", "Branch", "Loop"]  # noqa: UP007 - classes of this module, named before they are there
+    Statement = Union[str, "Line", "Branch", "Compound"]  # noqa: UP007 - classes of this module, named before they are there
+    # A str is a line of Python without indentation, which may contain marks.
 
 MARK, END = "\x01", "\x02"
 KEEP, KEEP_END = "\x03", "\x04"
@@ -22,17 +25,18 @@ LOOPS = 18  # nested loops; CPython has room for 20 blocks
 
 
 def mark(site: int) -> str:
-    """What begins the line that stands for a site, given by its number among the sites of the translation."""
+    """Return the text that begins a line which stands for a site; `site` is the site's number in the translation."""
     return f"{MARK}{site}{END}"
 
 
 def keep(name: str) -> str:
-    """What begins an expression in parentheses whose value a variable keeps, if that is read."""
+    """Return the text behind an opening parenthesis by which the variable `name` keeps the value of the expression in the
+    parentheses, if anything reads the variable."""
     return f"{KEEP}{name}{KEEP_END}"
 
 
 class Line:
-    """A statement whose text is decided upon later; while it is None there is no statement."""
+    """A statement whose text is set when what follows it has been translated; with the text None it is left out."""
 
     __slots__ = ("text",)
 
@@ -41,7 +45,7 @@ class Line:
 
 
 class Store(Line):
-    """The assignment of a local that nothing may turn out to read."""
+    """The assignment of a local. It is left out (`text` becomes None) when it turns out that nothing reads the local."""
 
     __slots__ = ("slot",)
 
@@ -61,8 +65,9 @@ class Branch:
         self.no: list[Statement] = []
 
 
-class Loop:
-    """`head` is the line of a loop, or `try:`; `otherwise` runs when a `for` comes to its end, or stands under `tail`."""
+class Compound:
+    """A `for`, `while` or `try`: the line `head`, such as `while True:`, over the statements `body`; if `otherwise` has
+    statements, the line `tail` over them: `else:` of a loop, which runs when the loop was not left by `break`, or `except …:`."""
 
     __slots__ = ("head", "tail", "body", "otherwise")
 
@@ -74,15 +79,17 @@ class Loop:
 
 
 class Printer:
-    """`lines`: the text so far. `places`: the number of the site by line number. `read`: the variables that keep a value and are
-    read."""
+    """The printer of one function. `read`: the variables of `keep` that something reads. `lines`: the lines so far;
+    `site_of_line`: the number of the site that a line stands for, by the number of the line, from 1."""
 
     def __init__(self, read: set[str]) -> None:
         self.read = read
         self.lines: list[str] = []
-        self.places: dict[int, int] = {}
+        self.site_of_line: dict[int, int] = {}
 
     def line(self, indent: int, text: str) -> None:
+        """Append a statement, indented by `indent` blanks, with its marks resolved. Where marks of sites stand within it, it
+        becomes several lines: each site needs a line number of its own, and Python lets a line end within parentheses."""
         if KEEP in text:
             text, *parts = text.split(KEEP)
             for part in parts:
@@ -94,9 +101,11 @@ class Printer:
         for position, part in enumerate(marked):
             site, _, rest = part.partition(END)
             self.lines.append((" " * indent if position == 0 and not first else "") + rest)
-            self.places[len(self.lines)] = int(site)
+            self.site_of_line[len(self.lines)] = int(site)
 
     def block(self, indent: int, statements: list[Statement], loops: int) -> None:
+        """Append the statements of a block, `pass` for none. `loops` is how many loops are around it. Raises Unshaped for a block
+        that is nested more deeply than CPython compiles."""
         if indent > DEEPEST or loops > LOOPS:
             raise Unshaped("nested too deeply")
         before = len(self.lines)
@@ -118,6 +127,8 @@ class Printer:
             self.line(indent, "pass")
 
     def branch(self, indent: int, branch: Branch, loops: int) -> None:
+        """Append an `if`: with `elif` for an `if` that is all of the other path, and without `else` where no path before falls
+        through, so that long chains stay flat."""
         word, ending = "if", True
         while True:
             yes, no, condition = branch.yes, branch.no, branch.condition
@@ -141,7 +152,7 @@ class Printer:
 
 
 def stores(statements: list[Statement], texts: list[str]) -> list[Store]:
-    """The assignments in a tree that are decided upon later; all texts that may read a variable are added to `texts`."""
+    """Return the `Store`s of a tree, in order; append to `texts` every text that may read a variable."""
     undecided: list[Store] = []
     for statement in statements:
         if isinstance(statement, str):
@@ -161,11 +172,12 @@ def stores(statements: list[Statement], texts: list[str]) -> list[Store]:
 
 
 def printable(statements: list[Statement]) -> list[Statement]:
+    """Return the statements without those that are left out."""
     return [statement for statement in statements if not (isinstance(statement, Line) and statement.text is None)]
 
 
 def ends(statements: list[Statement]) -> bool:
-    """Whether control never falls out of these statements."""
+    """Return whether control never goes on behind these statements."""
     last = printable(statements)[-1:]
     if not last:
         return False
@@ -175,8 +187,9 @@ def ends(statements: list[Statement]) -> bool:
 
 
 def printed(head: str, statements: list[Statement], read: set[str]) -> tuple[str, dict[int, int]]:
-    """The text of a function with the line `head`, and the number of the site by line number."""
+    """Return the text of a function with the line `head`, and the numbers of its sites by line number, from 1. `read`: the
+    variables of `keep` that something reads. Raises Unshaped for statements that are nested more deeply than CPython compiles."""
     printer = Printer(read)
     printer.line(0, head)
     printer.block(1, statements, 0)
-    return "\n".join(printer.lines) + "\n", printer.places
+    return "\n".join(printer.lines) + "\n", printer.site_of_line

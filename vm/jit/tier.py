@@ -121,7 +121,7 @@ class Translation:
         letter, rest = name[0], name[1:]
         if letter == "K" and "_" in rest:
             number, _, operand = rest.partition("_")
-            return self.program._resolve(OPCODES[int(number)], int(operand))
+            return self.program.resolve_operand(OPCODES[int(number)], int(operand))
         if letter == "W" and rest[:1] == "_":
             numbers = [int(number) for number in rest[1:].split("_")]
             return tuple(zip([self.program.codes[number] for number in numbers[::2]], numbers[1::2], strict=True))
@@ -162,7 +162,8 @@ class Tier:
 
     `globals` are those of translated code. `S` is the stop flag, and `L` the number of calls that must be able to nest still
     for a function to go on. `F` holds the fuel left; below `LOW` the interpreter goes on, which stops at the very
-    instruction. `Q` characters are surely not too many for a String of this run, and a container has at most `M` elements."""
+    instruction. `D` calls may nest in a function that counts them and is called by one that does not. `Q` characters are surely
+    not too many for a String of this run, and a container has at most `M` elements."""
 
     def __init__(self, machine: Any, metered: bool) -> None:
         self.machine = machine

@@ -4,6 +4,9 @@ Hands on `Automaton`: `end_of_first` is where the match ends that a backtracking
 longest match begins that ends at a position. A state is the list of instructions a walk may stand at, best
 first; instructions behind a match are cut off, so that order decides as it does in backtracking.
 
+A walk is a way through the program; it carries one *loop bit* for each loop whose body may be empty, which says whether the
+present iteration of that loop has taken a character (`program.py`). An iteration without one ends its loop.
+
 A state is a dict from character to next state, for the loop over a text costs one look-up per character. Steps that find
 a match or end the search are not in it: they raise KeyError and are handled outside of the loop.
 """
@@ -44,7 +47,7 @@ class Facts:
 
 class Automaton:
     """The states of one program. `backward`: it reads from right to left and wants the longest match. A walk is one number:
-    instruction + size * loop bits."""
+    index of its instruction + `size` (the number of instructions) * its loop bits."""
 
     __slots__ = ("code", "size", "bits", "asserts", "backward", "states", "remembered", "read_to")
 
@@ -65,8 +68,8 @@ class Automaton:
         return self.end_of_first(subject, 0, certain=True) >= 0
 
     def end_of_first(self, subject: Subject, position: int, certain: bool = False) -> int:
-        """Return where the first match at or after `position` ends, -1 when there is none; `read_to` is how far it read, in
-        characters. With `certain`, return any end that proves that there is a match."""
+        """Return where the first match at or after `position` ends, -1 when there is none; `read_to` is how far it read.
+        Positions are in characters. With `certain`, return any end that proves that there is a match."""
         body = subject.body
         state = self.state((0,), True, class_of(subject.symbol(position - 1)))
         # The loop over characters is Python's own, with one dict look-up each; the iterator tells where a step was missing.
@@ -112,7 +115,8 @@ class Automaton:
         return best
 
     def start_of(self, subject: Subject, end: int, lowest: int) -> int:
-        """Return the smallest start, not below `lowest`, of a match that ends at `end`."""
+        """Return the smallest start, not below `lowest`, of a match that ends at `end`; `end` itself when no match ends there.
+        Positions are in characters."""
         state: Any = self.state((0,), False, class_of(subject.symbol(end)))
         smallest = end
         for at in range(end - 1, lowest - 2, -1):
@@ -198,19 +202,20 @@ class Automaton:
         return matched
 
     def onward(self, at: int, bits: int, operation: int, first: Any, second: Any) -> tuple[int, ...]:
-        """Return where a walk continues without taking a character, the better alternative last; `bits`: its loop bits,
-        scaled."""
+        """Return where a walk continues without taking a character, the better alternative last; `bits`: its loop bits times
+        `size`."""
         if operation == SPLIT:
             return (second + bits, first + bits)
         if operation == JUMP:
             return (first + bits,)
         if operation == ENTER:
-            return (at + 1 + self.cleared(bits, first),)
+            return (at + 1 + self.without_bit(bits, first),)
         if operation == AGAIN:
             if (bits // self.size) >> first & 1:
                 return (second[1] + bits, second[0] + bits)
             return (second[2] + bits,)
         return (at + 1 + bits,)
 
-    def cleared(self, bits: int, number: int) -> int:
+    def without_bit(self, bits: int, number: int) -> int:
+        """Return loop bits, scaled by `size` as in a walk, with the bit of the loop `number` cleared."""
         return (bits // self.size & ~(1 << number)) * self.size

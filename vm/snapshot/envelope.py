@@ -197,8 +197,8 @@ if TYPE_CHECKING:
         def clean(self, text: str) -> str:
             """Return the text as a sink shows it, without secrets."""
 
-        def split(self, text: str) -> list[str]:
-            """Return the text around secrets, with their names between."""
+        def parts_of(self, text: str) -> list[str]:
+            """Return a text as an odd number of parts: text, name of a secret, text, name, …, text."""
 
         def value(self, name: str) -> str:
             """Return the secret of a name."""

@@ -291,7 +291,7 @@ def _wrapper(cls: type) -> Kind:
 
 def _lower_bytes(w: Writer, value: bytes) -> list[Any]:
     """Return Base64, or pieces of it with names of secrets between them (G-10.3): secrets are searched in the bytes as text."""
-    parts = w.secrets.split(value.decode("latin-1"))
+    parts = w.secrets.parts_of(value.decode("latin-1"))
     if len(parts) == 1:
         return [base64_of(value)]
     return [[part if at % 2 else base64_of(part.encode("latin-1")) for at, part in enumerate(parts)]]
@@ -450,7 +450,6 @@ def _build_stream(r: Reader, name: Any, key: Any, response: Any, walked: Any, fa
         stream.effect = r.stream_effect(key)
         r.streams[key] = stream
     return stream
-
 
 
 KINDS: tuple[Kind, ...] = (

@@ -71,14 +71,14 @@ class Writer:
         return self.place(value)
 
     def _put_text(self, text: str) -> None:
-        parts = self.secrets.split(text)
+        parts = self.secrets.parts_of(text)
         self._texts[text] = len(self.rows)
         self.rows.append([_TEXT.number, text] if len(parts) == 1 else [_WITH_SECRETS.number, parts])
 
     def _has_place(self, value: Any) -> bool:
         kind = type(value)
         if kind is str:
-            return value in self._texts or (len(value) <= SHORT and len(self.secrets.split(value)) == 1)
+            return value in self._texts or (len(value) <= SHORT and len(self.secrets.parts_of(value)) == 1)
         return kind in _SCALARS or value is NONE or id(value) in self._places
 
     def place(self, value: Any) -> Any:

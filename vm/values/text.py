@@ -47,8 +47,8 @@ class Whole:
         self.pieces = pieces
 
 
-def write(value: Any, form: Form) -> Any:
-    """Return the text of `value` when it is a leaf of `form`, else a `Whole`."""
+def text_or_whole(value: Any, form: Form) -> Any:
+    """Return the text of `value` when it is a leaf of `form`, else a `Whole` of its pieces."""
     writer = form.get(type(value))
     if writer is None:
         # Generated struct classes are not in the table; every other class that may appear falls under `object`.
@@ -64,12 +64,12 @@ def listed(values: Iterable[Any], form: Form, separator: str = ", ") -> Iterator
         if not first:
             yield separator
         first = False
-        yield write(value, form)
+        yield text_or_whole(value, form)
 
 
 def render(value: Any, form: Form) -> str:
     """Return `value` in `form`. Raises P103 beyond the limits on String size and nesting."""
-    first = write(value, form)
+    first = text_or_whole(value, form)
     if type(first) is str:
         check_string_size(utf8_size(first))
         return first
@@ -82,7 +82,7 @@ def render(value: Any, form: Form) -> str:
 
 def fits(value: Any, form: Form, most: int) -> bool:
     """Return whether `value` in `form` has at most `most` bytes of UTF-8; no more than that is written."""
-    first = write(value, form)
+    first = text_or_whole(value, form)
     if type(first) is str:
         return utf8_size(first) <= most
     size = 0
@@ -119,7 +119,7 @@ def _walk(first: Whole) -> Iterator[str]:
 
 def render_brief(value: Any, form: Form, cut: int = 200) -> str:
     """Return `value` in `form` cut to `cut` code points, for messages: it never panics and takes little time."""
-    first = write(value, form)
+    first = text_or_whole(value, form)
     if type(first) is str:
         return first if len(first) <= cut else first[:cut] + "…"
     parts: list[str] = []
@@ -212,7 +212,7 @@ def _map(form: Form) -> Callable[[Map], Any]:
         separator = "{"
         for key, content in value.entries():
             yield separator + (quote(key) if type(key) is str else display(key)) + ": "
-            yield write(content, form)
+            yield text_or_whole(content, form)
             separator = ", "
         yield "{}" if not value.items else "}"
 
@@ -223,7 +223,7 @@ def _fields(form: Form, fields: Iterator[tuple[str, Any]]) -> Iterator[Any]:
     separator = " {"
     for name, content in fields:
         yield f"{separator}{name}: "
-        yield write(content, form)
+        yield text_or_whole(content, form)
         separator = ", "
     yield " {}" if separator == " {" else "}"
 
@@ -253,7 +253,7 @@ def _enum(form: Form) -> Callable[[EnumValue], Any]:
 def _wrapper(form: Form, name: str) -> Callable[[Any], Any]:
     def pieces(value: Any) -> Iterator[Any]:
         yield f"{name}("
-        yield write(value.value, form)
+        yield text_or_whole(value.value, form)
         yield ")"
 
     return pieces
@@ -280,7 +280,6 @@ LEAVES: Form = {
     Closure: function_text,
     object: handle_text,
 }
-
 
 
 def _form(string: Any, number: Any, error: Any) -> Form:
@@ -331,7 +330,7 @@ def json_string(text: str) -> str:
 
 
 def _float(value: float) -> str:
-    """NaN and the infinities have no JSON number (L-5.1.2)."""
+    """Return a Float as a JSON number, `null` for NaN and the infinities, which JSON has no number for (L-5.1.2)."""
     return float_literal(value) if value - value == 0 else "null"
 
 
@@ -345,7 +344,7 @@ def _object(entries: Iterable[tuple[str, Any]]) -> Iterator[Any]:
     separator = "{"
     for key, value in entries:
         yield f"{separator}{json_string(key)}:"
-        yield write(value, JSON)
+        yield text_or_whole(value, JSON)
         separator = ","
     yield "{}" if separator == "{" else "}"
 
@@ -362,7 +361,8 @@ def _json_map(value: Map) -> Iterator[Any]:
 
 
 def _json_enum(value: EnumValue) -> Iterator[Any]:
-    """`data` is null, the value, an array of two or more, or an object (L-5.1.9)."""
+    """Return the pieces of `{"variant": …, "data": …}`: `data` is null without a payload, else the one value, an array of two or
+    more, or an object of named fields (L-5.1.9)."""
     variant = value.decl.variants[value.variant]
     payload = value.payload or ()
     yield f'{{"variant":{json_string(variant.name)},"data":'
@@ -371,7 +371,7 @@ def _json_enum(value: EnumValue) -> Iterator[Any]:
     elif len(payload) > 1:
         yield from _json_array(payload)
     else:
-        yield write(payload[0] if payload else None, JSON)
+        yield text_or_whole(payload[0] if payload else None, JSON)
     yield "}"
 
 
@@ -407,7 +407,7 @@ JSON: Form = {
     ErrorValue: _error,
     RangeValue: _range,
     bytes: lambda value: f'"{to_base64(value)}"',
-    Some: lambda value: (write(value.value, JSON),),
+    Some: lambda value: (text_or_whole(value.value, JSON),),
     Ok: lambda value: _object((("ok", value.value),)),
     Err: lambda value: _object((("err", value.value),)),
     Closure: lambda value: json_string(function_text(value)),
@@ -433,9 +433,11 @@ def _whole_float(number: int) -> float:
 
 
 def from_json(data: Any, depth: int = 0) -> Any:
-    """Values for what a JSON reader gave: objects become Maps in source order, whole numbers beyond Int Floats.
+    """Return the value of the program for what a JSON reader gave: None, bool, int, float, str, or lists and dicts of such.
 
-    A number beyond Float is ValueError: such text does not parse (G-9.2).
+    Arrays become Arrays, objects Maps in source order, whole numbers beyond Int Floats; everything else stays as it is. `depth`
+    is how many arrays and objects are around `data`. Raises ValueError for a number beyond Float, since such text does not parse
+    (G-9.2), and P103 for more nesting than the limit.
     """
     kind = type(data)
     if kind is int:

@@ -214,6 +214,7 @@ def from_file(world: Any, path: str, names: Map | None) -> Case:
 
 # ---------------------------------------------------------------- the table
 
+
 def renamed(rows: Rows, old: str, new: str) -> Rows:
     """The same functions for another receiver, or for none."""
     return {signature.replace(old, new): run for signature, run in rows.items()}

@@ -16,18 +16,18 @@ if TYPE_CHECKING:
         """How those of a session are run."""
 
         def attempt(self, work: Callable[[], Any]) -> Any:
-            """What `work` gives; MustWait when a store has to be waited for, or another operation."""
+            """Return what `work` returns. Raises MustWait when a store has to be waited for, or another operation."""
 
         async def use(self, work: Callable[[], Any], effect: Any = None) -> Any:
-            """What `work` gives, tried first where the session runs; other tasks go on while it waits. `effect`: whose outcome it
-            is, when it changes a store. Cancelled, it has changed nothing, unless a change was under way that could not be taken
-            back."""
+            """Return what `work` returns, tried first where the session runs; other tasks go on while it waits. `effect` is the
+            effect whose outcome it is, when it changes a store. When the caller is cancelled nothing was changed, unless a change
+            was under way that could not be taken back."""
 
         def home(self, call: Callable[[], Any]) -> Any:
-            """What `call` gives on the session's own thread, for an operation that may be in another one."""
+            """Return what `call` returns on the session's own thread, for an operation that may be in another one."""
 
         def close(self) -> None:
-            """No thread is left until an operation waits again."""
+            """End the thread, if there is one; the next operation that waits begins another one."""
 
 
 LONGEST_WAIT = 30.0

@@ -58,14 +58,14 @@ if TYPE_CHECKING:
     Note = tuple[int, str | None]
     """The number of a change, and the numbers of its facts between blanks; None when all may be others."""
 
-KEPT = 64
-"""Keys whose index is kept."""
+KEPT_INDEXES = 64
+"""Keys whose fact index a store keeps in memory; at one more the index that was made first is dropped."""
 NOTES = 256
 """Changes of a key that are noted; a reader that missed more reads all facts anew."""
 NAMED = 1_000
 """Facts that a note names at most; the note of a larger change says that all may be others."""
-NEVER, NONE = -1, 0
-"""Nothing was read yet; there was no note."""
+NOT_READ, NO_NOTE = -1, 0
+"""Stamps of an index that are no numbers of changes: nothing was read yet; all facts were read, and the key had no note."""
 
 
 def first_change() -> int:
@@ -77,9 +77,9 @@ def first_change() -> int:
 def changed_facts(notes: Sequence[Note], since: int) -> set[int] | None:
     """Return the numbers of facts that changed after the change `since`, which is the first of the notes; None when the
     notes do not tell."""
-    if since == NONE and not notes:
+    if since == NO_NOTE and not notes:
         return set()
-    if since <= NONE or [number for number, _ in notes] != list(range(since, since + len(notes))) or not notes:
+    if since <= NO_NOTE or [number for number, _ in notes] != list(range(since, since + len(notes))) or not notes:
         return None
     after = [facts for _, facts in notes[1:]]
     return None if None in after else {int(one) for facts in after if facts for one in facts.split()}
@@ -99,15 +99,16 @@ class Indexes:
         self._read = read
 
     def of(self, key: Key) -> FactIndex:
-        """Return the index of one state of the facts: it reads on until nobody has changed them meanwhile."""
+        """Return the index of the stored facts of a key. Only what has changed since the last call is read; when another writer
+        changes facts while they are read, it reads again, so that the index never mixes two states. Raises MemoryFailure."""
         index = self._held.get(key)
         if index is None:
-            if len(self._held) >= KEPT:
+            if len(self._held) >= KEPT_INDEXES:
                 del self._held[next(iter(self._held))]
-            index = self._held[key] = FactIndex(stamp=NEVER)
+            index = self._held[key] = FactIndex(stamp=NOT_READ)
         while True:
-            notes = self._notes(key, max(index.stamp, NONE))
-            newest = notes[-1][0] if notes else NONE
+            notes = self._notes(key, max(index.stamp, NO_NOTE))
+            newest = notes[-1][0] if notes else NO_NOTE
             numbers = changed_facts(notes, index.stamp)
             if numbers is None:
                 index.reconcile(self._read(key, None), newest)
@@ -119,20 +120,21 @@ class Indexes:
                 return index
 
     def known(self, key: Key) -> FactIndex | None:
-        """Return the index of a key as of the change it knows, None without one; nothing is read."""
+        """Return the index of a key as it was read last, None when it was never read or had no note; nothing is read now."""
         index = self._held.get(key)
-        return index if index is not None and index.stamp > NONE else None
+        return index if index is not None and index.stamp > NO_NOTE else None
 
     def follow(self, key: Key, change: int | None, facts: Sequence[Fact], gone: Sequence[int]) -> None:
-        """Take in a change by this handle, which is stored. When another writer's change came before it, both are read at
-        the next query."""
+        """Bring the index up to date with a change that this process has stored: `change` is its number, None when no fact
+        changed, `gone` the numbers of removed facts. When another writer's change came before it, the index stays as it is, and
+        `of` reads both."""
         index = self._held.get(key)
         if index is not None and change is not None and index.stamp == change - 1:
             index.change(facts, gone)
             index.stamp = change
 
     def follow_commit(self, key: Key, change: int | None, batch: Batch) -> None:
-        """Take in the facts of a commit, as `follow`."""
+        """Bring the index up to date with the facts of a commit, as `follow` does."""
         if batch.facts_anew:
             self.drop(key)
         self.follow(key, change, batch.facts, batch.gone)
@@ -363,7 +365,9 @@ def seen_of_row(data: bytes) -> Observation:
 # Tables and statements.
 
 FORMAT = 4
-"""The format of the tables: 1 had no notes of changed facts, 2 no state of providers in entries."""
+"""The format of the tables. 1 had no notes of changed facts; 2 added them (table `changed`). 3 gave entries places for the state
+of providers and for media, 4 gave facts `elements` (M-8.17). A store of an earlier format is read as it is and then counts as one
+of this format; a newer one is refused."""
 
 TABLES = (
     "CREATE TABLE IF NOT EXISTS meta (format {number} NOT NULL PRIMARY KEY)",
@@ -464,11 +468,12 @@ class SqlStore:
         """Return a context for readers with the same translation of errors."""
         raise NotImplementedError
 
-    def _scrub(self) -> None:
-        """Remove deleted data from the files too, after a commit."""
+    def _prepare_scrub(self) -> None:
+        """Called before a commit that `_scrub` follows. A store whose `_scrub` may have to wait raises MustWait here, while
+        nothing was changed yet."""
 
-    def _scrubs(self) -> None:
-        """Prepare for a commit that is followed by `_scrub`, which may have to wait."""
+    def _scrub(self) -> None:
+        """Remove deleted data from the files too. Called after a commit."""
 
     def _entries_by(self, index: str) -> str:
         """Return the table expression that selects entries, where an index fits better than the key of the table."""
@@ -574,15 +579,14 @@ class SqlStore:
             return [seen_of_row(row[0]) for row in rows]
 
     def keys(self, prefix: Key) -> Iterator[Key]:
-        low = encode(prefix)
         with self._guard():
-            rows = self._rows("SELECT key FROM log WHERE key >= ? AND key < ? ORDER BY key", (low, low + b"\xff"))
+            rows = self._rows("SELECT key FROM log WHERE key >= ? AND key < ? ORDER BY key", _range_of(prefix))
         with self._decoding("log", prefix):
             return iter([decode(row[0]) for row in rows])
 
     def commit(self, writes: Sequence[Write], *, scrub: bool = False) -> bool:
         if scrub:
-            self._scrubs()
+            self._prepare_scrub()
         try:
             with self._transaction():
                 changes = [self._write(encode(key), expect, batch) for key, expect, batch in writes]
@@ -722,7 +726,7 @@ class SqlStore:
         self._change_all(DROP_TURN, [(key, number, key, number) for number in sorted(numbers)])
 
     def remove(self, keys: Sequence[Key]) -> None:
-        self._scrubs()
+        self._prepare_scrub()
         with self._transaction():
             for key in keys:
                 self._remove(encode(key))
@@ -735,10 +739,9 @@ class SqlStore:
             self._change(f"DELETE FROM {table} WHERE key = ?", (key,))
 
     def expire(self, prefix: Key, before: int, limit: int) -> None:
-        low = encode(prefix)
         statement = "SELECT key FROM log WHERE key >= ? AND key < ? AND touched < ? ORDER BY key LIMIT ?"
         with self._guard():
-            old = self._rows(statement, (low, low + b"\xff", before, limit))
+            old = self._rows(statement, (*_range_of(prefix), before, limit))
         if not old:
             return
         with self._transaction():
@@ -765,7 +768,9 @@ class SqlStore:
         return rows[0][0] if rows and type(rows[0][0]) is str else None
 
     def _check_format(self, is_new: bool = False) -> None:
-        """Write or check the format, within the transaction that creates missing tables. `is_new`: there were none."""
+        """Write this FORMAT into a new store and into one of an earlier format; called within the transaction that has created
+        the missing tables. `is_new`: there was no table before. Raises MemoryFailure("Version") for a newer format, "Corrupt"
+        when a store that holds a log does not say its format."""
         rows = self._rows("SELECT format FROM meta")
         if not rows and (is_new or not self._rows("SELECT 1 FROM log LIMIT 1")):
             self._change("INSERT INTO meta (format) VALUES (?) ON CONFLICT (format) DO NOTHING", (FORMAT,))
@@ -786,6 +791,13 @@ class SqlStore:
         if number > FORMAT:
             raise newer_version(number, FORMAT)
         return number
+
+
+def _range_of(prefix: Key) -> tuple[bytes, bytes]:
+    """Return two bounds, the lower one included, of the stored keys that begin with a key. Each further part of a key begins with
+    a type byte, which is no 0xff, so that one more byte 0xff is above them all."""
+    low = encode(prefix)
+    return low, low + b"\xff"
 
 
 class _Another(MemoryFailure):

@@ -281,7 +281,7 @@ class SqliteStore(SqlStore):
         if reason:
             raise store_failed(self.name, f"removed, but the write-ahead log still holds it ({reason}); erase again")
 
-    def _scrubs(self) -> None:
+    def _prepare_scrub(self) -> None:
         if self._thread is not None:
             self._thread.aside()
 

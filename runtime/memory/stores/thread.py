@@ -30,9 +30,13 @@ class Cancelled(BaseException):
 
 
 class StoreThread:
-    """The operations of one session. `loop` returns its event loop; `mark` returns a function that undoes what a try has
-    used up; `settles(effect)` is called before a change is made for an effect: from then on that effect's outcome has to
-    be the next one."""
+    """The operations of one session.
+
+    `loop` returns its event loop. `mark` is called before a try in place, and returns a function that gives back what the try has
+    used up of the session's limits when it ends with MustWait. An operation may be made for an *effect*: the request of a task
+    that waits for it, as `use` was given it. `settles(effect)` is called before such an operation changes a store: what is
+    stored cannot be taken back, so from then on the session must hand no result of another effect to the program before the
+    result of this one."""
 
     def __init__(
         self,
@@ -51,8 +55,8 @@ class StoreThread:
         self._trying = False
 
     def attempt(self, work: Callable[[], Any]) -> Any:
-        """Return what `work` returns. Raises MustWait, having changed nothing, when a store has to be waited for, or
-        another operation is on its way."""
+        """Try `work` where the session runs and return what it returns. Raises MustWait, with nothing changed, when a store has
+        to be waited for, or when another operation is on its way. Called by an operation in the thread it just does the work."""
         if self._is_busy:
             if self._own() is not None:
                 return work()
@@ -68,8 +72,9 @@ class StoreThread:
             self._trying = before
 
     async def use(self, work: Callable[[], Any], effect: Any = None) -> Any:
-        """Return what `work` returns, tried first where the session runs. When cancelled it has changed nothing, unless a
-        change was under way that could not be taken back."""
+        """Return what `work` returns, tried first where the session runs, else done in the thread while the loop goes on.
+        `effect` is the effect whose outcome it is, None where no task waits for one. Raises what `work` raises. When the caller
+        is cancelled, nothing was changed, unless a change was under way that could not be taken back."""
         if not self._is_busy:
             with suppress(MustWait):
                 return self.attempt(work)
@@ -83,22 +88,22 @@ class StoreThread:
         if not self._is_busy:
             self._is_busy = True
             return
-        mine = self._loop().create_future()
-        self._waiting.append(mine)
+        turn = self._loop().create_future()
+        self._waiting.append(turn)
         try:
-            await mine
+            await turn
         except BaseException:
-            if mine in self._waiting:
-                self._waiting.remove(mine)
-            elif not mine.cancelled():  # it came at the same moment
+            if turn in self._waiting:
+                self._waiting.remove(turn)
+            elif not turn.cancelled():  # it came at the same moment
                 self._next()
             raise
 
     def _next(self) -> None:
         while self._waiting:
-            mine = self._waiting.popleft()
-            if not mine.done():
-                return mine.set_result(None)  # type: ignore[no-any-return]
+            turn = self._waiting.popleft()
+            if not turn.done():
+                return turn.set_result(None)  # type: ignore[no-any-return]
         self._is_busy = False
 
     async def _perform(self, work: Callable[[], Any], effect: Any) -> Any:
@@ -142,9 +147,10 @@ class StoreThread:
         return operation if operation is not None and operation.thread == threading.get_ident() else None
 
     def wait(self, call: Callable[[], Any], interrupt: Callable[[], object] = lambda: None) -> Any:
-        """Return what `call` returns, which waits: the loop goes on meanwhile. `interrupt` makes it fail soon, from
-        another thread: when the operation is cancelled, or after LONGEST_WAIT seconds, where TimeoutError is raised.
-        Outside of an operation it waits in place."""
+        """Return what `call` returns, which waits for a store; in an operation the loop goes on meanwhile, elsewhere it waits in
+        place. `interrupt` is called from another thread and makes `call` fail soon: when the operation is cancelled, and after
+        LONGEST_WAIT seconds. Raises MustWait before `call` begins in a try (`attempt`), TimeoutError after LONGEST_WAIT seconds,
+        Cancelled in an operation that nobody waits for any more, and what `call` raises."""
         operation = self._own()
         if operation is not None:
             return operation.wait(call, interrupt)
@@ -153,7 +159,7 @@ class StoreThread:
         return call()
 
     def pause(self, seconds: float) -> None:
-        """Wait some seconds before a lock of a store is asked for again."""
+        """Wait some seconds before a lock of a store is asked for again. Raises as `wait` does."""
         operation = self._own()
         resting = operation.rest if operation is not None else threading.Event()
         self.wait(lambda: resting.wait(seconds), resting.set)
@@ -167,19 +173,24 @@ class StoreThread:
         """Note that a change of a store comes next. Raises Cancelled in an operation that was cancelled."""
         operation = self._own()
         if operation is not None:
-            operation.look()
+            operation.raise_if_cancelled()
             if operation.effect is not None:
                 self._settles(operation.effect)
 
     def home(self, call: Callable[[], Any]) -> Any:
-        """Return what `call` returns on the session's own thread."""
+        """Return what `call` returns, run on the thread of the session's loop: for what an operation shares with the loop and its
+        tasks. The operation waits for it. Raises what `call` raises, and Cancelled in an operation whose thread was given up."""
         operation = self._own()
         return call() if operation is None else operation.home(call)
 
 
 class _Operation:
-    """One operation in the thread. Two semaphores hand control back and forth: `turned` is released when the loop may go
-    on, `mine` when the thread may; `back` when a wait is over."""
+    """One operation in the thread. Semaphores hand control back and forth: `loop_turn` is released when the loop may go on,
+    `thread_turn` when the thread may, `wait_over` when a wait of the thread has come to its end.
+
+    An operation that nobody waits for any more is ended by `end`: its wait is interrupted, and Cancelled ends its work. When the
+    wait does not end within PARTING seconds the thread is lost: it ends by itself whenever its call returns, and the session
+    begins another one."""
 
     def __init__(self, work: Callable[[], Any], loop: Any, effect: Any) -> None:
         self.work = work
@@ -194,9 +205,9 @@ class _Operation:
         self._context = copy_context()
         self._cancelled = False
         self._lost = False
-        self._turned = threading.Semaphore(0)
-        self._mine = threading.Semaphore(0)
-        self._back = threading.Semaphore(0)
+        self._loop_turn = threading.Semaphore(0)
+        self._thread_turn = threading.Semaphore(0)
+        self._wait_over = threading.Semaphore(0)
         self._border = threading.Lock()  # between coming back from a wait and being given up
         self._interrupt: Callable[[], object] = lambda: None
         self._timer: Any = None
@@ -207,24 +218,24 @@ class _Operation:
     # ------------------------------------------------------------ in the thread
 
     def run(self) -> bool:
-        """Whether the thread may have another one."""
+        """Perform the operation; return whether the thread may take another one."""
         self.thread = threading.get_ident()
         try:
             self.value = self._context.run(self.work)
         except BaseException as error:
             self.error = error
         self.over = True
-        self._turned.release()
+        self._loop_turn.release()
         return not self._lost
 
-    def look(self) -> None:
+    def raise_if_cancelled(self) -> None:
         if self._cancelled or self._lost:
             raise Cancelled
 
     def wait(self, call: Callable[[], Any], interrupt: Callable[[], object]) -> Any:
-        self.look()
+        self.raise_if_cancelled()
         self._interrupt = interrupt
-        self._turned.release()
+        self._loop_turn.release()
         try:
             return call()
         except Exception:
@@ -234,19 +245,19 @@ class _Operation:
         finally:
             with self._border:
                 if not self._lost:
-                    self._back.release()
+                    self._wait_over.release()
             if not self._lost:
                 with suppress(RuntimeError):  # the loop is closed: nobody waits
                     self.loop.call_soon_threadsafe(self._resume)
-                self._mine.acquire()
-            self.look()
+                self._thread_turn.acquire()
+            self.raise_if_cancelled()
 
     def home(self, call: Callable[[], Any]) -> Any:
         if self._lost:
             raise Cancelled
         self._request = call
-        self._turned.release()
-        self._mine.acquire()
+        self._loop_turn.release()
+        self._thread_turn.acquire()
         value, error = self._answer
         if error is not None:
             raise error
@@ -255,9 +266,9 @@ class _Operation:
     # ------------------------------------------------------------ in the loop
 
     def attend(self) -> None:
-        """Until the thread waits, or is done with the operation."""
+        """Let the thread run until it waits, or is done with the operation; do its `home` calls in between."""
         while True:
-            self._turned.acquire()
+            self._loop_turn.acquire()
             call, self._request = self._request, None
             if call is None:
                 break
@@ -265,12 +276,13 @@ class _Operation:
                 self._answer = call(), None
             except BaseException as error:
                 self._answer = None, error
-            self._mine.release()
+            self._thread_turn.release()
         if not self.over:
-            self._timer = self._expiring()
+            self._timer = self._start_timer()
 
-    def _expiring(self) -> Any:
-        """A virtual clock stands while the thread waits."""
+    def _start_timer(self) -> Any:
+        """Return a running timer that interrupts the wait after LONGEST_WAIT seconds. A loop with a virtual clock, which stands
+        while the thread waits, gets one of real time."""
         if not hasattr(self.loop, "hold_clock"):
             return self.loop.call_later(LONGEST_WAIT, self._expire)
         timer = threading.Timer(LONGEST_WAIT, self._expire)
@@ -284,7 +296,7 @@ class _Operation:
             self._interrupt()
 
     def _resume(self) -> None:
-        if self.over or self._lost or not self._back.acquire(blocking=False):
+        if self.over or self._lost or not self._wait_over.acquire(blocking=False):
             return
         self._cancelled = self._cancelled or self.ended.cancelled()
         self._go_on()
@@ -293,23 +305,23 @@ class _Operation:
 
     def _go_on(self) -> None:
         self._timer.cancel()
-        self._mine.release()
+        self._thread_turn.release()
         self.attend()
 
     def end(self) -> bool:
-        """Nobody waits for it any more: what it waits for is interrupted, and it ends there. Whether its thread is lost: what it
-        waits for cannot be interrupted."""
+        """End an operation that nobody waits for any more, by interrupting its wait. Return whether its thread is lost, since the
+        wait did not end within PARTING seconds."""
         self._cancelled = True
         if self.over:
             return False
         self._timer.cancel()
         with suppress(Exception):  # of a driver whose connection goes away
             self._interrupt()
-        came = self._back.acquire(timeout=PARTING)
+        is_back = self._wait_over.acquire(timeout=PARTING)
         with self._border:
-            came = came or self._back.acquire(blocking=False)
-            self._lost = not came
-        if came:
+            is_back = is_back or self._wait_over.acquire(blocking=False)
+            self._lost = not is_back
+        if is_back:
             self._go_on()
         return self._lost
 

@@ -444,7 +444,6 @@ def index_of(facts: Sequence[Fact] = ()) -> FactIndex:
     return FactIndex(facts)
 
 
-
 class VolatileStore:
     """Logs by key. Nothing here waits or fails."""
 

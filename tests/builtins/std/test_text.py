@@ -16,8 +16,6 @@ from .conftest import call as call_library
 Library = Callable[..., Any]
 
 
-
-
 CASES = [
     ("fmt::format", ("{} and {}", Array([1, "b"])), "1 and b"), ("fmt::format", ("{} {}", Array([1])), "1 {}"),
     ("fmt::format", ("{}", Array([1, 2])), "1"), ("fmt::format", ("no", Array([1])), "no"),
