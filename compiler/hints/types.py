@@ -61,7 +61,7 @@ def absent_help(type_: Type) -> str | None:
         case Generic(name="Option"):
             return f"add `?`, write `x ?? {default_of(type_.arguments[0])}` for a default, or `match`"
         case Nilable():
-            return f"write `x ?? {default_of(type_.inner)}` for a default, or `match`"
+            return f"write `x ?? {default_of(type_.inner)}` for a default, or {BIND_AND_ASK}"
     return None
 
 
@@ -103,6 +103,9 @@ def negated_help(actual: Type) -> str:
 
 # Which of the two kinds of absence is meant, where one stands for the other (L-3.3.5).
 ABSENCE_OF_NILABLE = "a `T?` is the value itself or `nil`"
+
+# How a `T?` becomes a T without a default: only an immutable variable is known to hold a value (L-3.3.18).
+BIND_AND_ASK = "bind it, `let x = …`, and ask `if x != nil { … }`"
 
 
 def generic_name(type_: Type) -> str:
@@ -194,7 +197,7 @@ def explain(actual: Type, expected: Type) -> str | None:
         case Generic(name="Option"), _ if actual.arguments[0] == expected:
             return f"write `… ?? {default_of(expected)}` for a default, `…?` to hand the absence on, or `match`"
         case Nilable(), _ if actual.inner == expected:
-            return f"write `… ?? {default_of(expected)}` for a default, or `match`"
+            return f"write `… ?? {default_of(expected)}` for a default, or {BIND_AND_ASK}"
         case _, Generic(name="Result") if expected.arguments[0] == actual:
             return "wrap it: `Ok(…)`"
         case _, Generic(name="Result") if expected.arguments[1] == actual:

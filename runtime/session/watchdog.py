@@ -90,6 +90,7 @@ class Watch:
         self.chunks += 1
         if translated or self.chunks > CHUNKS:
             self.machine.unwatched = False
+            self._current_mark()  # from what the process has now: the thread may look late
             _watchdog.add(self)
 
     def count(self, items: int) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from concerto.compiler.hints import names
+from concerto.compiler.hints.types import BIND_AND_ASK
 from concerto.vm.builtins import METHODS
 from concerto.vm.memory_steps import STEPS
 
@@ -18,9 +19,9 @@ OPTIONAL = [
     (MODEL + '{ let r = M.execute("a"); r.text(); }', "E2011", "add `?`, or use `match`"),
     ("let o: Option<Int> = None; print(o + 1);", "E2002", "add `?`, write `x ?? 0` for a default, or `match`"),
     ("let o: Option<Int> = None; o.abs();", "E2011", "add `?`, write `x ?? 0` for a default, or `match`"),
-    ("let n: Int? = nil; n.abs();", "E2011", "write `x ?? 0` for a default, or `match`"),
-    ("let n: Int? = nil; print(n.x);", "E2010", "write `x ?? 0` for a default, or `match`"),
-    ("let n: Int? = nil; n.clone();", "E2011", "write `x ?? 0` for a default, or `match`"),
+    ("let n: Int? = nil; n.abs();", "E2011", f"write `x ?? 0` for a default, or {BIND_AND_ASK}"),
+    ("let n: Int? = nil; print(n.x);", "E2010", f"write `x ?? 0` for a default, or {BIND_AND_ASK}"),
+    ("let n: Int? = nil; n.clone();", "E2011", f"write `x ?? 0` for a default, or {BIND_AND_ASK}"),
 ]
 
 EVERYDAY = [

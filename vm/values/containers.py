@@ -156,9 +156,11 @@ def bytes_text(value: bytes) -> str:
 
 def concat_bytes(a: bytes, b: bytes) -> bytes:
     """Return `a + b`. Raises P103 beyond the limit on the size of a String."""
-    if len(a) + len(b) > limits.surely:
-        look()
-        check_bytes_size(len(a) + len(b))
+    size = len(a) + len(b)
+    if size > limits.surely:
+        check_bytes_size(size)
+    if size >= BLOCK:  # a few of them reach a memory budget before a thread has looked once
+        announce(size)
     return a + b
 
 
