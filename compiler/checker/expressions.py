@@ -292,7 +292,7 @@ def _report_no_value(c: Checker, node: ast.PathExpr, symbol: Symbol | None) -> T
     if isinstance(symbol, StructSymbol) and isinstance(symbol.declaration, ast.Schema):
         if not symbol.type_parameters:
             return SCHEMA_REF
-        help = f"give its type arguments where it is used: `execute_with_schema<{symbol.type}>(…)`"
+        help = f"give its type arguments where it is used: `execute<{symbol.type}>(…)`"
         return c.report("E2029", node.span, f"the type arguments of `{symbol.name}` cannot be found", help=help)
     if isinstance(symbol, (StructSymbol, EnumSymbol, AliasSymbol, ErrorFamilySymbol, TraitSymbol)):
         return c.report("E1001", node.span, f"`{path_text(node)}` is a type, not a value", help=_type_help(c, node, symbol))

@@ -242,7 +242,7 @@ ARGUMENTS: dict[tuple[str, str], str] = {
     **dict.fromkeys(((call, "memory") for call in _CALLS), "write `M.with_memory(log).execute(…)`"),
     **dict.fromkeys(((call, "tools") for call in _CALLS), "write `M.with_tools([T]).execute(…)`"),
     **dict.fromkeys(((call, "context") for call in _CALLS), "write `M.with_context(v).execute(…)`"),
-    **dict.fromkeys(((call, "schema") for call in _CALLS), "write `M.execute_with_schema<T>(…)`"),
+    **dict.fromkeys(((call, "schema") for call in _CALLS), "write `M.execute<T>(…)`"),
     **{
         (call, field): f"it is a field of the model: `model M {{ …, {field}: … }}`"
         for call in _CALLS

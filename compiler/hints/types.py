@@ -185,9 +185,9 @@ def explain(actual: Type, expected: Type) -> str | None:
         case Generic(name="Option"), Nilable() if actual.arguments[0] == expected.inner:
             return f"write `… ?? nil`: {ABSENCE_OF_NILABLE}"
         case Generic(name="Result"), Nominal() if actual.arguments[0] == RESPONSE and expected.kind == "schema":
-            return f"write `.execute_with_schema<{expected}>(…)?`"
+            return f"write `.execute<{expected}>(…)?`"
         case Generic(name="Result"), _ if actual.arguments[0] == RESPONSE and generic_name(expected) != "Result":
-            return f"write `.execute_with_schema<{expected}>(…)?` for a schema, `.execute(…)?.text` for its text"
+            return f"write `.execute<{expected}>(…)?` for a schema, `.execute(…)?.text` for its text"
         case _, Generic(name="Array") if expected == array(MESSAGE) and actual == STRING:
             return "write `.execute(…)`, which takes a String"
         case Generic(name="Array" | "Option" | "Result"), Generic(name="Array"):
