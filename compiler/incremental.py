@@ -309,12 +309,13 @@ class Record:
 class Reuse:
     """What one check takes from earlier ones, and what it notes for later ones. The bodies of the files in `records` are left
     out; a record is None where nobody reads its diagnostics. `bodies` has the places of all bodies that can be left out, by
-    file. The other fields are filled by the check: by file the imports that it uses, the files that its questions lead
-    into, the warnings of its bodies and their consumption; `unused` has the warnings of locals."""
+    file. The other fields are filled by the check: by file which of these bodies were checked, the imports that it uses, the
+    files that its questions lead into, the warnings of its bodies and their consumption; `unused` has the warnings of locals."""
 
     def __init__(self, records: Mapping[str, Record | None], bodies: Mapping[str, Sequence[tuple[int, int]]]) -> None:
         self.records = records
         self.bodies = {file: frozenset(places) for file, places in bodies.items()}
+        self.checked: dict[str, set[tuple[int, int]]] = {}
         self.imports: dict[str, set[ImportKey]] = {}
         self.callee_files: dict[str, set[str]] = {}
         self.unused: list[Diagnostic] = []
@@ -337,6 +338,7 @@ class Reuse:
         if body is None or (body.span.start, body.span.end) not in self.bodies.get(body.span.file, ()):
             return lambda: None
         file = body.span.file
+        self.checked.setdefault(file, set()).add((body.span.start, body.span.end))
         steps, constants, forms = budgets.match_steps, budgets.constant_room, budgets.form_room
         first = len(budgets.diagnostics.found)
 
@@ -492,7 +494,9 @@ class CheckCache:
                 faulty_interfaces |= reach.bits[span.file]
         for name, file in files.items():
             callee_files = tuple(sorted(reuse.callee_files.get(name, ())))
-            if not file.bodies or name in reuse.records or name in faulty:
+            # No body of a module is checked whose name another module has.
+            is_checked = reuse.checked.get(name) == reuse.bodies[name]
+            if not file.bodies or not is_checked or name in faulty:
                 continue
             if reach.depends_on(name, callee_files) & faulty_interfaces:
                 continue

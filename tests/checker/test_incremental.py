@@ -115,6 +115,13 @@ CASES = {
         {}, set(), {"E3014"},
         "a.conc",
     ),
+    "whether another module has its name": Case(
+        {
+            "main.conc": "mod a { }\nmod a;\nmod b;\nfn main() { }", "b.conc": "pub fn f() { }",
+            "a.conc": 'pub fn f() { let x: Int = ""; println(x); }',
+        },
+        {"main.conc": "mod a;\nmod b;\nfn main() { }"}, {"E1003"}, {"E2001"},
+    ),
     "a signature of a module of the project root": Case(
         {
             "main.conc": "fn main() { a::f(); }", "a.conc": "pub fn f() { let x: Int = b::g(); println(x); }",
