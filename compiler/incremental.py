@@ -495,7 +495,7 @@ class CheckCache:
         for name, file in files.items():
             callee_files = tuple(sorted(reuse.callee_files.get(name, ())))
             # No body of a module is checked whose name another module has.
-            is_checked = reuse.checked.get(name) == reuse.bodies[name]
+            is_checked = reuse.bodies[name] <= reuse.checked.get(name, set())
             if not file.bodies or not is_checked or name in faulty:
                 continue
             if reach.depends_on(name, callee_files) & faulty_interfaces:

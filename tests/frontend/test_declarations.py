@@ -144,7 +144,7 @@ def test_documentation(program: Parsed) -> None:
     items = program(
         "/// one\n/// two\n@test fn a() { }\n@test\n/// late\npub fn b() { }\nstruct S {\n/// f\npub x: Int,\n}\n"
         "enum E {\n/// v\nA }\nimpl S {\n/// m\npub fn m(self) { } }\npipeline P {\n/// s\nstage s(x: A) -> B { } }\n"
-        "tool T {\n/// t\nn: Int /// u\npub fn u() { } }\n//// no\nfn c() { }\n"
+        "tool T {\n/// t\nn: Int /// of nothing\n/// u\npub fn u() { } }\n//// no\nfn c() { }\n"
     ).items
     a, b, s, e, i, p, t, c = items
     assert isinstance(s, ast.Struct) and isinstance(e, ast.Enum) and isinstance(i, ast.Impl)
