@@ -49,7 +49,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Run the tests; return 0 if there were some and all passed, else 1."""
+    """Run the tests; return 0 if there were some and all passed, else 1. Raises Exit with another code for what cannot be read,
+    compiled, verified or configured, and with 1 when the file of `--junit` cannot be written."""
     from ..runtime.session.testing import chosen
 
     programs = dict(programs_of(arguments))
@@ -97,8 +98,9 @@ def _run(path: str, program: Program, arguments: argparse.Namespace, output: Rep
 
 
 def programs_of(arguments: argparse.Namespace) -> Iterator[tuple[str, Program]]:
-    """Yield the programs to test by path, in the order of their paths. Errors in any of them end the command before a test
-    runs."""
+    """Yield the path and program of each root, in the order of the arguments; of a directory, its own sources before those of its
+    subdirectories. Diagnostics go to stderr. Errors in any source raise Exit before the first is yielded; with `--junit` they
+    are written there too."""
     from ..vm.interp.link import load_image
 
     paths = [path for argument in arguments.paths or [project_folder()] for path in sources_under(argument)]
@@ -124,9 +126,9 @@ def programs_of(arguments: argparse.Namespace) -> Iterator[tuple[str, Program]]:
 
 
 def roots_of(includes: dict[str, set[str]]) -> list[str]:
-    """Return those sources whose programs together hold all sources, every other one once, in the order given. `includes`
-    has for each source the other files of its program. A circle of imports that nobody else imports has one of its files as
-    root."""
+    """Return the sources to take as roots, in the order given: those that no larger program among them holds already. `includes`
+    has for each source, as it was named, the real paths of the other files of its program. A module of two roots is in both
+    programs. A circle of imports that nobody else imports has one of its files as root."""
     chosen: set[str] = set()
     covered: set[str] = set()
     # The program of an importer holds more files than those of what it imports.
@@ -138,7 +140,7 @@ def roots_of(includes: dict[str, set[str]]) -> list[str]:
 
 
 def other_files(path: str, result: Compilation) -> Iterator[str]:
-    """Yield the files of a program besides its root: their tests run with it."""
+    """Yield the real paths of the files of a program besides its root: their tests run with it."""
     root, _, _ = os.path.realpath(path).rpartition(os.sep)
     own = result.source.name if result.source is not None else ""
     base = root.removesuffix(os.sep + os.path.dirname(own)) if os.path.dirname(own) else root

@@ -1,9 +1,9 @@
 """Declarations before any body: structs, enums, constants and aliases (L-3.9, L-3.13.5), and the fields of built-in records
 (L-6.9).
 
-Hands on to `program` the passes `declare_types`, `check_cycles`, `check_constants` and `check_defaults`; to everything that has
-values in its declaration `at_module_level` (type it) and `folded` (its constant value); and RECORD_FIELDS, where a new built-in
-record gets its fields. Traits and impls are in `impls`.
+Hands on to `program` the passes `declare_types`, `check_cycles` and `check_constants`, to `declaration_checks` `check_defaults`;
+to everything that has values in its declaration `at_module_level` (type it), `folded` and `constant_value` (its constant value,
+or FAILED); and RECORD_FIELDS, where a new built-in record gets its fields. Traits and impls are in `impls`.
 """
 
 from __future__ import annotations
@@ -55,6 +55,7 @@ def topological_order(declarations: Iterable[T], made_of: Callable[[T], list[T]]
     order.
 
     A topological sort by a depth-first walk with a stack of its own: a chain of declarations may be longer than Python's stack.
+    `made_of` returns a new list at each call: the walk uses it up.
     """
     order: list[T] = []
     circular: set[T] = set()
@@ -85,8 +86,8 @@ def topological_order(declarations: Iterable[T], made_of: Callable[[T], list[T]]
 
 
 def declare_types(c: Checker, symbols: list[Symbol]) -> None:
-    """Set the types of aliases, the fields of structs and enums, and the types of constants, in this order: fields may name
-    any alias."""
+    """Set the types of aliases, then, in the order of the source, the fields of structs and enums and the types of constants:
+    those may name any alias."""
     for symbol in symbols:
         if isinstance(symbol, (StructSymbol, EnumSymbol)) and symbol.type_parameters and isinstance(symbol.type, Nominal):
             # Inside its declaration a generic type has its own parameters as arguments.

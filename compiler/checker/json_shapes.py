@@ -63,7 +63,7 @@ def _type_of_place(expected: Expected) -> Type | None:
 
 
 def without_shape(c: Checker, type_: Type) -> Type | None:
-    """Return the first part of a type that no JSON value stands for, or None. The walk has a list of its own, as types may
+    """Return a part of a type that no JSON value stands for, or None. The walk has a list of its own, as types may
     contain themselves."""
     todo: list[Type] = [type_]
     seen: set[Type] = set()

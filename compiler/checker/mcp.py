@@ -1,8 +1,8 @@
 """MCP servers: their fields with those of the manifest, signatures of their tools (O-4.36 to O-4.44, O-4.47).
 
-Hands on `declare_mcp` and `check_mcp` to `program`. A server is checked without being started: signatures are what the program
-says of its tools. Parameters and names for models are checked as those of `tools`; a new field is a row of
-`vm/declaration_fields.py`.
+Hands on `declare_mcp` and `check_mcp` to the table of `declaration_checks`. A server is checked without being started:
+signatures are what the program says of its tools. Parameters and names for models are checked as those of `tools`; a new field
+is a row of `vm/declaration_fields.py`.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Hands on `Generator`. The other files of this folder register their functions with `value_of` and `effect_of` for classes of
 nodes. `value` pushes an expression's value, `effect` runs it and keeps nothing, `bound` pushes a value that is about to
 live in another place, `operand` pushes one that is only read. Also hands on what decides about sharing: `root_of`,
-`may_write`, `may_alias` and `is_plain`. No particular expression is known here.
+`may_write`, `may_alias` and `is_plain`. Which instructions an expression becomes is not decided here.
 """
 
 from __future__ import annotations
@@ -252,7 +252,8 @@ class Generator:
         e.mark(end, depth)
 
     def leave(self) -> None:
-        """Return the value on top of the stack, after the tasks that were started here have ended (O-6.14)."""
+        """Emit the return of the value on top of the stack, together with a `mut self`, after the tasks that were started here
+        have ended (O-6.14)."""
         e = self.emitter
         if self.scope is not None and self.scope.spawns:
             e.emit("SETTLE")
@@ -349,7 +350,8 @@ def is_plain(type_: t.Type | None) -> bool:
 
 
 def static_type(expr: ast.Expr) -> t.Type | None:
-    """Return the type of an expression after its coercion."""
+    """Return the type of an expression after its coercion. What becomes a Prompt or an error has the type before; what becomes an
+    Option, the Option of the type before."""
     coercion = expr.coercion
     if isinstance(coercion, decisions.ToFloat):
         return t.FLOAT

@@ -27,8 +27,8 @@ _SCALARS = {"String": "string", "Int": "int", "Float": "float", "Bool": "bool", 
 
 
 def schema_number(module: Module, symbol: symbols.StructSymbol, type_: t.Type) -> int:
-    """Return the entry of a schema; there is one for each list of type arguments that is used (O-2.9). Schemas inside it
-    that have validators get an entry as well (O-2.18)."""
+    """Return the number of the entry of a schema; there is one for each list of type arguments that is used (O-2.9). Schemas
+    inside it that have validators get an entry as well (O-2.18)."""
     if type_ not in module.schemas:
         # The number is given before the shape is built: a schema may hold itself.
         module.schemas[type_] = len(module.schema_entries)
@@ -211,20 +211,20 @@ def wanted_by(row: Row, arguments: Sequence[ast.Expr | None]) -> str:
 
 def wanted_command(command: str, arguments: object) -> str:
     """Return `run=COMMAND` for the process of an agent or server. The command is a line to split when it has no arguments
-    beside it (O-4.38)."""
+    beside it (O-4.38); that its quotes are closed has been checked."""
     if arguments is None:
         command = (shlex.split(command) or [command])[0]
     return f"run={command}"
 
 
 def wanted_url(url: str) -> str:
-    """Return `net=HOST`, or `net` for a text that is no URL."""
+    """Return `net=HOST`, or `net=HOST:PORT` where the URL names a port; `net` for a text that is no URL."""
     host = _host(url)
     return f"net={host}" if host else "net"
 
 
 def _host(url: str) -> str:
-    """Return HOST or HOST:PORT as written, or an empty text where the text is no URL."""
+    """Return HOST or HOST:PORT, the host in lower case and the port only where one is written; "" where the text is no URL."""
     try:
         parts = urlsplit(url)
         port = "" if parts.port is None else f":{parts.port}"

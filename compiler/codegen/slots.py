@@ -117,8 +117,8 @@ class SlotChange:
 
 
 def after_write(g: Generator, node: ast.MethodCall, name: int) -> None:
-    """Load a slot anew after `remember` or `forget` has written to its memory; the name that was written stands in slot
-    `name`."""
+    """Load anew the slot that `remember` or `forget` has written, if the function has loaded it before. `name`: the number of the
+    local variable of the frame that holds the written name."""
     for ref in node.held:
         if ref.found is None:
             continue

@@ -150,8 +150,8 @@ def milliseconds_help(node: ast.Expr, text: str) -> str:
 
 
 def branches_help(joined: Type, actual: Type, written: str) -> str:
-    """Return what makes two branches agree, where one of them is a text; `written` is the source of the branch of type
-    `actual`."""
+    """Return what makes two branches of different types agree; `written` is the source of the branch of type `actual`. A String
+    and a plain value may both become a String."""
     # A text of a list or of an absent value is seldom what was meant.
     simple = not any(isinstance(type_, (Generic, Nilable)) for type_ in (joined, actual))
     if STRING not in (joined, actual) or not simple:

@@ -1,8 +1,9 @@
 """What a run may touch outside: its grants, what they match, and the one door through which everything goes (O-4.12 to O-4.21).
 
 Hands on `Permissions`, which the host gives, and `guarded`, which performers call: it decides, emits the audit record, performs.
-Nothing is granted unless the host says so. A new capability is a row in `vm/builtins/capabilities.py` and a method here that
-decides about one access; its effect goes through `guarded` (the recipe is in CONTRIBUTING.md).
+Nothing of a capability is granted unless the host says so; tools may be used unless it says otherwise. A new capability is a row
+in `vm/builtins/capabilities.py` and a method here that decides about one access; its effect goes through `guarded` (the recipe is
+in CONTRIBUTING.md).
 """
 
 from __future__ import annotations
@@ -27,9 +28,9 @@ class Permissions:
     """The grants of one run.
 
     `scopes` has, by capability key, True when all of it is granted, else the granted texts. `named` has the texts alone: beside a
-    True they open what it does not (G-8.9). `tools` says by tool whether it may be used, or which methods may; `disabled` are
-    those taken away on top, as `T` or `T.m`. `in_python` says that a host of Python grants: advice is then written in
-    Python."""
+    True they open what it does not (G-8.9). `tools` says by tool whether it may be used, or which methods may; one that it does
+    not name may be. `disabled` are those taken away on top, as `T` or `T.m`. `in_python` says that a host of Python grants:
+    advice is then written in Python."""
 
     __slots__ = ("scopes", "named", "tools", "disabled", "in_python")
 
@@ -55,7 +56,8 @@ class Permissions:
         return permissions
 
     def grant(self, key: str, scope: Any) -> None:
-        """Add to what is granted; no grant takes anything from another (G-8.9). Raises Malformed for a wrong scope."""
+        """Add to what is granted; no grant takes anything from another (G-8.9). `scope` is True for all of it, else the texts (a
+        tuple or list, never one text alone). Raises Malformed for a text that is written wrongly."""
         if scope is True:
             self.scopes[key] = True
             return
@@ -79,7 +81,7 @@ class Permissions:
         return listed and tool not in self.disabled and f"{tool}.{method}" not in self.disabled
 
     def allows_some_of(self, tool: str) -> bool:
-        """Whether any method of a tool may be called."""
+        """Whether a tool is not closed as a whole; that each of its methods is disabled by itself is not looked at."""
         return bool(self.tools.get(tool, True)) and tool not in self.disabled
 
     def check_tools(self, declared: Mapping[str, Iterable[str]], open_servers: Iterable[str]) -> None:

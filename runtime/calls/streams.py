@@ -2,7 +2,8 @@
 
 The call runs in a job of its own from its request to its commit, so that retries, tool rounds, counters and logs are those of
 every call: `StreamedCall` is a `CallRun` that passes chunks on while a request is answered. Hands on it and `begin_stream` to the
-performer of models, which also performs the effect `stream`: one chunk that a program waits for.
+performer of models, which also performs the effect `stream`: one chunk that a program waits for; and `STREAMS` to it and to the
+state of the session.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ STREAMS = "streams"  # the key in the state of a session: streams on their way, 
 
 async def begin_stream(run: EffectContext, effect: Effect, call: StreamedCall, started: Callable[[StreamedCall], object]) -> Any:
     """Start a streamed call and wait for its first chunk. Return a PendingCommit of the Ok of its Stream, or the Err of a reply
-    that never began. `started` is called with the call once it has its stream."""
+    that never began; raises a panic of the call. `started` is called with the call once it has its stream."""
     calls = run.state.setdefault(STREAMS, {})
     stream = Stream(effect.payload.model, effect)
     call.attach(stream, lambda: calls.pop(effect, None))
@@ -68,7 +69,7 @@ class StreamedCall(CallRun):
         self.serve: Callable[[Effect], None] = lambda effect: None  # called with the effect that waits for the next chunk
 
     def attach(self, stream: Any, forget: Callable[[], object]) -> None:
-        """Bind the call to the Stream that the program holds. `forget` is called when nothing comes any more."""
+        """Bind the call to the Stream that the program holds. `forget` is called when nothing comes any more, perhaps twice."""
         future = self.services.future
         assert future is not None  # the services of a session have a loop
         self.future = future
@@ -95,7 +96,8 @@ class StreamedCall(CallRun):
         return None
 
     async def next(self, effect: Effect) -> Any:
-        """Wait for the next outcome and return the Ok of a Chunk, an Err, or at the end a PendingCommit that gives Ok(nil)."""
+        """Wait for the next outcome and return the Ok of a Chunk, an Err, or at the end a PendingCommit that gives Ok(nil), or an
+        Err when the turn cannot be committed. Raises a panic of the job."""
         self.serve(effect)
         if self.outcome is None:
             if self.arrival.done():

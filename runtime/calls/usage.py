@@ -27,7 +27,8 @@ REPLY_TOKENS = 4096  # what counts for a reply that has no `max_tokens` and whos
 
 
 class Use:
-    """What one request, or several, have used. The names are those of the language's record `Usage` and of the metrics.
+    """What one request, or several, have used. The names are those of the language's record `ModelUsage`; `attempts` counts the
+    requests.
 
     `tokens_cached` and `tokens_cache_write` are parts of `tokens_in`, `tokens_reasoning` is a part of `tokens_out`.
     `tokens_estimated` are those that no provider reported and we counted. `cost` is in dollars; `unpriced` counts the requests

@@ -1,9 +1,9 @@
 """Performs calls of agents: `execute`, `execute_with_schema` and `listen` (O-7.9 to O-7.37). Every fault is an Err of the call
 (O-0.9).
 
-Hands on `perform` to `table.py`, and `agent_settings` and `launch`, the start of an agent's process under the permissions. A
-call of an agent goes through the algorithm of model calls (`calls/call.py`) with `agents/calls.py: AgentSender` in place of a
-provider.
+Hands on `perform` to `table.py`, `agent_settings` to the performer of mocks (`tests.py`), and `AgentCalls` to the session's
+state, which keeps the number of its calls. `launch` starts an agent's process under the permissions. A call of an agent goes
+through the algorithm of model calls (`calls/call.py`) with `agents/calls.py: AgentSender` in place of a provider.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ if TYPE_CHECKING:
 
 
 async def perform(run: EffectContext, effect: Effect) -> Any:
-    """Call an agent. Return the Err of the call, or a PendingCommit that appends the turn and gives the Ok."""
+    """Call an agent. Return the Err of the call or of a handler (O-7.35), or a PendingCommit that appends the turn and gives the
+    Ok."""
     calls: AgentCalls = run.state.setdefault("agents", None) or AgentCalls(run)
     run.state["agents"] = calls
     call: AgentCall = effect.payload
@@ -62,7 +63,8 @@ async def _listen(run: EffectContext, calls: AgentCalls, effect: Effect) -> Any:
 
 
 class AgentCalls:
-    """The agents of one session: settings and process of each, made at its first call."""
+    """The agents of one session: settings and process of each, made at its first call. `calls`: how many calls have begun so
+    far. The ids of runs are made of it, so a restored session goes on from the number that it had."""
 
     def __init__(self, run: EffectContext) -> None:
         self.run = run
@@ -71,7 +73,7 @@ class AgentCalls:
         self.calls = 0
 
     async def call(self, effect: Effect) -> Any:
-        """Return the Err of the call, or a PendingCommit that appends the turn and gives the Ok."""
+        """Return the Err of the call or of a handler, or a PendingCommit that appends the turn and gives the Ok."""
         call: AgentCall = effect.payload
         self.calls += 1
         number = self.calls

@@ -1,8 +1,8 @@
 """Makes the conversation that a call of a model or agent records its turn in: its memories, with the turn locks, summarisers and
 callbacks of the session (M-5.17, M-9).
 
-Hands on `call_conversation` to the performers of models and agents, `turn_locks` to the one of memories, and `drop_turns` to the
-session. What a conversation does, from its snapshot to its commit, is `memory/turns.py`.
+Hands on `call_conversation` and `run_id` to the performers of models and agents, `turn_locks` to the one of memories, and
+`drop_turns` to the session. What a conversation does, from its snapshot to its commit, is `memory/turns.py`.
 """
 
 from __future__ import annotations
@@ -36,8 +36,9 @@ async def call_conversation(
     """Return the conversation of a call with these memories, of which the last one gets the turn.
 
     `auto` says whether the turn is appended (O-3.5); `by` is the name of the model or agent; `turn` has `tokens` and `meta` of
-    `with_memory`. Raises CallFailure when a memory does not allow `by` (M-4.16), when the run is inside another run that writes
-    the same memory (M-5.20), or when a store cannot be opened."""
+    `with_memory`. Raises CallFailure when a memory does not allow `by` (M-4.16), when a store cannot be opened, and, with `auto`,
+    when the call is inside a function that makes a view of the same memory (M-4.33), or inside another run that writes it, unless
+    its `on_conflict` is "Append" (M-5.20)."""
     from ..memory.turns import Conversation
 
     refs = memories if isinstance(memories, tuple) else (memories,)

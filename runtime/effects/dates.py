@@ -1,7 +1,8 @@
 """The operations of `std::date` that need the rules of time zones, by Python's `datetime` and `zoneinfo` (L-7.15).
 
 Hands on `OPERATIONS` and `Fault` to `world.py`. Each operation returns the nine fields of a DateTime: year, month, day, hour,
-minute, second, millisecond, offset from UTC in minutes, and the name of the zone. Arithmetic without zones is
+minute, second, millisecond, offset from UTC in minutes, and the name of the zone. It raises Fault: Invalid for no such date,
+OutOfRange where Python's calendar ends, UnknownZone or NoTimeZones as `zone_of`. Arithmetic without zones is
 `vm/builtins/date.py`.
 """
 
@@ -30,8 +31,8 @@ LONGEST = 64  # characters of a date that is read, of the name of a zone
 
 
 class Fault(Exception):
-    """A failure with a `variant` of DateError. `source` is the text that was read, if one was; `at` the position in it, in
-    characters from 0."""
+    """A failure with a `variant` of DateError. `source` is the text at fault, if there is one: the date, the pattern or the name
+    of the zone; `at` the position in it, in characters from 0."""
 
     def __init__(self, variant: str, message: str, source: str | None = None, at: int | None = None) -> None:
         super().__init__(message)
@@ -141,7 +142,9 @@ def add(parts: list[int], now: int, months: int, days: int, milliseconds: int, z
 
 
 def parse(source: str, zone: str, pattern: str) -> DateFields:
-    """Read a date from a text, in ISO 8601 or by a pattern. `zone` counts when the text has no offset. Raises Fault (Invalid)."""
+    """Read a date from a text, in ISO 8601, or by `pattern` unless that is empty. `zone` counts when the text has no offset.
+
+    Raises Fault: Invalid, or as `zone_of` for a zone, or an offset of the text, that does not exist."""
     if len(source) > LONGEST:
         raise Fault("Invalid", f"a date has at most {LONGEST} characters", source[:LONGEST], LONGEST)
     reader = _Reader(source)

@@ -28,7 +28,8 @@ ONCE = RetryPolicy(max_attempts=1)
 
 
 async def perform(run: EffectContext, effect: Effect) -> Any:
-    """Run a pipeline and return the Ok of the last stage's value, or the Err of the stage that failed."""
+    """Run a pipeline and return the Ok of the last stage's value, or the Err of the stage that failed. Raises P007 where a value
+    from behind Any does not fit."""
     pipeline, value = effect.payload
     started = run.host.now()
     _report(run, "pipeline:start", {"name": pipeline.name, "input": value})

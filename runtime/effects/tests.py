@@ -2,8 +2,9 @@
 files of a test (O-8.25).
 
 A mock of an agent stands in for its process; a mock of a model is the provider of all its calls from now on. Mocks are put into
-the state of the session under the keys below, where the performers of models, agents, tools and emits look for them. Hands on
-these keys and `TestFiles`. How a scripted reply is written is `providers/offline.py`.
+the state of the session under the keys below, those of tools under the key of `tools/tools.py`; there the performers of models,
+agents, tools and emits look for them. Hands on these keys, `TestFiles`, and `perform` to `table.py`. How a scripted reply is
+written is `providers/offline.py`.
 """
 
 from __future__ import annotations
@@ -93,8 +94,9 @@ class TestFiles(Files):
     """The files that `std::fs` has in a test: a layer of its own over those of the project, which it can read and never changes
     (O-8.25).
 
-    `own` is the folder of what the test has written; `removed` are the paths, from its working directory, of files of the project
-    that it has removed. A `key` is a path from the working directory. `reached` is what the path leads to in the project."""
+    `own` is the folder of what the test has written; `removed` are the paths, from its working directory, of files and
+    directories of the project that it has removed. A `key` is a path from the working directory. `reached` is what the path leads
+    to in the project."""
 
     __test__ = False  # not a test of pytest
 
@@ -119,7 +121,8 @@ class TestFiles(Files):
         return None if "\0" in path else beneath(self.project, os.path.normpath(os.path.join(self.project, path)))
 
     def perform(self, operation: str, path: str, reached: Spot | OSError | None, arguments: list[Any]) -> Any:
-        """Perform an operation in the layer that has the path. Raises Failed; writing outside the project is Unsupported."""
+        """Perform an operation in the layer that has the path. Raises Failed and OSError; writing outside the project and the
+        directories of `temp_dir` is Unsupported."""
         absolute = os.path.normpath(os.path.join(self.project, path))
         inner = self._inner(path)
         is_temporary = any(beneath(folder, absolute) is not None for folder in self.made)

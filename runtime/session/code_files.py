@@ -1,8 +1,9 @@
 """The files of translated code: a folder that only its user can write, and content behind a digest (G-3.7).
 
 Decoding code objects from a file is as dangerous as running a program from it. So a file is read only from a folder that
-belongs to this user and that nobody else can write, and only when its digest fits. Hands on `read` and `write` to
-`code_cache.py`.
+belongs to this user and that nobody else can write, and only when its digest fits. `key` is the digest, of DIGEST bytes, of all
+that the code depends on: a file is read only by the key that it was written with. `name` ends with `.code`: `tidy` leaves other
+files alone. Hands on `read`, `write` and `Unusable` to `code_cache.py`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Methods of tools, MCP servers, pipelines and tasks (L-6.8.6, O-4.6, O-4.45, O-6.5, O-6.22).
 
 The methods of a tool, and the declared ones of a server, are those of its declaration, so dispatch calls `tool_use` and
-`server_use` for them and no row stands here.
+`server_use` for them and no row stands here. Hands on, besides its rows, these two and, to the performer of pipelines, `fitting`.
 """
 
 from __future__ import annotations

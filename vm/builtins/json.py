@@ -1,8 +1,9 @@
 """`std::json` (L-7.1): reading text into values, writing values as text.
 
-Hands on, besides its rows, `parse_as`, the body of the special form of that name, and `fill`: both take the type as a descriptor
-and a `TypeTable`. The decoder of Python's library is loaded with the first text; a text it refuses is read again by
-`find_fault`, which returns the position of the fault.
+Hands on, besides its rows, `parse_as`, the body of the special form of that name, which takes the type as a descriptor and a
+`TypeTable`, and `fill`, which puts in the defaults that it left open; `read`, `Fault`, `Builder` and `Misfit` to the stores of
+hashmaps and to slots. The decoder of Python's library is loaded with the first text; a text it refuses is read again by
+`find_fault`, which returns the fault with its position.
 """
 
 from __future__ import annotations
@@ -515,7 +516,8 @@ class Builder:
         return "$" + "".join(f"[{step}]" if type(step) is int else f".{step}" for step in self.path)
 
     def build(self, data: Any, descriptor: Descriptor) -> Any:
-        """Return the value of plain data as one of the type. Raises Misfit when it is none."""
+        """Return the value of plain data as one of the type; missing fields that have a default are noted in `holes`. Raises
+        Misfit when it is none, RecursionError when it nests deeper than the host's stack."""
         head = descriptor[0]
         wrappers = 0
         # A loop and not a rule: each level of a deep text takes as few frames of the host as can be.

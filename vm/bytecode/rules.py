@@ -1,8 +1,8 @@
 """The rules of the verifier (G-4.3): code and text of each, and the one function that refuses an image.
 
-Hands on `RULES`, `LOADING`, `NOT_APPLICABLE` and `refuse`, and to the checks `Scope` (the tables of one image) and `Code` (the
-decoded instructions of a function). A rule that stands in no table is enforced by nobody: the tests take one out at a time and
-see what is then accepted.
+Hands on `RULES`, `LOADING` and `NOT_APPLICABLE`, and to the checks `refuse`, `place`, `decoded`, `MOST_VISITS`, `Scope` (the
+tables of one image) and `Code` (the decoded instructions of a function). `refuse` enforces the rules of RULES only: the tests
+take one out at a time and see what is then accepted.
 """
 
 from __future__ import annotations
@@ -68,7 +68,8 @@ MOST_VISITS = 32
 
 
 def refuse(code: str, place: str, what: str) -> None:
-    """Raise ImageError with place, rule and what breaks it (V-4.2). Does nothing when a test has taken the rule out of RULES."""
+    """Raise ImageError with place, rule and what breaks it (V-4.2). Does nothing for a code that is not in
+    RULES, as when a test has taken it out."""
     if code in RULES:
         raise ImageError(code, f"{place}: {what} (rule: {RULES[code]})")
 
@@ -85,7 +86,8 @@ _RECORD_FIELDS = 16  # no built-in record has more fields (L-6.9)
 class Scope:
     """The tables of one image. `sizes`: entries per index space of operands.py. `fields`: per type its number of fields, or None.
     `builtins`, `performed`: numbers of arguments of the built-ins that the machine does and of those that the host does.
-    `most_fields`: a field position below it exists in some type. `instructions_left`: instructions that the limit still allows.
+    `most_fields`: no type has a field at this position or a later one; at least that of the built-in records.
+    `instructions_left`: instructions that the limit still allows.
     `effects`: stack effects of the (opcode, operand) pairs that kept all rules."""
 
     __slots__ = (

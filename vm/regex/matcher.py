@@ -1,7 +1,7 @@
 """Patterns ready for use: search, in time linear in the text where the pattern allows it (G-9.5).
 
-Hands on `compile_pattern` and `Regex`. The automaton finds where a match stands; `Backtracker` then finds its groups between the
-two ends. Patterns with lookaround or back references go to the backtracker alone, under its budget of steps.
+Hands on `compile_pattern`, `Regex` and `BudgetSpent`. The automaton finds where a match stands; `Backtracker` then finds its
+groups between the two ends. Patterns with lookaround or back references go to the backtracker alone, under its budget of steps.
 """
 
 from __future__ import annotations
@@ -226,7 +226,7 @@ def compile_pattern(source: str) -> Regex:
 
 class Regex:
     """A compiled pattern. A match is a list of positions in characters: start, end, then start and end of each group, -1 for
-    none."""
+    none. Searching with lookaround or back references raises BudgetSpent when it takes too many steps."""
 
     __slots__ = ("groups", "names", "program", "forward", "backward", "first")
 

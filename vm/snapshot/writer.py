@@ -29,7 +29,10 @@ _TEXT, _WITH_SECRETS = KINDS[:2]
 
 class Writer:
     """Writes one snapshot. In Strings of the program names stand for secrets; `clean` removes secrets from names (G-10.3).
-    `head` returns store and version of a memory."""
+    `head` returns store and version of a memory.
+
+    `put`, `function`, `type_number`, `task_row` and `sealed` raise SnapshotError: V008 for what no snapshot can hold, such as a
+    task that runs or a function of an earlier program; `sealed` also V001 for more bytes than a snapshot may have."""
 
     def __init__(self, program: Program, secrets: Secrets, head: Heads) -> None:
         self.program = program

@@ -1,6 +1,7 @@
 """Equality and order (L-5.3).
 
-Hands on `equal` and `compare`. Equality walks with an explicit stack and holds to the nesting limit of G-6.1.
+Hands on `equal` and `compare`, `comparable` to arithmetic and `fresh_key` to Maps. Equality walks with an explicit stack and
+holds to the nesting limit of G-6.1.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ SCALAR_KEYS = frozenset({int, float, str, bytes, BoolKey, type(None)})
 
 
 def equal(a: Any, b: Any) -> bool:
-    """Return whether `a == b` in Concerto: structural; by identity for functions, tasks and handles. Raises P103 beyond the
-    limit on nesting."""
+    """Return whether `a == b` in Concerto: structural; functions, tasks and handles are equal when they are, or name, the same
+    one, whatever object stands for it. Raises P103 beyond the limit on nesting."""
     kind = type(a)
     if kind is type(b):
         if kind is str:
@@ -156,7 +157,7 @@ _SPLITTERS: dict[type, Callable[[Any, Any], Any]] = {
 
 
 def comparable(a: Any, b: Any, operator: str) -> None:
-    """Refuse operands that have no order: only two numbers or two Strings have one (L-3.6.6). Raises P007."""
+    """Raise P007 for operands that have no order, else return nothing: only two numbers or two Strings have one (L-3.6.6)."""
     if not ((type(a) in NUMBERS and type(b) in NUMBERS) or (type(a) is str and type(b) is str)):
         kinds = f"{typeof(a)} and {typeof(b)}"
         raise Panic("P007", f"expected two numbers or two Strings for `{operator}`, found {kinds}")
