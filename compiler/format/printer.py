@@ -39,8 +39,16 @@ class Trivia(NamedTuple):
 
     @property
     def is_doc(self) -> bool:
-        """Whether the comment is documentation of what follows."""
-        return self.text.startswith("///") and not self.text.startswith("////")
+        """Whether the comment may be documentation of what follows."""
+        return self.kind == OWN_LINE and _has_form_of_doc(self.text)
+
+    def text_on_own_line(self) -> str:
+        """Return the text for a line of its own; `///` behind code is `//` there, since it is no documentation (L-1.2.2)."""
+        return self.text[1:] if self.kind != OWN_LINE and _has_form_of_doc(self.text) else self.text
+
+
+def _has_form_of_doc(text: str) -> bool:
+    return text.startswith("///") and not text.startswith("////")
 
 
 class TriviaReader:
@@ -425,7 +433,7 @@ class Gap:
                 self.ended = True
             else:
                 self.line_end(comment.blank_before or apart and not self.has_ended_line)
-                self.operations.append(Remark(comment.text))
+                self.operations.append(Remark(comment.text_on_own_line()))
                 self.ended, self.inline = True, False
         self.finish(blank_at_end or apart and not self.has_ended_line)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from difflib import unified_diff
 
@@ -61,5 +62,6 @@ def put_in_order(program: ast.Program) -> bool:
 
 
 def comments(program: ast.Program) -> list[str]:
-    """Their texts; blanks at the end of a comment may go."""
-    return [comment.text.rstrip() for comment in program.comments]
+    """Their texts; blanks at the end of a comment may go, and `///` behind code may become `//`."""
+    texts = [(comment.text.rstrip(), comment.own_line) for comment in program.comments]
+    return [re.sub(r"^///(?!/)", "//", text) if not own_line else text for text, own_line in texts]

@@ -64,6 +64,7 @@ CASES = [
      f"async fn f()\n    needs a.{LONG}, b.{LONG}\n    reads c.{LONG}\n{{\n    1\n}}\n"),
     ("5.1", "f(a /* b */\n ) ; // c", "f(\n    a, /* b */\n); // c"),
     ("5.1", "let x = 1 // c\n;", "let x = 1; // c"),
+    ("5.1", "struct S { a: Int\n// b\n, /// c\nd: Int }\n", "struct S {\n    a: Int,\n    // b\n    // c\n    d: Int,\n}\n"),
     ("5.2", "f();\n        // c\ng();", "f();\n// c\ng();"),
     ("5.2", "loop {\nf();\n// c\n}", "loop {\n    f();\n    // c\n}"),
     ("5.3", "f(/*a*/b/*c*/,d);", "f(/*a*/ b /*c*/, d);"),
