@@ -25,6 +25,9 @@ FOREVER = -1.0  # the timeout of a lock that has none
 LONGEST = 1e6  # seconds that a lock can wait
 CHUNKS = 15  # chunks of fuel that a run uses before it is watched: a short run needs no thread
 COUNTED = 1 << 18  # items that built-ins work on between two looks at the memory
+# Seconds between two such looks. A look reads a file, which releases the interpreter for a moment. A thread that waits for the
+# interpreter asks for it after 5 ms without a release (`sys.getswitchinterval`), so looks without a pause would starve it.
+PAUSE = 0.012
 STEPS_TO_LIMIT = 16  # of the budget: the least that memory grows by between two weighings
 
 
@@ -53,7 +56,7 @@ class Watch:
     holds is slow, so it is done only when the memory of the whole process has reached `mark`; `budget` is the machine's limit.
     Both are bytes."""
 
-    __slots__ = ("machine", "due", "expire", "mark", "budget", "chunks", "items")
+    __slots__ = ("machine", "due", "expire", "mark", "budget", "chunks", "items", "next_look")
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
@@ -63,6 +66,7 @@ class Watch:
         self.budget = 0
         self.chunks = 0
         self.items = 0
+        self.next_look = 0.0  # on the monotonic clock
         machine.gauge = self
 
     def begin(self, seconds: float | None, expire: Callable[[], None]) -> None:
@@ -94,10 +98,10 @@ class Watch:
             _watchdog.add(self)
 
     def count(self, items: int) -> None:
-        """A built-in has worked on that many items: look at the memory after every COUNTED of them."""
+        """A built-in has worked on that many items: look at the memory after COUNTED of them, not before the pause is over."""
         self.items += items
-        if self.items > COUNTED:
-            self.items = 0
+        if self.items > COUNTED and (now := monotonic()) >= self.next_look:
+            self.items, self.next_look = 0, now + PAUSE
             self.look()
 
     def weighed(self, weight: int) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import concerto
 import pytest
+from concerto.runtime.session import watchdog
 
 PROGRAM = concerto.compile(
     """
@@ -80,6 +81,22 @@ def test_its_weight_counts() -> None:
     budgets = concerto.Budgets(memory_bytes=20_000_000)
     with PROGRAM.session(budgets=budgets) as session, pytest.raises(concerto.Panic, match="P10[0-9]"):
         session.call("heavy")
+
+
+def test_looks_at_the_memory_keep_a_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    """G-2.7: each look releases the interpreter for a moment, and a thread that waits to cancel the run would wait on."""
+    looks = 0
+
+    def resident() -> int:
+        nonlocal looks
+        looks += 1
+        return 0
+
+    monkeypatch.setattr(watchdog, "resident", resident)
+    monkeypatch.setattr(watchdog, "PAUSE", 1000)
+    with PROGRAM.session() as session:
+        session.call("heavy")
+    assert 0 < looks < 100, "400 concatenations of a mebibyte"
 
 
 def test_its_size_is_that_of_a_string() -> None:
