@@ -84,30 +84,14 @@ class CachedFile(ParsedFile):
             return tree
 
 
-def _items(items: Iterable[ast.TopLevel]) -> Iterator[ast.TopLevel]:
-    """Yield items with those of the modules that are written out among them."""
-    for item in items:
-        yield item
-        if isinstance(item, ast.Module) and item.items is not None:
-            yield from _items(item.items)
-
-
 def _functions(tree: ast.Program) -> Iterator[ast.Function]:
     """Yield the functions and methods of a file whose bodies nothing but calls depends on. A default method of a trait is
     none: that it has a body is a part of the trait."""
-    for item in _items(tree.items):
+    for item in ast.items_of(tree.items):
         if isinstance(item, ast.Function):
             yield item
         elif isinstance(item, (ast.Impl, ast.Tool)):
             yield from item.methods
-
-
-def _nodes(root: ast.Node) -> Iterator[ast.Node]:
-    todo = [root]
-    while todo:
-        node = todo.pop()
-        yield node
-        todo.extend(node.children())
 
 
 # An impl anywhere can change which method a call means, as the program knows them by type and by name.
@@ -117,12 +101,12 @@ WIDE = (ast.Impl, ast.Trait, ast.Tool)
 def _describe(file: CachedFile, tree: ast.Program) -> None:
     """Set what the text of a parsed file says about its dependencies."""
     text = file.source.text
-    file.is_wide = any(isinstance(item, WIDE) for item in _items(tree.items))
+    file.is_wide = any(isinstance(item, WIDE) for item in ast.items_of(tree.items))
     for function in _functions(tree):
         # A clause needs the body that it stands at.
         if function.body is None or function.clauses:
             continue
-        nodes = list(_nodes(function.body))
+        nodes = list(ast.walk(function.body))
         # Items in a body belong to the program, and an import in a body orders its modules.
         if any(isinstance(node, (ast.Item, ast.ErrorExpr)) for node in nodes):
             continue
@@ -135,7 +119,7 @@ def _describe(file: CachedFile, tree: ast.Program) -> None:
     file.words = frozenset(_WORD.findall(text))
     file.interface_words = frozenset(_WORD.findall(interface))
     file.interface = _digest(interface)
-    modules = [item for item in _items(tree.items) if isinstance(item, ast.Module)]
+    modules = [item for item in ast.items_of(tree.items) if isinstance(item, ast.Module)]
     file.inline_modules = {module.name.text for module in modules if module.items is not None}
 
 

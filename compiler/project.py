@@ -67,11 +67,7 @@ def parse_file(name: str, data: bytes, with_heads: bool = True) -> ParsedFile:
 
 def _module_lines(items: Iterable[ast.TopLevel]) -> Iterator[ast.Ident]:
     """Yield the names of all `mod name;`. A module written out in braces has no file, but modules inside it may."""
-    for item in items:
-        if isinstance(item, ast.Module) and item.items is not None:
-            yield from _module_lines(item.items)
-        elif isinstance(item, ast.Module):
-            yield item.name
+    return (item.name for item in ast.items_of(items) if isinstance(item, ast.Module) and item.items is None)
 
 
 # Returns what `parse_file` does, for the same arguments; it may know the file from an earlier check.
@@ -208,12 +204,10 @@ def module_files(folder: str, name: str) -> tuple[str, str]:
 def _declared_names(items: Iterable[ast.TopLevel]) -> Iterable[str]:
     """Yield the names that a file's modules declare: a path that begins with one of them means that, not a module of the
     project root."""
-    for item in items:
+    for item in ast.items_of(items):
         name = getattr(item, "name", None)
         if name is not None:
             yield name.text
-        if isinstance(item, ast.Module) and item.items is not None:
-            yield from _declared_names(item.items)
 
 
 @dataclass(slots=True)

@@ -138,9 +138,7 @@ class Walk:
 
     def assign(self, node: ast.Assign) -> None:
         """Note an assignment of a deferred variable; report a second one of an immutable variable (E2038)."""
-        target = node.target
-        while isinstance(target, ast.GroupExpr):
-            target = target.inner
+        target = ast.ungrouped(node.target)
         local = target.binding if isinstance(target, ast.PathExpr) else None
         if not (isinstance(local, Local) and local.deferred and node.operator == "="):
             self.visit(target)

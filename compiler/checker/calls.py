@@ -375,9 +375,7 @@ def call(c: Checker, node: ast.Call, expected: Expected) -> Type:
     """Return the type of a call and set `node.target`, by what the callee is bound to."""
     if node.memory is not None:
         return memory_value(c, node.memory)
-    callee = node.callee
-    while isinstance(callee, ast.GroupExpr):
-        callee = callee.inner
+    callee = ast.ungrouped(node.callee)
     if isinstance(callee, ast.PathExpr):
         match callee.binding:
             # The methods of tools come first: their symbols are function symbols too, but the host runs them.

@@ -99,9 +99,7 @@ def check_either(
     c: Checker, name: str, value: ast.Expr, rule: Rule, rules: Mapping[str, Rule], *, constant: bool
 ) -> object:
     """Check a field that holds one value, or an object with fixed keys; return as `check_value`, or the object."""
-    inner = value
-    while isinstance(inner, ast.GroupExpr):
-        inner = inner.inner
+    inner = ast.ungrouped(value)
     if not isinstance(inner, ast.MapExpr):
         return check_value(c, name, value, rule, constant=constant)
     values = check_object(c, f"`{name}`", inner, rules)
@@ -131,8 +129,7 @@ def check_object(
 ) -> dict[str, object] | None:
     """Return the values of a map literal of constants with fixed keys, without those that were reported; None if it is no map
     literal."""
-    while isinstance(value, ast.GroupExpr):
-        value = value.inner
+    value = ast.ungrouped(value)
     if not isinstance(value, ast.MapExpr):
         at_module_level(c, value, Expected())
         c.report(code, value.span, f"{owner} is an object `{{ … }}` of constants", help="write `{ key: value }`")

@@ -241,14 +241,11 @@ def refuse_change(c: Checker, slot: ast.FieldAccess, place: ast.Expr, by: str) -
 def check_fixed_slots(c: Checker, body: ast.Node | None) -> None:
     """Report a second assignment of a slot without `mut` in one block, if nothing between the two may take the first value
     away (E4524)."""
-    todo: list[ast.Node] = [body] if body is not None else []
-    if not c.contexts:
+    if body is None or not c.contexts:
         return
-    while todo:
-        node = todo.pop()
+    for node in ast.walk(body):
         if isinstance(node, ast.Block):
             _check_block(c, node)
-        todo.extend(node.children())
 
 
 def _check_block(c: Checker, block: ast.Block) -> None:
@@ -274,9 +271,7 @@ def _fixed_slot_assignment(statement: ast.Node) -> tuple[tuple[object, str], ast
     node = statement.expr if isinstance(statement, ast.ExprStmt) else statement
     if not isinstance(node, ast.Assign) or node.operator != "=":
         return None
-    target = node.target
-    while isinstance(target, ast.GroupExpr):
-        target = target.inner
+    target = ast.ungrouped(node.target)
     if not isinstance(target, ast.FieldAccess) or not isinstance(target.target, SlotAccess) or target.target.slot.mutable:
         return None
     memory = target.receiver.binding if isinstance(target.receiver, ast.PathExpr) else None
@@ -286,12 +281,9 @@ def _fixed_slot_assignment(statement: ast.Node) -> tuple[tuple[object, str], ast
 def _may_forget(statement: ast.Node) -> bool:
     """Return whether a statement calls anything that may take a value out of a slot: `forget`, `load`, the end of a turn, code
     of the program."""
-    todo = [statement]
-    while todo:
-        node = todo.pop()
+    for node in ast.walk(statement):
         if isinstance(node, (ast.Call, ast.MethodCall, ast.Pipe)):
             target = getattr(node, "target", None)
             if not isinstance(target, BuiltinCall) or target.receiver_kind in ASKING:
                 return True
-        todo.extend(node.children())
     return False

@@ -105,14 +105,8 @@ def declare_types(c: Checker, symbols: list[Symbol]) -> None:
 
 def _aliases_in(symbol: AliasSymbol) -> list[AliasSymbol]:
     """Return the aliases that an alias is made of."""
-    aliases: list[AliasSymbol] = []
-    waiting: list[ast.Node] = [symbol.declaration.target]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, ast.NamedType) and isinstance(node.binding, AliasSymbol):
-            aliases.append(node.binding)
-        waiting.extend(node.children())
-    return aliases
+    named = (node.binding for node in ast.walk(symbol.declaration.target) if isinstance(node, ast.NamedType))
+    return [binding for binding in named if isinstance(binding, AliasSymbol)]
 
 
 def _declare_payloads(c: Checker, symbol: EnumSymbol) -> None:

@@ -139,17 +139,14 @@ def awaited_emit(c: Checker, operand: ast.Expr, expected: Expected) -> Type | No
 def answer_in(node: ast.Expr, expected: Expected) -> Expected:
     """Return what is expected of `node` where the inside of its Result has to be of the expected type: only awaited emits use
     that."""
-    while isinstance(node, ast.GroupExpr):
-        node = node.inner
+    node = ast.ungrouped(node)
     if expected.type is None or not isinstance(node, ast.Await) or node.tasks is not None or _emit_in(node.operand) is None:
         return FREE
     return expected.of(result(expected.type, ANY))
 
 
 def _emit_in(operand: ast.Expr) -> ast.Call | None:
-    call = operand
-    while isinstance(call, ast.GroupExpr):
-        call = call.inner
+    call = ast.ungrouped(operand)
     if not isinstance(call, ast.Call) or not isinstance(call.callee, ast.PathExpr):
         return None
     binding = call.callee.binding

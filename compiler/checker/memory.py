@@ -512,8 +512,7 @@ def _check_summary(c: Checker, symbol: MemorySymbol, steps: dict[str, Any]) -> N
 
 def check_role(c: Checker, memory: ast.Expr, role: ast.Expr | None, *, pinned: bool = False) -> None:
     """Report a literal role other than those of O-3.4, and a system message that a bounded memory will lose."""
-    while isinstance(role, ast.GroupExpr):
-        role = role.inner
+    role = role and ast.ungrouped(role)
     if not isinstance(role, ast.StringLiteral):
         return
     if role.value not in ROLES:

@@ -63,9 +63,7 @@ def _written_outside(closure: ast.Expr) -> str | None:
     """Return a variable around the closure that it writes, None for none."""
     scopes: list[object] = []
     locals_: list[Local] = []
-    todo: list[ast.Node] = [closure]
-    while todo:
-        node = todo.pop()
+    for node in ast.walk(closure):
         if isinstance(node, ast.Closure):
             scopes.append(node.scope)
         target = getattr(node, "target", None)
@@ -78,7 +76,6 @@ def _written_outside(closure: ast.Expr) -> str | None:
             place = place.inner if isinstance(place, ast.GroupExpr) else place.receiver
         if isinstance(place, ast.PathExpr) and isinstance(place.binding, Local):
             locals_.append(place.binding)
-        todo.extend(node.children())
     return next((local.name for local in locals_ if local.scope not in scopes), None)
 
 

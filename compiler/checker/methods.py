@@ -196,9 +196,7 @@ def _receiver(c: Checker, node: ast.MethodCall, expected: Expected) -> Type:
     not, `.name` of a Map is what it is when it is read: a value or nil (L-3.7.2)."""
     surroundings = expected if node.name.text in UNWRAPPING else FREE
     receiver = c.infer(node.receiver, answer_in(node.receiver, surroundings))
-    field = node.receiver
-    while isinstance(field, ast.GroupExpr):
-        field = field.inner
+    field = ast.ungrouped(node.receiver)
     if not (isinstance(field, ast.FieldAccess) and field in c.written_links and generic(field.receiver.type, "Map")):
         return receiver
     declared = find_method(c, receiver, node.name.text)

@@ -381,8 +381,7 @@ def listen(c: Checker, node: ast.Listen, expected: Expected) -> Type:
 
 
 def _called_method(operand: ast.Expr) -> ast.MethodCall | None:
-    while isinstance(operand, ast.GroupExpr):
-        operand = operand.inner
+    operand = ast.ungrouped(operand)
     return operand if isinstance(operand, ast.MethodCall) else None
 
 

@@ -220,8 +220,7 @@ def coalesce(c: Checker, node: ast.Binary, expected: Expected) -> Type:
 
 
 def _never_absent_help(c: Checker, node: ast.Expr, type_: Type) -> str:
-    while isinstance(node, ast.GroupExpr):
-        node = node.inner
+    node = ast.ungrouped(node)
     if generic(type_, "Result"):
         return "use `.unwrap_or(…)`"
     if isinstance(node, ast.Index) and generic(node.receiver.type, "Map"):

@@ -192,9 +192,7 @@ def note_cast_failure(c: Checker, node: ast.Cast) -> None:
 
 def warn_uncaught_value(c: Checker, node: ast.Let) -> None:
     """Warn of a Result that is the value of a `try` which a `let` keeps: its `catch` never sees the Err (W0017)."""
-    value = node.value
-    while isinstance(value, ast.GroupExpr):
-        value = value.inner
+    value = node.value and ast.ungrouped(node.value)
     if not isinstance(value, ast.Try) or not value.catches or value.body.result is None:
         return
     last = value.body.result

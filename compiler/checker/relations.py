@@ -485,8 +485,7 @@ def join_errors(types: list[Type]) -> Type:
 
 def open_local(node: ast.Expr) -> Local | None:
     """Return the variable that an expression names, if its type is still open."""
-    while isinstance(node, ast.GroupExpr):
-        node = node.inner
+    node = ast.ungrouped(node)
     local = node.binding if isinstance(node, ast.PathExpr) else None
     return local if isinstance(local, Local) and local.type.is_open else None
 
@@ -500,8 +499,7 @@ def learn(node: ast.Expr, wanted: Type) -> None:
 
 def learn_from_assignment(target: ast.Expr, key: Type | None, value: Type) -> None:
     """Fill the open sides of the variable in `xs = v`, `m[k] = v` or `m.k = v`; `key` is the type of k, None for `m.k`."""
-    while isinstance(target, ast.GroupExpr):
-        target = target.inner
+    target = ast.ungrouped(target)
     if not isinstance(target, (ast.Index, ast.FieldAccess)):
         learn(target, value)
         return

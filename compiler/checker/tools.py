@@ -243,8 +243,7 @@ def check_wire_names(c: Checker, tools: list[ToolSymbol | McpSymbol]) -> None:
 
 def tool_of(node: ast.Expr) -> ToolSymbol | McpSymbol | None:
     """Return the tool or MCP server that an expression names."""
-    while isinstance(node, ast.GroupExpr):
-        node = node.inner
+    node = ast.ungrouped(node)
     binding = node.binding if isinstance(node, ast.PathExpr) else None
     return binding if isinstance(binding, (ToolSymbol, McpSymbol)) else None
 
@@ -317,8 +316,7 @@ def _check_offered(c: Checker, span: Span, type_: Type) -> bool:
 
 def check_script(c: Checker, field: str, value: ast.Expr) -> None:
     """Check one field of a mock of a model: `tool_calls`, `error`, `response` or `responses`."""
-    while isinstance(value, ast.GroupExpr):
-        value = value.inner
+    value = ast.ungrouped(value)
     if field == "error" and isinstance(value, ast.StringLiteral):
         _check_error(c, value)
     elif field == "tool_calls" and isinstance(value, ast.ArrayExpr):
@@ -336,8 +334,7 @@ def check_script(c: Checker, field: str, value: ast.Expr) -> None:
 
 def _entries(value: ast.Expr, key: str) -> Iterator[ast.Expr]:
     """Yield what a map that is written out holds under a key."""
-    while isinstance(value, ast.GroupExpr):
-        value = value.inner
+    value = ast.ungrouped(value)
     if isinstance(value, ast.MapExpr):
         for entry in value.entries:
             if isinstance(entry.key, ast.StringLiteral) and entry.key.value == key:

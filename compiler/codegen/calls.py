@@ -669,9 +669,7 @@ def listen(g: Generator, node: ast.Listen) -> None:
     """Generate `Agent::listen(agent, schema, prompt, retry_message, handlers)` (O-7.11, O-7.35); a handler is (type,
     closure, schema or nil), and the host calls the closures."""
     e = g.emitter
-    call = node.operand
-    while isinstance(call, ast.GroupExpr):
-        call = call.inner
+    call = ast.ungrouped(node.operand)
     assert isinstance(call, ast.MethodCall) and isinstance(call.target, decisions.BuiltinCall)
     g.value(call.receiver)
     _schema(g, call.target.schema, call.target.type_arguments)

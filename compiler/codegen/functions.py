@@ -455,9 +455,7 @@ def _task_name(operand: ast.Expr) -> str:
     """Return the name of what a spawned expression calls."""
     if isinstance(operand, ast.MethodCall):
         return operand.name.text
-    callee = operand.callee if isinstance(operand, ast.Call) else None
-    while isinstance(callee, ast.GroupExpr):
-        callee = callee.inner
+    callee = ast.ungrouped(operand.callee) if isinstance(operand, ast.Call) else None
     if isinstance(callee, ast.PathExpr):
         return callee.segments[-1].text
     return "async" if isinstance(operand, ast.AsyncBlock) else "closure"

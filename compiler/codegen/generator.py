@@ -36,16 +36,13 @@ def root_of(expr: ast.Expr) -> symbols.Local | None:
 def may_write(expr: ast.Expr, root: symbols.Local | None) -> bool:
     """Return whether evaluating `expr` can write into `root`; without a root the value may stand in any variable. A wrong
     True costs one copy at the next write; a wrong False would change a value that waits on the operand stack."""
-    pending: list[ast.Node] = [expr]
-    while pending:
-        node = pending.pop()
+    for node in ast.walk(expr):
         if isinstance(node, ast.Assign) and (root is None or root_of(node.target) is root):
             return True
         if isinstance(node, (ast.Call, ast.MethodCall)) and _call_may_write(node, root):
             return True
         if isinstance(node, (ast.Await, ast.ParallelFor)) and (root is None or root.captured):
             return True  # other tasks run meanwhile
-        pending.extend(node.children())
     return False
 
 

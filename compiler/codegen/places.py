@@ -328,6 +328,5 @@ def _change_slot(g: Generator, node: ast.Assign, place: Place, wants_value: bool
 
 
 def _whole_slot(target: ast.Expr) -> ast.FieldAccess | None:
-    while isinstance(target, ast.GroupExpr):
-        target = target.inner
+    target = ast.ungrouped(target)
     return target if isinstance(target, ast.FieldAccess) and isinstance(target.target, symbols.SlotAccess) else None

@@ -444,9 +444,7 @@ def return_(g: Generator, node: ast.Return) -> None:
 def returned(g: Generator, expr: ast.Expr) -> None:
     """Push a result. A plain local dies with its frame, so only longer places and captured variables are marked shared, and
     what the caller still has: `self`."""
-    inner = expr
-    while isinstance(inner, ast.GroupExpr):
-        inner = inner.inner
+    inner = ast.ungrouped(expr)
     # With `mut self` the frame's locals are read once more, for the new self, so nothing dies early.
     dies = isinstance(inner, ast.PathExpr) and inner.binding in g.slots and inner.binding is not g.caller_self
     if dies and g.receiver is None:

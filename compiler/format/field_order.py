@@ -34,13 +34,7 @@ def sort_fields(entries: Sequence[ast.ConfigEntry]) -> list[ast.ConfigEntry]:
 
 def blocks(program: ast.Program) -> Iterator[ast.MemoryBlock]:
     """Yield the memory blocks of a file in the order of the source."""
-    pending: list[ast.Node] = [*reversed(program.items)]
-    while pending:
-        node = pending.pop()
-        if isinstance(node, ast.MemoryBlock):
-            yield node
-        elif isinstance(node, ast.Module):
-            pending += reversed(node.items or ())
+    return (item for item in ast.items_of(program.items) if isinstance(item, ast.MemoryBlock))
 
 
 class _SourceText:

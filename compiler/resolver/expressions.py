@@ -227,9 +227,7 @@ def report_undeclared(r: Resolver, target: ast.PathExpr, declaration: str) -> No
 
 def assign(r: Resolver, node: ast.Assign) -> ast.Node | None:
     """Resolve the target of an assignment, then go on with the value. `x += 1` reads its variable, `x = 1` does not (W0001)."""
-    target = node.target
-    while isinstance(target, ast.GroupExpr):
-        target = target.inner
+    target = ast.ungrouped(node.target)
     if isinstance(target, ast.PathExpr) and node.operator == "=":
         _visit_assigned_name(r, target, node.value)
     elif isinstance(target, ast.PathExpr) and len(target.segments) == 1 and find(r, target.segments[0]) is None:

@@ -197,8 +197,7 @@ def bind_slot_writes(r: Resolver, node: ast.MethodCall) -> None:
 
 
 def _single_name(receiver: ast.Expr) -> ast.Ident | None:
-    while isinstance(receiver, ast.GroupExpr):
-        receiver = receiver.inner
+    receiver = ast.ungrouped(receiver)
     single = isinstance(receiver, ast.PathExpr) and len(receiver.segments) == 1 and receiver.member is None
     return receiver.segments[0] if single and isinstance(receiver, ast.PathExpr) else None
 

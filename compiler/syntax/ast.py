@@ -1,15 +1,15 @@
 """The abstract syntax tree: one class for each construct of the language, every node with its exact span.
 
 Hands on the node classes: the productions build them, every later phase reads them. Fields made by `annotation` are empty
-after parsing and are filled by the resolver and the checker; nothing else changes a tree. Also hands on `Nesting`, through
-which every walk over a tree goes down, so that deep trees do not exhaust Python's stack.
+after parsing and are filled by the resolver and the checker; nothing else changes a tree. Also hands on `walk` for all nodes of a
+tree, and `Nesting`, through which every walk that calls itself goes down, so that deep trees do not exhaust Python's stack.
 """
 
 from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextvars import copy_context
 from typing import Any, Literal, TypeVar, dataclass_transform
 
@@ -45,6 +45,23 @@ class Node:
                 for item in value:
                     if isinstance(item, Node):
                         yield item
+
+
+def walk(root: Node) -> Iterator[Node]:
+    """Yield a node and all nodes below it, in no promised order; the stack is of its own, so the tree may be of any depth."""
+    pending = [root]
+    while pending:
+        node = pending.pop()
+        yield node
+        pending.extend(node.children())
+
+
+def items_of(items: Iterable[TopLevel]) -> Iterator[TopLevel]:
+    """Yield the items of a file in the order of the source, those of modules that are written out in braces among them."""
+    for item in items:
+        yield item
+        if isinstance(item, Module) and item.items is not None:
+            yield from items_of(item.items)
 
 
 def written_names(kind: type[Node]) -> list[str]:

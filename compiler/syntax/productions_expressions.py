@@ -55,8 +55,7 @@ def _put_back(peeled: list[ast.Expr], node: ast.Expr, start: int) -> ast.Expr:
 def _apply(left: ast.Expr, target: ast.Expr) -> ast.Expr | None:
     argument = ast.Argument(span=left.span, name=None, value=left)
     # `x |> (f)` means `f(x)`.
-    while isinstance(target, ast.GroupExpr):
-        target = target.inner
+    target = ast.ungrouped(target)
     if isinstance(target, ast.Call):
         return ast.Call(span=target.span, callee=target.callee, arguments=_with(argument, target))
     if isinstance(target, ast.MethodCall):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from concerto.compiler.diagnostics import Diagnostics
 from concerto.compiler.source import Source, Span
 from concerto.compiler.syntax import ast
@@ -11,14 +9,6 @@ from concerto.compiler.syntax.parse import parse
 from concerto.vm.record import fields_of
 
 from ..suite_sources import suite_sources
-
-
-def nodes(tree: ast.Node) -> Iterator[ast.Node]:
-    todo = [tree]
-    while todo:
-        node = todo.pop()
-        yield node
-        todo.extend(node.children())
 
 
 def shape(value: object) -> object:
@@ -38,11 +28,11 @@ def test_copies_of_the_programs_of_the_suite() -> None:
         except RecursionError:  # some programs nest on purpose
             continue
         compared += 1
-        assert not {id(node) for node in nodes(tree)} & {id(node) for node in nodes(copy)}, name
+        assert not {id(node) for node in ast.walk(tree)} & {id(node) for node in ast.walk(copy)}, name
     assert compared > 500
 
 
 def test_a_node_that_stands_twice_in_a_tree_stands_twice_in_its_copy() -> None:
     tree = ast.copy_tree(parse(Source("a.conc", "const N: Int = 1 |> f();"), Diagnostics()))
-    pipe = next(node for node in nodes(tree) if isinstance(node, ast.Pipe))
+    pipe = next(node for node in ast.walk(tree) if isinstance(node, ast.Pipe))
     assert isinstance(pipe.applied, ast.Call) and pipe.applied.arguments[0].value is pipe.left
