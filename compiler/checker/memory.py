@@ -578,14 +578,13 @@ def _keyed_init(c: Checker, call: ast.MethodCall) -> None:
 # Who may attach a memory: `.allow(read: […], write: […])` (M-4.16). What only a run knows is refused at run time.
 
 
-def check_allowed(c: Checker, node: ast.MethodCall, arguments: list[ast.Expr | None]) -> None:
+def check_allowed(c: Checker, node: ast.MethodCall, attached: ast.Expr, auto: ast.Expr | None) -> None:
     """Check `NAME.….with_memory(m, auto: …)` where model or agent and memories are names."""
     attaching: ast.Expr = node.receiver
     while isinstance(attaching, (ast.MethodCall, ast.GroupExpr)):
         attaching = attaching.receiver if isinstance(attaching, ast.MethodCall) else attaching.inner
     who = attaching.binding if isinstance(attaching, ast.PathExpr) else None
-    attached, auto = arguments[0], arguments[1]
-    if not isinstance(who, (ModelSymbol, AgentSymbol)) or attached is None:
+    if not isinstance(who, (ModelSymbol, AgentSymbol)):
         return
     writes = auto is None or (isinstance(auto, ast.BoolLiteral) and auto.value)  # else only a run knows
     items = attached.items if isinstance(attached, ast.ArrayExpr) else [attached]
@@ -656,17 +655,24 @@ def _attached(c: Checker, operand: ast.Node) -> Iterator[tuple[MemorySymbol, ast
 
 
 def _of_call(call: ast.MethodCall) -> list[MemorySymbol]:
-    """Return what `NAME.….with_memory(m).….execute(p)` attaches: the memories of the last `with_memory`, else those of
-    the model's field."""
+    """Return what `NAME.….with_memory(m).….execute(p)` attaches: the memories of the last `with_memory` or `with(memory: m)`,
+    else those of the model's field."""
     node: ast.Expr = call.receiver
     while isinstance(node, (ast.MethodCall, ast.GroupExpr)):
-        if isinstance(node, ast.MethodCall) and node.name.text == "with_memory":
-            attached = node.arguments[0].value
+        attached = _attached_by(node) if isinstance(node, ast.MethodCall) else None
+        if attached is not None:
             items = attached.items if isinstance(attached, ast.ArrayExpr) else [attached]
             return [memory.log for item in items for memory in _named(item)]
         node = node.receiver if isinstance(node, ast.MethodCall) else node.inner
     who = node.binding if isinstance(node, ast.PathExpr) else None
     return [memory.log for memory in who.memories] if isinstance(who, ModelSymbol) else []
+
+
+def _attached_by(call: ast.MethodCall) -> ast.Expr | None:
+    if call.name.text == "with_memory":
+        return call.arguments[0].value
+    named = (one.value for one in call.arguments if one.name is not None and one.name.text == "memory")
+    return next(named, None) if call.name.text == "with" else None
 
 
 def _named(item: ast.Expr) -> list[MemorySymbol]:

@@ -65,7 +65,7 @@ from .operators import fields_of, root_of
 from .relations import ERRONEOUS, close, fits, generic, is_memory, is_text, learn, nilable, open_local
 from .signatures import Bindings, signature_of, substitute, unify
 from .state import FREE, Checker, Expected, ExpressionRule
-from .tools import tool_of, with_tools
+from .tools import tool_of, tools_are_listed, tools_fit, with_tools
 from .types import Instance, written_type
 
 AGENTS = (AGENT_REF, AGENT_BUILDER)
@@ -89,8 +89,6 @@ def method_call(c: Checker, node: ast.MethodCall, expected: Expected) -> Type:
         if option is not None:
             return _method_of_option(c, node, option, expected)
         receiver = c.narrowed(node.receiver, receiver)
-    if name == "with" and kind_of(receiver) in ("ModelRef", "ModelBuilder") and find_method(c, receiver, name) is None:
-        receiver = _attach_settings(c, node, receiver)
     # Of Any the method is found at run time.
     if receiver in (ANY, NEVER):
         return _dynamic_method(c, node, receiver)
@@ -124,33 +122,6 @@ def method_call(c: Checker, node: ast.MethodCall, expected: Expected) -> Type:
     if isinstance(receiver, Nominal) and isinstance(fields_of(c, receiver).get(name), Function):
         return _field_call(c, node)
     return _unknown_method(c, node, receiver)
-
-
-def _attach_settings(c: Checker, node: ast.MethodCall, receiver: Type) -> Type:
-    """Put the calls that `memory:` and `tools:` of `with` stand for before it, so that they are checked as those are (O-3.30);
-    return the type that the receiver then has."""
-    given: dict[str, Span] = {}
-    for argument in [one for one in node.arguments if one.name is not None and one.name.text in ("memory", "tools")]:
-        assert argument.name is not None
-        node.arguments.remove(argument)
-        if argument.name.text in given:
-            message = f"`with` gets `{argument.name.text}` twice"
-            c.report("E2007", argument.span, message, first=given[argument.name.text], help="keep one of the two")
-            continue
-        given[argument.name.text] = argument.span
-        if argument.name.text == "tools" and isinstance(ast.ungrouped(argument.value), ast.NilLiteral):
-            continue  # nil leaves a field as it is
-        chain = [("with_memory", [argument.value])]
-        if argument.name.text == "tools":
-            chain = [("without_tools", []), ("with_tools", [argument.value])]
-        for name, values in chain:
-            passed = [ast.Argument(span=value.span, name=None, value=value) for value in values]
-            whole, called = node.receiver.span.to(argument.span), ast.Ident(span=argument.name.span, text=name)
-            node.receiver = ast.MethodCall(
-                span=whole, receiver=node.receiver, name=called, type_arguments=None, arguments=passed
-            )
-            receiver = c.infer(node.receiver)
-    return receiver
 
 
 def _as_option(c: Checker, node: ast.MethodCall, receiver: Nilable) -> Generic | None:
@@ -380,10 +351,8 @@ def _built_in(c: Checker, node: ast.MethodCall, receiver: Type, row: Row, expect
     if row.name == "shutdown" and isinstance(node.receiver, ast.PathExpr) and isinstance(node.receiver.binding, ModelSymbol):
         help = "call it on what `spawn()` gives"
         return c.report("E4041", node.name.span, f"`{node.receiver.binding.name}` is declared: it cannot be shut down", help=help)
-    errors = c.error_count
-    if row.name == "with" and not settings_are_named(c, node):
-        infer_all(c, node.arguments)
-        return ERRONEOUS
+    if row.name == "with":
+        return _with(c, node, row)
     # Kept for the help of a mismatch: what is put into a variable says its type (`Checker.filled_by`).
     outer, c.filling_call = c.filling_call, node if row.mut else None
     type_, matched = call_row(c, row, receiver, node.arguments, node.name.span, expected)
@@ -395,8 +364,6 @@ def _built_in(c: Checker, node: ast.MethodCall, receiver: Type, row: Row, expect
         type_ = _learn_from_method(node, row, matched.values, type_)
     if row.mut:
         check_mutation(c, node, node.receiver, row.name, node.name.span)
-    if row.name == "with" and c.error_count == errors:
-        check_settings(c, row, matched.values)
     if row.name == "context":
         type_ = _with_context(type_)
     if row.receiver == "Memory":
@@ -499,26 +466,57 @@ def _execute_with_schema(c: Checker, node: ast.MethodCall, row: Row) -> Type:
 def _with_memory(c: Checker, node: ast.MethodCall, row: Row) -> Type:
     """Check `with_memory(m, auto = true, tokens, meta)`: m is a Memory, a list of them that is not empty, or nil (E4040)."""
     first = next((a for a in node.arguments if a.name is None or a.name.text == "m"), None)
-    if first is not None:
-        memory = c.infer(first.value)
-        if memory == KEYED_MEMORY or memory is ERRONEOUS:
-            infer_all(c, [argument for argument in node.arguments if argument is not first])
-            return ERRONEOUS if memory is ERRONEOUS else without_key(c, first.value)
-        # Only a literal can be known to be empty; what is computed the run checks (P411).
-        empty = isinstance(first.value, ast.ArrayExpr) and not first.value.items
-        if empty or not (fits(memory, nilable(MEMORY)) or fits(memory, array(MEMORY)) or memory == ANY):
-            infer_all(c, [argument for argument in node.arguments if argument is not first])
-            message = "the list of `with_memory` is empty" if empty else f"`with_memory` takes a Memory or nil, found `{memory}`"
-            return c.report(
-                "E4040", first.value.span, message,
-                help="give the name of a memory: `memory log: Memory = Memory::new();`",
-            )
+    if first is not None and not _attachable(c, row.name, first.value):
+        infer_all(c, node.arguments)
+        return ERRONEOUS
     type_, matched = call_row(c, row, None, node.arguments, node.name.span, FREE)
     if matched is None:
         return ERRONEOUS
     if first is not None:
         first.value.coercion = None  # the call itself refuses what is no memory, with P411
-    check_allowed(c, node, matched.values)
+        check_allowed(c, node, first.value, matched.values[1])
+    node.target = BuiltinCall(matched.values, matched.order, row.receiver, row.name)
+    return type_
+
+
+def _attachable(c: Checker, place: str, value: ast.Expr) -> bool:
+    """Return whether a value may be attached to a call; E4040 or E4505 if not. `place` names the method or argument."""
+    memory = c.infer(value)
+    if memory is ERRONEOUS:
+        return False
+    if memory == KEYED_MEMORY:
+        without_key(c, value)
+        return False
+    # Only a literal can be known to be empty; what is computed the run checks (P411).
+    empty = isinstance(value, ast.ArrayExpr) and not value.items
+    if not empty and (fits(memory, nilable(MEMORY)) or fits(memory, array(MEMORY)) or memory == ANY):
+        return True
+    message = f"the list of `{place}` is empty" if empty else f"`{place}` takes a Memory or nil, found `{memory}`"
+    c.report("E4040", value.span, message, help="give the name of a memory: `memory log: Memory = Memory::new();`")
+    return False
+
+
+def _with(c: Checker, node: ast.MethodCall, row: Row) -> Type:
+    """Check `with(temperature: 0.2, memory: m, tools: [A])`: settings by name, memory and tools as the methods `with_memory` and
+    `with_tools` take them (O-3.30)."""
+    given = {argument.name.text: argument.value for argument in node.arguments if argument.name is not None}
+    memory, tools = given.get("memory"), given.get("tools")
+    sound = settings_are_named(c, node)
+    if memory is not None:
+        sound = _attachable(c, "memory", memory) and sound
+    if tools is not None:
+        sound = tools_are_listed(c, "tools", tools) and sound
+    if not sound:
+        infer_all(c, node.arguments)
+        return ERRONEOUS
+    errors = c.error_count
+    type_, matched = call_row(c, row, None, node.arguments, node.name.span, FREE)
+    if matched is None or c.error_count > errors or (tools is not None and not tools_fit(c, "tools", tools)):
+        return ERRONEOUS
+    if memory is not None:
+        memory.coercion = None  # as for `with_memory`
+        check_allowed(c, node, memory, None)
+    check_settings(c, row, matched.values)
     node.target = BuiltinCall(matched.values, matched.order, row.receiver, row.name)
     return type_
 

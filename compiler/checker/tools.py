@@ -286,27 +286,36 @@ def tools_named(c: Checker, value: ast.Expr, model: ModelSymbol) -> list[ToolSym
 
 def with_tools(c: Checker, node: ast.MethodCall, row: Row) -> Type:
     """Check `with_tools([A, B])`, which takes tools only (E4040)."""
-    first = next((a.value for a in node.arguments if a.name is None or a.name.text == "ts"), None)
-    items = first.items if isinstance(first, ast.ArrayExpr) else []
-    for item in items:
-        if not _check_offered(c, item.span, c.infer(item)):
-            infer_all(c, node.arguments)
-            return ERRONEOUS
-    type_, matched = call_row(c, row, None, node.arguments, node.name.span, FREE)
-    if matched is None or first is None:
+    tools = next((a.value for a in node.arguments if a.name is None or a.name.text == "ts"), None)
+    if tools is not None and not tools_are_listed(c, row.name, tools):
+        infer_all(c, node.arguments)
         return ERRONEOUS
-    element = generic(first.type, "Array")
-    if not items and element and not _check_offered(c, first.span, element[0]):
+    type_, matched = call_row(c, row, None, node.arguments, node.name.span, FREE)
+    if matched is None or tools is None or not tools_fit(c, row.name, tools):
         return ERRONEOUS
     node.target = BuiltinCall(matched.values, matched.order, row.receiver, row.name)
     return type_
 
 
-def _check_offered(c: Checker, span: Span, type_: Type) -> bool:
+def tools_are_listed(c: Checker, place: str, value: ast.Expr) -> bool:
+    """Return whether an array that is written out holds tools only, before it is typed as a whole; E4040 for the first that is
+    none. `place` is the method or argument that takes it. Of any other value the answer is True: see `tools_fit`."""
+    items = value.items if isinstance(value, ast.ArrayExpr) else []
+    return all(_check_offered(c, place, item.span, c.infer(item)) for item in items)
+
+
+def tools_fit(c: Checker, place: str, value: ast.Expr) -> bool:
+    """Return whether a value of the type that it was given may hold tools; E4040 if not."""
+    type_ = value.type.inner if isinstance(value.type, Nilable) else value.type
+    element = None if isinstance(value, ast.ArrayExpr) else generic(type_, "Array")
+    return not element or _check_offered(c, place, value.span, element[0])
+
+
+def _check_offered(c: Checker, place: str, span: Span, type_: Type) -> bool:
     is_tool = isinstance(type_, Nominal) and type_.kind == "tool"
     if type_ in (TOOL_REF, MCP_REF, ANY, NEVER) or is_tool or is_memory(type_) or type_ == OPEN:
         return True
-    c.report("E4040", span, f"`with_tools` takes tools, found `{type_}`", help="name a declared `tool`")
+    c.report("E4040", span, f"`{place}` takes tools, found `{type_}`", help="name a declared `tool`")
     return False
 
 

@@ -155,8 +155,7 @@ def with_settings(machine: MachineContext, task: Task, receiver: Any, site: Site
     named = {name: value for name, value in zip(WITH_NAMES, values, strict=True) if value is not UNSET}
     builder = builder_of(receiver)
     if "memory" in named:
-        memory = named.pop("memory")
-        builder = builder.with_(memory if memory is None or type(memory) is MemoryRef else memory_list(memory), True, turn=None)
+        builder = with_memory(machine, task, builder, named.pop("memory"), True, None, None)
     tools = named.pop("tools", None)
     if tools is not None:
         builder = with_tools(machine, task, builder.with_(without_tools=True), expect(tools, Array, "Array"))
