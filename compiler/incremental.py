@@ -29,7 +29,8 @@ from .syntax.lexer import lex
 from .syntax.parse import parse
 
 # A body with one of these names is checked each time. It may make a memory, whose name is compared with those of all others,
-# or be the first to name a tool of the library, which joins the tools of the program.
+# or be the first to name a tool of the library, which joins the tools of the program. So is one with `E::parse`, which becomes
+# a member of the enum E when a program names it.
 FAR_REACHING = frozenset((*TOOL_NAMES, "Memory", "MemoryRef"))
 _WORD = re.compile(r"[A-Za-z_]\w*")
 ImportKey = tuple[str, int]  # a file, and which of its imports outside of blocks
@@ -110,7 +111,7 @@ def _describe(file: CachedFile, tree: ast.Program) -> None:
         # Items in a body belong to the program, and an import in a body orders its modules.
         if any(isinstance(node, (ast.Item, ast.ErrorExpr)) for node in nodes):
             continue
-        if any(isinstance(node, ast.Ident) and node.text in FAR_REACHING for node in nodes):
+        if any(isinstance(node, ast.Ident) and node.text in FAR_REACHING or _is_parse_of_type(node) for node in nodes):
             continue
         file.asks_all = file.asks_all or any(isinstance(node, ast.Mock) for node in nodes)
         file.bodies.append((function.body.span.start, function.body.span.end))
@@ -121,6 +122,12 @@ def _describe(file: CachedFile, tree: ast.Program) -> None:
     file.interface = _digest(interface)
     modules = [item for item in ast.items_of(tree.items) if isinstance(item, ast.Module)]
     file.inline_modules = {module.name.text for module in modules if module.items is not None}
+
+
+def _is_parse_of_type(node: ast.Node) -> bool:
+    """Return whether a node is a path `T::parse`; names of types begin with a capital."""
+    path = [segment.text for segment in node.segments] if isinstance(node, ast.PathExpr) else []
+    return path[-1:] == ["parse"] and len(path) > 1 and path[-2][:1].isupper()
 
 
 def _blanked(text: str, bodies: Iterable[tuple[int, int]]) -> str:
@@ -390,9 +397,10 @@ class CheckCache:
         self.texts.move_to_end((name, digest))
         return file
 
-    def give_trees(self, project: Project, omitting: Container[str] = ()) -> None:
-        """Set the trees of a project that `parse` has read: new ones, without bodies in the files of `omitting`."""
-        for name, file in project.files.items():
+    def give_trees(self, project: Project, files: Iterable[str], omitting: Container[str] = ()) -> None:
+        """Set new trees of these files of a project that `parse` has read, without bodies in the files of `omitting`."""
+        for name in files:
+            file = project.files.get(name)
             if isinstance(file, CachedFile) and file.is_readable:
                 project.trees[name] = file.interface_tree() if name in omitting else file.fresh_tree()
 
@@ -411,7 +419,7 @@ class CheckCache:
         complete = set(whole)
         while True:
             records = self._valid_records(files, reach, configuration, complete)
-            self.give_trees(project, records)
+            self.give_trees(project, files, records)
             reuse = Reuse(records, bodies)
             attempt = Diagnostics()
             for diagnostic in diagnostics.found:
@@ -443,7 +451,7 @@ class CheckCache:
         who asks about names and types of these files only."""
         files = _cached_files(project)
         others = dict.fromkeys(name for name in files if name not in whole and not files[name].syntactic)
-        self.give_trees(project, others)
+        self.give_trees(project, files, others)
         return check(Diagnostics(), Reuse(others, {}))
 
     def _valid_records(

@@ -108,7 +108,7 @@ def check_source(
 ) -> Compilation:
     """Read, parse and check a program without making an image; the parameters are those of `compile_source`. The
     diagnostics of the manifest are not added. With a cache what earlier checks came to is not worked out again: the
-    diagnostics are the same, but the trees lack the bodies that it knows."""
+    diagnostics are the same, but the tree lacks the bodies that it knows, and is None behind errors of syntax."""
     diagnostics = Diagnostics()
     project = load(file, data, read, diagnostics, parse_file if cache is None else cache.parse)
     result = Compilation(diagnostics, project.sources[file], sources=project.sources)
@@ -116,8 +116,6 @@ def check_source(
         project.configure(manifest)
     if diagnostics.leave_trees:
         result.checked = check_project(project, diagnostics, cache)
-    elif cache is not None:
-        cache.give_trees(project)
     result.tree = project.trees.get(file)
     return result
 

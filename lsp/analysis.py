@@ -98,7 +98,7 @@ def _analyse(main: str, location: Location, texts: Mapping[str, str], cache: Che
     whole = (location.file,)
     examined = None
     if not project.is_readable:
-        cache.give_trees(project)
+        cache.give_trees(project, whole)
     elif diagnostics.leave_trees:
         examined = examine_project(project, diagnostics, cache, whole)
     else:

@@ -111,7 +111,7 @@ GUARDS = {
 
 # What a reply holds whose type is no object (O-2.64): models answer with an object, and the value is taken out of it.
 REPLY = "schema Reply<T> { value: T }"
-ASKING = re.compile(r"\b(?:execute|execute_with_schema|parse_schema)\s*<")
+ASKING = re.compile(r"\b(?:execute|execute_with_schema|parse_schema)\s*(?:<|/[/*])")  # a comment may stand between
 
 
 def declare_reply(r: Resolver) -> None:

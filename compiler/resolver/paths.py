@@ -104,8 +104,9 @@ def variant_of(r: Resolver, owner: EnumSymbol, name: ast.Ident) -> Symbol | None
     if name.text in owner.variants:
         return owner.members[owner.variants.index(name.text)]
     item = trait_item(r, owner, name)
-    if item is None and name.text == "parse":
-        item = r.enum_parse(r, owner)
+    if item is None:
+        parse = r.enum_parse(r, owner)  # a help may name it, whether or not the program does
+        item = parse if name.text == "parse" else None
     if item is None:
         known = [*owner.variants, *r.module.members_of(owner), *members_through_traits(r, owner)]
         help = did_you_mean(name.text, known) or listed("variants", known, like=name.text)

@@ -115,6 +115,14 @@ CASES = {
         {}, set(), {"E3014"},
         "a.conc",
     ),
+    "a parse of an enum that another body names": Case(
+        {
+            "main.conc": "mod a;\nmod b;\nmod e;\nfn main() { }",
+            "a.conc": 'pub fn f() { println(crate::e::E::parse("Red")); }\npub fn g() { }',
+            "b.conc": "use crate::e::E;\npub fn f() { println(E::Red); }", "e.conc": "pub enum E { Red, Green }",
+        },
+        {"b.conc": 'use crate::e::E;\npub fn f() { println(E::Red.parse("Red")); }'}, set(), {"E2011"},
+    ),
     "whether another module has its name": Case(
         {
             "main.conc": "mod a { }\nmod a;\nmod b;\nfn main() { }", "b.conc": "pub fn f() { }",
