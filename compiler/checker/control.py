@@ -309,17 +309,17 @@ def match_(c: Checker, node: ast.Match, expected: Expected) -> Type:
         sound = sound and c.error_count == errors
         wraps = wraps or c.some_of_nilable > before
         inside: list[Local] = []
-        absent = False
+        behind = remaining
         if arm.guard is not None:
             condition(c, arm.guard)
             inside = learn_present(c, implied(arm.guard, True))
-        else:
-            absent = isinstance(remaining, Nilable) and matches_nil_only(arm.pattern, remaining)
+        elif isinstance(remaining, Nilable) and matches_nil_only(arm.pattern, remaining):
+            behind = remaining.inner
         branches.append((arm.body, tail(c, arm.body, expected)))
         forget(c, inside)
         # The arms behind `nil` see the value without it, so that `v => …` binds a T.
-        if absent and isinstance(remaining, Nilable):
-            remaining = remaining.inner
+        if behind is not remaining:
+            remaining = behind
             local = optional(node.subject)
             known += learn_present(c, [] if local is None else [local])
     forget(c, known)

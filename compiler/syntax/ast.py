@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 def annotation(init: Literal[False] = False) -> Any:
     """Return a field that is None after parsing and that the resolver or the checker fills."""
-    return field(default=None, init=init, is_derived=True)
+    return field(init=init, is_derived=True)
 
 
 @dataclass_transform(eq_default=False, field_specifiers=(field, annotation))
@@ -646,7 +646,7 @@ class Function(Item):
     clauses: list[Clause]
     body: Block | None
     scope: Any = annotation()  # resolver.symbols.FunctionScope
-    omitted: Span | None = field(default=None, init=False)
+    omitted: Span | None = field(init=False)
 
 
 @node

@@ -31,10 +31,7 @@ DEFAULT_SCHEMA_ATTEMPTS = 3
 
 # Field of a model: its name in the params of a request's record (O-1.37, O-1.38).
 PARAMS = {"temperature": "temperature", "top_p": "top_p", "max_tokens": "max_tokens", "stop_sequences": "stop"}
-# Field of a model that one call may replace and that is no param: its attribute of the settings.
-REPLACEABLE = {
-    "system_prompt": "system", "max_tool_rounds": "max_tool_rounds", "structured": "structured", "timeout": "timeout",
-}  # fmt: skip
+ATTRIBUTES = {"system_prompt": "system"}  # fields of a model whose attribute of the settings has another name
 
 
 class CallSettings:
@@ -77,12 +74,12 @@ class CallSettings:
     cache: ReplyCache | None
 
     def __init__(self, **values: Any) -> None:
-        for name in self.__slots__:
-            setattr(self, name, values[name])
+        for name, value in values.items():
+            setattr(self, name, value)
 
     def changed(self, **changes: Any) -> CallSettings:
         """Return a copy with other values."""
-        return CallSettings(**{name: changes.get(name, getattr(self, name)) for name in self.__slots__})
+        return CallSettings(**{name: getattr(self, name) for name in self.__slots__} | changes)
 
     def of_call(self, overrides: Mapping[str, Any]) -> CallSettings:
         """Return a copy with what one call replaces: a Prompt's `model`, `temperature`, `max_tokens` (O-1.67), and the fields of
@@ -92,7 +89,9 @@ class CallSettings:
         params = {**self.params, **{PARAMS[name]: value for name, value in overrides.items() if name in PARAMS}}
         base = overrides.get("model", overrides.get("base"))
         model = self.connection.models.get(base, base) if base is not None else self.model
-        others = {REPLACEABLE[name]: value for name, value in overrides.items() if name in REPLACEABLE}
+        others = {
+            ATTRIBUTES.get(name, name): value for name, value in overrides.items() if name not in (*PARAMS, "model", "base")
+        }
         return self.changed(params=params, model=model, **others)
 
     def origin(self) -> Origin:

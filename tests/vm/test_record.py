@@ -73,7 +73,7 @@ def test_a_record_can_be_copied() -> None:
 @record
 class Node:
     at: int
-    note: object = field(default=None, init=False)
+    note: object = field(init=False)
     doc: str = field(default="", kw_only=True)
 
 
