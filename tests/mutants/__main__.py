@@ -50,13 +50,27 @@ def _finder(by: str) -> str:
     return "test" if by else ""
 
 
+class Survivors(NamedTuple):
+    """What the run itself did not find: changes that nobody can see, those that are found since, those that are alive."""
+
+    same: list[Verdict]
+    mended: list[Verdict]
+    alive: list[Verdict]
+
+
+def survivors_of(verdicts: list[Verdict], since: dict[Change, str]) -> Survivors:
+    why = reasons()
+    same = [one for one in verdicts if not one.by and one.change.key in why]
+    first = [one for one in verdicts if not one.by and one.change.key not in why]
+    mended = [one for one in first if since.get(one.change)]
+    return Survivors(same, mended, [one for one in first if not since.get(one.change)])
+
+
 def page(run: Run, verdicts: list[Verdict], seconds: float, since: dict[Change, str]) -> str:
     """The text of docs/generated/mutants.md; `since` says what finds survivors today."""
     why = reasons()
-    same = [one for one in verdicts if not one.by and one.change.key in why]
-    first = [one for one in verdicts if not one.by and one not in same]
-    mended = [one for one in first if since.get(one.change)]
-    alive = [one for one in first if one not in mended]
+    same, mended, alive = survivors_of(verdicts, since)
+    first = [*mended, *alive]
     counted = len(verdicts) - len(same)
     first_share, share = (f"{counted - len(some)} of {counted}, {(counted - len(some)) / counted:.1%}" for some in (first, alive))
     stopped = f"of the {run.count} that the seed draws, " if len(verdicts) < run.count else ""
@@ -144,10 +158,7 @@ def main(argv: list[str]) -> int:
     run, rows = kept(KEPT)
     verdicts = sorted(verdict for verdict, _ in rows)
     if options.again:
-        known = _mended()
-        survivors = [
-            one.change for one in verdicts if not one.by and one.change.key not in reasons() and not known.get(one.change)
-        ]
+        survivors = [one.change for one in survivors_of(verdicts, _mended()).alive]
         for change, by in again(survivors, run.commit, WORK / "again"):
             _write(MENDED, [[list(change), by]], "a")
             print(f"{change.where} {change.function} {change.what[:90]}: {by or 'ALIVE'}", flush=True)
@@ -156,9 +167,8 @@ def main(argv: list[str]) -> int:
     if run.count >= ENOUGH:
         PAGE.write_text(text, encoding="utf-8")
     print(text)
-    same = [one for one in verdicts if not one.by and one.change.key in reasons()]
-    left = [one for one in verdicts if not one.by and one not in same and not since.get(one.change)]
-    return int(len(left) > (1 - KILLED) * (len(verdicts) - len(same)) or len(same) > len(verdicts) // 20)
+    same, _, alive = survivors_of(verdicts, since)
+    return int(len(alive) > (1 - KILLED) * (len(verdicts) - len(same)) or len(same) > len(verdicts) // 20)
 
 
 if __name__ == "__main__":

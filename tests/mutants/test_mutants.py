@@ -15,7 +15,7 @@ from conformance import suite
 from . import __main__ as command
 from . import changes as drawing
 from . import mending
-from .__main__ import EQUIVALENT, Run, kept, page, reasons
+from .__main__ import Run, kept, page, reasons
 from .campaign import Campaign, Verdict, alone, first_that_fails
 from .changes import ROOT, changes_in, changes_of, drawn
 from .fork_server import replaced
@@ -179,5 +179,4 @@ def test_what_names_a_file() -> None:
 
 def test_every_reason_is_of_a_change_that_can_be_made() -> None:
     possible = {change.key for path in {row[0] for row in reasons()} for change in changes_of(ROOT / path)}
-    assert EQUIVALENT.exists()
     assert set(reasons()) <= possible, "a line of equivalent.txt is of a place that is gone"
