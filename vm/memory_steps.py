@@ -488,7 +488,8 @@ STEPS: dict[str, Step] = {
     "store": Step(
         "where it is kept (M-8.2, M-8.8)",
         {"": text("store", _is_store), "compress": STORE["compress"]},
-        lead=("name",), example='.store("durable")', no_value=f"{ENDS}, and no other run could find it", defaults=12,
+        lead=("name",), example='.store("durable")', required=("",), no_value=f"{ENDS}, and no other run could find it",
+        defaults=12,
     ),
     "allow": Step(
         "who may attach it, and whose facts are whose (M-4.16, M-10.35)",
@@ -550,7 +551,7 @@ STEPS: dict[str, Step] = {
     "learn": Step(
         "rules that make facts of what is observed (M-10.22)",
         lead=("name",), own=(table("learn", _are_apart(RULE, "name"), field="learn", default=(), stores=True),),
-        own_labels=("on", "by", "when", "store"),
+        own_labels=tuple([label for label in RULE if label != "name"]),
         example='.learn("name", on: "topic", by: |o| o.kind, when: |g| g.count >= 3, store: |g| Learned { content: g.key })',
         repeated=True,
     ),

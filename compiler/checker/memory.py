@@ -134,7 +134,10 @@ def check_memory(c: Checker, symbol: MemorySymbol) -> None:
     failed = "context" in symbol.steps and symbol.context is None
     if is_memory(declared) and declared not in (MEMORY, one_memory(symbol)) and not failed:
         message = f"`{symbol.name}` is declared `{declared}` and has the type `{one_memory(symbol)}`"
-        c.report("E2001", node.type.span, message, help="attach the context: `.context(C)`")
+        help = "attach the context: `.context(C)`"
+        if symbol.of is not None:
+            help = f"a view has the context of its memory: write `{one_memory(symbol)}`"
+        c.report("E2001", node.type.span, message, help=help)
     symbol.keys = symbol.of.keys if symbol.of is not None else steps.found.get("per", {}).get("keys", [])
     _store(c, symbol)
     check_fact_rules(c, symbol)

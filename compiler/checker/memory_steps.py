@@ -166,8 +166,14 @@ def read_summary(c: Checker, node: ast.MethodCall) -> dict[str, Any] | None:
         return None
     summary: dict[str, Any] = {}
     legal = not by or _by(c, by[0].value, summary)
+    labels: set[str] = set()
     for argument in node.arguments:
         if argument.name is not None:
+            if argument.name.text in labels:
+                message = f"the argument `{argument.name.text}` of the step `summary` is given twice"
+                c.report("E4502", argument.name.span, message, help="drop one of them")
+                legal = False
+            labels.add(argument.name.text)
             legal = _named(c, argument.name, argument.value, summary) and legal
     if legal and "role" in summary and summary.get("inject", WITH_A_ROLE[0]) not in WITH_A_ROLE:
         at = next(argument.name.span for argument in node.arguments if argument.name is not None and argument.name.text == "role")
@@ -175,7 +181,7 @@ def read_summary(c: Checker, node: ast.MethodCall) -> dict[str, Any] | None:
         c.report("E4504", at, message, help="leave `role` out, or write `inject: Prefix` or `inject: Suffix`")
         return None
     if not by:
-        summary[SAID] = {argument.name.text for argument in node.arguments if argument.name is not None}
+        summary[SAID] = labels
     return summary if legal else None
 
 
@@ -535,7 +541,9 @@ class Steps:
         values = self.found[name]
         missing = [label for label in step.required if step.arguments[label].image not in values]
         if missing:
-            self.c.report("E2006", at.span, f"the step `{name}` lacks `{missing[0]}`", help=step.example)
+            unnamed = f"`{name}` takes 1 argument without a name, 0 given"
+            message = f"the step `{name}` lacks `{missing[0]}`" if missing[0] else unnamed
+            self.c.report("E2006", at.span, message, help=step.example)
         elif "decay_archive_below" in values and values["decay_archive_below"] <= values.get("decay_floor", 0.0):
             self.c.report(
                 "W0453", at.span, "nothing is archived: `floor` is not below `archive_below`",

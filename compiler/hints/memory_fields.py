@@ -21,6 +21,7 @@ _WORDS = (
     (re.compile(r"\bis no step of\b"), "is no field of"),
     (re.compile(r"\Asteps are: "), "fields are: "),
     (re.compile(r"\bjoin them in one step\b"), "join them in one field"),
+    (re.compile(r"`Memory::of` takes"), "`of` takes"),
 )
 _NO_LEAD = re.compile(r"`(\w+)` takes 1 argument without a name, 0 given")
 

@@ -8,8 +8,6 @@ its values may be is the checker's, and for chains and blocks the same.
 
 from __future__ import annotations
 
-import re
-
 from ...vm.memory_steps import OF, STEPS, Step, field_rank
 from ..hints.names import did_you_mean, listed
 from ..source import Span
@@ -30,7 +28,7 @@ def chain_of_block(r: Resolver, node: ast.MemoryBlock) -> ast.Store:
     in_base = (OF,) if any(entry.key.text == OF for entry in entries) else (TOOLS,)
     # The context that the type names is attached, unless a field does it.
     context = _context_of(node.type)
-    if context is not None and all(entry.key.text != "context" for entry in entries):
+    if context is not None and in_base != (OF,) and all(entry.key.text != "context" for entry in entries):
         value = _step(value, ast.Ident(context.span, "context"), [ast.Argument(context.span, None, context)])
     for entry in entries:
         if entry.key.text not in in_base and (arguments := _arguments(r, node, entry)) is not None:
@@ -105,7 +103,8 @@ def _arguments(r: Resolver, node: ast.MemoryBlock, entry: ast.ConfigEntry) -> li
     if step.bare is not None and isinstance(value, ast.BoolLiteral) and value.value:
         return []
     if name == "per" and isinstance(value, ast.ArrayExpr):
-        return [argument for item in value.items for argument in _key_parts(item)]
+        parts = [_key_parts(r, step, item) for item in value.items]
+        return None if None in parts else [argument for part in parts if part is not None for argument in part]
     if "" not in step.arguments and not step.lead and name not in NAMES:
         message = f"`{name}` has its arguments in braces, by their names"
         if step.bare is not None:
@@ -121,49 +120,42 @@ def _braced_arguments(r: Resolver, name: str, step: Step, value: ast.MapExpr) ->
         message = f"`{name}` has one value, and no arguments in braces"
         r.report("E4502", value.span, message, help=_example(step))
         return None
-    unnamed: dict[str, ast.Argument] = {}
-    named: list[ast.Argument] = []
+    arguments: dict[str, ast.Argument] = {}
     for entry in value.entries:
         key = entry.key
         label = key.value if isinstance(key, ast.StringLiteral) else ""
-        if label in unnamed:
-            first = unnamed[label].span
+        if label in arguments:
+            first = arguments[label].span
             r.report("E4502", key.span, f"the argument `{label}` of `{name}` is given twice", first=first, help="drop one")
             return None
-        if label in step.lead:
-            unnamed[label] = ast.Argument(entry.span, None, entry.value)
-        elif not label:
-            r.report("E4502", key.span, f"an argument of `{name}` has a word as its name", help=_labels(step, ""))
+        if not label.isidentifier():
+            help = _labels(step, "") or _example(step)
+            r.report("E4502", key.span, f"an argument of `{name}` has a word as its name", help=help)
             return None
-        elif step.labels and label not in step.labels:
+        if step.labels and label not in step.labels:
             r.report("E4502", key.span, f"`{name}` has no argument `{label}`", help=_labels(step, label))
             return None
-        else:
-            named.append(ast.Argument(entry.span, ast.Ident(key.span, label), entry.value))
-    return [*(unnamed[label] for label in step.lead if label in unnamed), *named]
-
-
-_EXAMPLES = re.compile(r", (?=\.)")
+        arguments[label] = ast.Argument(entry.span, None if label in step.lead else ast.Ident(key.span, label), entry.value)
+    # Arguments without a name come first.
+    return [*(arguments.pop(label) for label in step.lead if label in arguments), *arguments.values()]
 
 
 def _example(step: Step) -> str:
     """Return how the field of a step looks."""
     from ..hints.memory_fields import as_fields  # its patterns are compiled only for a report
 
-    return " or ".join(f"`{as_fields(example)}`" for example in _EXAMPLES.split(step.example))
+    return as_fields(step.example)
 
 
 def _labels(step: Step, label: str) -> str | None:
     return did_you_mean(label, step.labels) or listed("arguments", step.labels, like=label)
 
 
-def _key_parts(item: ast.Expr) -> list[ast.Argument]:
-    """Return one item of `per: [user, { tenant: "t1" }]` as arguments."""
+def _key_parts(r: Resolver, step: Step, item: ast.Expr) -> list[ast.Argument] | None:
+    """Return one item of `per: [user, { tenant: "t1" }]` as arguments; None after a report."""
     if not isinstance(item, ast.MapExpr):
         return [ast.Argument(item.span, None, item)]
-    entries = [(entry, entry.key) for entry in item.entries]
-    return [
-        ast.Argument(entry.span, ast.Ident(key.span, key.value), entry.value)
-        for entry, key in entries
-        if isinstance(key, ast.StringLiteral)
-    ]
+    if not item.entries:
+        r.report("E4502", item.span, "a part of `per` has a name", help=_example(step))
+        return None
+    return _braced_arguments(r, "per", step, item)

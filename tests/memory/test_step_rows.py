@@ -65,6 +65,7 @@ TEXTS = {
 }
 # What stands beside an argument so that it may be there.
 BESIDE = {"low": str(MOST)}
+REQUIRED = {"": '"durable"', "rate": "rate: 0.5"}
 CHAINS = {"ttl": '.store("durable")', "decay": '.store("durable")', "only": '.summary(fold, every: 1)'}
 
 
@@ -101,9 +102,8 @@ def cases() -> list[Case]:
         for label, row in step.arguments.items():
             if label == "facts":
                 continue  # patterns of a rule
-            others = [f'{other}: {"0.5" if other == "rate" else "1"}' for other in step.required if other != label]
+            others = [REQUIRED.get(other, f"{other}: 1") for other in step.required if other != label]
             others += [BESIDE[label]] if label in BESIDE else []
-            others += ['"durable"'] if label == "compress" else []
             written = f"{label}: VALUE" if label else "VALUE"
             found.append(Case(row, f"{CHAINS.get(name, '')}.{name}({', '.join([*others, written])})", values(row)))
     for name, row in SUMMARY.items():
