@@ -44,7 +44,8 @@ def hover_at(analysis: Analysis, offset: int) -> tuple[Span, str] | None:
     """Return the place that a hover is about and its Markdown, or None. It shows the signature or declaration of a name or
     the type of an expression, with the documentation."""
     if analysis.tree is not None and (field := _field_of_memory(path_to(analysis.tree, offset))) is not None:
-        return field.span, f"```concerto\n{as_fields(BLOCK[field.text].example)}\n```\n\n{BLOCK[field.text].doc}"
+        forms = as_fields(BLOCK[field.text].example).replace(" or ", "\n")
+        return field.span, f"```concerto\n{forms}\n```\n\n{BLOCK[field.text].doc}"
     occurrence = occurrence_at(analysis, offset)
     if occurrence is None:
         return None

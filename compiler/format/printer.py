@@ -256,6 +256,8 @@ class Printer:
         operations = self.operations
         if not self.next_is(text):
             if written is not None:
+                if operations[-3:] == ["?", " ", "?"]:
+                    del operations[-2]  # the blank kept `? ?` from being `??`, which no operand follows any more
                 operations.append(written)
             return
         start = self.starts[self.row]

@@ -133,6 +133,7 @@ def test_the_page_is_written_in_its_own_layout() -> None:
         "fn f() { 'a: // c\nloop { break\n'a } }",
         "fn f() { t. /* c */ 0 .1; x(1 .0 .1) }",
         "fn f() { let a: Array<Int>= | | 1; a? ? ; a? ? + b; a??? + b }",
+        "memory m { of: (a)? ? per: b? ? ? store: c? ? }\nfn f() { }",
         "fn f() { x |> (f) |> ((g(1))) |> (h.m(2))?.await |> (|v| v)  |> emit(\"a\") }",
         "fn f(a: fn((Int)) -> ((Int)?)) -> ((Int)) { |(a, b): (Int, Int),| a }",
         "fn f() { await g()?; await (h())?; -(-1); -1 ** 2; }",

@@ -212,7 +212,7 @@ def test_slots_of_a_memory(editor: Editor) -> None:
 def test_fields_of_a_memory_block(editor: Editor) -> None:
     text = "memory log {\n    retain: 20, pin: [System], window: { turns: 4 },\n    \n}\nfn main() { let _ = log.len(); }\n"
     editor.open(text)
-    shown = "```concerto\nretain: 20, retain: { messages: 20, tokens: 4000 }\n```"
+    shown = "```concerto\nretain: 20\nretain: { messages: 20, tokens: 4000 }\n```"
     assert editor.hover(1, 6) == f"{shown}\n\nthe bounds of the log (M-4.2)"
     assert editor.at("definition", 4, 21)["range"]["start"] == {"line": 0, "character": 7}
     assert editor.hover(4, 21).startswith("```concerto\nmemory log {\n    retain: 20")
