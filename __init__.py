@@ -15,6 +15,7 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .api.calls import Call as Call
+    from .api.channels import Channel as Channel
     from .api.options import Budgets as Budgets
     from .api.options import Buffered as Buffered
     from .api.options import Immediate as Immediate
@@ -51,6 +52,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "calls": "Call",
     "options": "Budgets Buffered Immediate Permissions SharedBudget",
+    "channels": "Channel",
     "program": "Program arun compile load run",
     "results": (
         "CompileError Diagnostic Emit Frame ImageError Metrics Panic ProgramError RunResult "

@@ -13,6 +13,7 @@ from ..vm.bytecode import image as im
 from ..vm.bytecode.encoding import MAGIC, content_hash, encode
 from ..vm.interp import link
 from ..vm.interp.link import load_bytes, load_image
+from .channels import Channel, channels_of
 from .options import Options
 from .results import CompileError, Diagnostic, ImageError, RunResult, TestReport, tested
 from .session import Session
@@ -53,6 +54,11 @@ class Program:
     def functions(self) -> tuple[str, ...]:
         """The public functions, which a session can call."""
         return tuple(sorted(self._linked.image.exports.functions))
+
+    @property
+    def channels(self) -> dict[str, Channel]:
+        """The declared channels by name, for which a host may have handlers (O-5.36)."""
+        return channels_of(self._linked.image)
 
     def to_bytes(self) -> bytes:
         """Return the image, which `load` reads."""

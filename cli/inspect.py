@@ -51,6 +51,8 @@ def facts_of(image: Image, data: bytes) -> dict[str, Any]:
         # An empty section takes one byte.
         "sections": {name: size for name, size in sizes.items() if size > 1},
         "functions": declared_functions(image),
+        "channels": _questions(image, "channels"),
+        "functions_by_models": _questions(image, "by_model"),
         "models": {m.name: {"connection": m.connection, **m.fields, **_attached(image, m)} for m in image.models},
         "agents": {a.name: a.fields for a in image.agents},
         "servers": {s.name: {**s.fields, "tools": [method[0] for method in s.methods]} for s in image.mcp},
@@ -67,6 +69,22 @@ def facts_of(image: Image, data: bytes) -> dict[str, Any]:
         "wanted_permissions": header.wanted,
         "key_variables": key_variables(image),
     }
+
+
+def _questions(image: Image, kind: str) -> dict[str, str]:
+    """Return the signatures of the functions that an image lists as channels, or as by models, by their names (V-3.10)."""
+    from ..vm.bytecode.shape import questions
+    from ..vm.interp.link import load_image
+    from ..vm.values.types import type_text
+
+    numbers = [number for entry in image.types if entry[0] == kind for number in questions(entry)]
+    descriptors = load_image(image).descriptors if numbers else []
+    shown: dict[str, str] = {}
+    for function in (image.functions[number] for number in numbers):
+        parameters = ", ".join(f"{name}: {type_text(descriptors[type_])}" for name, type_, _ in function.params)
+        result = descriptors[function.result]
+        shown[function.name] = f"({parameters})" + ("" if result == ("nil",) else f" -> {type_text(result)}")
+    return shown
 
 
 def _attached(image: Image, model: Model) -> dict[str, Any]:

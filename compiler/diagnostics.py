@@ -226,6 +226,8 @@ E4030 declare  stage without return type
 E4031 declare  neighbouring stages do not fit
 E4032 declare  pipeline signature does not fit
 E4033 declare  stage without exactly one parameter
+E4034 declare  function by a model of another form
+E4035 declare  Option, `T?` or Result in the prompt of a function
 E4040 declare  argument is no memory, tool or server
 E4041 declare  method not available on this handle
 E4042 declare  unknown message role

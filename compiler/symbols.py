@@ -140,6 +140,10 @@ class FunctionSymbol(Symbol):
     result: Type
     owner: ImplSymbol | TraitSymbol | None = None
     tool: Symbol | None = None  # the tool or MCP server it is a method of
+    channel: ast.Channel | None = None  # the declaration that it stands for
+    offer: Symbol | None = None  # the tool by which models may call it (O-4.41)
+    by_model: bool = False  # `fn f() -> R by M { prompt }` (O-2.67)
+    mocked: bool = False  # a test puts something in its place
     type_parameters: list[TypeParameterSymbol] = field(factory=list)
     test: TestInfo | None = None
 
@@ -495,9 +499,12 @@ class ToolSymbol(Symbol):
     arguments: dict[FunctionSymbol, StructSymbol] = field(factory=dict)
     effects: dict[FunctionSymbol, str] = field(factory=dict)  # classes of `@effect` (O-9.37)
     guards: dict[str, str] = field(factory=dict)  # capabilities of the methods of library tools
+    function: FunctionSymbol | None = None  # that it offers as its one method (O-4.48)
 
     def wire_name(self, method: FunctionSymbol) -> str:
         """Return the name by which a model calls the method (O-4.8)."""
+        if self.function is not None:
+            return self.name  # two of one name are told apart in the image
         return tool_name(self.name, method.name)
 
     @property

@@ -355,7 +355,7 @@ DECORATORS: dict[str, Decorator] = {
     "retry": Decorator(
         *_CALLED, arguments=_POLICY, at={"stage": {name: field for name, field in _POLICY.items() if name != "retry_on"}}
     ),
-    "timeout": Decorator(*_CALLED, arguments={"seconds": duration()}, required="seconds"),
+    "timeout": Decorator(*_CALLED, "channel", arguments={"seconds": duration()}, required="seconds"),
     "log": Decorator(
         *_CALLED, arguments={"channel": text("model:log")},
         at={"agent": {"channel": text("agent:log")}, "stage": {"channel": text("pipeline:log")}},

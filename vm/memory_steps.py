@@ -408,7 +408,7 @@ STEPS: dict[str, Step] = {
             "low": count("retain_low", retains=True, below="retain", stat=(2, "retain_low")),
             "tokens": count("retain_tokens", retains=True, stat=(3, "retain_tokens")),
         },
-        lead=("messages",), example=".retain(20) or .retain(20, tokens: 4000)", defaults=1,
+        lead=("messages",), example=".retain(20), .retain(20, tokens: 4000)", defaults=1,
     ),
     "tools": Step(
         "tool units are stored too (M-4.3)",
@@ -416,7 +416,7 @@ STEPS: dict[str, Step] = {
     ),
     "redact": Step(
         "what rewrites every text before it is stored (M-4.4)",
-        {"": redactors("redact", REDACTORS, TO_TEXT, stores=True)}, example=".redact(Pii) or .redact(|text| text)", defaults=9
+        {"": redactors("redact", REDACTORS, TO_TEXT, stores=True)}, example=".redact(Pii), .redact(|text| text)", defaults=9
     ),
     "roles": Step(
         "whose messages are shown (M-4.5)",
@@ -428,7 +428,7 @@ STEPS: dict[str, Step] = {
             "": some("pin_roles", ROLES, default=frozenset(), stores=True),
             "when": functions("pin_when", "fn(Message) -> Bool", stores=True),
         },
-        lead=("roles",), example=".pin([System]) or .pin(when: |m| m.role == \"system\")", repeated=True, of_view=True,
+        lead=("roles",), example=".pin([System]), .pin(when: |m| m.role == \"system\")", repeated=True, of_view=True,
     ),
     "only": Step(
         "the summary is all that is shown (M-9.17)",
@@ -450,7 +450,7 @@ STEPS: dict[str, Step] = {
             "low": count("window_low", shows=True, stores=True, below="window", stat=(5, "window_low")),
             "turns": count("window_turns", shows=True, stat=(6, "window_turns")),
         },
-        lead=("messages",), example=".window(20) or .window(turns: 10)", of_view=True, defaults=2,
+        lead=("messages",), example=".window(20), .window(turns: 10)", of_view=True, defaults=2,
     ),
     "tokens": Step(
         "the most tokens of the first request of a run (M-4.12)",
@@ -507,7 +507,7 @@ STEPS: dict[str, Step] = {
             "inject": word("recall_inject", INJECT, field="recall.inject", default="Suffix"),
             "half_life": duration("recall_half_life", field="recall.half_life", default=HALF_LIFE),
         },
-        bare=flag("recall", field="recall", shows=True), example=".recall() or .recall(k: 5)", of_view=True, of_units=True,
+        bare=flag("recall", field="recall", shows=True), example=".recall(), .recall(k: 5)", of_view=True, of_units=True,
     ),
     "decay": Step(
         "how persistent facts fade (M-10.18)",

@@ -22,6 +22,7 @@ from .json_shapes import check_size
 from .mcp import check_mcp, declare_mcp
 from .memory import check_memory
 from .models import check_agent, check_connection, check_model
+from .questions import check_channel
 from .schemas import check_schema, check_validators, fold_nested_defaults
 from .state import Checker
 from .tools import check_store, check_test, check_tool, declare_hashmap
@@ -87,7 +88,9 @@ def _enum_values(c: Checker, symbol: EnumSymbol) -> None:
 
 
 def _function_values(c: Checker, symbol: FunctionSymbol) -> None:
-    if symbol.tool is None:  # a method of a tool is checked with it
+    if symbol.channel is not None:
+        check_channel(c, symbol, symbol.channel)
+    elif symbol.tool is None:  # a method of a tool is checked with it
         check_parts(c, symbol.declaration.parameters, "parameter of a fn")
         place = "fn" if symbol.owner is None else "method"
         check_test(c, symbol, check_decorators(c, symbol.declaration.decorators, place))

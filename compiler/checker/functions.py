@@ -35,6 +35,7 @@ from .impls import in_impl
 from .json_shapes import awaited_emit
 from .patterns import bind_irrefutable
 from .propagation import check_conversion, report_cannot_leave
+from .questions import ask_model
 from .relations import ERRONEOUS, close, generic, gives_nothing, is_complete, join_errors
 from .state import DISCARD, FREE, Checker, Expected, ExpressionRule, LoopFrame, Target
 from .types import written_type
@@ -105,6 +106,8 @@ def check_body(c: Checker, symbol: FunctionSymbol, target: Target) -> None:
         if parameter.binding is not None:
             parameter.binding.type = type_
     check_clauses(c, symbol)
+    if node.by is not None:
+        ask_model(c, symbol)
     body(c, node.body, symbol.result, node.name)
     close_lets(c)
     record_scope(target)

@@ -22,7 +22,7 @@ from .models import check_headers
 from .relations import ERRONEOUS, generic
 from .schemas import field_without_json
 from .state import Checker
-from .tools import arguments_of, check_wire_name, parameter_texts
+from .tool_arguments import arguments_of, check_wire_name, parameter_texts
 
 TOOL_ERROR = error("ToolError")
 # The field that each transport needs.

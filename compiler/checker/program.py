@@ -58,6 +58,7 @@ from .models import RULES as AGENT_RULES
 from .models import connection_help
 from .prompts import check_text_as_prompt
 from .propagation import warn_foreign_value
+from .questions import is_question
 from .schemas import declare_schema
 from .state import Checker, ModuleMap
 from .tools import check_wire_names
@@ -90,6 +91,7 @@ class CheckedProgram:
     enums: list[EnumSymbol] = field(default_factory=list)
     consts: list[ConstSymbol] = field(default_factory=list)
     declarations: dict[type[Symbol], list[Any]] = field(default_factory=lambda: {kind: [] for kind in KINDS})
+    questions: list[FunctionSymbol] = field(default_factory=list)  # functions by models, and channels
     manifest: dict[str, dict[str, object]] = field(default_factory=dict)  # connections only Concerto.toml declares
     init: list[tuple[int, ast.InitStatement]] = field(default_factory=list)
     main: FunctionSymbol | None = None
@@ -247,6 +249,7 @@ def _check(project: Project, diagnostics: Diagnostics, reuse: Reuse | None) -> E
     c.connections = [symbol.name for symbol in module.symbols if isinstance(symbol, ConnectionSymbol)]
     c.mockable = [s.name for s in module.symbols if isinstance(s, (ModelSymbol, AgentSymbol, ToolSymbol))]
     c.tool_sources = [symbol for symbol in module.symbols if isinstance(symbol, Offering)]
+    c.questions = {symbol.name for symbol in module.symbols if is_question(symbol)}
     c.agents = project.agents
     c.manifest = project.connections
     c.servers = project.servers
@@ -336,6 +339,9 @@ def _checked(c: Checker, project: Project, module: Module) -> CheckedProgram:
             checked.declarations[type(symbol)].append(symbol)
         if isinstance(symbol, PipelineSymbol):
             checked.functions.extend(symbol.stages)
+    checked.declarations[ToolSymbol] += c.offers
+    checked.structs += [tool.state for tool in c.offers]
+    checked.questions = [symbol for symbol in checked.functions if symbol.by_model or symbol.channel is not None]
     checked.model_types, checked.tool_types = c.models, c.tools
     checked.implementations = list(c.implementations.items())
     declared = {symbol.name for symbol in checked.of(ConnectionSymbol)}

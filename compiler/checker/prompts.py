@@ -33,8 +33,9 @@ def check_text_as_prompt(c: Checker, node: ast.Expr, actual: Type, wanted: Type)
         check_prompt(c, node)
 
 
-def check_prompt(c: Checker, text: ast.Expr) -> None:
-    """Warn of each hole of a text that may be filled with `nil`, or with an Option or Result instead of its value (W0016)."""
+def check_prompt(c: Checker, text: ast.Expr, code: str = "W0016") -> None:
+    """Warn of each hole of a text that may be filled with `nil`, or with an Option or Result instead of its value (W0016). Of
+    the prompt of a function it is an error, by its code."""
     pending, seen = [text], {text}
     while pending:
         match node := pending.pop():
@@ -47,10 +48,10 @@ def check_prompt(c: Checker, text: ast.Expr) -> None:
                 seen.add(c.text_values[local])
             case ast.Interpolation():
                 for part in node.parts:
-                    _check_hole(c, part)
+                    _check_hole(c, part, code)
 
 
-def _check_hole(c: Checker, part: ast.Expr) -> None:
+def _check_hole(c: Checker, part: ast.Expr, code: str) -> None:
     type_ = part.type
     written = c.text(part)[1:-1]
     if isinstance(type_, Nilable):
@@ -61,7 +62,10 @@ def _check_hole(c: Checker, part: ast.Expr) -> None:
         sent, help = "`Ok(…)` or the text of an error", f"write `${{{written}?}}`, or `match` before"
     else:
         return
-    c.report("W0016", part.span, f"the model may read {sent} here: {c.text(part)} is `{type_}`", help=help)
+    if part in c.reported_holes:
+        return
+    c.reported_holes.add(part)
+    c.report(code, part.span, f"the model may read {sent} here: {c.text(part)} is `{type_}`", help=help)
 
 
 def _default_help(written: str, inside: Type) -> str:

@@ -197,7 +197,7 @@ class Checker:
 
     __slots__ = (
         "sources", "diagnostics", "error_count", "expressions", "nesting", "targets", "loops", "nominals", "modules",
-        "connections", "mockable", "tool_sources", "agents", "manifest", "servers", "tools",
+        "connections", "mockable", "tool_sources", "questions", "offers", "agents", "manifest", "servers", "tools",
         "aliases", "constants", "methods", "self_type", "deferring", "main", "visited", "mutating", "written_links",
         "traits", "models", "trait_symbols", "implementations", "trait_method_cache", "implementation_of", "field_types",
         "error_impls",
@@ -205,8 +205,8 @@ class Checker:
         "outside", "step_functions", "concurrent", "memory_tables", "memory_defaults", "contexts", "heads",
         "match_steps", "constant_room",
         "open_lets", "filling_call", "slot_changes", "present", "some_of_nilable", "reply", "reply_used",
-        "form_room", "form_sizes", "text_values", "words", "lints", "computed_bounds", "fields_of", "memory_blocks",
-        "reuse",
+        "form_room", "form_sizes", "text_values", "reported_holes", "words", "lints", "computed_bounds", "fields_of",
+        "memory_blocks", "reuse",
     )  # fmt: skip
 
     def __init__(
@@ -237,6 +237,8 @@ class Checker:
         self.connections: list[str] = []  # names of those declared, for suggestions
         self.mockable: list[str] = []  # names of models, agents and tools, for suggestions
         self.tool_sources: list[Offering] = []  # all that offers tools to models
+        self.questions: set[str] = set()  # names of functions by models and of channels that are answered
+        self.offers: list[ToolSymbol] = []  # those of them that a list of tools names
         self.tools: dict[ToolSymbol, Type] = {}  # the types of tools that implement traits
         self.servers: Mapping[str, Mapping[str, object]] = {}  # MCP servers of the manifest by name
         self.agents: Mapping[str, Mapping[str, object]] | None = None  # those of the manifest by name; None: there is none
@@ -276,6 +278,7 @@ class Checker:
         self.form_room = FORM_FIELDS + sum([len(source.text) for source in sources.values()])  # of JSON forms (G-5.13)
         self.form_sizes: dict[Type, tuple[int, int]] = {}
         self.words: dict[Local, frozenset[str] | None] = {}  # literals that such a variable can hold, where that was asked
+        self.reported_holes: set[ast.Expr] = set()  # of prompts
         self.text_values: dict[Local, ast.Expr] = {}  # initialisers of immutable variables of text
         self.reuse: Reuse | None = None  # of a check with a cache
         self.deferring: bool = False  # whether the present function has a `let` without initialiser

@@ -52,21 +52,21 @@ from ..types import (
     array,
     map_,
 )
+from ..types import result as result_type
 from .arguments import call_row, infer_all
 from .config import check_value, report_duplicates, report_unknown_key
 from .declarations import FAILED, at_module_level, folded
 from .decorators import Checked, check_decorators
 from .json_shapes import check_size
 from .memory import refuse_attaching, without_key
+from .questions import is_question, offer_function
 from .relations import ERRONEOUS, generic, is_memory
 from .schemas import field_without_json, fold_nested_defaults
 from .state import FREE, Checker, Expected
+from .tool_arguments import arguments_of, check_wire_name, parameter_texts
 from .types import written_type
 
 # Tools: descriptions, parameters, state, names on the wire; lists of tools (O-4.1 to O-4.10, O-1.42, O-3.20).
-
-LONGEST_WIRE_NAME = 64  # characters that every provider takes as the name of a tool
-
 
 def check_tool(c: Checker, symbol: ToolSymbol) -> None:
     """Check a tool: description, state, and what its public methods tell a model; their bodies are checked as functions."""
@@ -121,110 +121,6 @@ def _check_method(c: Checker, tool: ToolSymbol, method: FunctionSymbol) -> None:
     check_wire_name(c, tool.wire_name(method), node.name.span)
 
 
-def arguments_of(c: Checker, owner: str, method: FunctionSymbol, texts: dict[str, str]) -> StructSymbol:
-    """Return the parameters of a method as the fields of a schema, with their texts and constant defaults: a model is told
-    them so."""
-    node = method.declaration
-    fields: list[ast.Field] = []
-    arguments = StructSymbol(f"{owner}.{method.name}", _as_schema(node, fields), Nominal("schema", ""), [])
-    for parameter, type_ in zip(node.parameters, method.parameters, strict=True):
-        if not parameter.is_self and parameter.type is not None:  # without type it was reported
-            fields.append(_as_field(parameter, texts.get(parameter.name.text)))
-            arguments.fields.append((parameter.name.text, type_, parameter.default, False))
-            _check_parameter(c, arguments, parameter, type_)
-    fold_nested_defaults(c, arguments)
-    return arguments
-
-
-def check_wire_name(c: Checker, name: str, span: Span) -> None:
-    """Report a name for models that is longer than providers take (E4013)."""
-    if len(name) > LONGEST_WIRE_NAME:
-        message = f"`{name}` is longer than {LONGEST_WIRE_NAME} characters, which no provider takes"
-        c.report("E4013", span, message, help="shorten the name of the tool or of the method")
-
-
-def _as_schema(node: ast.Function, fields: list[ast.Field]) -> ast.Schema:
-    return ast.Schema(span=node.span, name=node.name, type_parameters=[], fields=fields)
-
-
-def _as_field(parameter: ast.Parameter, text: str | None) -> ast.Field:
-    assert parameter.type is not None
-    return ast.Field(span=parameter.span, name=parameter.name, type=parameter.type, default=parameter.default, doc=text)
-
-
-def _check_parameter(c: Checker, arguments: StructSymbol, parameter: ast.Parameter, type_: Type) -> None:
-    """Check a parameter: its type has a JSON form (E4020, O-4.7), its default is constant, so that a model can be told (E4023,
-    O-4.10)."""
-    name = parameter.name.text
-    offending = field_without_json(c, type_)
-    if offending is not None and type_ is not ERRONEOUS:
-        assert parameter.type is not None
-        help = "use String, Int, Float, Bool, a string union, Array, Map<String, T>, a schema, or Any"
-        if isinstance(offending, Nilable):
-            help = f"write `{name}: Option<{offending.inner}>`"
-        c.report("E4020", parameter.type.span, f"`{offending}` has no JSON form", help=help)
-    elif parameter.type is not None:
-        check_size(c, type_, parameter.type.span)
-    if parameter.default is None:
-        return
-    if at_module_level(c, parameter.default, Expected(type_, "E4023", f"the default of `{name}`")) is not ERRONEOUS:
-        arguments.constants[name] = folded(c, parameter.default, "E4023")
-
-
-def parameter_texts(c: Checker, method: FunctionSymbol, *, required: bool) -> dict[str, str]:
-    """Return the text of each parameter by name: `@param("name", "text")` above the method, `@param("text")` before the
-    parameter, or else its doc comment (O-4.3). E4011 for a parameter that is unknown, described twice, or without text if that is
-    `required`."""
-    node = method.declaration
-    parameters = {p.name.text: p for p in node.parameters if not p.is_self}
-    texts: dict[str, str] = {}
-    places: dict[str, Span] = {}
-    above = [(decorator, None) for decorator in node.decorators if decorator.name.text == "param"]
-    before = [(decorator, p.name.text) for p in parameters.values() for decorator in p.decorators]
-    for decorator, name in [*above, *before]:
-        if decorator.name.text != "param":
-            check_decorators(c, [decorator], "parameter")
-            continue
-        described = _read_param(c, decorator, name)
-        if described is None:
-            continue
-        name, text = described
-        if name not in parameters:
-            c.report(
-                "E4011", decorator.span, f"`{method.path}` has no parameter `{name}`",
-                help=did_you_mean(name, parameters) or listed("its parameters", [*parameters]) or "remove it: there are none",
-            )
-        elif name in texts:
-            c.report(
-                "E4011", decorator.span, f"the parameter `{name}` of `{method.path}` is described twice", first=places[name],
-                help="keep one of the two",
-            )
-        texts.setdefault(name, text)
-        places.setdefault(name, decorator.span)
-    for name, parameter in parameters.items():
-        if name not in texts and parameter.doc:
-            texts[name] = parameter.doc
-        if required and name not in texts:
-            help = f"write `/// …` on the line before it, or `@param(\"{name}\", \"…\")` above the method"
-            c.report("E4011", parameter.name.span, f"the parameter `{name}` of `{method.path}` has no text", help=help)
-    return texts
-
-
-def _read_param(c: Checker, decorator: ast.Decorator, name: str | None) -> tuple[str, str] | None:
-    """Return the name and the text of one `@param`; `name` is that of the parameter it stands before. None after a report
-    (E4009)."""
-    values = [a.value for a in decorator.arguments if a.name is None]
-    if len(values) != len(decorator.arguments) or len(values) != (2 if name is None else 1):
-        form = '`@param("name", "text")`' if name is None else '`@param("text")`'
-        c.report("E4009", decorator.span, "`@param` has other arguments here", help=f"write {form}")
-        return None
-    known = [check_value(c, "@param", value, TEXT, constant=True, code="E4009") for value in values]
-    texts = [text for text in known if isinstance(text, str)]
-    if len(texts) != len(values):
-        return None
-    return (texts[0], texts[1]) if name is None else (name, texts[0])
-
-
 def check_wire_names(c: Checker, tools: list[ToolSymbol | McpSymbol]) -> None:
     """Report two methods of the program that have one name for models (E4013, O-4.8)."""
     seen: dict[str, FunctionSymbol] = {}
@@ -264,6 +160,7 @@ def tools_named(c: Checker, value: ast.Expr, model: ModelSymbol) -> list[ToolSym
         c.report("E4004", value.span, "`tools` is an array of names of tools", help="write `tools: [A, B]`")
         return tools
     for item in value.items:
+        offer_function(c, item)
         type_ = at_module_level(c, item, Expected())
         tool = tool_of(item)
         if tool is not None:
@@ -301,6 +198,8 @@ def tools_are_listed(c: Checker, place: str, value: ast.Expr) -> bool:
     """Return whether an array that is written out holds tools only, before it is typed as a whole; E4040 for the first that is
     none. `place` is the method or argument that takes it. Of any other value the answer is True: see `tools_fit`."""
     items = value.items if isinstance(value, ast.ArrayExpr) else []
+    for item in items:
+        offer_function(c, item)
     return all(_check_offered(c, place, item.span, c.infer(item)) for item in items)
 
 
@@ -364,7 +263,7 @@ def _check_call(c: Checker, name: ast.Expr) -> None:
         return
     # Scripts write `Tool.method`, as programs do; the wire has `Tool__method`.
     called = name.value.replace(".", "__")
-    if any(_offers(symbol, called) for symbol in c.tool_sources):
+    if any(_offers(symbol, called) for symbol in c.tool_sources) or called in c.questions:
         return
     owner, _, method = called.rpartition("__")
     names = {symbol.name: [f"{symbol.name}.{method}" for method in _methods(symbol)] for symbol in c.tool_sources}
@@ -573,7 +472,7 @@ def check_mock(c: Checker, node: ast.Mock, tool: ToolSymbol | McpSymbol) -> None
             report_unknown_key(c, f"mock `{tool.name}`", entry.key, methods)
             c.infer(entry.value)
         else:
-            _check_answer(c, entry.key.text, entry.value, method)
+            _check_answer(c, entry.key.text, entry.value, method, method.result)
 
 
 def check_free_answer(c: Checker, value: ast.Expr, argument: Type) -> None:
@@ -585,7 +484,9 @@ def check_free_answer(c: Checker, value: ast.Expr, argument: Type) -> None:
         c.report("E4004", value.span, message, help="write `|given| …`, or `|_| …`")
 
 
-def _check_answer(c: Checker, name: str, value: ast.Expr, method: FunctionSymbol) -> None:
+def _check_answer(c: Checker, name: str, value: ast.Expr, method: FunctionSymbol, result: Type) -> None:
+    """Check an answer in place of a function: a closure of its parameters, or a value of `result`; of a Result also the value
+    itself."""
     parameters = method.parameters[1:] if method.takes_self else method.parameters
     if isinstance(value, ast.Closure):
         wanted = Function(tuple(parameters), ANY)
@@ -598,10 +499,10 @@ def _check_answer(c: Checker, name: str, value: ast.Expr, method: FunctionSymbol
             c.report("E4004", value.span, message, help=f"write `|{', '.join(names)}| …`")
         return
     # A mock may give the value itself in place of the whole Result.
-    sides = generic(method.result, "Result")
-    actual = c.infer(value, Expected(method.result))
+    sides = generic(result, "Result")
+    actual = c.infer(value, Expected(result))
     if actual is ERRONEOUS or generic(actual, "Result") or not sides:
-        c.coerce(value, actual, Expected(method.result, "E4004", f"`{name}`"))
+        c.coerce(value, actual, Expected(result, "E4004", f"`{name}`"))
     else:
         c.coerce(value, actual, Expected(sides[0], "E4004", f"`{name}`"))
 
@@ -688,16 +589,57 @@ def answers_emits(node: ast.Mock) -> bool:
     return isinstance(node.target, BuiltinSymbol) and node.target.name == "emit"
 
 
+MOCKABLE = (ModelSymbol, AgentSymbol, ToolSymbol, McpSymbol)
+MOCKS = "a mock stands in for a model, agent, tool, mcp server, channel, function by a model, or `emit`"
+
+
+def _mock_question(c: Checker, node: ast.Mock, symbol: FunctionSymbol) -> None:
+    """Check what answers in place of a channel or of the model of a function (O-8.28): one value or closure, or the fields of
+    the answer, which become a value of its type."""
+    sides = generic(symbol.result, "Result") or (symbol.result,)
+    owner = f"mock `{symbol.name}`"
+    answer = c.declared(sides[0])
+    if node.answer is None and isinstance(answer, StructSymbol):
+        fields = [ast.FieldInit(entry.span, entry.key, entry.value) for entry in node.config]
+        value = ast.StructExpr(node.span, [node.name], None, fields, None)
+        value.binding = answer
+        node.answer, node.config = value, []
+    elif node.answer is None and symbol.result is not ERRONEOUS:
+        help = f"write `mock {symbol.name} {{ value }}`, or `mock {symbol.name} {{ |…| value }}`"
+        for entry in node.config:
+            c.infer(entry.value)
+        at = node.config[0].key.span if node.config else node.name.span
+        what = f"`{symbol.name}` answers with `{sides[0]}`, which has no fields" if node.config else f"{owner} says nothing"
+        c.report("E4004" if node.config else "E4002", at, what, help=help)
+    if node.answer is not None:
+        # Whatever a handler fails with is a text to the program (O-5.29).
+        result = symbol.result if symbol.by_model else result_type(sides[0], ANY)
+        _check_answer(c, symbol.name, node.answer, symbol, result)
+    symbol.mocked = True
+
+
 def mock(c: Checker, node: ast.Mock) -> None:
     """Check the statement `mock`, which stands in a test for a model, an agent, a tool or the host (E4072, O-8.14)."""
     name = node.name.text
     fields = AGENT_MOCK if isinstance(node.target, AgentSymbol) else MODEL_MOCK
     if not any(target.test for target in c.targets):
         c.report("E4072", node.span, "`mock` stands outside a test", help="mark the function with `@test`")
-    elif not isinstance(node.target, (ModelSymbol, AgentSymbol, ToolSymbol, McpSymbol)) and not answers_emits(node):
-        help = did_you_mean(name, c.mockable) or "a mock stands in for a model, agent, tool, mcp server, or `emit`"
+    elif not (isinstance(node.target, MOCKABLE) or answers_emits(node) or is_question(node.target)):
+        help = did_you_mean(name, [*c.mockable, *c.questions]) or MOCKS
         c.report("E4072", node.name.span, f"`{name}` cannot be mocked", help=help)
+        infer_all(c, [ast.Argument(entry.span, None, entry.value) for entry in node.config])
+        if node.answer is not None:
+            c.infer(node.answer)
+        return
     report_duplicates(c, f"mock `{name}`", [entry.key for entry in node.config])
+    if is_question(node.target):
+        _mock_question(c, node, node.target)
+        return
+    if node.answer is not None:
+        c.infer(node.answer)
+        help = 'write what it answers by name: `{ response: "…" }`'
+        c.report("E4004", node.answer.span, f"the mock of `{name}` has fields, no single answer", help=help)
+        return
     if isinstance(node.target, (ToolSymbol, McpSymbol)):
         check_mock(c, node, node.target)
         return

@@ -28,7 +28,7 @@ from .generator import Generator, changes_receiver, static_type, value_of
 from .module import Module, Pending
 from .patterns import bind_irrefutable
 from .slots import call
-from .statements import RAISERS, discard, returned, statement_code
+from .statements import RAISERS, discard, mocked_name, returned, statement_code
 
 
 def enter_clauses(g: Generator, symbol: symbols.FunctionSymbol) -> None:
@@ -101,6 +101,8 @@ def function_body(module: Module, symbol: symbols.FunctionSymbol) -> None:
         g.receiver = receiver
     else:
         g.caller_self = receiver
+    if symbol.mocked and symbol.channel is None:
+        answer_of_mock(g, symbol)
     start = len(g.emitter.code)
     # Within the range of the handler below: a slot without a value is an error of the call, too.
     enter_clauses(g, symbol)
@@ -120,6 +122,30 @@ def function_body(module: Module, symbol: symbols.FunctionSymbol) -> None:
         flags |= im.F_INOUT
         result = t.Tuple((symbol.result, symbol.parameters[0]))
     finish(g, module.functions[symbol], image_name(module, symbol), params, module.pool.type(result), flags)
+
+
+def answer_of_mock(g: Generator, symbol: symbols.FunctionSymbol) -> None:
+    """Generate what a function by a model does first, in a program that mocks it: the answer of a mock is its result (O-8.28)."""
+    e = g.emitter
+    ask = Label()
+    e.emit("CONST", g.module.pool.string(mocked_name(g.module, symbol)))
+    count = len(symbol.declaration.parameters)
+    for parameter in symbol.declaration.parameters:
+        if parameter.binding is None:
+            e.emit("NIL")  # `_`
+        else:
+            g.load(parameter.binding)
+    e.emit("ARRAY", count, count)
+    e.emit("CALL_HOST", g.module.pool.builtin("Test", "mocked"), 2)
+    depth = e.depth
+    e.emit("DUP")
+    e.emit("IS_SOME")
+    e.jump("JUMP_UNLESS", ask)
+    e.emit("UNWRAP")
+    e.emit("CHECK", g.module.pool.type(symbol.result))
+    g.leave()
+    e.mark(ask, depth)
+    e.emit("POP")
 
 
 def image_name(module: Module, symbol: symbols.FunctionSymbol) -> str:

@@ -148,6 +148,10 @@ class Pool:
         """Add the entry that lists the declared types that are errors."""
         return self._add("errors", ["errors", [self.type(type_) for type_ in types]])
 
+    def questions(self, kind: str, numbers: list[int]) -> int:
+        """Add the entry that lists the functions that are channels, or by models (V-3.10)."""
+        return self._add(kind, [kind, numbers])
+
     def _entry(self, type_: t.Type) -> list[Any]:
         if isinstance(type_, t.Simple):
             return _SIMPLE.get(type_.name) or ["handle", "ModelBuilder" if type_ == t.AGENT_BUILDER else type_.name]

@@ -83,11 +83,17 @@ def tool_entry(module: Module, tool: symbols.ToolSymbol) -> im.Tool:
     for method, arguments in tool.arguments.items():
         # What the model sends is validated by the shape; what the model is told is its JSON Schema.
         shape = Shapes(module.declared).arguments(arguments)
-        text = f"{tool.description}\n\n{tool.texts[method]}"
+        text = f"{tool.description}\n\n{tool.texts[method]}" if tool.function is None else tool.texts[method]
         form = lowering.arguments_form(shape)
-        row = [method.name, module.functions[method], tool.wire_name(method), text, shape, form]
+        wire = tool.wire_name(method) if tool.function is None else wire_name_of_function(module.names[tool])
+        row = [method.name, module.functions[method], wire, text, shape, form]
         methods.append([*row, tool.guards.get(method.name), tool.effects.get(method)])
     return im.Tool(module.names[tool], tool.description, module.pool.type(tool.state.type), methods)
+
+
+def wire_name_of_function(name: str) -> str:
+    """Return the name by which models call a function, of its unique name: `sort`, or `mail__sort` where two modules have one."""
+    return name.replace("::", "__").replace("#", "_")
 
 
 def server_entry(module: Module, server: symbols.McpSymbol) -> im.Mcp:
@@ -166,6 +172,10 @@ def generate(checked: CheckedProgram, sources: list[Source], name: str) -> im.Im
     # The machine ends each write of a hashmap in this method, so it is needed though no code names it.
     if checked.of(symbols.HashMapSymbol):
         module.language_method("StoreWrites", "finish")
+    for listing, by_model in (("channels", False), ("by_model", True)):
+        numbers = [module.functions[symbol] for symbol in checked.questions if symbol.by_model is by_model]
+        if numbers:
+            module.pool.questions(listing, numbers)
     # Only now are all calls of built-ins known that are written in the language.
     generate_requested(module)
     functions = module.finish_functions()

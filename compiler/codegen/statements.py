@@ -7,7 +7,7 @@ other runs the same code and keeps nothing (`wants_value`). Hands on to its neig
 
 from __future__ import annotations
 
-from ...vm.builtins.records import AWAITED
+from ...vm.builtins.records import AWAITED, FUNCTION
 from ...vm.bytecode.opcodes import OPCODES
 from .. import decisions, symbols
 from .. import types as t
@@ -15,6 +15,7 @@ from ..syntax import ast
 from .emitter import Label
 from .expressions import error_leaves
 from .generator import Generator, LoopContext, effect_of, is_plain, may_alias, static_type, value_of
+from .module import Module
 from .patterns import bind_irrefutable, test_pattern
 
 
@@ -105,19 +106,30 @@ def statement_code(g: Generator, node: ast.Stmt) -> None:
 
 def mock(g: Generator, node: ast.Mock) -> None:
     """Tell the host what stands in for the target from now on (O-8.15)."""
-    if isinstance(node.target, (symbols.ToolSymbol, symbols.McpSymbol)):
-        g.emitter.emit(*g.module.handle_of(node.target))
+    target, entries = node.target, [(entry.key.text, entry.value) for entry in node.config]
+    if isinstance(target, (symbols.ToolSymbol, symbols.McpSymbol)):
+        g.emitter.emit(*g.module.handle_of(target))
+    elif isinstance(target, symbols.FunctionSymbol):
+        assert node.answer is not None
+        kind, name = (AWAITED, target.name) if target.channel is not None else (FUNCTION, mocked_name(g.module, target))
+        g.emitter.emit("CONST", g.module.pool.string(kind))
+        entries = [(name, node.answer)]
     else:
-        name = AWAITED if isinstance(node.target, symbols.BuiltinSymbol) else g.module.names[node.target]
+        name = AWAITED if isinstance(target, symbols.BuiltinSymbol) else g.module.names[target]
         g.emitter.emit("CONST", g.module.pool.string(name))
-    for entry in node.config:
-        g.emitter.emit("CONST", g.module.pool.string(entry.key.text))
-        g.bound(entry.value)
-    count = 2 * len(node.config)
+    for key, value in entries:
+        g.emitter.emit("CONST", g.module.pool.string(key))
+        g.bound(value)
+    count = 2 * len(entries)
     g.emitter.emit("MAP", count, count)
     g.at(node.span)
     g.emitter.emit("CALL_HOST", g.module.pool.builtin("Test", "mock"), 2)
     g.emitter.emit("POP")
+
+
+def mocked_name(module: Module, symbol: symbols.FunctionSymbol) -> str:
+    """Return the name by which a test answers in place of a function's model; no other function has it."""
+    return f"{symbol.path}#{module.functions[symbol]}"
 
 
 def discard(g: Generator, expr: ast.Expr) -> None:

@@ -137,10 +137,10 @@ def function(p: Printer, node: ast.Function) -> None:
     if node.body is None:
         p.end(clauses(p, node.clauses))
         p.semicolon()
-    elif node.clauses:
+    elif node.clauses or node.by is not None:
         # The clauses and the `{` share a group: where a clause ends its line, the brace does too.
         signature = p.begin_here()
-        opened = clauses(p, node.clauses)
+        opened = clauses(p, node.clauses, node.by)
         p.pending = LINE
         body(p, node.body, expands(p, node.body), header=opened, grouped=False)
         p.end(signature)
@@ -149,14 +149,19 @@ def function(p: Printer, node: ast.Function) -> None:
         p.node(node.body)
 
 
-def clauses(p: Printer, nodes: Sequence[ast.Clause]) -> Begin:
-    """Write `needs` and `reads`: on the line of the signature, or each on its own and the `{` too. Return their group for
-    the body."""
+def clauses(p: Printer, nodes: Sequence[ast.Clause], by: ast.Expr | None = None) -> Begin:
+    """Write `needs`, `reads` and `by`: on the line of the signature, or each on its own and the `{` too. Return their group
+    for the body."""
     group = p.begin_here()
     p.indent()
     for node in nodes:
         p.pending = LINE
         p.node(node)
+    if by is not None:
+        p.pending = LINE
+        p.token("by")
+        p.pending = " "
+        p.node(by)
     p.dedent()
     return group
 
@@ -310,7 +315,16 @@ def config(p: Printer, node: ast.Config) -> int:
 def mock(p: Printer, node: ast.Mock) -> int:
     keyword(p, "mock", node.name)
     p.pending = " "
-    return p.braced(node.config, p.node)
+    return p.braced(node.config if node.answer is None else [node.answer], p.node)
+
+
+@prints(ast.Channel)
+def channel(p: Printer, node: ast.Channel) -> None:
+    begin(p, node)
+    keyword(p, "channel", node.name)
+    annotation(p, node.payload)
+    result(p, node.answer)
+    p.semicolon()
 
 
 @prints(ast.ConfigEntry)

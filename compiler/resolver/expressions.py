@@ -278,6 +278,7 @@ def mock(r: Resolver, node: ast.Mock) -> None:
     node.target = find_item(r, node.name)
     for entry in node.config:
         r.visit(entry.value)
+    r.visit(node.answer)
 
 
 def if_(r: Resolver, node: ast.If) -> ast.Node | None:

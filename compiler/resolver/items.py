@@ -43,6 +43,7 @@ from ..symbols import (
 from ..syntax import ast
 from ..syntax.parse import parse
 from ..types import ANY, NIL, Nominal
+from .channels import bind_to_predeclared, function_of_channel
 from .memories import declare_clauses, visit_memory_chain
 from .memory_blocks import chain_of_block
 from .modules import declare_imports, declare_module
@@ -65,6 +66,7 @@ def function(r: Resolver, node: ast.Function) -> None:
         parameters(r, node.parameters)
         r.visit(node.result)
         declare_clauses(r, node)
+        r.visit(node.by)
         r.visit(node.body)
     r.body_name = outer
 
@@ -158,7 +160,7 @@ def _bridge(item: ast.Tool, method: ast.Function, *, takes_self: bool, mutable: 
     return ast.Function(
         span=method.span, name=method.name, is_async=False, type_parameters=[],
         parameters=[*([own] if takes_self else []), *others], result=deepcopy(method.result), clauses=[],
-        body=ast.Block(span=span, statements=[], result=call),
+        by=None, body=ast.Block(span=span, statements=[], result=call),
     )  # fmt: skip
 
 
@@ -266,7 +268,7 @@ def _stage(r: Resolver, pipeline: PipelineSymbol, stage: ast.Stage) -> None:
     parameters = stage.parameters if stage.value is None else _seen_by_expression(pipeline)
     declaration = ast.Function(
         span=stage.span, name=stage.name, is_async=True, type_parameters=[], parameters=parameters, result=stage.result,
-        clauses=[], body=stage.body or _body(stage),
+        clauses=[], by=None, body=stage.body or _body(stage),
     )  # fmt: skip
     symbol = StageSymbol(stage.name.text, declaration, [], ANY, pipeline=pipeline, stage=stage, home=pipeline.home)
     if stage.value is None:
@@ -499,7 +501,7 @@ def _check_capital(r: Resolver, item: ast.Item, name: ast.Ident) -> None:
 def _symbol(r: Resolver, item: ast.Item, name: str) -> Symbol:
     match item:
         case ast.Function():
-            return FunctionSymbol(name, item, [], NIL)
+            return FunctionSymbol(name, item, [], NIL, by_model=item.by is not None)
         case ast.Struct():
             return StructSymbol(name, item, Nominal("struct", name, key=r.type_key(name)), [])
         case ast.Schema():
@@ -528,6 +530,8 @@ def _symbol(r: Resolver, item: ast.Item, name: str) -> Symbol:
             return LedgerSymbol(name, item)
         case ast.Store() if item.kind == "memory":
             return MemorySymbol(name, item, None)
+        case ast.Channel():
+            return FunctionSymbol(name, function_of_channel(item), [], NIL, channel=item)
         case ast.MemoryBlock():
             return MemorySymbol(name, chain_of_block(r, item), None)
         case ast.Pipeline():
@@ -594,11 +598,15 @@ def visit_items(r: Resolver, items: Sequence[ast.TopLevel]) -> None:
 
 
 def _visit_item(r: Resolver, item: ast.Item) -> None:
-    if isinstance(item, ast.Function):
+    if isinstance(item, (ast.Function, ast.Channel)):
         with r.body(None):
             for decorator in item.decorators:
                 _visit_decorator(r, decorator)
-        function(r, item)
+        if isinstance(item, ast.Channel):
+            function(r, item.symbol.declaration)
+            bind_to_predeclared(item.symbol.declaration)
+        else:
+            function(r, item)
         return
     if isinstance(item, ast.Tool):
         visit_tool(r, item)

@@ -111,7 +111,8 @@ GUARDS = {
 
 # What a reply holds whose type is no object (O-2.64): models answer with an object, and the value is taken out of it.
 REPLY = "schema Reply<T> { value: T }"
-ASKING = re.compile(r"\b(?:execute|execute_with_schema|parse_schema)\s*(?:<|/[/*])")  # a comment may stand between
+# A comment may stand behind the name of a call; `by` is the clause of a function by a model.
+ASKING = re.compile(r"\b(?:(?:execute|execute_with_schema|parse_schema)\s*(?:<|/[/*])|by\b)")
 
 
 def declare_reply(r: Resolver) -> None:

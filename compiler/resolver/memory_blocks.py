@@ -144,7 +144,7 @@ def _example(step: Step) -> str:
     """Return how the field of a step looks."""
     from ..hints.memory_fields import as_fields  # its patterns are compiled only for a report
 
-    return as_fields(step.example)
+    return as_fields(step.example.replace("), .", ") or ."))  # of its two forms
 
 
 def _labels(step: Step, label: str) -> str | None:

@@ -636,7 +636,9 @@ class Clause(Node):
 
 @node
 class Function(Item):
-    """`body` is None when it ends in `;`. `omitted` is the place of a body that a check with a cache left out of the tree."""
+    """`body` is None when it ends in `;`. `by` is the model of `fn f() -> R by M { prompt }`, whose body is the prompt; the
+    checker replaces the two by a body that asks the model. `omitted` is the place of a body that a check with a cache left out
+    of the tree."""
 
     name: Ident
     is_async: bool
@@ -644,6 +646,7 @@ class Function(Item):
     parameters: list[Parameter]
     result: TypeExpr | None
     clauses: list[Clause]
+    by: Expr | None
     body: Block | None
     scope: Any = annotation()  # resolver.symbols.FunctionScope
     omitted: Span | None = field(init=False)
@@ -812,9 +815,21 @@ class Config(Item):
 
 
 @node
+class Channel(Item):
+    """`channel NAME: T -> U;`, a question to the host, or without `-> U` a notice."""
+
+    name: Ident
+    payload: TypeExpr
+    answer: TypeExpr | None
+
+
+@node
 class Mock(Stmt):
+    """`mock M { … }`: entries, or one expression as the answer of a channel or a function that asks a model."""
+
     name: Ident
     config: list[ConfigEntry]
+    answer: Expr | None = None
     # annotation: the declared symbol it stands in for
     target: Any = annotation()
 

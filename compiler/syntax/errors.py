@@ -20,7 +20,7 @@ from ..hints.syntax import BRACES, LITERAL_TYPES, of_a_declaration, of_a_loop, o
 from ..source import INTEGER_DIVISION, Source, Span
 from . import ast
 from .error_place import ErrorPlace
-from .lexer import DECLARING_WORDS, END, HARD_KEYWORDS, RAW_FORM, SOFT_WORDS, describe, words
+from .lexer import CLAUSE_WORDS, DECLARING_WORDS, END, HARD_KEYWORDS, RAW_FORM, SOFT_WORDS, describe, words
 from .lr_machine import Machine, Tables, entering_symbols
 from .semantic_actions import CommaList
 
@@ -43,7 +43,7 @@ _CONTINUATION = words(
     "DOT LPAREN LBRACKET QUESTION AS SLBRACE COLONCOLON TLT PIPE AT RANGE RANGEEQ RANGE_FROM PIPEGT"
 ).union(operators.TOKENS)
 _ASSIGNMENT = frozenset(operators.ASSIGNING)
-_INVISIBLE = frozenset(("BLKEND", "ISTR_MID"))
+_INVISIBLE = frozenset(("BLKEND", "ISTR_MID", "K_BY"))  # `by` is seldom what was meant
 # Shown in this order; the rest follows alphabetically.
 _ORDER = ("SEMI", "COMMA", "RPAREN", "RBRACKET", "RBRACE", "LBRACE", "EQ", "COLON")
 
@@ -376,7 +376,7 @@ _CLOSES = frozenset(("RPAREN", "RBRACKET", "RBRACE", "ISTR_END"))
 
 _ITEM_WORDS = frozenset(
     ("CONST", "FN", "STRUCT", "ENUM", "TRAIT", "IMPL", "PUB", "USE", "MOD", "ASYNC", "AT")
-) | {"K_" + word.upper() for word in SOFT_WORDS - {"limit", "needs", "reads", "spawn", "parallel", "listen"}}
+) | {"K_" + word.upper() for word in SOFT_WORDS - CLAUSE_WORDS - {"limit", "spawn", "parallel", "listen"}}
 _STATEMENT_WORDS = _ITEM_WORDS | {
     "LET", "IF", "MATCH", "FOR", "WHILE", "LOOP", "TRY", "RETURN", "RETURN_V", "THROW", "BREAK", "BREAK_V", "CONTINUE",
     "LABELDEF", "K_PARALLEL", "K_LISTEN",

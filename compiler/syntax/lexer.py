@@ -120,8 +120,8 @@ HARD_KEYWORDS = {
 }
 
 # L-1.3.3; the filter decides where each is a keyword.
-DECLARING_WORDS = words("type model tool agent pipeline stage schema hashmap ledger memory context mcp connect mock")
-CLAUSE_WORDS = words("needs reads")
+DECLARING_WORDS = words("type model tool agent pipeline stage schema hashmap ledger memory context mcp connect mock channel")
+CLAUSE_WORDS = words("needs reads by")
 TIER_WORDS = words("persistent session ephemeral")
 SOFT_WORDS = DECLARING_WORDS | CLAUSE_WORDS | TIER_WORDS | words("listen spawn parallel limit")
 
@@ -136,7 +136,7 @@ OPERATORS = operators.SIGNS | {
 TERMINALS = tuple(
     sorted(
         {"IDENT", "INT", "FLOAT", "STRING", "ISTR_START", "ISTR_MID", "ISTR_END", "TUPIDX", "DOTAWAIT", "CFGKEY"}
-        | {"LABEL", "LABELDEF", "BLKEND", "TLT", "TGT", "MLBRACE", "SLBRACE", "CPIPE", "CPIPE2", "FNEXPR", "FNTYPE"}
+        | {"LABEL", "LABELDEF", "BLKEND", "TLT", "TGT", "MLBRACE", "SLBRACE", "CPIPE", "CPIPE2", "FNEXPR", "FNTYPE", "ANSWERS"}
         | {"ASYNCBLK", "RETURN_V", "BREAK_V", "RANGE_FROM", "RANGE_TO", "RANGE_TOEQ", "RANGE_FULL"}
         | set(HARD_KEYWORDS.values())
         | set(OPERATORS.values())
@@ -188,7 +188,7 @@ _SPELLING.update({"K_" + word.upper(): word for word in SOFT_WORDS})
 _SPELLING.update(
     TLT="<", TGT=">", MLBRACE="{", SLBRACE="{", CPIPE="|", CPIPE2="||", FNEXPR="fn", FNTYPE="fn", ASYNCBLK="async",
     RETURN_V="return", BREAK_V="break", RANGE_FROM="..", RANGE_TO="..", RANGE_TOEQ="..=", RANGE_FULL="..",
-    DOTAWAIT="await",
+    DOTAWAIT="await", ANSWERS="->",
 )  # fmt: skip
 _DESCRIPTION = {
     "IDENT": "a name", "CFGKEY": "a field name", "INT": "a number", "FLOAT": "a number", "STRING": "a string",

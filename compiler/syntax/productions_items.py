@@ -36,19 +36,24 @@ def refuse_pub(p: Reduction, node: Any, construct: str) -> None:
         p.context.error("E0105", p.context.pubs[id(node)], message, "remove `pub`")
 
 
-@rule("fn : ASYNC? FN IDENT tparams? LPAREN param,* RPAREN ret? clause* block")
+@rule("fn : ASYNC? FN IDENT tparams? LPAREN param,* RPAREN ret? clause* by? block")
 def function(p: Reduction) -> ast.Function:
     return ast.Function(
         span=p.span, name=p[3], is_async=p[1] is not None, type_parameters=p[4] or [], parameters=p[6], result=p[8],
-        clauses=p[9], body=p[10],
+        clauses=p[9], by=p[10], body=p[11],
     )  # fmt: skip
+
+
+@rule("by : K_BY expr")
+def by(p: Reduction) -> ast.Expr:
+    return p[2]  # type: ignore[no-any-return]
 
 
 @rule("fn : ASYNC? FN IDENT tparams? LPAREN param,* RPAREN ret? clause* SEMI")
 def signature(p: Reduction) -> ast.Function:
     node = ast.Function(
         span=p.span, name=p[3], is_async=p[1] is not None, type_parameters=p[4] or [], parameters=p[6], result=p[8],
-        clauses=p[9], body=None,
+        clauses=p[9], by=None, body=None,
     )  # fmt: skip
     p.context.bodyless[id(node)] = node  # legal only in a trait or an mcp server
     return node

@@ -124,6 +124,16 @@ def _handler(p: Reduction, arm: ast.MatchArm) -> ast.ListenHandler:
     return ast.ListenHandler(span=arm.span, pattern=arm.pattern, guard=arm.guard, body=arm.body)
 
 
+@rule("item : K_CHANNEL IDENT COLON type SEMI")
+def channel(p: Reduction) -> ast.Channel:
+    return ast.Channel(span=p.span, name=p[2], payload=p[4], answer=None)
+
+
+@rule("item : K_CHANNEL IDENT COLON type ANSWERS type SEMI")
+def answered_channel(p: Reduction) -> ast.Channel:
+    return ast.Channel(span=p.span, name=p[2], payload=p[4], answer=p[6])
+
+
 # Memories and the other stores, and memory contexts.
 
 

@@ -7,6 +7,7 @@ refuse.
 
 from __future__ import annotations
 
+from ..source import Span
 from . import ast
 from .productions_items import decorate
 from .semantic_actions import Family, Reduction
@@ -68,6 +69,18 @@ def let_typed_value(p: Reduction) -> ast.Let:
 @rule("stmt : K_MOCK IDENT LBRACE cfg* RBRACE")
 def mock(p: Reduction) -> ast.Mock:
     return ast.Mock(span=p.span, name=p[2], config=p[4])
+
+
+@rule("stmt : K_MOCK IDENT LBRACE expr COMMA? RBRACE")
+def mock_by_answer(p: Reduction) -> ast.Mock:
+    answer = p[4]
+    if isinstance(answer, ast.Assign) and isinstance(answer.target, ast.PathExpr):
+        name = answer.target.segments[-1].text
+        value = f'"{answer.value.value}"' if isinstance(answer.value, ast.StringLiteral) else "…"
+        between = Span(answer.span.file, answer.target.span.end, answer.value.span.start)
+        help = f"a field and its value are joined by `:`: `{name}: {value}`"
+        p.context.error("E0101", between, f"unexpected `=`: expected `:` behind the field name `{name}`", help)
+    return ast.Mock(span=p.span, name=p[2], config=[], answer=p[4])
 
 
 # Which items may stand in a block is checked here: as grammar the error would name half the keywords.

@@ -42,7 +42,7 @@ FRAME_OF_ITEM = {
     "struct": "fields", "schema": "fields", "tier": "fields", "enum": "variants", "trait": "items", "impl": "items",
     "pipeline": "items", "mod": "items", "fn": "block", "stage": "block", "catch": "block", "fnexpr": "block",
     "closure": "block", "model": "config", "agent": "config", "connect": "config", "mock": "config", "mcp": "config",
-    "tool": "tool", "context": "context", "memory": "config",
+    "tool": "tool", "context": "context", "memory": "config", "channel": "block",
 }  # fmt: skip
 PART_OF_EXPRESSION = frozenset(("catch", "fnexpr", "closure"))
 STATEMENT_FRAMES = frozenset(("block", "items"))
@@ -393,7 +393,9 @@ class _Filter(FilterState):
         return "CPIPE2" if self.operand_expected() else kind
 
     def arrow(self, row: int, kind: str) -> str:
-        """Note that the body of a closure with a result type follows."""
+        """Note that the body of a closure with a result type follows. Behind the payload of a channel, ANSWERS."""
+        if self.frame.pending == "channel":
+            return "ANSWERS"  # its payload may end in the type of a function without result
         if self.previous == "CPIPE" or self.previous == "CPIPE2":
             self.frame.pending = "closure"
         return kind

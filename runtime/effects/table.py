@@ -41,6 +41,7 @@ FAMILIES = {
     "schema": ("models", "perform_schemas"),
     "pipeline": ("pipelines", "perform"),
     "mock": ("tests", "perform"),
+    "mocked": ("tests", "perform_mocked"),
     "test_emits": ("tests", "perform"),
     "usage": ("world", "perform_usage"),
     "budget": ("world", "perform_usage"),

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import os
 
-from ...vm.builtins.records import AWAITED
+from ...vm.builtins.records import AWAITED, FUNCTION
 from ...vm.panics import Panic
-from ...vm.values import Array, Emit, McpRef, ToolRef, unkey
+from ...vm.values import NONE, Array, Closure, Emit, Err, McpRef, Ok, Some, ToolRef, share, unkey
 from ..access.files import OPERATIONS, WRITING, Failed, Files, Spot, read_bytes
 from ..access.roots import ANCHOR, beneath
 from ..errors import ConfigFailure
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 # Keys in the state of a session.
 ANSWERS = "emit_answers"  # by channel: what answers awaited emits in place of the host
 EMITS = "test_emits"  # the emits of the test that runs; while it is there, a test runs
+FUNCTIONS = "function_answers"  # by name: what answers in place of the model of a function
 MOCKS = "mocks"  # by model or agent: the mock that stands in for it
 
 
@@ -45,11 +46,23 @@ async def perform(run: EffectContext, effect: Effect) -> Any:
     if type(name) in (ToolRef, McpRef):
         run.state.setdefault(TOOL_MOCKS, {})[name.name] = {unkey(key): value for key, value in config.items.items()}
         return None
-    if name == AWAITED:
-        run.state[ANSWERS] = {unkey(key): value for key, value in config.items.items()}
+    if name in (AWAITED, FUNCTION):
+        answers = run.state.setdefault(ANSWERS if name == AWAITED else FUNCTIONS, {})
+        answers.update((unkey(key), value) for key, value in config.items.items())
         return None
     run.state.setdefault(MOCKS, {})[name] = _mock_of(run, name, to_plain(config))
     return None
+
+
+async def perform_mocked(run: EffectContext, effect: Effect) -> Any:
+    """Return Some of what the mock of a function by a model gives for these arguments, as a Result; None without a mock."""
+    name, arguments = effect.payload
+    answers = run.state.get(FUNCTIONS, {})
+    if name not in answers:
+        return NONE
+    answer = answers[name]
+    value = await run.call(effect, answer, list(arguments.items)) if type(answer) is Closure else share(answer)
+    return Some(value if type(value) in (Ok, Err) else Ok(value))
 
 
 def _mock_of(run: EffectContext, name: str, config: dict[str, Any]) -> ScriptedProvider | ScriptedAgent:

@@ -7,9 +7,12 @@ Result, else a panic. `table.py` says which function performs which kind.
 
 from __future__ import annotations
 
+import json
 import time
 
+from ...vm.builtins.json import Misfit
 from ...vm.bytecode.disasm import printable
+from ...vm.interp.context_slots import StoredBuilder
 from ...vm.interp.machine import UNLIMITED
 from ...vm.panics import Panic
 from ...vm.values import (
@@ -26,7 +29,9 @@ from ...vm.values import (
     Some,
     check,
     display,
+    from_json,
     share,
+    to_json,
 )
 from ...vm.values.objects import DateTime
 from ..access.http_messages import MOST_REDIRECTS, REDIRECTS, HttpFailure, HttpRequest, Target
@@ -148,10 +153,12 @@ async def perform_emits(run: EffectContext, effect: Effect) -> Any:
             answer = await _answer(run, effect, timeout_ms)
         if emit.answer is None:
             return Ok(answer)
+        declared = emit.channel in run.program.channels
         try:
-            return Ok(check(answer, emit.answer))
-        except Panic as panic:  # what a host answers is no fault of the program (O-0.9)
-            return _failed("WrongAnswer", f"the answer on {emit.channel}: {panic.message}", emit)
+            return Ok(_read_answer(run, answer, emit.answer) if declared else check(answer, emit.answer))
+        except (Panic, Misfit) as fault:  # what a host answers is no fault of the program (O-0.9)
+            text = fault.message if isinstance(fault, Panic) else str(fault)
+            return _failed("WrongAnswer", f"the answer on {emit.channel}: {text}", emit)
     except NoListener:
         testing = EMITS in run.state and emit.channel.isidentifier()
         hint = f"; in a test write `mock emit {{ {emit.channel}: … }}`" if testing else ""
@@ -163,6 +170,18 @@ async def perform_emits(run: EffectContext, effect: Effect) -> Any:
     except HandlerFailed as failed:
         message, fields = message_and_fields(run.redactor.clean, f"the answer on {emit.channel}", failed.error)
         return _failed("HandlerFailed", message, emit, **fields)
+
+
+def _read_answer(run: EffectContext, answer: Any, descriptor: Any) -> Any:
+    """Return what answers a declared channel as a value of its type, to any depth: a value of it, or one in its JSON form
+    (O-5.37). Raises Misfit or Panic for any other."""
+    builder = StoredBuilder(run.program, run.machine.memories.computed)
+    try:
+        return builder.stored(from_json(json.loads(to_json(answer))), descriptor)
+    except Misfit as misfit:
+        raise Misfit(f"{misfit} at {builder.place()}") from None
+    except (RecursionError, ValueError) as error:
+        raise Misfit(str(error)) from None
 
 
 async def _mocked(run: EffectContext, effect: Effect, answer: Any) -> Any:

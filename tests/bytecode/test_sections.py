@@ -12,6 +12,8 @@ from concerto.compiler.pipeline import compile_source
 from concerto.vm.bytecode import encoding
 from concerto.vm.bytecode import image as i
 from concerto.vm.bytecode.encoding import position_at
+from concerto.vm.bytecode.image import ImageError
+from concerto.vm.interp.link import load_image
 
 SOURCE = """
 struct Point { pub x: Int, y: Int = 2 }
@@ -246,3 +248,31 @@ def test_a_trait_tells_its_types_and_their_methods() -> None:
     assert ["handle", "M."] in image.types
     (errors,) = [entry for entry in image.types if entry[0] == "errors"]
     assert [image.types[kind][1] for kind in errors[1]] == ["Own"]
+
+
+QUESTIONS = """
+model M { provider: openai, base: "m-1" }
+channel a: Int -> Bool;
+channel b: Int;
+fn c(text: String) -> Result<String> by M { text }
+fn main() { }
+"""
+
+
+def test_channels_and_functions_by_models_are_listed() -> None:
+    """`["channels", [function…]]`, `["by_model", [function…]]`, absent without one; of functions that are there, a channel of
+    one parameter (V-3.10)."""
+    compiled = compile_source(QUESTIONS.encode(), "main.conc").image
+    assert compiled is not None
+    image = encoding.decode(encoding.encode(compiled))
+    rows = [entry for entry in image.types if entry[0] in ("channels", "by_model")]
+    listed = {kind: [image.functions[number].name for number in numbers] for kind, numbers in rows}
+    assert listed == {"channels": ["a", "b"], "by_model": ["c"]}
+    plain = compile_source(b"fn main() { }", "main.conc").image
+    assert plain is not None and all(entry[0] not in ("channels", "by_model") for entry in plain.types)
+    of_main = next(number for number, function in enumerate(compiled.functions) if function.name == "main")
+    for numbers, code in (([99], "V106"), ([of_main], "V105")):
+        entry = next(entry for entry in compiled.types if entry[0] == "channels")
+        entry[1][:] = numbers
+        with pytest.raises(ImageError, match=code):
+            load_image(compiled)

@@ -261,13 +261,24 @@ special("race(operands: Any...) -> Any", clause="L-6.1.12", doc="The value of th
 
 # The target of a mock of the host that answers awaited emits (O-8.27): no name of a model.
 AWAITED = "await emit"
+# The target of a mock of a function by a model (O-8.28), whose name is the key of its answer.
+FUNCTION = "fn"
 
 
 @associated_effect("Test", "mock(target: Any, config: Map<String, Any>) -> Nil", effect="mock", clause="O-8.14")
 def mock(target: Any, config: Any) -> tuple[Any, Map]:
     """What the statement `mock TARGET { … }` does: from here on, the config answers for a model, tool, MCP server or host."""
-    assert isinstance(config, Map)
+    if type(config) is not Map:  # only a foreign image gives anything else
+        raise Panic("P007", f"expected Map, found {typeof(config)}")
     return target if type(target) in (ToolRef, McpRef) else text(target), config
+
+
+@associated_effect("Test", "mocked(name: String, arguments: Array<Any>) -> Option<Any>", effect="mocked", clause="O-8.28")
+def mocked(name: Any, arguments: Any) -> tuple[str, Array]:
+    """What a function by a model asks first in a program that mocks it: the answer of the mock, None without one."""
+    if type(arguments) is not Array:
+        raise Panic("P007", f"expected Array, found {typeof(arguments)}")
+    return text(name), arguments
 
 
 @effect("test_emits() -> Array<Emit>", effect="test_emits", clause="L-6.1.10")

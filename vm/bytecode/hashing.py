@@ -15,7 +15,7 @@ from . import operands as k
 from .declarations import DECLARED_SECTIONS
 from .encoding import scan
 from .opcodes import OPCODES
-from .shape import default_functions, inner_functions, inner_types
+from .shape import default_functions, inner_functions, inner_types, questions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -192,7 +192,8 @@ class _Graph:
 
     def _type(self, index: int, descriptor: list[Any]) -> Node:
         named = [("types", index) for index in inner_types(descriptor)]
-        named += [("functions", index) for index in (*inner_functions(descriptor), *default_functions(descriptor))]
+        functions = (*inner_functions(descriptor), *default_functions(descriptor), *questions(descriptor))
+        named += [("functions", index) for index in functions]
         if descriptor[0] in ("struct", "schema", "enum"):
             return self._node([_without_indexes(descriptor), index in self.errors], named)
         return self._node(_without_indexes(descriptor), named)

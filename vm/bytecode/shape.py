@@ -24,12 +24,13 @@ if TYPE_CHECKING:
 
 # Arguments of a head: T a type index, L a list of type indexes, N a name, O a name that may be missing, W a list of
 # texts, F fields [name, type, public] and, where there is one, the function of the default, V variants [name, payload types,
-# names of the parts of a struct variant…], I impls of a trait [type, [function…]].
+# names of the parts of a struct variant…], I impls of a trait [type, [function…]], Q numbers of functions.
 HEADS: dict[str, str] = {
     "int": "", "float": "", "string": "", "bool": "", "nil": "", "any": "", "never": "", "range": "", "prompt": "", "bytes": "",
     "array": "T", "map": "TT", "option": "T", "result": "TT", "nilable": "T", "set": "T", "queue": "T",
     "stack": "T", "tuple": "L", "fn": "LT", "union": "W",
-    "trait": "NI", "errors": "L", "struct": "NF", "schema": "NF", "enum": "NV", "record": "N", "error": "NO", "handle": "N",
+    "trait": "NI", "errors": "L", "channels": "Q", "by_model": "Q",
+    "struct": "NF", "schema": "NF", "enum": "NV", "record": "N", "error": "NO", "handle": "N",
 }  # fmt: skip
 
 
@@ -47,6 +48,7 @@ _CHECKERS: dict[str, f.Checker] = {
     "F": f.listed(f.row(f.name, f.natural, f.boolean, rest=_default_or_was)),
     "V": f.listed(f.row(f.name, f.listed(f.natural), rest=f.name)),
     "I": f.listed(f.row(f.natural, f.listed(f.natural))),
+    "Q": f.listed(f.natural),
 }
 
 
@@ -90,6 +92,12 @@ def inner_functions(descriptor: list[Any]) -> Iterator[int]:
     if descriptor[0] == "trait":
         for _, methods in descriptor[2]:
             yield from methods
+
+
+def questions(descriptor: list[Any]) -> list[int]:
+    """Return the numbers of the functions that an entry lists as channels, or as by models; [] for types (V-3.10)."""
+    numbers: list[int] = descriptor[1] if descriptor[0] in ("channels", "by_model") else []
+    return numbers
 
 
 def field_rows(descriptor: list[Any]) -> list[list[Any]]:

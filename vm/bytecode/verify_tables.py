@@ -9,7 +9,7 @@ from .declarations import CONFIGURED, DECLARED_SECTIONS, OFFERING
 from .encoding import walk_lines
 from .image import is_identifier, is_path, is_unicode
 from .rules import Code, Scope, place, refuse
-from .shape import DECLARED, default_functions, inner_functions, inner_types
+from .shape import DECLARED, default_functions, inner_functions, inner_types, questions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,6 +39,11 @@ def _types(scope: Scope) -> None:
                 refuse("V106", f"type {index}", f"a default of it is function {number} of {len(functions)}")
             elif functions[number].captures or functions[number].params:
                 refuse("V119", f"type {index}", f"the default `{functions[number].name}` captures cells or takes parameters")
+        for number in questions(descriptor):
+            if number >= len(functions):
+                refuse("V106", f"type {index}", f"it names function {number} of {len(functions)}")
+            elif functions[number].captures or (descriptor[0] == "channels" and len(functions[number].params) != 1):
+                refuse("V105", f"type {index}", f"`{functions[number].name}` captures cells, or takes more than a payload")
         for inner in inner_types(descriptor):
             if inner >= len(types):
                 refuse("V107", f"type {index}", f"it names type {inner} of {len(types)}")

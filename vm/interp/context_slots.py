@@ -125,7 +125,7 @@ def _decoded(machine: MachineContext, memory: MemoryRef, slot: LinkedSlot, conte
     builder = StoredBuilder(machine.program, machine.memories.computed)
     try:
         return Some(builder.stored(from_json(content[0]), slot.descriptor))
-    except Misfit as misfit:
+    except (Misfit, ValueError) as misfit:  # ValueError of a number beyond Float
         key = f" (key {', '.join(map(str, memory.key))})" if memory.key else ""
         what = f"the slot {slot.name} of {memory.name}{key} does not fit its type: {misfit} at {builder.place()}"
     except Panic as panic:

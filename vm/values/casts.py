@@ -83,7 +83,7 @@ _TESTS: dict[str, Callable[[Any, Descriptor], bool]] = {
     "record": _is_nominal,
     "error": _is_error,
     "trait": lambda value, descriptor: any(matches(value, each) for each in descriptor[2]),
-    "errors": lambda value, descriptor: False,
+    **dict.fromkeys(("errors", "channels", "by_model"), lambda value, descriptor: False),  # no types, but lists
     "handle": _is_handle,
 }
 

@@ -1,0 +1,101 @@
+"""The channels that a program declares, `channel approve: Decision -> Bool;`, with the JSON Schemas of what they carry (O-5.36),
+so that a host can make its handlers, or a form for a person, from an image.
+
+Hands on `Channel` to users and `channels_of` to `Program`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ..vm.bytecode.image import Image
+from ..vm.bytecode.shape import questions
+from ..vm.values.types import plain_name
+
+
+@dataclass(frozen=True, slots=True)
+class Channel:
+    """One channel. `payload` and `answer` are JSON Schemas (draft 2020-12) of the JSON forms of O-5.31; `answer` is None for one
+    that is not answered."""
+
+    name: str
+    payload: dict[str, Any]
+    answer: dict[str, Any] | None
+
+
+def channels_of(image: Image) -> dict[str, Channel]:
+    """Return the channels of a verified image by name, in the order of their declarations. Of two modules' channels with one
+    name the last counts: a host hears both by that name."""
+    channels = {}
+    for number in (number for entry in image.types if entry[0] == "channels" for number in questions(entry)):
+        function = image.functions[number]
+        result = image.types[function.result]
+        answer = _schema(image, result[1]) if result[0] == "result" else None
+        name = plain_name(function.name)
+        channels[name] = Channel(name, _schema(image, function.params[0][1]), answer)
+    return channels
+
+
+_SIMPLE: dict[str, dict[str, Any]] = {
+    "int": {"type": "integer"}, "float": {"type": "number"}, "string": {"type": "string"}, "bool": {"type": "boolean"},
+    "nil": {"type": "null"}, "bytes": {"type": "string", "contentEncoding": "base64"},
+}  # fmt: skip
+
+
+def _schema(image: Image, type_: int) -> dict[str, Any]:
+    """Return the JSON Schema of the type at an index; declared types stand under `$defs`, so that they may hold themselves."""
+    definitions: dict[str, Any] = {}
+    schema = _form(image, type_, definitions)
+    return {**schema, "$defs": definitions} if definitions else schema
+
+
+def _form(image: Image, type_: int, definitions: dict[str, Any]) -> dict[str, Any]:
+    head, *rest = image.types[type_]
+    if head in _SIMPLE:
+        return _SIMPLE[head]
+    if head in ("option", "nilable"):
+        return {"anyOf": [_form(image, rest[0], definitions), {"type": "null"}]}
+    if head in ("array", "set", "queue", "stack"):
+        return {"type": "array", "items": _form(image, rest[0], definitions)}
+    if head == "map":
+        return {"type": "object", "additionalProperties": _form(image, rest[1], definitions)}
+    if head == "tuple":
+        return _tuple([_form(image, part, definitions) for part in rest[0]])
+    if head == "union":
+        return {"enum": list(rest[0])}
+    if head in ("struct", "schema", "enum"):
+        key = rest[0]
+        if key not in definitions:
+            definitions[key] = {}  # for a type inside itself
+            definitions[key] = _sum(image, rest[1], definitions) if head == "enum" else _object(image, rest[1], definitions)
+        return {"$ref": f"#/$defs/{key}"}
+    return {}  # Any, and a Range or Result, which have no form of their own
+
+
+def _tuple(items: list[dict[str, Any]]) -> dict[str, Any]:
+    return {"type": "array", "prefixItems": items, "minItems": len(items), "maxItems": len(items)}
+
+
+def _object(image: Image, fields: list[list[Any]], definitions: dict[str, Any]) -> dict[str, Any]:
+    properties = {field[0]: _form(image, field[1], definitions) for field in fields}
+    # A field with a default, or one that may be absent, may be left out of an answer.
+    optional = {f[0] for f in fields if image.types[f[1]][0] in ("option", "nilable") or any(type(part) is int for part in f[3:])}
+    return {"type": "object", "properties": properties, "required": [name for name in properties if name not in optional]}
+
+
+def _sum(image: Image, variants: list[list[Any]], definitions: dict[str, Any]) -> dict[str, Any]:
+    """Return the forms of L-5.1.9; a variant without payload may be its name alone (L-5.1.21)."""
+    units = [name for name, parts, *_ in variants if not parts]
+    forms: list[dict[str, Any]] = [{"enum": units}] if units else []
+    for name, parts, *names in variants:
+        items = [_form(image, part, definitions) for part in parts]
+        if not items:
+            data: dict[str, Any] = {"type": "null"}
+        elif names:
+            data = {"type": "object", "properties": dict(zip(names, items, strict=True)), "required": list(names)}
+        else:
+            data = items[0] if len(items) == 1 else _tuple(items)
+        required = ["variant", "data"] if items else ["variant"]
+        forms.append({"type": "object", "properties": {"variant": {"const": name}, "data": data}, "required": required})
+    return {"anyOf": forms}

@@ -1,0 +1,128 @@
+"""What a model is told of a function that it may call: its name, its parameters as a schema, their texts and defaults (O-4.3,
+O-4.7 to O-4.10).
+
+Hands on `arguments_of`, `parameter_texts` and `check_wire_name` to the checks of tools, MCP servers, and functions that are
+offered as tools.
+"""
+
+from __future__ import annotations
+
+from ..fields import TEXT
+from ..hints.names import did_you_mean, listed
+from ..source import Span
+from ..symbols import FunctionSymbol, StructSymbol
+from ..syntax import ast
+from ..types import Nilable, Nominal, Type
+from .config import check_value
+from .declarations import at_module_level, folded
+from .decorators import check_decorators
+from .json_shapes import check_size
+from .relations import ERRONEOUS
+from .schemas import field_without_json, fold_nested_defaults
+from .state import Checker, Expected
+
+LONGEST_WIRE_NAME = 64  # characters that every provider takes as the name of a tool
+
+
+def arguments_of(c: Checker, owner: str, method: FunctionSymbol, texts: dict[str, str]) -> StructSymbol:
+    """Return the parameters of a method as the fields of a schema, with their texts and constant defaults: a model is told
+    them so."""
+    node = method.declaration
+    fields: list[ast.Field] = []
+    arguments = StructSymbol(f"{owner}.{method.name}", _as_schema(node, fields), Nominal("schema", ""), [])
+    for parameter, type_ in zip(node.parameters, method.parameters, strict=True):
+        if not parameter.is_self and parameter.type is not None:  # without type it was reported
+            fields.append(_as_field(parameter, texts.get(parameter.name.text)))
+            arguments.fields.append((parameter.name.text, type_, parameter.default, False))
+            _check_parameter(c, arguments, parameter, type_)
+    fold_nested_defaults(c, arguments)
+    return arguments
+
+
+def check_wire_name(c: Checker, name: str, span: Span) -> None:
+    """Report a name for models that is longer than providers take (E4013)."""
+    if len(name) > LONGEST_WIRE_NAME:
+        message = f"`{name}` is longer than {LONGEST_WIRE_NAME} characters, which no provider takes"
+        c.report("E4013", span, message, help="shorten the name of the tool or of the method")
+
+
+def _as_schema(node: ast.Function, fields: list[ast.Field]) -> ast.Schema:
+    return ast.Schema(span=node.span, name=node.name, type_parameters=[], fields=fields)
+
+
+def _as_field(parameter: ast.Parameter, text: str | None) -> ast.Field:
+    assert parameter.type is not None
+    return ast.Field(span=parameter.span, name=parameter.name, type=parameter.type, default=parameter.default, doc=text)
+
+
+def _check_parameter(c: Checker, arguments: StructSymbol, parameter: ast.Parameter, type_: Type) -> None:
+    """Check a parameter: its type has a JSON form (E4020, O-4.7), its default is constant, so that a model can be told (E4023,
+    O-4.10)."""
+    name = parameter.name.text
+    offending = field_without_json(c, type_)
+    if offending is not None and type_ is not ERRONEOUS:
+        assert parameter.type is not None
+        help = "use String, Int, Float, Bool, a string union, Array, Map<String, T>, a schema, or Any"
+        if isinstance(offending, Nilable):
+            help = f"write `{name}: Option<{offending.inner}>`"
+        c.report("E4020", parameter.type.span, f"`{offending}` has no JSON form", help=help)
+    elif parameter.type is not None:
+        check_size(c, type_, parameter.type.span)
+    if parameter.default is None:
+        return
+    if at_module_level(c, parameter.default, Expected(type_, "E4023", f"the default of `{name}`")) is not ERRONEOUS:
+        arguments.constants[name] = folded(c, parameter.default, "E4023")
+
+
+def parameter_texts(c: Checker, method: FunctionSymbol, *, required: bool) -> dict[str, str]:
+    """Return the text of each parameter by name: `@param("name", "text")` above the method, `@param("text")` before the
+    parameter, or else its doc comment (O-4.3). E4011 for a parameter that is unknown, described twice, or without text if that is
+    `required`."""
+    node = method.declaration
+    parameters = {p.name.text: p for p in node.parameters if not p.is_self}
+    texts: dict[str, str] = {}
+    places: dict[str, Span] = {}
+    above = [(decorator, None) for decorator in node.decorators if decorator.name.text == "param"]
+    before = [(decorator, p.name.text) for p in parameters.values() for decorator in p.decorators]
+    for decorator, name in [*above, *before]:
+        if decorator.name.text != "param":
+            check_decorators(c, [decorator], "parameter")
+            continue
+        described = _read_param(c, decorator, name)
+        if described is None:
+            continue
+        name, text = described
+        if name not in parameters:
+            c.report(
+                "E4011", decorator.span, f"`{method.path}` has no parameter `{name}`",
+                help=did_you_mean(name, parameters) or listed("its parameters", [*parameters]) or "remove it: there are none",
+            )
+        elif name in texts:
+            c.report(
+                "E4011", decorator.span, f"the parameter `{name}` of `{method.path}` is described twice", first=places[name],
+                help="keep one of the two",
+            )
+        texts.setdefault(name, text)
+        places.setdefault(name, decorator.span)
+    for name, parameter in parameters.items():
+        if name not in texts and parameter.doc:
+            texts[name] = parameter.doc
+        if required and name not in texts:
+            help = f"write `/// …` on the line before it, or `@param(\"{name}\", \"…\")` above the method"
+            c.report("E4011", parameter.name.span, f"the parameter `{name}` of `{method.path}` has no text", help=help)
+    return texts
+
+
+def _read_param(c: Checker, decorator: ast.Decorator, name: str | None) -> tuple[str, str] | None:
+    """Return the name and the text of one `@param`; `name` is that of the parameter it stands before. None after a report
+    (E4009)."""
+    values = [a.value for a in decorator.arguments if a.name is None]
+    if len(values) != len(decorator.arguments) or len(values) != (2 if name is None else 1):
+        form = '`@param("name", "text")`' if name is None else '`@param("text")`'
+        c.report("E4009", decorator.span, "`@param` has other arguments here", help=f"write {form}")
+        return None
+    known = [check_value(c, "@param", value, TEXT, constant=True, code="E4009") for value in values]
+    texts = [text for text in known if isinstance(text, str)]
+    if len(texts) != len(values):
+        return None
+    return (texts[0], texts[1]) if name is None else (name, texts[0])
