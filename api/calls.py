@@ -91,7 +91,8 @@ class Call:
 
     def cancel(self) -> None:
         """End this call and no other, from any thread, whether it runs or waits for the calls before it. Who waits for it then
-        gets a ProgramError with `TaskError::Cancelled`. Does nothing for a call that has ended."""
+        gets a ProgramError with `TaskError::Cancelled`. A call that has ended stays as it is. Raises RuntimeError if the event
+        loop of the call is closed."""
         self._cancelled = True
         # A call whose turn has not come holds nothing of the session: its task is cancelled.
         if not self._session._cancel_call(self) and self._task is not None:

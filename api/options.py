@@ -31,9 +31,9 @@ class Budgets:
     UTF-8, `memory_bytes` of all values that the program holds (G-6.8); a program that reaches one ends in a panic. Of all calls
     of the session together: `tokens`, `cost` in the currency of the prices, and `model_calls`, the requests to models; a request
     beyond them is not sent, and is a `BudgetError` in the program. With `per="call"` these three begin anew with each call;
-    several Budgets may be given at once. One that is None is that of the program's manifest (O-9.7); without it a call may be
-    10,000 deep, a String 16 MiB long, all values 1 GiB, and the others have no limit. Raises ValueError for an amount that is not
-    positive or of another type."""
+    several Budgets may be given at once. One that is None is that of the program's manifest (O-9.7), which has none of
+    `value_bytes` and `memory_bytes`; without it a call may be 10,000 deep, a String 16 MiB long, all values 1 GiB, and the others
+    have no limit. Raises ValueError for an amount that is not positive or of another type."""
 
     steps: int | None = None
     tokens: int | None = None

@@ -26,7 +26,8 @@ PathLike = str | os.PathLike[str]
 
 
 class Program:
-    """Code without state: every session begins anew. Made by `compile` and `load`."""
+    """Code without state: every session begins anew. Made by `compile` and `load`. `warnings` are those of the compiler; a loaded
+    image has none."""
 
     def __init__(self, linked: link.Program, warnings: tuple[Diagnostic, ...] = (), project: str | None = None) -> None:
         """`project`: the directory of the manifest, where processes of agents run; None: the current one (O-7.6)."""

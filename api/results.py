@@ -119,7 +119,7 @@ class Panic(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Emit:
-    """One emit of the program."""
+    """One emit: of the program, or, for a listener on `"*"`, also of the runtime."""
 
     channel: str
     payload: Any

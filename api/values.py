@@ -114,7 +114,8 @@ class ErrorValue:
 
 @dataclass(frozen=True, slots=True)
 class Handle:
-    """A model, memory or other declaration of the program by its name: `Handle("HashMap", "prices")`."""
+    """A model, memory or other declaration of the program by its name: `Handle("HashMap", "prices")`. A closure comes as one of
+    kind "Function", which a program does not take back."""
 
     kind: str
     name: str

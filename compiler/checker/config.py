@@ -57,8 +57,9 @@ def check_fields(
     own: Mapping[str, Callable[[ast.Expr], object]],
 ) -> None:
     """Check a body of constants and add its values to `into` by name; a field whose value was reported is left out, and of fields
-    that stand twice the first that was not counts. `own` reads fields that have no rule, or more than one, and returns FAILED
-    after a report; `known` are the names to suggest for an unknown one. `owner` is what messages call the declaration."""
+    that stand twice the first that was not counts. `own` reads fields that have no rule, or more than one; what it returns is
+    added unless it is FAILED. `known` are the names to suggest for an unknown field; `owner` is what messages call the
+    declaration."""
     report_duplicates(c, owner, [entry.key for entry in entries])
     for entry in entries:
         name = entry.key.text

@@ -1,11 +1,11 @@
 """Memories in the checker (O-3.1 to O-3.4, M-2 to M-10): declarations, memory values, initialisation statements, facts,
 keys, and who may attach a memory.
 
-Hands on `check_memory` and `memory_value` (a chain of steps to what the image says) to what meets a declaration or chain; to
-`methods` what calls on a memory need: `check_role`, `check_facts`, `misplaced_word`, `keyed_method`, `check_allowed`; to
-`methods`, `models` and `tools` `without_key`, to the latter two `refuse_attaching`; to `program` the passes `check_init` and
-`check_concurrent_memories`. Single steps are read by `memory_steps.Steps`; this file checks what they mean together and with the
-rest of the program. What is wrong with the program is reported, never raised.
+Hands on `check_memory` to `declaration_checks` and `expressions`, `memory_value` to `calls` and `methods` (both read a chain of
+steps into what the image says); to `methods` what calls on a memory need: `check_role`, `check_facts`, `misplaced_word`,
+`keyed_method`, `check_allowed`; to `methods`, `models` and `tools` `without_key`, to the latter two `refuse_attaching`; to
+`program` the passes `check_init` and `check_concurrent_memories`. Single steps are read by `memory_steps.Steps`; this file checks
+what they mean together and with the rest of the program. What is wrong with the program is reported, never raised.
 """
 
 from __future__ import annotations
