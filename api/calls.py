@@ -1,7 +1,7 @@
 """One call of a session, with listeners, answers and an end of its own (O-9.47).
 
-Hands on `Call` to users, and to the session `Running`, which ends the call that runs, and `require_callable`. How a session
-runs a call is known to a `Call` only as the function it gets.
+Hands on `Call` to users; and to the session `Call`, `Running`, which ends the call that runs, `require_callable` and
+EVERY_CHANNEL. How a session runs a call is known to a `Call` only as the function it gets.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ class Hosting(Protocol):
 class Call:
     """A call that `Session.start` began. `await call`, or in code without an event loop `call.result()`, gives what
     `Session.call` gives, and raises what it raises. `async for emit in call` gives the emits of this call as they come, until it
-    ends. As `async with session.start(…) as call` it is cancelled when it is left before it has ended."""
+    ends; a failure of the call is not raised there, only by `await` and `result`. As `async with session.start(…) as call` the
+    call is cancelled when the block is left before the call has ended; that raises nothing."""
 
     def __init__(self, session: Hosting, work: Callable[[Call], Coroutine[Any, Any, Any]]) -> None:
         self._session = session
@@ -89,15 +90,17 @@ class Call:
         return self._task is not None and self._task.done()
 
     def cancel(self) -> None:
-        """End this call and no other, from any thread, whether it runs or waits for the calls before it. It then raises
-        ProgramError with `TaskError::Cancelled`."""
+        """End this call and no other, from any thread, whether it runs or waits for the calls before it. Who waits for it then
+        gets a ProgramError with `TaskError::Cancelled`. A call that has ended stays as it is. Raises RuntimeError if the event
+        loop of the call is closed."""
         self._cancelled = True
         # A call whose turn has not come holds nothing of the session: its task is cancelled.
         if not self._session._cancel_call(self) and self._task is not None:
             self._task.get_loop().call_soon_threadsafe(self._task.cancel)
 
     def result(self) -> Any:
-        """Return the value, in code without an event loop: the call runs meanwhile. Raises what `Session.call` raises."""
+        """Return the value, in code without an event loop: the call runs meanwhile. Raises what `Session.call` raises, among it
+        RuntimeError where an event loop runs."""
 
         async def ended() -> Any:
             return await self
@@ -154,8 +157,8 @@ class Running:
             self._now = None
 
     def stop(self, flag: Callable[[], object], call: Call | None = None) -> bool:
-        """End the call that runs, if it is this one; None means whichever runs. `flag` is for a program that computes.
-        Return whether there was one."""
+        """End the call that runs if it is `call`; None means whichever runs. `flag` is called first and has to stop a program
+        that computes. Return whether such a call ran; if not, nothing is done."""
         with self._lock:
             if self._now is None or (call is not None and self._now[0] is not call):
                 return False

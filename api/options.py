@@ -1,8 +1,9 @@
 """The options of `run`, `arun` and `Program.session` (O-9.6).
 
-Hands on `Options` and the types of its values (`Budgets`, `SharedBudget`, `Permissions`, `Immediate`, `Buffered`) to users;
-`check_options`, which refuses wrong ones by the rows of `RULES`, `amounts`, `limits_of`, and `host_of`, which makes the
-runtime's host, to the session. A new option is a field of `Options`, a row of `RULES` and a line in `host_of`.
+Hands on the types of the values (`Budgets`, `SharedBudget`, `Permissions`, `Immediate`, `Buffered`) to users; `Options`, which
+types the keyword arguments, to `program`, `session` and `results`; `check_options`, which refuses wrong ones by the rows of
+`RULES`, `amounts`, `limits_of`, and `host_of`, which makes the runtime's host, to `session` and, for tests of programs, to
+`results`. A new option is a field of `Options`, a row of `RULES` and a line in `host_of`.
 """
 
 from __future__ import annotations
@@ -26,12 +27,13 @@ from ..vm.builtins.capabilities import BY_KEY
 
 @dataclass(frozen=True, slots=True)
 class Budgets:
-    """Limits. Of each call: `steps` of fuel, `seconds` of time, `depth` of calls, `value_bytes` of the largest String in UTF-8,
-    `memory_bytes` of all values that the program holds (G-6.8); a program that reaches one ends in a panic. Of all calls of the
-    session together: `tokens`, `cost` and `model_calls`, the requests to models; a request beyond them is not sent, and is a
-    `BudgetError` in the program. With `per="call"` these three begin anew with each call; several Budgets may be given at once.
-    One that is None is that of the program's manifest (O-9.7); without it a call may be 10,000 deep, a String 16 MiB long, all
-    values 1 GiB, and the others have no limit."""
+    """Limits. Of each call: `steps` of fuel, `seconds` of time, `depth` of nested calls, `value_bytes` of the largest String in
+    UTF-8, `memory_bytes` of all values that the program holds (G-6.8); a program that reaches one ends in a panic. Of all calls
+    of the session together: `tokens`, `cost` in the currency of the prices, and `model_calls`, the requests to models; a request
+    beyond them is not sent, and is a `BudgetError` in the program. With `per="call"` these three begin anew with each call;
+    several Budgets may be given at once. One that is None is that of the program's manifest (O-9.7), which has none of
+    `value_bytes` and `memory_bytes`; without it a call may be 10,000 deep, a String 16 MiB long, all values 1 GiB, and the others
+    have no limit. Raises ValueError for an amount that is not positive or of another type."""
 
     steps: int | None = None
     tokens: int | None = None
@@ -59,14 +61,14 @@ class Budgets:
 
 class SharedBudget:
     """Limits of `tokens`, `cost` and `model_calls` over all sessions that get it, in one process: their requests draw on it
-    besides their own budgets. Threads and event loops may share it."""
+    besides their own budgets. Threads and event loops may share it. Raises ValueError for the amounts that `Budgets` refuses."""
 
     def __init__(self, *, tokens: int | None = None, cost: float | None = None, model_calls: int | None = None) -> None:
         Budgets(tokens=tokens, cost=cost, model_calls=model_calls)  # what they must be
         self._account = Account(tokens, cost, model_calls, "shared budget")
 
     def used(self) -> Spent:
-        """Return what requests that have ended have used."""
+        """Return what requests that have ended have used; no part of it is None."""
         return Spent(*self._account.used)
 
     def left(self) -> Spent:
@@ -124,7 +126,8 @@ class Immediate:
 
 @dataclass(frozen=True, slots=True)
 class Buffered:
-    """Emits are delivered after the interval, at 1000 entries, at `flush_emits()`, before an awaited emit, and at the end."""
+    """Emits are delivered after the interval, at 1000 entries, at `flush_emits()`, before an awaited emit, and at the end. Raises
+    ValueError for an interval that is no int of at least 0."""
 
     flush_interval_ms: int
 
@@ -138,7 +141,8 @@ class Permissions:
     """What a program may touch; nothing unless it is said here. Each is a tuple of scopes, or True for all: `fs_read` and
     `fs_write` paths, `net` hosts (`HOST`, `HOST:PORT`, `*.DOMAIN`), `env` names of variables, `run` commands. `all` grants
     everything; what is named beside it stays named, as in `all=True, net=("127.0.0.1:8000",)`, which opens that private address
-    too. Connections of models need none. `tools` says by tool whether it may be called, or which methods may."""
+    too. Connections of models need none. `tools` says by tool whether it may be called, or which methods may; a tool that it
+    does not name may be called. Raises ValueError for a scope that is of another type or written wrongly."""
 
     fs_read: tuple[str, ...] | bool = ()
     fs_write: tuple[str, ...] | bool = ()
@@ -233,8 +237,9 @@ def host_of(
     hears: Callable[[], bool] = lambda: False,
 ) -> Host:
     """Return the host that the options describe; `check_options` has accepted them. `emit` gets channel, value and whether
-    the runtime made the emit; `answer` answers awaited emits; `project` is the folder of the manifest; `hears` says whether
-    anybody listens to memories."""
+    the runtime made the emit; `answer` answers awaited emits, None if nobody does; `project` is the folder of the manifest;
+    `hears` says whether anybody listens to memories. Nothing is opened here. Raises OSError if the working directory has been
+    removed."""
     environment = options.get("env")
     mode = options.get("emit_mode", Immediate())
     script = options.get("offline_script")
@@ -355,7 +360,8 @@ RULES: dict[str, Rule] = {
 
 
 def check_options(options: Options) -> None:
-    """Raise TypeError for an option that does not exist, the error of its rule for one that is not what it must be."""
+    """Raise TypeError for an option that does not exist, and for one that is not what it must be the error of its rule:
+    ValueError, for `offline_script` TypeError."""
     values: Mapping[str, Any] = options
     for name, value in values.items():
         rule = RULES.get(name)
@@ -363,7 +369,7 @@ def check_options(options: Options) -> None:
             raise TypeError(f"unknown option {name!r}; options are {', '.join(RULES)}")
         if not rule.holds(value):
             raise rule.error(f"{name} is {_described(value, rule)}; it is {rule.words}")
-        # None stands for a mapping that is left out.
+        # None, which `env` may be, stands for a mapping that is left out.
         if rule.entry is not None and value is not None:
             _check_entries(name, value, rule.entry, rule)
 

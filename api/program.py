@@ -27,7 +27,8 @@ PathLike = str | os.PathLike[str]
 
 
 class Program:
-    """Code without state: every session begins anew. Made by `compile` and `load`."""
+    """Code without state: every session begins anew. Made by `compile` and `load`. `warnings` are those of the compiler; a loaded
+    image has none."""
 
     def __init__(self, linked: link.Program, warnings: tuple[Diagnostic, ...] = (), project: str | None = None) -> None:
         """`project`: the directory of the manifest, where processes of agents run; None: the current one (O-7.6)."""
@@ -42,7 +43,7 @@ class Program:
 
     @property
     def content_hash(self) -> str:
-        """The identity of the image: equal programs have equal ones."""
+        """The identity of the image, a text: equal programs have equal ones."""
         return content_hash(self.to_bytes())
 
     @property
@@ -65,18 +66,21 @@ class Program:
         return encode(self._linked.image)
 
     def save(self, path: PathLike) -> None:
-        """Write the image to a file."""
+        """Write the image to a file, in place of what it holds. Raises OSError."""
         data = self.to_bytes()
         with open(path, "wb") as file:
             file.write(data)
 
     def session(self, **options: Unpack[Options]) -> Session:
-        """Return a session of this program; several share nothing but code. Raises TypeError or ValueError for wrong
-        options."""
+        """Return a session of this program; several share nothing but code and what their options have in common, such as a
+        SharedBudget or a store. Raises TypeError or ValueError for wrong options, ValueError for a wrong configuration of the
+        program, such as a connection without its fields."""
         return Session(self._linked, options, self._project)
 
     def test(self, filter: str | None = None, **options: Unpack[Options]) -> TestReport:
-        """Run the tests whose description contains `filter`, each in a fresh session with these options."""
+        """Run the tests whose description contains `filter`, all without it, each in a fresh session with these options. Raises
+        what `session` raises, TypeError also for `emit_mode` and `emit_timeout_ms`, and RuntimeError where an event loop runs. A
+        test that fails is in the report."""
         return tested(self._linked, filter or "", options, self._project)
 
     def __repr__(self) -> str:
@@ -90,7 +94,8 @@ def compile(source: str | None = None, *, path: PathLike | None = None, manifest
     """Return the program of a source text, or of a file with the modules of its project. `manifest` is the file to read as
     its `Concerto.toml`; left out, a path has that of its project and a text none.
 
-    Raises CompileError with every error of the source; OSError when the file cannot be read.
+    Raises CompileError with every error of the source; OSError when the file or `manifest` cannot be read; TypeError for both
+    or neither of the two, and for a source that is no str.
     """
     if (source is None) == (path is None):
         raise TypeError("compile() takes a source text or path=…, one of the two")
@@ -144,8 +149,8 @@ def _diagnostics(result: Compilation) -> tuple[Diagnostic, ...]:
 
 
 def load(image: bytes | PathLike) -> Program:
-    """Return the program of an image, passed as bytes or as the path of its file. Raises ImageError, or OSError for the
-    file."""
+    """Return the program of an image, passed as bytes or as the path of its file. Raises ImageError for what is no image, is
+    damaged, or fails verification, and OSError for the file."""
     if isinstance(image, bytes):
         data = image
     else:
@@ -162,7 +167,7 @@ def load(image: bytes | PathLike) -> Program:
 
 def run(target: Program | PathLike, **options: Unpack[Options]) -> RunResult:
     """Run `main` of a program, or of a source or image file, in a session of its own. Failures of the program are in the
-    result."""
+    result. Raises what `compile(path=…)` or `load`, `Program.session` and `Session.run` raise."""
     with _program(target).session(**options) as session:
         return session.run()
 

@@ -1,8 +1,8 @@
 """What a run gives back, and what the host API raises (O-9.6, O-9.39).
 
-Hands on to users `RunResult`, `Emit`, `Metrics`, `TestReport`; `CompileError` with `Diagnostic`s, `ImageError`,
-`ProgramError`, and `Panic` with `Frame`s; and `ToolError`, which code of the host raises (G-9.10). `tested` runs the tests
-of a program for `Program.test`.
+Hands on to users `RunResult`, `Emit`, `Metrics`, `TestReport` with `TestResult`s; `CompileError` with `Diagnostic`s,
+`ImageError`, `ProgramError`, and `Panic` with `Frame`s; and `ToolError`, which code of the host raises (G-9.10). `program` and
+`session` make most of them; `frames_of` makes frames for `session`, and `tested` runs the tests of a program for `Program.test`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ from .values import ErrorValue, to_python
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One error or warning of the compiler; lines and columns count from 1."""
+    """One error or warning of the compiler; `severity` is "error" or "warning". Lines and columns count from 1, columns in code
+    points; the end is the place behind the last character."""
 
     code: str
     severity: str
@@ -45,8 +46,8 @@ class Diagnostic:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """One line of a stack trace, or of the trace of an error. Where places are left out its function is `… n more …` and
-    its line 0."""
+    """One line of a stack trace, or of the trace of an error; line and column count from 1. Where places are left out its
+    function is `… n more …` and its line 0."""
 
     function: str
     file: str
@@ -73,7 +74,7 @@ class CompileError(Exception):
 
 
 class ImageError(Exception):
-    """An image that is refused. `code` is V0xx or V1xx."""
+    """An image that is refused, or a state of a session that cannot be dumped or restored. `code` is V0xx or V1xx."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(code, message)
@@ -118,7 +119,7 @@ class Panic(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Emit:
-    """One emit of the program."""
+    """One emit: of the program, or, for a listener on `"*"`, also of the runtime."""
 
     channel: str
     payload: Any
@@ -153,9 +154,10 @@ class Metrics:
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
-    """How a run of `main` ended. `value` is what it returned, that of `Ok(value)` too. `error` is the error of an Err, or
-    the panic; an Err of anything that is no error is an ErrorValue whose kind is its type. `trace` is where the error was
-    made and what it passed, or the frames of the panic. `exit_code` is that of the command line."""
+    """How a run of `main` ended. `value` is what it returned, that of `Ok(value)` too; None if `ok` is false. `error` is the
+    error of an Err, or the panic, None if `ok` is true; an Err of anything that is no error is an ErrorValue whose kind is its
+    type. `trace` is where the error was made and what it passed, or the frames of the panic. `exit_code` is 0, 1 after an Err
+    or panic, 77 for an Err that denies a permission, and 130 after `cancel`. `emits` are those of the program, in order."""
 
     ok: bool
     value: Any
@@ -199,7 +201,8 @@ class TestReport:
 
 def tested(program: link.Program, part: str, options: Options, project: str | None) -> TestReport:
     """Run each test whose description contains `part` in a session of its own, whose waits take no time unless a test asks
-    a real provider (V-6.6). Raise TypeError for options that tests cannot have, ValueError for a wrong configuration."""
+    a real provider (V-6.6). Raise TypeError for options that tests cannot have, what `check_options` raises, and ValueError for a
+    wrong configuration."""
     if "emit_mode" in options or "emit_timeout_ms" in options:
         raise TypeError("tests have no emit_mode and no emit_timeout_ms: nobody answers their emits")
     check_options(options)

@@ -41,7 +41,11 @@ log = logging.getLogger("concerto")
 class Session:
     """Stores, memories and caches of one program; they live from call to call. Made by `Program.session`.
 
-    One call runs at a time, others wait. Use it with `with` or `async with`, or call `close`.
+    One call runs at a time, others wait. Use it with `with` or `async with`, or call `close`. `run`, `call`, `dump`, `restore`
+    and `close` are for code without an event loop: they raise RuntimeError where one runs, and KeyboardInterrupt after Ctrl-C.
+    `arun`, `acall`, `adump` and `arestore` are for code in an event loop. All but `close` raise RuntimeError for a session that
+    is closed, is called by a handler of its own call, or runs a call in another event loop. Raises TypeError or ValueError for
+    wrong options, ValueError for a wrong configuration.
     """
 
     def __init__(self, program: link.Program, options: Options, project: str | None = None) -> None:
@@ -78,7 +82,8 @@ class Session:
         return fn
 
     def off(self, channel: str, fn: Callable[..., Any] | None = None) -> None:
-        """Stop hearing: this listener of the channel, or all of them and the handler that answers."""
+        """Stop hearing and answering: remove `fn` as a listener and as the handler of the channel, or without `fn` all its
+        listeners and its handler. What is not registered is ignored."""
         if fn is None:
             self._listeners.pop(channel, None)
             self._handlers.pop(channel, None)
@@ -90,7 +95,7 @@ class Session:
     def on_emit(self, channel: str, fn: F | None = None) -> Any:
         """Answer the awaited emits of a channel. What `fn` returns for the payload, or what that returns when awaited, is
         the answer; its exception is `EmitError::HandlerFailed`, of which a model learns as of a tool's. One handler per
-        channel, the last counts. Without `fn` it is a decorator."""
+        channel, the last counts. Without `fn` it is a decorator. Raises TypeError for what is no function."""
         if fn is None:
             return lambda function: self.on_emit(channel, function)
         require_callable("on_emit", channel, fn)
@@ -184,8 +189,8 @@ class Session:
     # ------------------------------------------------------------ calling
 
     def run(self, *args: str) -> RunResult:
-        """Run `main` and return how it ended; `args` are `std::env::args()`. Failures of the program are in the result.
-        Raises ValueError for a program without main."""
+        """Run `main` and return how it ended; `args` are `std::env::args()`. Failures of the program are in the result, as is its
+        end by `cancel`. Raises ValueError for a program without main."""
         result: RunResult = self._waiting(self.arun(*args), "write `await session.arun(…)`")
         return result
 
@@ -207,8 +212,8 @@ class Session:
         """Call a public function with values of Python, by position or name, and return its value; that of `Ok(value)` for
         a Result.
 
-        Raises ProgramError for an Err, Panic for a panic, TypeError for arguments that do not fit, ValueError for a name
-        that is no public function.
+        Raises ProgramError for an Err and after `cancel`, Panic for a panic, TypeError for arguments that do not fit, ValueError
+        for a name that is no public function.
         """
         return self._waiting(self.acall(function, *args, **named), f"write `await session.acall({function!r}, …)`")
 
@@ -220,7 +225,7 @@ class Session:
     def start(self, function: str, /, *args: Any, **named: Any) -> Call:
         """Begin a call of a public function, as `call` makes it, and return a handle of it, with listeners and answers for
         this call alone, and an end of its own. Within a running event loop it runs from now on, else when `result()` waits
-        for it."""
+        for it. Raises TypeError and ValueError as `call` does, at once; the handle raises the rest."""
         number = self._function(function)
         arguments = self._arguments(function, number, args, named)
 
@@ -337,7 +342,8 @@ class Session:
             raise RaisedPanic("P103", "nesting limit exceeded: the value is nested too deep to be given to Python") from None
 
     def cancel(self) -> None:
-        """Stop the call that runs, from any thread: a run ends with exit code 130, a call raises ProgramError."""
+        """Stop the call that runs, from any thread: a run ends with exit code 130, a call raises ProgramError. Does nothing when
+        no call runs."""
         self._running.stop(lambda: self._session.stop("cancelled"))
 
     def _cancel_call(self, call: Call) -> bool:
@@ -381,7 +387,7 @@ class Session:
     def dump(self) -> bytes:
         """Return the state that the session keeps between calls: hashmaps, ledgers, memories, states of tools and of
         spawned models. What has a store or a file of its own stays there. Waits for the call that runs. Raises ImageError
-        for more than 64 MiB."""
+        for more than 64 MiB, and for a value that has no form in bytes, such as a stream that has not been read to its end."""
         state: bytes = self._waiting(self.adump(), "write `await session.adump()`")
         return state
 
@@ -394,7 +400,8 @@ class Session:
 
     def restore(self, state: bytes) -> None:
         """Go on from a state that `dump` returned, of a session of the same program; all that the session kept is replaced.
-        Raises ImageError, with nothing changed, for the state of another program and for bytes that are none."""
+        Raises ImageError, with nothing changed, for the state of another program and for bytes that are none; TypeError for
+        what is not bytes."""
         self._waiting(self.arestore(state), "write `await session.arestore(state)`")
 
     async def arestore(self, state: bytes) -> None:
@@ -414,7 +421,7 @@ class Session:
         return Metrics(**self._session.metrics.as_json())
 
     def close(self) -> None:
-        """Release connections and stores; the session runs nothing more."""
+        """Release connections and stores; the session runs nothing more. Does nothing for a session that is closed."""
         if not self._turns.closed:
             self._waiting(self._close(), "write `await session.aclose()`, or `async with` for `with`")
             if self._runner is not None:

@@ -1,9 +1,9 @@
 """What values of a program are in Python (O-9.38): the classes for what Python has nothing of the kind for, and the
 conversion in both directions.
 
-Hands on `Struct`, `Enum`, `Ok`, `Err`, `ErrorValue` and `Handle` to users; `to_python`, `from_python` and its first half
-`read_value` to the session. A new kind of value is a row in `_TO_PYTHON` and one in `_FROM_PYTHON`. Classes of the machine
-never reach a user.
+Hands on `Struct`, `Enum`, `Ok`, `Err`, `ErrorValue` and `Handle` to users; `to_python`, `from_python`, its first half
+`read_value` and the type `Run` to `session`, `to_python` and `ErrorValue` also to `results`. A new kind of value is a row in
+`_TO_PYTHON` and one in `_FROM_PYTHON`. Classes of the machine never reach a user.
 """
 
 from __future__ import annotations
@@ -114,7 +114,8 @@ class ErrorValue:
 
 @dataclass(frozen=True, slots=True)
 class Handle:
-    """A model, memory or other declaration of the program by its name: `Handle("HashMap", "prices")`."""
+    """A model, memory or other declaration of the program by its name: `Handle("HashMap", "prices")`. A closure comes as one of
+    kind "Function", which a program does not take back."""
 
     kind: str
     name: str
@@ -134,8 +135,9 @@ LONG = 1024  # characters of a text that is worth remembering
 
 def to_python(value: Any) -> Any:
     """Return the value of Python for a value of the machine, what is inside it too. Lists and dicts are made anew wherever
-    they occur. Raise Panic P103 for a value whose shared parts would become more than MOST_COPIED values, before they are
-    made (G-6.10)."""
+    they occur. Raise the machine's Panic P103 for a value whose shared parts would become more than MOST_COPIED values, before
+    they are made (G-6.10), what ends the run if it reaches a limit meanwhile, and RecursionError for a value that is nested
+    deeper than Python can follow."""
     return value if type(value) in PLAIN else _Exporter().export(value)
 
 
@@ -233,9 +235,9 @@ Run = Callable[[int, list[Any]], Awaitable[Any]]
 async def from_python(
     value: Any, program: Program, run: Run, expected: tuple[Any, ...] = ("any",), what: str = "the value"
 ) -> Any:
-    """Return the value of the machine, of the type `expected`, for a value of Python. Raise TypeError, naming the place
-    `what`, for what has no mapping or does not fit. `run` calls a function of the program by its number: fields that are
-    left out get their defaults from one."""
+    """Return the value of the machine, of the type descriptor `expected`, for a value of Python. Raise TypeError, naming the
+    place `what`, for what has no mapping or does not fit, and let Panics pass, of the conversion or of `run`. `run` calls a
+    function of the program by its number: fields that are left out get their defaults from one."""
     result, left_out = read_value(value, program, expected, what)
     if not left_out:
         return result
@@ -245,8 +247,9 @@ async def from_python(
 def read_value(
     value: Any, program: Program, expected: tuple[Any, ...], what: str, defaults: Sequence[Any] = ()
 ) -> tuple[Any, list[int]]:
-    """Do the same without calling anything: also return the numbers of the functions of the fields that are left out. Those
-    fields hold nothing until `defaults` has their values, in the same order."""
+    """Do what `from_python` does without calling a function of the program: return the value, and the numbers of the functions
+    that give the fields that are left out. Those fields hold None until a second call has their values in `defaults`, in the
+    same order. Raise as `from_python`."""
     reader = _Reader(program, defaults)
     try:
         return reader.read(value, expected, what), reader.left_out

@@ -108,7 +108,7 @@ _inside: ContextVar[tuple[object, ...]] = ContextVar("concerto_sessions", defaul
 class Turns:
     """`async with turns` lets one call of a session run at a time: it waits for the calls before it in the same event loop.
     It raises RuntimeError where waiting could not end: in a handler of the call that runs, or beside a call in another
-    event loop."""
+    event loop; and once somebody has set `closed`."""
 
     def __init__(self) -> None:
         self._lock = asyncio.Lock()
@@ -147,7 +147,8 @@ class Turns:
 
 class Interruptible:
     """In its body, Ctrl-C calls `stop` once, and leaves as KeyboardInterrupt; a second Ctrl-C interrupts at once. A program
-    that computes looks at nothing but the flag that `stop` sets, so asyncio's own handler would not end it."""
+    that computes looks at nothing but the flag that `stop` sets, so asyncio's own handler would not end it. It changes nothing
+    outside of the main thread, and where the host has a handler of its own for SIGINT."""
 
     def __init__(self, stop: Callable[[], None]) -> None:
         self.stop = stop

@@ -19,8 +19,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Check the files; return 65 for errors. A file that cannot be read keeps nobody from checking the others; its exit
-    code comes before that of errors."""
+    """Check the files; return 0, or 65 if one has errors, or warnings with `--deny-warnings`. A file that cannot be read (66), or
+    is an image (2, damaged 74), does not keep the others from being checked; the code of the first such file is returned
+    instead."""
     results = []
     unread = exits.OK
     cache = None

@@ -31,7 +31,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Compile a source; return 0, or 65 when it has errors (or warnings with `--deny-warnings`)."""
+    """Compile a source; return 0, or 65 when it has errors (or warnings with `--deny-warnings`). Raise `Exit`: 2 for an output
+    that would overwrite a source, 1 for one that cannot be written, 70 for an image that fails verification, and what
+    `read_source` raises."""
     output = arguments.output or default_output(arguments.file)
     if output.endswith(".conc") or os.path.realpath(output) == os.path.realpath(arguments.file):
         raise exits.Exit(exits.USAGE, f"{output} would overwrite a source; an image is called .concb")
@@ -71,7 +73,8 @@ WORTH_A_NOTE = 16  # messages: what is shorter than some thousand tokens, no pro
 
 def prompt_cache_notes(image: Image) -> list[str]:
     """Return a line for each memory whose bound moves with every turn, in a program with a model of a provider that bills
-    less for what a request has in common with the one before."""
+    less for what a request has in common with the one before. Memories whose bounds only a run computes, and those bounded below
+    WORTH_A_NOTE, have none."""
     if not image.memories:
         return []
     from ..runtime.memory.policy import advice, bound_of

@@ -29,7 +29,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Run the programs of the clauses; return 0 if all verdicts are good, else 1."""
+    """Run the programs of the clauses; return 0 if all verdicts are good and the suite itself is in order, else 1. With `--list`
+    nothing runs. Raise `Exit` (1) if no program names the clause."""
     from ..conformance import suite
     from ..conformance.verdicts import named
 

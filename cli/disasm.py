@@ -19,7 +19,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Print the instructions of an image, or of the functions of one name; return 0. Raise `Exit` (2) for an unknown
-    function."""
+    function, and what `load_image_of` raises."""
     from ..vm.bytecode import disasm
 
     image, _ = load_image_of(arguments.file, quiet=arguments.quiet)

@@ -16,7 +16,8 @@ from .terminal import use_colour
 
 
 def dump(name: str, data: bytes, *, tokens: bool) -> int:
-    """Print tokens or tree of one source; return 65 when it does not parse."""
+    """Print the tokens of one source, or its tree if it parses; diagnostics go to stderr. Return 0, or 65 when there are errors:
+    for tokens, those of decoding and of the lexer. `name` is what the diagnostics call the source."""
     diagnostics = Diagnostics()
     source = decode_source(name, data, diagnostics)
     if source is not None and tokens:
@@ -32,7 +33,8 @@ def dump(name: str, data: bytes, *, tokens: bool) -> int:
 
 
 def tree_lines(node: ast.Node) -> list[str]:
-    """Return one line for each node, children indented. The walk is a loop, since chains may be deep."""
+    """Return one line for each node, with its span (offsets in characters) and children indented. The walk is a loop, since
+    chains may be deep."""
     lines = []
     pending: list[tuple[int, str, Any]] = [(0, "", node)]
     while pending:
@@ -61,7 +63,7 @@ def _parts(node: ast.Node) -> tuple[str, list[tuple[str, Any]]]:
 
 
 def token_lines(tokens: TokenList, source: Source) -> list[str]:
-    """Return `LINE:COLUMN TYPE value` for each token."""
+    """Return `LINE:COLUMN TYPE value` for each token; both count from 1."""
     lines = []
     rows = zip(tokens.types, tokens.values, tokens.starts, strict=True)
     for kind, value, start in rows:

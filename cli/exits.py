@@ -7,7 +7,9 @@
 from __future__ import annotations
 
 OK = 0
-FAILED = 1  # an Err from `main`, a panic, a failed test, a difference that `fmt --check` found, an output that cannot be written
+# An Err from `main`, a panic, a failed test or clause, a difference that `fmt --check` found, an output that cannot be written, a
+# project that `init` would overwrite, a library that is not installed.
+FAILED = 1
 USAGE = 2  # options or arguments that the verb does not take
 COMPILE_ERRORS = 65  # the source has errors, or warnings with `--deny-warnings`
 NO_INPUT = 66  # an input that does not exist or cannot be read

@@ -15,7 +15,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Print the commands, or the help of one; return 0, or 2 for an unknown command."""
+    """Print the commands and return 0; or print the help of one command, after which argparse raises SystemExit (0). Raise
+    `Exit` (2) for an unknown command."""
     if arguments.command is not None:
         return run_words([arguments.command, "--help"])
     print(overview())

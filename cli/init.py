@@ -59,7 +59,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Write the files of a project; return 0. Raise `Exit` for an unknown provider or a folder with a project."""
+    """Write the files of a project; return 0. Raise `Exit`: 2 for an unknown provider; 1 for a folder with a project, and for a
+    file that exists or cannot be written, where the files before it stay."""
     if arguments.provider not in STARTERS:
         names = ", ".join(STARTERS)
         raise exits.Exit(exits.USAGE, f"concerto init: no provider {arguments.provider!r}; it is one of {names}")
@@ -76,7 +77,7 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def files(folder: str, provider: str) -> dict[str, str]:
-    """Return the text of each file by its path in the project."""
+    """Return the text of each file by its path in the project. `provider` is a name in STARTERS."""
     connection, model = STARTERS[provider]
     declared = "" if connection == provider else CONNECTION.format(connection=connection, provider=provider)
     name = os.path.basename(os.path.abspath(folder)).replace("\\", "").replace('"', "")

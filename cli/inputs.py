@@ -1,8 +1,11 @@
 """FILE arguments: a source, an image (known by its content), or `-` for source on stdin (O-9.2).
 
-Hands on to the verbs what a file is: `load_program` and `load_image_of` for what runs, `compilation` for what is compiled,
-`entry_file` for a command without FILE, `report` for diagnostics, `file_namer` for names of files, and `script` for the
-replies of `--offline-script`. What is wrong with a file ends the command: `Exit` with a code of O-9.10.
+Hands on to the verbs what a file is: `read`, `read_source` and `is_image` for its bytes; `load_program` for what runs,
+`load_image_of` for what is shown, `compilation` and `is_refused` for what is compiled; `entry_file` for a command without FILE;
+`report`, `report_json` and `error_lines` for diagnostics; `file_namer` and `display_name` for names of files;
+`project_permissions` and `project_folder` for what its manifest says; and `script` for the replies of `--offline-script`. What is
+wrong with a file ends the command: `Exit` with a code of O-9.10. Every function that takes the path of a FILE and reads it raises
+what `read` raises.
 """
 
 from __future__ import annotations
@@ -32,7 +35,8 @@ STDIN = "stdin.conc"  # what positions call source on standard input
 
 
 def read(path: str) -> bytes:
-    """Return the bytes of a file, or of standard input for `-`. Raise `Exit` (66) for what cannot be read."""
+    """Return the bytes of a file, or of standard input for `-`, which can be read only once. Raise `Exit`: 66 for what cannot be
+    read, 2 for the bytecode of another implementation."""
     refuse_foreign(path)
     try:
         if path == "-":
@@ -50,7 +54,7 @@ def _standard_input() -> bytes:
 
 
 def refuse_foreign(path: str) -> None:
-    """Raise `Exit` for the bytecode of the implementation in Rust, which is neither source nor image here."""
+    """Raise `Exit` (2) for the bytecode of the implementation in Rust, which is neither source nor image here."""
     if path.endswith(".conc-ir"):
         source = path.removesuffix("-ir")
         raise exits.Exit(
@@ -61,7 +65,7 @@ def refuse_foreign(path: str) -> None:
 
 
 def read_source(path: str) -> bytes:
-    """Return the bytes of a file that must be a source."""
+    """Return the bytes of a file that must be a source. Raise `Exit`: as `read`, 2 for an image, 74 for a damaged one."""
     data = read(path)
     if is_image(data):
         # Whatever the file is called: its content says what it is.
@@ -78,7 +82,8 @@ def is_image(data: bytes) -> bool:
 
 
 def refuse_damaged_image(path: str) -> None:
-    """Raise `Exit` for a file that is called .concb and does not begin like an image: it is no source either."""
+    """Raise `Exit` (74) for a file that is called .concb; the caller has seen that it does not begin like an image. It is no
+    source either."""
     if path.endswith(".concb"):
         raise exits.Exit(exits.IMAGE_REJECTED, f"{path}: image rejected: V002: the file is no Concerto image")
 
@@ -95,7 +100,8 @@ def compile_or_exit(path: str, data: bytes, *, quiet: bool, emit: bool = True) -
 def compilation(path: str, data: bytes, *, emit: bool = True, cache: CheckCache | None = None) -> Compilation:
     """Compile a source with the modules of its project. The result names files relative to the project root, so that it
     does not depend on where that lies (V-3.4); `file_namer` returns the names for people. Source on stdin has no modules
-    beside it. Without `emit` a cache may know parts of it from earlier checks."""
+    beside it. Errors of the source are in the result; without `emit` it has no image, and a cache may know parts of it from
+    earlier checks."""
     from ..compiler.pipeline import compile_source
 
     if path == "-":
@@ -107,7 +113,9 @@ def compilation(path: str, data: bytes, *, emit: bool = True, cache: CheckCache 
 
 
 def entry_file() -> str:
-    """Return the source that the manifest of this directory names, for commands without FILE (O-9.2)."""
+    """Return the source that the manifest of this directory, or of the nearest one above, names, relative to this directory: for
+    commands without FILE (O-9.2). Raise `Exit`: 2 without a manifest or an entry in it, 65 for a manifest with errors that hide
+    the entry, 66 for an entry that is no file."""
     from ..compiler.manifest import Manifest, find_manifest
 
     manifest_path = find_manifest(os.getcwd())
@@ -213,7 +221,7 @@ def display_name(path: str) -> str:
 def file_namer(path: str) -> Callable[[str], str]:
     """Return what names the files of the program that FILE is the root of: relative to the working directory, so that a
     terminal finds them (O-9.12). An image knows only names relative to a root that may not exist here; they stay as they
-    are."""
+    are, as do those of stdin."""
     if path == "-" or is_image(read(path)):
         return str
     from ..compiler.manifest import NAME
@@ -230,7 +238,8 @@ def file_namer(path: str) -> Callable[[str], str]:
 
 
 def load_program(path: str, *, quiet: bool = False) -> Program:
-    """Return the program of a source or image, verified and linked."""
+    """Return the program of a source or image, verified and linked; diagnostics of a source go to stderr. Raise `Exit`: as
+    `read`, 65 for a source with errors, 74 for an image that is refused."""
     data = read(path)
     from ..vm.interp.link import load_bytes, load_image
 
@@ -246,7 +255,7 @@ def load_program(path: str, *, quiet: bool = False) -> Program:
 
 
 def load_image_of(path: str, *, quiet: bool = False) -> tuple[Image, bytes]:
-    """Return the image of a source or image file, verified, and its bytes."""
+    """Return the image of a source or image file, verified, and its bytes. Raise `Exit` as `load_program`."""
     from ..vm.bytecode.encoding import decode, encode
     from ..vm.interp.link import load_image
 
@@ -274,8 +283,8 @@ FORM = 'write `// reply: text "…"`, `text {…}`, `stream "…" "…"` or `fau
 
 
 def script(path: str) -> list[Any]:
-    """Return the replies of a script in order: a JSON array, or a program whose comments `// reply: …` hold them (O-1.280).
-    What is wrong with them ends the command."""
+    """Return the replies of a script in order: a JSON array, or a program (a file called .conc) whose comments `// reply: …` hold
+    them (O-1.280). Raise `Exit`: as `read`, and 2 for what is wrong with them."""
     text = read(path).decode("utf-8", "replace")
     from ..runtime.errors import ConfigFailure
     from ..runtime.providers.offline import Script

@@ -23,7 +23,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Print the facts of an image; return 0."""
+    """Print the facts of an image; return 0. Raise what `load_image_of` raises, and `Exit` (2) for connections that are
+    configured wrongly."""
     image, data = load_image_of(arguments.file, quiet=arguments.quiet)
     facts = facts_of(image, data)
     if arguments.json:
@@ -36,7 +37,8 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def facts_of(image: Image, data: bytes) -> dict[str, Any]:
-    """Return what an image holds, as data for JSON. `data` are its bytes."""
+    """Return what an image holds, as data for JSON. `data` are its bytes. Raise `Exit` (2) for connections that a run would
+    refuse."""
     from ..vm.bytecode.encoding import content_hash
 
     header = image.header
@@ -207,7 +209,8 @@ def section_sizes(image: Image) -> dict[str, int]:
 
 
 def key_variables(image: Image) -> list[str]:
-    """Return the names of the variables that hold keys of the connections that models and embedders use."""
+    """Return the names, sorted, of the environment variables that hold keys of the connections that models and embedders use.
+    Raise `Exit` (2) for connections that a run would refuse."""
     from ..runtime.connections import check_connections, resolve_all
     from ..runtime.errors import ConfigFailure
 

@@ -1,9 +1,10 @@
 """The command line: `main` finds the verb, imports its module, runs it, and turns what happens into an exit code (O-9.10).
 
 Hands on `main` to the entry point, and `run_words` and `overview` to `cli/help.py`. Each verb is a module with
-`configure(parser)`, which describes its flags, and `execute(arguments)`, which returns an exit code. A new verb is a row in
-`cli/verbs.py` and such a module. Nothing that only some commands need is imported at the top: the start of `concerto run`
-is measured (V-8.6).
+`configure(parser)`, which describes its flags, and `execute(arguments)`, which returns an exit code or raises `Exit`; a verb that
+runs programs also has `words_of` and `hint_of` (`cli/run.py`) for words that are neither options nor files. A new verb is a row
+in `cli/verbs.py` and such a module. Nothing that only some commands need is imported at the top: the start of `concerto run` is
+measured (V-8.6).
 """
 
 from __future__ import annotations
@@ -26,8 +27,9 @@ if TYPE_CHECKING:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command, by default that of the process, and return the exit code of O-9.10. A Python traceback is never
-    printed, unless CONCERTO_TRACEBACK is set."""
+    """Run one command, by default that of the process, and return the exit code of O-9.10. Argparse ends `--help` (0) and wrong
+    options (2) by SystemExit, which passes through. Every other failure becomes a code, most of them with a line on stderr; with
+    CONCERTO_TRACEBACK set, a defect of Concerto is raised instead."""
     words = list(sys.argv[1:] if argv is None else argv)
     prepare_streams()
     try:
@@ -56,7 +58,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def run_words(words: list[str], *, alone: bool = False) -> int:
     """Run the verb that the words name, and return its exit code. `alone` says that the process serves this command only.
-    Raise `Exit` for what ends the command early."""
+    Raise `Exit` for what ends the command early, and SystemExit as `parsed` does."""
     if not words:
         raise exits.Exit(exits.USAGE, overview())
     if words[0] in ("-h", "--help"):
@@ -114,8 +116,8 @@ def describe(parser: argparse.ArgumentParser | PlainWords, verb: Verb, module: M
 
 
 def parsed(verb: Verb, module: ModuleType, words: list[str], hint: str, beside: dict[str, object]) -> argparse.Namespace:
-    """Parse the words with argparse, which ends the command itself for help and for mistakes. `hint` is added to its
-    message; `beside` are values that no flag sets."""
+    """Parse the words with argparse, which prints help and mistakes itself and then raises SystemExit (0 or 2). `hint` is added
+    to its message; `beside` are values that no flag sets."""
     import argparse
 
     parser = argparse.ArgumentParser(prog=f"concerto {verb.name}", description=verb.summary, allow_abbrev=False)

@@ -43,7 +43,7 @@ class PlainWords:
         return self
 
     def read(self, words: Sequence[str]) -> dict[str, Any] | None:
-        """Return the values of the words by name, as argparse would; None if argparse has to read them."""
+        """Return the values of the words by name, as argparse would; None if argparse has to read them. Raises nothing."""
         if len(self.files) > 1 or any(row.get("action") not in KNOWN_ACTIONS for _, row in self.rows):
             return None
         values = {name: False if row.get("action") == "store_true" else row.get("default") for name, row in self.rows}

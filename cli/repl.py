@@ -1,8 +1,8 @@
 """`concerto repl`: items, statements and expressions one after another, in one session (O-9.20).
 
-`Shell` reads entries and commands, `InteractiveSession` runs them: each entry is a program of its own; memories, metrics
-and values go on into the next. How an entry becomes a program is for `compiler/repl.py`. A new command is a row of
-`COMMANDS`.
+`Shell` reads entries and commands, `InteractiveSession` runs them: each entry is a program of its own; memories, stores, states
+of tools and the values of variables go on into the next. How an entry becomes a program is for `compiler/repl.py`. A new command
+is a row of `COMMANDS`. `hint_of` and `words_of` are imported for `main`, which looks for them in the module of a verb.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 
 
 class EntryOutcome(NamedTuple):
-    """How an entry ended: the debug form of its value, or its error or panic."""
+    """How an entry ended: the debug form of its value (None for nil), or its error or panic; `trace` belongs to the latter
+    two."""
 
     value_text: str | None = None
     error: str | None = None
@@ -51,7 +52,8 @@ class InteractiveSession:
         self.values: dict[str, Any] = {}
 
     def run(self, entry: Entry, variable_names: list[str]) -> EntryOutcome:
-        """Run the function of an entry with the variables of these names. Its own variables are kept when it ends well."""
+        """Run the function of an entry, which has compiled, with the variables of these names, and return how it ended; a wrong
+        configuration counts as a panic. The variables in scope behind it are kept when it ends well. Raise KeyboardInterrupt."""
         from ..runtime.errors import ConfigFailure
 
         assert entry.compilation.image is not None, "the caller has looked for errors"
@@ -88,7 +90,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Run the dialogue; return its exit code."""
+    """Run the dialogue; return 0 at its end. Raise `Exit` as `host_of` does, before it begins."""
     return Shell(arguments).run()
 
 
@@ -117,7 +119,8 @@ class Shell:
             self.handle(text)
 
     def handle(self, text: str) -> None:
-        """Handle one entry or command; nothing it does ends the session (O-9.20)."""
+        """Handle one entry or command. Its errors and panics, and Ctrl-C in it, are told on stderr and do not end the session
+        (O-9.20)."""
         word, _, rest = text.strip().partition(" ")
         try:
             if word.startswith(":"):

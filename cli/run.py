@@ -1,8 +1,9 @@
 """`concerto run`: run main; emits go to stdout, errors and panics to stderr (O-9.11, O-9.13, O-5.33).
 
 Also has what every verb shares that runs programs (`test`, `repl`): the flags (`configure_run`, `words_of`, `hint_of`), the
-host that they describe (`host_of`), `run_session`, and the lines of a stack trace (`trace_lines`). Where a program comes
-from is for `cli/inputs.py`; what a session does is for the runtime.
+host and the limits that they describe (`host_of`, `limits_of`), `run_session`, and the lines of a stack trace (`trace_lines`);
+for `test` also `skip_waits` and `write_out`. Where a program comes from is for `cli/inputs.py`; what a session does is for the
+runtime.
 """
 
 from __future__ import annotations
@@ -149,7 +150,8 @@ def configure_run(parser: argparse.ArgumentParser) -> None:
 
 
 def steps(word: str) -> int:
-    """Return the value of --max-steps, --max-tokens and --max-model-calls, a whole number of at least 1."""
+    """Return the value of --max-steps, --max-tokens and --max-model-calls, a whole number of at least 1. Raise
+    ArgumentTypeError for any other word."""
     if not word.isdecimal() or int(word) < 1:
         import argparse
 
@@ -158,7 +160,7 @@ def steps(word: str) -> int:
 
 
 def seconds(word: str) -> float:
-    """Return the value of --max-seconds and --max-cost, a number above 0."""
+    """Return the value of --max-seconds and --max-cost, a finite number above 0. Raise ArgumentTypeError for any other word."""
     try:
         value = float(word)
     except ValueError:
@@ -179,7 +181,9 @@ def _refuse_word(file: str) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Run main of a program. Return the exit code of O-9.11: 0, or another one for an Err or a panic."""
+    """Run main of a program. Return the exit code of O-9.11: 0, or another one for an Err or a panic. Raise `Exit` for what
+    cannot be run: as `load_program` and `host_of`, 65 for a program without main, 2 for a wrong configuration. Raise
+    KeyboardInterrupt."""
     _refuse_word(arguments.file)
     program = load_program(arguments.file, quiet=arguments.quiet)
     if program.image.header.entry is None:
@@ -217,8 +221,8 @@ def system_input() -> Any:
 
 
 def code_cache(arguments: argparse.Namespace) -> CodeCache | None:
-    """Return where translated code of earlier runs is, or None. It is not beside the program, whose folder the program may
-    have been granted (G-3.7)."""
+    """Return where translated code of earlier runs is; None with `--no-code-cache` or `--tier interp`, and without a home
+    directory. It is not beside the program, whose folder the program may have been granted (G-3.7)."""
     # The XDG base directory specification; a relative path is to be ignored.
     base = os.environ.get("XDG_CACHE_HOME", "")
     base = base if os.path.isabs(base) else os.path.join(os.path.expanduser("~"), ".cache")
@@ -299,8 +303,9 @@ def local_lines(frames: Sequence[dict[str, Any]], redactor: Redactor) -> Callabl
 
 
 def run_session(session: Any, **limits: Any) -> Outcome:
-    """Run a session to its end. Offline runs wait for nothing outside, so asyncio is not imported for them: their loop is a
-    small one with a virtual clock."""
+    """Run a session to its end and return the outcome; `limits` are the arguments of `Session.run`. Raise KeyboardInterrupt for
+    a run that Ctrl-C ended. Offline runs without processes wait for nothing outside, so asyncio is not imported for them: their
+    loop, which `host_of` has set, is a small one with a virtual clock."""
     if session.host.loop is not None:
         from ..runtime.session.session import run_offline
 
@@ -353,7 +358,8 @@ def host_of(
     program: Program | None = None,
 ) -> Host:
     """Return the host that the flags of a run describe. Without `emit`, emits are printed. `program` is None where programs
-    come later, as in the REPL. Agents, servers and commands of a program are processes, offline too (O-1.29)."""
+    come later, as in the REPL. Agents, servers and commands of a program are processes, offline too (O-1.29). Raise `Exit`: 66
+    or 2 for the files of `--env-file` and `--offline-script`."""
     from ..runtime.host import Host
 
     offline = arguments.offline or bool(arguments.offline_script) or os.environ.get("CONCERTO_OFFLINE") == "1"
@@ -515,7 +521,8 @@ def emit_printer(arguments: argparse.Namespace) -> Any:
 
 
 def environment(path: str | None) -> dict[str, str]:
-    """Return the environment of the process over the NAME=value lines of a file (O-9.28)."""
+    """Return the environment of the process over the NAME=value lines of a file, None for no file (O-9.28). Raise `Exit`: as
+    `read`, and 2 for a line of another form."""
     if path is None:
         return dict(os.environ)
     variables: dict[str, str] = {}

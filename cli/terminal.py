@@ -1,9 +1,9 @@
 """Output on a terminal: what a program prints is escaped where it would move the cursor or hide something (G-10.4), what
 the command prints has colours (O-9.50) and may have a line that tells how far it is (O-9.51).
 
-Hands on to the verbs: `printable_on` and `payload_text` for what a program prints and emits; `painted`, `failure_line`,
-`use_colour` and `is_terminal` for what the command prints itself, with `choose_colour`, by which `main` sets `--color`; and
-`Progress`. Files and pipes get the text of a program unchanged.
+Hands on to the verbs: `printable_on` and `payload_text` for what a program prints and emits; `painted` with the colours `GREEN`
+and `BOLD_RED`, `failure_line`, `use_colour` and `is_terminal` for what the command prints itself; and `Progress`. To `main`:
+`choose_colour`, by which it sets `--color`, and `COLOURS`. Files and pipes get the text of a program unchanged.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ LAYOUT = "\n\t"  # what a program may do to the layout
 
 
 def printable_on(text: str, stream: TextIO) -> str:
-    """Return the text as it goes to a stream: unchanged to files and pipes, control characters escaped on a terminal."""
+    """Return the text as it goes to a stream: unchanged to files and pipes, control characters except newline and tab escaped on
+    a terminal."""
     # Most texts need no escaping, and are told so in one call.
     if text.isprintable() or not stream.isatty():
         return text
@@ -31,7 +32,7 @@ def printable_on(text: str, stream: TextIO) -> str:
 
 def payload_text(value: Any) -> str:
     """Return an emit's payload on its line (O-5.33): what has parts as JSON, so that it can be read back, anything else as
-    its Display text."""
+    its Display text. Raise Panic P103 for a text beyond the limits of G-6.1."""
     from ..vm.values import Array, EnumValue, Map, Queue, Response, Set, Stack, Struct, display, to_json
 
     of_parts = isinstance(value, Array | Map | Set | Queue | Stack | tuple)
@@ -49,7 +50,7 @@ _chosen = "auto"  # by the command that runs
 
 
 def choose_colour(choice: str) -> None:
-    """Set what `--color` says, for the whole command."""
+    """Set what `--color` says, one of COLOURS, for the whole command."""
     global _chosen
     _chosen = choice
 

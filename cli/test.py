@@ -1,7 +1,8 @@
 """`concerto test`: run the tests of sources and images, each in a fresh session (O-9.16, O-8.23, O-8.24).
 
 `programs_of` finds the programs, `_run` runs the tests of one, `Report` prints them as lines or JSON, and `write_junit`
-writes them as XML. Running a test and deciding whether it passed is for the runtime (`session/testing`).
+writes them as XML. Running a test and deciding whether it passed is for the runtime (`session/testing`). `hint_of` and
+`words_of` are imported for `main`, which looks for them in the module of a verb.
 """
 
 from __future__ import annotations
@@ -191,7 +192,7 @@ class Report:
         return [outcome for _, outcome, _ in self.rows]
 
     def announce(self, tests: Iterator[Test]) -> Iterator[Test]:
-        """Yield the tests, each when it is its turn."""
+        """Yield the tests, each when it is its turn: its name is then shown, and its time begins."""
         for test in tests:
             self.progress.show(f"{len(self.rows) + 1}/{self.count}  {test.description}")
             self.began = time.perf_counter()
@@ -210,7 +211,7 @@ class Report:
             print(f"running {count} test{'' if count == 1 else 's'}\n", flush=True)
 
     def test(self, path: str, outcome: TestOutcome, named: Callable[[str], str]) -> None:
-        """Print the outcome of a test. `named` returns a file as it is shown."""
+        """Keep the outcome of a test for `end`, and print it. `named` returns a file as it is shown."""
         self.rows.append((path, outcome, time.perf_counter() - self.began))
         self.error_traces.append(trace_lines(outcome.way[1:], named=named))
         if self.silent:
@@ -226,7 +227,7 @@ class Report:
         print(f"  {painted(word, colour, sys.stdout)}  {outcome.description}{expected}", flush=True)
 
     def end(self) -> int:
-        """Print the summary; return the exit code."""
+        """Print the summary, or with `--json` all outcomes; return 0 if there were tests and all passed, else 1."""
         failures = [(outcome, way) for outcome, way in zip(self.outcomes, self.error_traces, strict=True) if not outcome.passed]
         if self.arguments.json:
             print(json.dumps([as_json(outcome) for outcome in self.outcomes], ensure_ascii=False))
@@ -276,7 +277,7 @@ _NO_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 def write_junit(path: str, rows: Iterable[Row]) -> None:
     """Write the outcomes as JUnit XML, which build servers read (O-9.53): one suite for each program, in the order of their
-    tests."""
+    tests. Raise `Exit` (1) when the file cannot be written."""
     from xml.etree.ElementTree import Element, SubElement
 
     root = Element("testsuites", name="concerto")
@@ -302,7 +303,7 @@ def write_junit(path: str, rows: Iterable[Row]) -> None:
 
 def write_refused(path: str, programs: dict[str, list[str]]) -> None:
     """Write programs with errors, for which no test was begun: a suite each with one case, which holds the lines of its
-    errors."""
+    errors; each program has at least one line. Raise `Exit` (1) when the file cannot be written."""
     from xml.etree.ElementTree import Element, SubElement
 
     root = Element("testsuites", name="concerto", tests=str(len(programs)), failures="0", errors=str(len(programs)), time="0.000")

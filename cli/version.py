@@ -1,4 +1,7 @@
-"""`concerto version`: the versions of the language and of the image format (O-9.26)."""
+"""`concerto version`: the versions of the package and of the image format (O-9.26).
+
+Hands on `VERSION`, that of the package, to the conformance driver of this implementation.
+"""
 
 from __future__ import annotations
 

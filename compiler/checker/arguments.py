@@ -1,8 +1,10 @@
 """Arguments to parameters: positions, names, defaults (L-3.8.1), and calls of rows of the table of built-ins (L-6).
 
-Hands on `match_arguments` and `Matched` (which argument goes to which parameter), `infer_arguments` (their types, and the type
-arguments of the callee), `call_row` for any built-in, and `kind_of`, under which the table lists the methods of a type. What a
-call is decided to be stands in `calls` and `methods`.
+Hands on to the rules of calls, methods, operators, memories and tools `match_arguments` and `Matched` (which argument goes to
+which parameter), `infer_all` (the types of arguments without parameters), `call_row` for any built-in, `kind_of`, under which the
+table lists the methods of a type, and `everyday_method`; to `types` `infer_arguments` (the types of arguments, and the type
+arguments of the callee) and `hints_of`; to `expressions` and `calls` `function_value` and `value_of_row` for built-ins that are
+not called. The language server asks `kind_of` too. What a call is decided to be stands in `calls` and `methods`.
 """
 
 from __future__ import annotations
@@ -183,15 +185,16 @@ INSTRUCTIONS = ("print", "println", "emit", "flush_emits")
 
 
 def function_value(c: Checker, node: ast.PathExpr, name: str) -> Type | None:
-    """Return the type of a built-in function or `T::name` that is not called; None for names of types."""
+    """Return the type of a built-in function or `T::name` that is not called; None for a name that is no built-in function, such
+    as that of a type. ERRONEOUS after a report, as `value_of_row`."""
     owner, _, member = name.rpartition("::")
     row = ASSOCIATED.get((owner, member)) if owner else FUNCTIONS.get(member)
     return None if row is None else value_of_row(c, node, row)
 
 
 def value_of_row(c: Checker, node: ast.PathExpr, row: Row) -> Type:
-    """Return the type of a built-in as a function value; E2010 for one that only the compiler can call, or that needs a type
-    argument."""
+    """Return the type of a built-in as a function value; ERRONEOUS after a report (E2010) for one that only the compiler can
+    call, or that needs a type argument."""
     if (row.kind == "special" and (row.module or row.name not in INSTRUCTIONS)) or row.takes_schema:
         help = f"call it in a closure: `|x| {row.name}(x)`"
         return c.report("E2010", node.span, f"`{row.name}` is no function value", help=help)
@@ -208,8 +211,10 @@ def call_row(
     expected: Expected,
     known: Bindings | None = None,
 ) -> tuple[Type, Matched | None]:
-    """Type the arguments of a call of `row`. Return the type of its result and which argument goes to which parameter, None
-    after a report. `known` binds type parameters that are written, as `T` of `execute_with_schema<T>`."""
+    """Type the arguments of a call of `row`. Return the type of its result and which argument goes to which parameter; Any and
+    None where they do not go to its parameters, which has been reported. Arguments of wrong types are reported and matched all
+    the same. `receiver` is the type of the value before the dot, None without one. `known` binds type parameters that are
+    written, as `T` of `execute_with_schema<T>`; it is not changed."""
     signature = signature_of(row)
     bindings: Bindings = dict(known or {})
     if signature.receiver is not None and receiver is not None:
@@ -250,7 +255,7 @@ def _is_wrapped(type_: Type | None) -> bool:
 def infer_arguments(
     c: Checker, formals: Sequence[Formal], matched: Matched, bindings: Bindings, hints: Bindings
 ) -> None:
-    """Type each argument against its parameter, binding type parameters on the way, then convert all.
+    """Type each argument against its parameter, adding what type parameters are to `bindings` on the way, then convert all.
 
     Two passes, since a later argument may bind what an earlier one left open.
     """

@@ -1,8 +1,9 @@
 """Definite assignment of `let x: T;` (L-3.13.3).
 
-Hands on `check_assignments`, which `program` and `functions` call for functions that have such a variable, after their body was
-typed. A forward data-flow analysis over the tree: E2037 for a use before an assignment, E2038 for a second assignment of an
-immutable variable. Of types it uses only `never`, which ends a path. A new form that branches or loops is a row of _RULES.
+Hands on `check_assignments`, which `declaration_checks` and, for stages of pipelines, `functions` call for functions that have
+such a variable, after their body was typed. A forward data-flow analysis over the tree: E2037 for a use before an assignment,
+E2038 for a second assignment of an immutable variable. Of types it looks only at `never`, which ends a path, and at ERRONEOUS: a
+variable of that type is not reported as unassigned. A new form that branches or loops is a row of _RULES.
 """
 
 from __future__ import annotations
@@ -304,6 +305,7 @@ _RULES: dict[type[ast.Node], Callable[[Walk, Any], None]] = {
 
 
 def check_assignments(c: Checker, symbol: FunctionSymbol) -> None:
-    """Check the deferred variables of a function whose body was typed (E2037, E2038)."""
+    """Check the deferred variables of a function whose body was typed, and report what is wrong (E2037, E2038). Nothing in the
+    tree is changed."""
     walk = Walk(c)
     walk.visit(symbol.declaration.body)

@@ -1,9 +1,11 @@
 """Calls: declared functions, function values, constructors, built-in functions (L-3.8.1, L-6.1).
 
 Hands on the rules of `Call` and `Pipe`, and to `methods` what both kinds of calls share: which method of a trait is meant
-(`Chosen`), `give_arguments`, `check_mutation`, `tool_call` and `value_call`. `call` decides by what the callee is bound to and
-sets `node.target` to a record of `decisions`. A new built-in function with a rule of its own is a row of SPECIAL; others need
-only their row in `vm/builtins`.
+(`Chosen`, `bounded_methods`, `trait_methods`, `one_of`), `formals_of`, `give_arguments`, `check_mutation`, `schema_argument`,
+`tool_call` and `value_call`; to `expressions` what names of functions mean that are not called (`std_function`, `named_method`,
+`at_run_time`, `of_any`); to `methods` and the language server the names of methods that a type has by traits. `call` decides by
+what the callee is bound to and sets `node.target` to a record of `decisions`. A new built-in function with a rule of its own is a
+row of SPECIAL; others need only their row in `vm/builtins`.
 """
 
 from __future__ import annotations
@@ -94,7 +96,8 @@ def row_of(symbol: StdFunctionSymbol) -> Row:
 def std_call(
     c: Checker, node: ast.Call, callee: ast.PathExpr, symbol: StdFunctionSymbol, expected: Expected
 ) -> Type:
-    """Check a call of a library function by its path or an imported name; return its type."""
+    """Check a call of a library function by its path or an imported name; return its type, ERRONEOUS where its arguments do not
+    go to its parameters."""
     row = row_of(symbol)
     if row.kind == "special":
         return parse_as_call(c, node, callee, symbol, row, expected)
@@ -136,7 +139,8 @@ def _common_number_type(types: list[Type]) -> Type:
 
 
 def collection_arguments(c: Checker, callee: ast.PathExpr, name: str) -> Bindings | None:
-    """Return T of `Set<T>::new()`; None where nothing is written or the type takes none, nothing bound after a report (E2028)."""
+    """Return T of `Set<T>::new()` by its name; None where nothing is written or the type takes none, an empty dict after a report
+    (E2028)."""
     owner, _, member = name.partition("::")
     written = callee.type_arguments
     if written is None or not member or owner not in STD_TYPES["collections"]:
@@ -199,7 +203,7 @@ TRAITS_SHOWN = 4  # traits in a message: there may be as many as the source has 
 
 def trait_methods(c: Checker, receiver: Type, name: str, place: Span) -> list[Chosen]:
     """Return the methods of this name that the impls of visible traits give a type; those of invisible traits if there are no
-    others, so that the report can say that they are private."""
+    others, so that the report can say that they are private. The list may be the cached one: it must not be changed."""
     if kind_head(receiver) is None and not isinstance(receiver, Union):
         return []
     if not isinstance(receiver, Nominal) or receiver.arguments:  # of others more may be known at the next use
@@ -248,8 +252,8 @@ def names_through_traits(c: Checker, receiver: Type, place: Span) -> list[str]:
 
 
 def one_of(c: Checker, offers: list[Chosen], name: ast.Ident, arguments: list[ast.Argument]) -> Chosen | None:
-    """Return the method that is meant; None after a report (E2027). Impls of one trait are told apart by what they take,
-    methods of two traits only by the trait's name."""
+    """Return the method that is meant of at least one that is offered; None after a report (E2027). Impls of one trait are told
+    apart by what they take, for which the arguments are typed; methods of two traits only by the trait's name."""
     traits = list(dict.fromkeys(_trait_of(c, offer) for offer in offers))
     if len(traits) == 1 and len(offers) > 1:
         types = [c.infer(argument.value) for argument in arguments]
@@ -309,7 +313,8 @@ def _trait_bindings(offer: Chosen) -> Matching:
 
 
 def named_method(c: Checker, item: TraitItemSymbol, name: ast.Ident, arguments: list[ast.Argument]) -> Chosen | None:
-    """Return the method that `X::m(…)`, `T::m(…)` or `T::X::m(…)` calls; None after a report."""
+    """Return the method that `X::m(…)`, `T::m(…)` or `T::X::m(…)` calls; None after a report (E2027, E2029, E2009, or of the
+    impl). It may type the arguments, the receiver among them."""
     if not item.of_type and item.trait is not None:
         return _by_receiver(c, item.trait, name, arguments)
     offers = list(_methods_of_path(c, item, arguments))
@@ -448,7 +453,8 @@ def _tool_path_call(
 def tool_call(
     c: Checker, node: ast.Call | ast.MethodCall, method: FunctionSymbol, receiver: ast.Expr, name: ast.Ident, expected: Expected
 ) -> Type:
-    """Check a call of a tool's method, `T.m(…)` or `T::m(…)`, which the host runs on the tool's state (O-4.6)."""
+    """Check a call of a tool's method, `T.m(…)` or `T::m(…)`, which the host runs on the tool's state (O-4.6); return its type,
+    ERRONEOUS for a private method, and where the arguments do not go to its parameters."""
     assert isinstance(method.tool, (ToolSymbol, McpSymbol))
     # Only public methods have arguments for models; the others are private to the tool.
     if method not in method.tool.arguments:
@@ -510,7 +516,8 @@ def _call_decision(
 def check_mutation(
     c: Checker, node: ast.Call | ast.MethodCall, receiver: ast.Expr, method: str, place: Span
 ) -> None:
-    """Check the receiver of a method that changes it (L-3.13.2): a mutable place, or W0006 for a temporary value."""
+    """Check the receiver of a method that changes it (L-3.13.2): a mutable place, or W0006 for a temporary value. A change of a
+    slot is noted in `c.slot_changes`, which is looked through when all bodies are known."""
     in_slot = slot_in(receiver) is not None
     if in_slot:
         c.slot_changes.append((node, method))
@@ -558,7 +565,8 @@ def variant_call(
 def value_call(
     c: Checker, node: ast.Call | ast.MethodCall, callee: ast.Expr, type_: Type, arguments: list[ast.Argument]
 ) -> Type:
-    """Check a call of a function value of this type: it takes all arguments, by position (L-3.8.1)."""
+    """Check a call of a function value of this type: it takes all arguments, by position (L-3.8.1). Return the type of the call,
+    ERRONEOUS after a report (E2016, E2006, E2007)."""
     type_ = c.narrowed(callee, type_)
     if not isinstance(type_, Function):
         infer_all(c, arguments)
@@ -716,7 +724,7 @@ class SchemaArgument(NamedTuple):
 
 
 def schema_argument(c: Checker, name: ast.Ident, written: list[ast.TypeExpr] | None) -> SchemaArgument | None:
-    """Return what T in `name<T>(…)` says; None after a report (E2029, E2028, E4022)."""
+    """Return what T in `name<T>(…)` says; None after a report (E2029, E2028, E4022, or of the type that is written)."""
     if written is None:
         message = f"`{name.text}` needs a type argument: the schema of the answer"
         c.report("E2029", name.span, message, help=f"write `{name.text}<T>(…)` with its name for T")

@@ -1,7 +1,8 @@
 """`==` and `!=`: what may be compared, what absence means there, and what the types alone decide (L-3.6.5, L-3.6.14, L-3.6.15).
 
 Hands on `comparable` and `compare_operands` to `operators`, `compare_asserted` to `calls` for `assert_eq` and `assert_ne`, and
-`words_help` for texts that are no word of a string union. A comparison that is always false, or always true, is an error (E2046).
+`words_help` to `expressions` for texts that are no word of a string union. A comparison that is always false, or always true, is
+an error (E2046).
 """
 
 from __future__ import annotations
@@ -45,7 +46,8 @@ def compare_asserted(c: Checker, name: str, left: ast.Expr | None, right: ast.Ex
 
 
 def compare_operands(c: Checker, node: ast.Binary) -> Type | None:
-    """Check what `==` and `!=` compare. Return Bool, ERRONEOUS after a report, or None if `comparable` is to decide."""
+    """Check what `==` and `!=` compare, both sides typed; a side beside an Option is converted to one. Return Bool, ERRONEOUS
+    after a report (E2046), or None if `comparable` is to decide."""
     return _compare(c, Comparison(node.left, node.right, node.operator == "==", node.span, f"{{}} {node.operator} {{}}"))
 
 

@@ -1,8 +1,9 @@
 """Checking the entries of config bodies and decorators against tables of fields (O-0.1, O-0.4).
 
-Hands on `check_fields` (a whole body), `check_value` (one value), `check_object`, `check_either` and `report_unknown_key` to the
-checks of connections, models, agents, MCP servers, tools and decorators. Which fields there are is a table of Rules
-(`compiler/fields.py`); here stands how a value is tested against its Rule.
+Hands on to the checks of connections, models, agents, MCP servers, tools and decorators `check_fields` (a whole body),
+`check_value` (one value), `check_object`, `check_either`, `quiet_fold` with UNKNOWN, and the reports `report_duplicates` and
+`report_unknown_key` with `is_misspelt`. Which fields there are is a table of Rules (`compiler/fields.py`); here stands how a
+value is tested against its Rule.
 """
 
 from __future__ import annotations
@@ -55,9 +56,10 @@ def check_fields(
     known: Iterable[str],
     own: Mapping[str, Callable[[ast.Expr], object]],
 ) -> None:
-    """Check a body of constants and add its values to `into` by name; of fields that stand twice the first counts, and one
-    that was reported is left out. `own` reads fields that have no rule, or more than one; `known` are the names to suggest for
-    an unknown one."""
+    """Check a body of constants and add its values to `into` by name; a field whose value was reported is left out, and of fields
+    that stand twice the first that was not counts. `own` reads fields that have no rule, or more than one; what it returns is
+    added unless it is FAILED. `known` are the names to suggest for an unknown field; `owner` is what messages call the
+    declaration."""
     report_duplicates(c, owner, [entry.key for entry in entries])
     for entry in entries:
         name = entry.key.text
@@ -77,7 +79,8 @@ def check_fields(
 
 def check_value(c: Checker, name: str, value: ast.Expr, rule: Rule, *, constant: bool, code: str = "E4004") -> object:
     """Type one field and test it as far as it is constant. Return its value, FAILED after a report, UNKNOWN for a value that
-    only the run knows. `constant`: it must be constant, and plain data."""
+    only the run knows. `constant`: it must be constant, and plain data. `code` is that of the report of a value that does not
+    fit."""
     errors = c.error_count
     type_ = at_module_level(c, value, Expected(rule.type, code, f"`{name}`"))
     if type_ is ERRONEOUS or c.error_count > errors:
@@ -127,8 +130,8 @@ def quiet_fold(c: Checker, value: ast.Expr) -> object:
 def check_object(
     c: Checker, owner: str, value: ast.Expr, rules: Mapping[str, Rule], code: str = "E4004"
 ) -> dict[str, object] | None:
-    """Return the values of a map literal of constants with fixed keys, without those that were reported; None if it is no map
-    literal."""
+    """Return the values of a map literal of constants with fixed keys, without those that were reported; None, after a report, if
+    it is no map literal."""
     value = ast.ungrouped(value)
     if not isinstance(value, ast.MapExpr):
         at_module_level(c, value, Expected())

@@ -1,8 +1,9 @@
 """Constant expressions, evaluated at compile time (L-3.13.5).
 
-Hands on `fold` (an expression to plain data), which raises `NotConstant` or `Fault`, to `declarations`; `machine_value` (plain
-data to a value of the machine) to codegen. It works on checked trees, so operand types are right; what operators, casts and holes
-mean is left to the machine's own functions, so that folding and running cannot differ. What may be constant is a case of `_fold`.
+Hands on `fold` (an expression to plain data) with its exceptions `NotConstant` and `Fault`, and `size_of`, to `declarations`,
+from where everything else gets constant values. It works on trees that were typed; what operators, casts and holes mean is left
+to the machine's own functions, so that folding and running cannot differ. What may be constant is a case of `_fold`. How a
+constant becomes instructions is in `codegen/constants`.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ Types = dict[object, Any]
 
 
 def machine_value(value: Any, types: Types | None = None) -> Any:
-    """Return the value that a constant has when it runs. Values of declared types are equal only if both were made with the
-    same `types`."""
+    """Return the value of the machine for plain data: what the constant is when it runs. Values of declared types are equal only
+    if both were made with the same `types`, which this fills."""
     types = {} if types is None else types
     match value:
         case list():
@@ -172,8 +173,9 @@ def size_of(value: object, most: int) -> int:
 
 
 def fold(node: ast.Expr, lookup: Lookup) -> Any:
-    """Return the value of a constant expression as plain data, coerced as its place asks. Raise NotConstant or Fault. A
-    left-deep chain of operators is walked in a loop; other nesting recurses."""
+    """Return the value of a constant expression as plain data, coerced as its place asks. Raise NotConstant or Fault; for
+    operands of wrong types, which were reported when they were typed, also AttributeError, TypeError or ValueError. A left-deep
+    chain of operators is walked in a loop; other nesting recurses."""
     chain: list[ast.Binary] = []
     while isinstance(node, ast.Binary) and node.coercion is None:
         chain.append(node)

@@ -1,8 +1,8 @@
 """The constructors that a type has a list of, and the one a pattern asks for (L-5.8.12).
 
-Hands on `Head` (the outermost constructor of a value), `Heads` (all that a type has) and `Reading` (what one pattern asks of a
-value) to `patterns`, which finds what several patterns together cover. A type that a match can cover without `_` is a case of
-`_listed` or `_declared`.
+Hands on to `exhaustiveness`, which finds what several patterns together cover, `Head` (the outermost constructor of a value),
+`Heads` (all that a type has), `Reading` (what one pattern asks of a value), WILD, `covers` and `is_loose`; `alternatives` to
+`patterns` too. A type that a match can cover without `_` is a case of `_list_heads` or `_list_declared`.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Reading:
 
     def head_of(self, pattern: ast.Pattern, type_: Type) -> Head | None:
         """Return the constructor that a pattern names; None for one that matches all, and for an array, which no other pattern
-        equals."""
+        equals. `pattern` is one that `alternatives` yields: no `x @ p` and no `a | b`."""
         name = head_name(pattern)
         if name is None or self.matches_all(pattern):
             return None
@@ -216,13 +216,13 @@ def _part_count(pattern: ast.Pattern) -> int:
 
 
 def is_loose(name: object) -> bool:
-    """Return whether a pattern with this head may match values of other heads: ranges, error families."""
+    """Return whether a pattern with a head of this name may match values of other heads: ranges, error families."""
     return isinstance(name, tuple) and name[0] in ("range", "error")
 
 
 def covers(own: object, other: object) -> bool:
-    """Return whether a pattern with head `own` matches all values with head `other`: equal, an error family above it, or a
-    range around it."""
+    """Return whether a pattern whose head has the name `own` matches all values whose head has the name `other`: equal, an error
+    family above it, or a range around it."""
     if own == other:
         return True
     match own, other:

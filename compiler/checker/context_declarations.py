@@ -1,9 +1,10 @@
 """Contexts: slots by tier, the memories that have them, and clauses `needs` and `reads` (M-10.2 to M-10.4).
 
-Hands on `declare_contexts` and `check_context` to `program`, `check_clauses` to `functions`, `slot_member`, `slot_in` and
-`refuse_change` to the rules of places, `memory_type` (what the name of a memory has), and the checks of earlier names. The
-declaration is `context C { session { mut task: String } }`; the state of a check is in `state`. A rule about all slots goes into
-`_declare_slot`.
+Hands on `declare_contexts` and `check_stored_names` to `program`; `check_context`, `check_fixed_slots`, `old_name` and
+`check_old_names` to `declaration_checks`, the latter two also to `schemas`; `check_clauses` to `functions`; `slot_member`,
+`slot_in` and `refuse_change` to `operators`, `slot_in` also to `calls`; `memory_type` (what the name of a memory has) to
+`expressions`; `one_memory` and `check_context_step` to the checks of memories; and `slots_of` to the language server. The
+declaration is `context C { session { mut task: String } }`. A rule about all slots goes into `_declare_slot`.
 """
 
 from __future__ import annotations
@@ -140,8 +141,8 @@ def slots_of(c: Checker, type_: Type | None) -> dict[str, Slot] | None:
 
 
 def slot_member(c: Checker, node: ast.FieldAccess, receiver: Generic) -> Type | None:
-    """Return the type of `m.slot` and set `node.target`: an Option unless the slot has a default or a clause `needs` it; E2010
-    for an unknown slot."""
+    """Return the type of `m.slot` and set `node.target`: an Option unless the slot has a default or a clause `needs` it;
+    ERRONEOUS after a report (E2010) for an unknown slot."""
     slots = slots_of(c, receiver) or {}
     slot = slots.get(node.name.text)
     if slot is None:

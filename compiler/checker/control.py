@@ -1,8 +1,8 @@
 """Blocks, statements, branches, loops (L-2.4, L-5.7).
 
-Hands on the rules of these forms, and `element_type` and `close_lets` to `functions`. A block is typed statement by statement;
-`never` is the type of what does not come to its end, which makes the rest unreachable. Patterns are in `patterns`, errors in
-`propagation`.
+Hands on the rules of these forms to `program`, and `element_type` and `close_lets` to `functions`. A block is typed statement by
+statement; `never` is the type of what does not come to its end, which makes the rest unreachable. Patterns are in `patterns`,
+errors in `propagation`.
 """
 
 from __future__ import annotations
@@ -185,7 +185,7 @@ def _left_open(c: Checker, node: ast.Let, type_: Type) -> bool:
 
 
 def close_lets(c: Checker) -> None:
-    """Report, at the end of a body, variables whose type no use has said (E2004)."""
+    """Report, at the end of a body, variables whose type no use has said (E2004), and forget `c.open_lets`."""
     for node, local in c.open_lets:
         if local.type.is_open:
             local.type = _closed_type(c, node, local.type)
@@ -333,7 +333,8 @@ def match_(c: Checker, node: ast.Match, expected: Expected) -> Type:
 
 
 def element_type(c: Checker, iterable: ast.Expr, type_: Type) -> Type:
-    """Return the type of what a `for` over a value of this type binds (L-5.7.4 to L-5.7.10); E2015 if it cannot be iterated."""
+    """Return the type of what a `for` over a value of this type binds (L-5.7.4 to L-5.7.10); ERRONEOUS after a report (E2015) if
+    it cannot be iterated."""
     if isinstance(type_, Generic) and type_.name in ("Array", "Set", "Queue", "Stack"):
         return close(type_.arguments[0])
     if isinstance(type_, Tuple):
@@ -357,7 +358,7 @@ def element_type(c: Checker, iterable: ast.Expr, type_: Type) -> Type:
 
 
 def for_(c: Checker, node: ast.For, expected: Expected) -> Type:
-    """Return the type of a `for`: of the values of its `break`s, or Nil."""
+    """Return the type of a `for`: the join of Nil and the values of its `break`s."""
     type_ = c.narrowed(node.iterable, c.infer(node.iterable))
     if type_ == STREAM:  # a failure in mid-stream leaves as by `?` (O-1.73)
         node.failure = leave(c, Raise(node.iterable, error("AgentError"), "?"))
@@ -366,7 +367,7 @@ def for_(c: Checker, node: ast.For, expected: Expected) -> Type:
 
 
 def while_(c: Checker, node: ast.While, expected: Expected) -> Type:
-    """Return the type of a `while`: of the values of its `break`s, or Nil."""
+    """Return the type of a `while`: the join of Nil and the values of its `break`s."""
     condition(c, node.condition)
     inside = learn_present(c, implied(node.condition, True))
     type_ = _repeat(c, node, "while", node.body)
@@ -375,7 +376,7 @@ def while_(c: Checker, node: ast.While, expected: Expected) -> Type:
 
 
 def loop(c: Checker, node: ast.Loop, expected: Expected) -> Type:
-    """Return the type of a `loop`: of the values of its `break`s, `never` without any."""
+    """Return the type of a `loop`: the join of the values of its `break`s, `never` without any `break`."""
     return _repeat(c, node, "loop", node.body)
 
 

@@ -1,7 +1,8 @@
-"""What is checked of each kind of declaration, one row for each class of symbols.
+"""What is checked of each kind of declaration, one row of CHECKS for each class of symbols.
 
-A row has a column for each pass that `program` makes over all declarations; the order of the passes is there. Types of fields,
-slots and aliases have their passes in `declarations`, `context_declarations` and `schemas`: they look at several kinds at once.
+Hands on `run_pass` to `program`. A row has a column for each pass that `program` makes over all declarations; the order of the
+passes is there. Types of fields, slots and aliases have their passes in `declarations`, `context_declarations` and `schemas`:
+they look at several kinds at once.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ class DeclarationChecks:
 
 
 def run_pass(c: Checker, symbols: Sequence[Symbol], column: Callable[[DeclarationChecks], Check | None]) -> None:
-    """Run one column of the table over declarations, in their order."""
+    """Run one column of the table over declarations, in their order; `column` picks it from a row."""
     for symbol in symbols:
         check = column(CHECKS[type(symbol)])
         if check is not None:

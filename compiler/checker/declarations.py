@@ -3,7 +3,8 @@
 
 Hands on to `program` the passes `declare_types`, `check_cycles` and `check_constants`, to `declaration_checks` `check_defaults`;
 to everything that has values in its declaration `at_module_level` (type it), `folded` and `constant_value` (its constant value,
-or FAILED); and RECORD_FIELDS, where a new built-in record gets its fields. Traits and impls are in `impls`.
+or FAILED); and to `expressions`, `operators` and codegen RECORD_FIELDS, where a new built-in record gets its fields, with
+`WRITTEN`, `may_be_left_out` and `default_of` for their literals. Traits and impls are in `impls`.
 """
 
 from __future__ import annotations
@@ -282,8 +283,8 @@ FAILED = object()  # in place of the value of a constant that was reported
 
 
 def constant_value(c: Checker, node: ast.Expr) -> object:
-    """Return the value of a constant expression; raise NotConstant, without a report, for one that is none; FAILED as `folded`
-    does."""
+    """Return the value of a constant expression as plain data, FAILED as `folded` with the code E4004. Raise NotConstant, without
+    a report, for an expression that is not constant."""
     try:
         c.nesting.call(fold, node, _Values(c))
     except NotConstant:
@@ -294,7 +295,8 @@ def constant_value(c: Checker, node: ast.Expr) -> object:
 
 
 def folded(c: Checker, node: ast.Expr, code: str) -> object:
-    """Return the value of a constant expression; FAILED after a report with `code`, or E2033 for one that would panic."""
+    """Return the value of a constant expression as plain data (`constants`); FAILED after a report: `code` for one that is not
+    constant, E2033 for one that would panic. What was reported inside it before is not reported again."""
     # If folding has reported something itself, `code` would repeat it.
     before = len(c.diagnostics.found)
     values = _Values(c)
@@ -399,7 +401,7 @@ def may_be_left_out(record: str, field: str) -> bool:
 
 
 def default_of(record: str, field: str) -> float | list[object] | None:
-    """Return the default of a field that may be left out."""
+    """Return the default of a field that may be left out: None for nil; a list is a new one."""
     if (record, field) in _EMPTY:
         return []
     return _DEFAULTS.get((record, field))

@@ -1,8 +1,8 @@
 """Decorators: names, places, arguments (L-1.8, O-1.56 to O-1.59).
 
-Hands on `check_decorators`, which returns those that may stand there with their constant arguments, to the check of each
-declaration, which knows what they mean. Which decorators there are, where they may stand and what they take is the table
-`vm/declaration_fields.py`.
+Hands on `check_decorators`, which returns those that may stand there with their constant arguments (`Checked`), to the check of
+each declaration, which knows what they mean, and `check_parts`, for fields and parameters, to `declaration_checks`. Which
+decorators there are, where they may stand and what they take is the table `vm/declaration_fields.py`.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ UNREAD = frozenset((("test", "cases"),))
 
 
 def check_decorators(c: Checker, decorators: list[ast.Decorator], place: str) -> Checked:
-    """Return the decorators that may stand on `place`, each with its arguments by name; the others are reported (E4001,
-    E4009). `place` is a word of the table, as `fn` or `schema field`."""
+    """Return the decorators that may stand on `place`, each with its arguments by name, without arguments that were reported; the
+    other decorators are reported (E4001, E4009). `place` is a word of the table, as `fn` or `schema field`."""
     seen: dict[str, ast.Decorator] = {}
     checked: Checked = []
     for node in decorators:

@@ -1,7 +1,8 @@
 """Whether patterns cover a type, and which arms of a match nothing can reach (L-5.8.12).
 
-Hands on `check_arms` to `control`, for all arms of a `match` (E3001, W0004), and `uncovered_value` to `patterns`, for the one
-pattern of a `let`. What a single pattern asks of a value is read by `constructors`; types were checked before, by `patterns`.
+Hands on `check_arms` to `control`, for all arms of a `match` (E3001, W0004), `uncovered_value` to `patterns`, for the one
+pattern of a `let`, and MOST_STEPS to `program`. What a single pattern asks of a value is read by `constructors`; types were
+checked before, by `patterns`.
 """
 
 from __future__ import annotations
@@ -273,7 +274,7 @@ class Search:
         return rest
 
     def row(self, arm: int, pattern: ast.Pattern, *, covers: bool = True, queried: bool = True) -> Row:
-        """Return the row of an arm of one pattern."""
+        """Return the row of an arm of one pattern. Raise TooInvolved."""
         return Row(arm, self._columns((pattern,), None), covers, queried)
 
 
@@ -354,8 +355,9 @@ def _steps(c: Checker, patterns: Sequence[ast.Pattern]) -> int:
 
 
 def uncovered_value(c: Checker, pattern: ast.Pattern, type_: Type, *, wraps: bool) -> str | None:
-    """Return a value of the type, as text, that the pattern does not match; None if it matches all. Array patterns count as
-    matching: a wrong length panics (L-5.8.11). `wraps`: a `Some(…)` in the pattern stands on a `T?`."""
+    """Return a value of the type, as text, that the pattern does not match; None if it matches all, and after a report that the
+    question takes too many steps (E0114). Array patterns count as matching: a wrong length panics (L-5.8.11). `wraps`: a
+    `Some(…)` in the pattern stands on a `T?`."""
     search = Search(Reading(c, arrays_match=True, wraps=wraps), type_, _steps(c, [pattern]))
     try:
         cases = search.missing([search.row(0, pattern)])
@@ -375,7 +377,8 @@ def report_too_involved(c: Checker, node: ast.Node) -> None:
 
 def check_arms(c: Checker, node: ast.Match, subject: Type, *, wraps: bool) -> None:
     """Report values that no unguarded arm matches (E3001), and arms that can match nothing, as earlier ones match all (W0004).
-    `wraps`: a `Some(…)` in the patterns stands on a `T?`."""
+    E0114 for patterns that take too many steps; what the first question takes is subtracted from `c.match_steps`. `subject` is
+    the type of the value; `wraps`: a `Some(…)` in the patterns stands on a `T?`."""
     reading = Reading(c, arrays_match=False, wraps=wraps)
     patterns = [arm.pattern for arm in node.arms]
     steps = _steps(c, patterns)

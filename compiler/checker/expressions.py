@@ -1,7 +1,8 @@
 """Literals, names, collections and struct literals (L-3.2, L-3.4, L-3.9.1).
 
-Hands on the rules of these forms: RULES and LITERAL_RULES. A rule takes the state, the node and what is expected, and returns the
-type; `path_expr` decides what a name means as a value. Operators, calls and branches have files of their own.
+Hands on the rules of these forms to `program`: RULES and LITERAL_RULES. A rule takes the state, the node and what is expected,
+and returns the type, ERRONEOUS where a mistake leaves none; `path_expr` decides what a name means as a value. Operators, calls
+and branches have files of their own.
 """
 
 from __future__ import annotations
@@ -123,8 +124,8 @@ def nil_literal(c: Checker, node: ast.NilLiteral, expected: Expected) -> Type:
 
 
 def string_literal(c: Checker, node: ast.StringLiteral, expected: Expected) -> Type:
-    """Return String, or the string union that is expected and has the text as a member (L-3.3.8); a text that looks like a
-    provider's key is reported (E4005)."""
+    """Return String, or the string union that is expected and has the text as a member (L-3.3.8); a text that is none of its
+    members is reported with the code of the place, one that looks like a provider's key with E4005."""
     if KEY_SHAPE.fullmatch(node.value):
         c.report("E4005", node.span, "this text has the shape of a provider key", help='read it with `env("NAME")`')
     wanted = peel(expected)
@@ -149,7 +150,8 @@ def group(c: Checker, node: ast.GroupExpr, expected: Expected) -> Type:
 
 
 def path_expr(c: Checker, node: ast.PathExpr, expected: Expected) -> Type:
-    """Return the type of a name or path as a value; E1001 for what is none: a module, a type, a context."""
+    """Return the type of a name or path as a value; E1001 for what is none: a module, a type other than a schema, a context, a
+    connection. A memory is checked here if its turn has not come."""
     symbol = node.binding
     known = symbol is not None and not isinstance(symbol, (BuiltinSymbol, ErroneousSymbol))
     if node.type_arguments is not None and known and not _is_generic(symbol):
@@ -428,7 +430,7 @@ def tuple_expr(c: Checker, node: ast.TupleExpr, expected: Expected) -> Type:
 
 
 def range_expr(c: Checker, node: ast.RangeExpr, expected: Expected) -> Type:
-    """Return Range; its bounds are Ints (E2002)."""
+    """Return Range; its bounds are Ints, or Any, which is checked at run time (E2002)."""
     operator = "..=" if node.inclusive else ".."
     for bound in (node.start, node.end):
         if bound is None:

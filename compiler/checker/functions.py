@@ -1,8 +1,9 @@
 """Bodies: functions, closures and `return` (L-3.8, L-3.2.5), stages of pipelines (O-6), tasks and what is async (L-9).
 
-Hands on `declare_signature`, `check_function`, `declare_pipeline` and `check_pipeline` to `program`, `task_body` to `models`, and
-the rules of these forms. Each body has a `Target` (see `state`): it collects what leaves the body, and from that follows the type
-of one whose result is not written. What leaves by `?` and `throw` is in `propagation`.
+Hands on `declare_signature`, `check_function`, `declare_pipeline` and `check_pipeline` to `declaration_checks`, the first also to
+`mcp`; `task_body` to `models`, `pipeline_type` to `expressions`, `race` to `calls`, and the rules of these forms to `program`.
+Each body has a `Target` (see `state`): it collects what leaves the body, and from that follows the type of one whose result is
+not written. What leaves by `?` and `throw` is in `propagation`.
 """
 
 from __future__ import annotations
@@ -81,7 +82,8 @@ def _check_main(c: Checker, symbol: FunctionSymbol) -> None:
 
 
 def check_function(c: Checker, symbol: FunctionSymbol) -> None:
-    """Check the body of a declared function or method; one without body, of a trait or an MCP server, is left out."""
+    """Check the body of a declared function or method; one without body, of a trait or an MCP server, is left out. A type in it
+    that nests too deeply is reported (E0114)."""
     node = symbol.declaration
     scope = node.scope
     if scope is None or node.body is None:
@@ -170,8 +172,9 @@ def return_(c: Checker, node: ast.Return, expected: Expected) -> Type:
 
 
 def closure(c: Checker, node: ast.Closure, expected: Expected) -> Type:
-    """Return the function type of a closure. Parameters without type take those that are expected, else Any; so does the
-    result, else it is the join of what the body gives (L-3.2.5)."""
+    """Return the function type of a closure, ERRONEOUS after a report of another number of parameters than is expected.
+    Parameters without type take those that are expected, else Any; so does the result, else it is the join of what the body gives
+    (L-3.2.5)."""
     place = expected.type.inner if isinstance(expected.type, Nilable) else expected.type
     wanted = place if isinstance(place, Function) else None
     if wanted is not None and len(wanted.parameters) != len(node.parameters):
@@ -488,7 +491,8 @@ NAMES = {
 
 
 def task_body(c: Checker, task: ast.TaskBody, element: Type | None = None, expected: Expected = FREE) -> Type:
-    """Return the type of what the body of a task gives. `element` is that of a parallel loop, `expected` guides the tail."""
+    """Return the type of what the body of a task gives, and set `task.type` to it. `element` is that of a parallel loop,
+    `expected` guides the tail."""
     target = Target("async" if task.kind == "async" else "task", task.scope, NAMES[task.kind])
     # A frame that `break` and `continue` must not pass: they are reported there (E4050).
     barrier = LoopFrame(task.kind, None)
@@ -562,8 +566,8 @@ AT_START = "await it in a function: `fn main() { … }`"
 
 
 def await_(c: Checker, node: ast.Await, expected: Expected) -> Type:
-    """Return the type of `await x`: T of a Task<T>, the answer of an emit, a tuple of what its operands give; E3016 outside of
-    every function."""
+    """Return the type of `await x`: T of a Task<T>, the answer of an emit, a tuple of what its operands give, else the type of x;
+    E3016 outside of every function."""
     if c.function_target.kind == "none":
         c.report("E3016", node.span, "`await` outside a function", help=AT_START)
     if node.tasks is not None:

@@ -1,8 +1,9 @@
 """Traits and impls: which types implement what, the methods of each type, and methods against their trait (L-3.9.3, L-3.10).
 
-Hands on to `program` the passes `declare_traits`, `declare_impls` and `check_trait_impls`; to the rules of calls `find_method`,
-`methods_of` and `require_visible_method`; to `functions` `in_impl`, which says what `Self` is. Which impl suits a type is asked
-of `relations`. Which types may have an impl is said by TARGETS and ERROR_TARGETS.
+Hands on to `program` the passes `declare_traits`, `declare_impls` and `check_trait_impls`; to the rules of calls, operators and
+names, and the language server, `find_method`, `methods_of` and `require_visible_method`; to `functions` `in_impl`, which says
+what `Self` is. Which impl suits a type is asked of `relations`. Which types may have an impl of their own is said by TARGETS,
+which may be errors by ERROR_TARGETS, and which may implement a trait by `relations.kind_head`; models have impls too.
 """
 
 from __future__ import annotations
@@ -144,7 +145,7 @@ def _declare_error(c: Checker, impl: ImplSymbol) -> None:
 
 def check_trait_impls(c: Checker) -> None:
     """Check impls against their traits, after signatures: every method without default is there, no other, each as the trait
-    says (E2025, L-3.10.2)."""
+    says (E2025, L-3.10.2), and none twice (E2030)."""
     for implementation, impl in c.implementations.items():
         trait = impl.trait
         if isinstance(trait, TraitSymbol):
@@ -325,7 +326,7 @@ def head_of(type_: Type) -> str | None:
 
 
 def find_method(c: Checker, type_: Type, name: str) -> FunctionSymbol | None:
-    """Return the method that an impl of the type itself declares, not one of a trait."""
+    """Return the method that an impl of the type itself declares, not one of a trait; None without one."""
     return c.methods.get(head_of(type_) or "", {}).get(name)
 
 

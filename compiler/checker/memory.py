@@ -1,10 +1,11 @@
 """Memories in the checker (O-3.1 to O-3.4, M-2 to M-10): declarations, memory values, initialisation statements, facts,
 keys, and who may attach a memory.
 
-Hands on `check_memory` and `memory_value` (a chain of steps to what the image says), `check_init` and `check_role`,
-`check_facts`, `keyed_method`, `check_allowed` and `check_concurrent_memories`. Single steps are read by
-`memory_steps.Steps`; this file checks what they mean together and with the rest of the program. Errors are reported,
-never raised.
+Hands on `check_memory` to `declaration_checks` and `expressions`, `memory_value` to `calls` and `methods` (both read a chain of
+steps into what the image says); to `methods` what calls on a memory need: `check_role`, `check_facts`, `misplaced_word`,
+`keyed_method`, `check_allowed`; to `methods`, `models` and `tools` `without_key`, to the latter two `refuse_attaching`; to
+`program` the passes `check_init` and `check_concurrent_memories`. Single steps are read by `memory_steps.Steps`; this file checks
+what they mean together and with the rest of the program. What is wrong with the program is reported, never raised.
 """
 
 from __future__ import annotations
@@ -88,8 +89,8 @@ INIT_METHODS = ("append", "pin", "remember")
 
 
 def check_memory(c: Checker, symbol: MemorySymbol) -> None:
-    """Read the declaration of a memory into `symbol.steps`. It is read once, before the memories that take its steps over
-    or show its log."""
+    """Read the declaration of a memory into `symbol.steps`, its keys, context and memory behind it into the symbol. It is read
+    once, before the memories that take its steps over or show its log; later calls do nothing."""
     if symbol.steps is not None:
         return
     symbol.steps = {}
@@ -160,7 +161,8 @@ def _settle_type(c: Checker, symbol: MemorySymbol, steps: Steps) -> None:
 
 
 def memory_value(c: Checker, symbol: MemorySymbol) -> Type:
-    """Return the type of a chain in an expression, which makes a memory value (M-2.18)."""
+    """Return the type of a chain in an expression, which makes a memory value (M-2.18), and read its steps into
+    `symbol.steps`."""
     value = symbol.value
     assert value is not None
     symbol.steps = {}
@@ -626,7 +628,8 @@ EXCLUDE = {
 
 
 def check_concurrent_memories(c: Checker) -> None:
-    """Report W0452 for every memory that is attached in two operands that run at once."""
+    """Report W0452 for every memory whose turns exclude each other and that is attached in two operands that run at once. Raise
+    BodyNeeded, with a cache, where a call leads into a body that this check leaves out."""
     for operands in c.concurrent:
         earlier: set[MemorySymbol] = set()
         for operand in operands:
@@ -692,8 +695,8 @@ RESULTS: dict[str, Type] = {
 
 
 def keyed_method(c: Checker, node: ast.MethodCall) -> Type:
-    """Return the type of a method of a keyed memory. Its key parts are known where the receiver is the name of the
-    declaration."""
+    """Return the type of a call of a method of a keyed memory, ERRONEOUS after a report (E4505, E2009), and set `node.target`.
+    Its key parts are known where the receiver is the name of the declaration."""
     name = node.name.text
     memory = node.receiver.binding if isinstance(node.receiver, ast.PathExpr) else None
     keys = memory.keys if isinstance(memory, MemorySymbol) else None
@@ -735,7 +738,7 @@ def _named_keys(c: Checker, node: ast.MethodCall, keys: list[str] | None) -> boo
 
 
 def without_key(c: Checker, at: ast.Expr, help: str | None = None) -> Type:
-    """Report E4505 for a keyed memory that is used as if it were one log; return the erroneous type."""
+    """Report E4505 for a keyed memory that is used as if it were one log; return ERRONEOUS."""
     memory = at.binding if isinstance(at, ast.PathExpr) else None
     keys = memory.keys if isinstance(memory, MemorySymbol) else []
     example = f".key({', '.join(f'{key}: …' for key in keys) or '…'})"

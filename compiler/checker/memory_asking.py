@@ -1,7 +1,8 @@
 """The steps of a memory whose functions may ask models and wait, `view` and `on` (M-4.30, M-6.37), and the rules of
 `allow` for facts (M-10.35).
 
-Hands on `read_view` and `read_handler` for `memory_steps.Steps`, `FactRule` and `check_fact_rules`.
+Hands on `read_view`, `read_handler`, `FactRule` and `is_scoped` to `memory_steps.Steps`, which reads the steps one by one, and
+`check_fact_rules` to `memory`.
 """
 
 from __future__ import annotations
@@ -90,13 +91,13 @@ class FactRule:
 
 
 def is_scoped(node: ast.MethodCall) -> bool:
-    """Whether a step `allow` has the argument `facts`."""
+    """Return whether a step `allow` has the argument `facts`."""
     return any(argument.name is not None and argument.name.text == "facts" for argument in node.arguments)
 
 
 def check_fact_rules(c: Checker, symbol: MemorySymbol) -> None:
-    """Replace each rule by the data of the image (patterns of tier and name, readers, writers), once the whole chain was
-    read."""
+    """Replace each rule in `symbol.steps` by the data of the image (patterns of tier and name, readers, writers), once the whole
+    chain was read; rules that are reported (E4523, E4502, E4004) are left out."""
     allow = (symbol.steps or {}).get("allow", {})
     if not any(isinstance(rule, FactRule) for rule in allow.get("allow_facts", ())):
         return

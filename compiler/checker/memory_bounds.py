@@ -1,7 +1,7 @@
 """Bounds in the steps of memories: constants, what a run computes, functions of the key (M-2.5, M-2.14 to M-2.17); and
 the words of steps (M-2.3).
 
-Hands on `bound`, `check_key_functions` and `known_word`.
+Hands on `bound` and `known_word` to the other files of memories, `check_key_functions` to `memory`.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ COMPUTED = (INT, Nilable(INT), ANY)
 
 
 def bound(c: Checker, value: ast.Expr, what: str, *, in_body: bool) -> Any:
-    """Return an Int of at least 1, a ComputedBound or a BoundFunction; FAILED after a report. `in_body`: the chain makes
-    a memory value."""
+    """Return an Int of at least 1, a ComputedBound or a BoundFunction, which `c.step_functions` then has too; FAILED after a
+    report. `what` names the bound in messages; `in_body`: the chain makes a memory value."""
     if isinstance(value, ast.Closure) or (isinstance(value, ast.PathExpr) and isinstance(value.binding, FunctionSymbol)):
         return _function(c, value, what, in_body)
     type_ = c.value(value, FREE) if in_body else at_module_level(c, value, FREE)

@@ -2,8 +2,10 @@
 the middle of a commit or a view. The same holds for a method that changes a slot, and for closures that it calls (E4515),
 since it is repeated when another writer has changed the slot; and for expressions that compute bounds (E4519).
 
-Hands on `check_step_functions`, `check_slot_changes` and `check_computed_bounds`. Calls are followed as far as names
-lead; what only a run knows is refused at run time.
+Hands on `check_step_functions`, `check_slot_changes` and `check_computed_bounds` to `program`, which calls them when all bodies
+are typed, and ASKING to `context_declarations`. Calls are followed as far as names lead; what only a run knows is refused at run
+time. With a cache each of the three raises BodyNeeded (`Checker.body_of`) where a call leads into a body that this check leaves
+out.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 image.
 
 What an argument takes is said by its row (`vm/memory_steps.py`); here it gets a type and, where it is wrong, a message. A
-step whose arguments are plain values needs no code here. Hands on `Steps`, and for `memory.py` what it checks once the
-chain is whole: `check_topic`, `check_summary`, `useless_beside_only`. `found` of a `Steps` maps each step to what its
-arguments say.
+step whose arguments are plain values needs no code here. Hands on to `memory` `Steps`, what is checked once the chain is whole
+(`check_summary`, `useless_beside_only`), and two parts of helps, `in_its_form` and DECLARE; to `methods` `check_topic`. `found`
+of a `Steps` maps each step to what its arguments say.
 """
 
 from __future__ import annotations
@@ -128,7 +128,8 @@ def in_its_form(memory: MemorySymbol, help: str) -> str:
 
 
 def check_topic(c: Checker, node: ast.MethodCall) -> None:
-    """Report W0455 for an `observe` of a memory, or of a key of one, whose topic no rule of it has."""
+    """Report W0455 for an `observe` of a memory, or of a key of one, whose topic no rule of it has, and E4525 for a topic that
+    only the runtime observes."""
     memory = node.receiver
     if isinstance(memory, ast.MethodCall) and memory.name.text == "key":
         memory = memory.receiver
@@ -299,8 +300,8 @@ DECLARE = 'declare it: `memory log: Memory = Memory::new().store("durable");`'
 
 
 class Steps:
-    """The steps of one chain, read in source order. `found`: what the arguments of each written step say, by their names
-    in an image."""
+    """The steps of one chain, read one by one. `found`: what the arguments of each written step say, by their names in an image;
+    after a report a step may be there without them. `like`: the name that the step `like` gives."""
 
     def __init__(self, c: Checker, is_view: bool = False, is_value: bool = False, words: Collection[str] = STEPS) -> None:
         self.c = c
@@ -572,7 +573,7 @@ class Steps:
 
     @property
     def useless(self) -> list[str]:
-        """Steps that have nothing to act on."""
+        """The steps that have nothing to act on."""
         return useless_beside_only(self.is_view) if "only" in self.found else []
 
 
@@ -588,12 +589,13 @@ def _arguments_of(step: str, known: list[str]) -> str:
 
 
 def is_lower(bound: Any, low: Any) -> bool:
-    """Whether a bound is known not to be above its low one."""
+    """Return whether a bound is known not to be above its low one."""
     return isinstance(bound, int) and (bound == 0 or (isinstance(low, int) and low >= bound))
 
 
 def step_function(c: Checker, value: ast.Expr, row: Argument) -> Any:
-    """Return a closure or the name of a function of the type that the row says; FAILED after a report."""
+    """Return a closure or the name of a function of the type that the row says, which `c.step_functions` then has too; FAILED
+    after a report."""
     if at_module_level(c, value, Expected(static_type(parse_type(row.signature)))) is ERRONEOUS:
         return FAILED
     function = StepFunction(value)

@@ -1,8 +1,8 @@
 """Method calls: declared methods, rows of the built-in table, fields of function type, dynamic methods (L-3.10.3, L-3.7.1, L-6).
 
-Hands on the rule of `MethodCall`. `method_call` says in which order a name is looked for; what is decided goes to `node.target`
-as a record of `decisions`. A built-in method needs only its row in `vm/builtins`, unless its type depends on more than its
-signature: then it gets a case in `_built_in`.
+Hands on the rule of `MethodCall` to `program`. `method_call` says in which order a name is looked for; what is decided goes to
+`node.target` as a record of `decisions`. A built-in method needs only its row in `vm/builtins`, unless its type depends on more
+than its signature: then it gets a case in `_built_in`.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ VIEW_METHODS = ("messages", "last", "len", "is_empty", "view", "summary", "token
 
 
 def method_call(c: Checker, node: ast.MethodCall, expected: Expected) -> Type:
-    """Return the type of a method call and set `node.target`.
+    """Return the type of a method call, ERRONEOUS where a mistake leaves none, and set `node.target`.
 
     A declared method of the type comes before a built-in one, both before methods of traits, and what every value has
     (`to_string`) comes last (L-3.10.3).

@@ -1,8 +1,9 @@
 """Connections, models, agents and their decorators (O-1.1 to O-1.59, O-7).
 
-Hands on `check_connection`, `check_model`, `check_agent` and `connection_help` to `program`, `check_headers` to `mcp`, and the
-rule of `listen`. Which fields there are, of which type and range, is a row of `vm/declaration_fields.py`; here stand the fields
-that need more than that, and what fields demand of each other. Checked values go to `fields` of the symbols.
+Hands on `check_connection`, `check_model` and `check_agent` to `declaration_checks`, `check_headers` to `mcp`,
+`settings_are_named` and `check_settings` (of the method `with`) to `methods`, `connection_help` and the rule of `listen` to
+`program`. Which fields there are, of which type and range, is a row of `vm/declaration_fields.py`; here stand the fields that
+need more than that, and what fields demand of each other. Checked values go to `fields` of the symbols.
 """
 
 from __future__ import annotations
@@ -127,7 +128,8 @@ def _is_env(value: ast.Expr) -> bool:
 
 
 def check_headers(c: Checker, value: ast.Expr) -> dict[str, object]:
-    """Return the headers by name: a String, or `{"env": "N"}` for `env("N")` (O-1.13)."""
+    """Return the headers by name: a String, or `{"env": "N"}` for `env("N")` (O-1.13). After a report, when nothing is compiled,
+    headers may be missing, a value FAILED, and N None."""
     headers: dict[str, object] = {}
     if not isinstance(value, ast.MapExpr):
         c.report("E4004", value.span, '`headers` is a map of Strings or `env("N")`', help='write `{ "X-Name": "value" }`')

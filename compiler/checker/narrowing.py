@@ -1,9 +1,9 @@
 """What conditions say of variables that may be absent: behind `x != nil` an immutable `x` of type `T?` holds a T (L-3.3.18).
 
-Hands on `implied` (the variables that hold a value where a condition is true, or false), `implied_behind` (those that do
-behind an `if` that some branches leave) and `optional`, and `learn_present` and `forget` to the rules of branches, loops, blocks,
-`&&` and `||`. What is known at one moment of the check is `Checker.present`, and `Checker.narrowed` makes use of it. A condition
-that says more is a case of `_told`.
+Hands on to the rules of branches, loops and blocks (`control`) and of `&&` and `||` (`operators`) `implied` (the variables that
+hold a value where a condition is true, or false), `implied_behind` (those that do behind an `if` that some branches leave),
+`optional`, `learn_present` and `forget`. What is known at one moment of the check is `Checker.present`, and `Checker.narrowed`
+makes use of it. A condition that says more is a case of `_told`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ MOST_PARTS = 32
 
 
 def implied(condition: ast.Expr, holds: bool) -> list[Local]:
-    """Return the variables that hold a value where a condition, typed before, is true (`holds`) or false."""
+    """Return the variables that hold a value where a condition, typed before, is true (`holds`) or false; a variable may stand
+    twice. Of a longer condition the first MOST_PARTS parts that the walk meets are read."""
     names: list[Local] = []
     waiting = [(condition, holds)]
     for _ in range(MOST_PARTS):
@@ -65,7 +66,8 @@ def _never_absent(type_: Type | None) -> bool:
 
 
 def optional(node: ast.Expr) -> Local | None:
-    """Return the variable of type `T?` that an expression names; one that may be written again says nothing for later."""
+    """Return the variable of type `T?` that an expression names; None for any other expression, and for a `mut` variable: it may
+    be written again, so that what is known of it now says nothing for later."""
     node = ast.ungrouped(node)
     local = node.binding if isinstance(node, ast.PathExpr) else None
     return local if isinstance(local, Local) and not local.mutable and isinstance(local.type, Nilable) else None

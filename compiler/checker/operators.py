@@ -1,8 +1,8 @@
 """Operators, casts and `??` (L-3.5, L-3.6); places: reading fields and elements, and assignment (L-3.7, L-3.13).
 
-Hands on the rules of these forms, and `operator_type`, `fields_of`, `error_fields`, `root_of` and `require_mutable` to the files
-that deal with calls and patterns. Which operators there are is the table `compiler/operators.py`; here stands which operand types
-suit.
+Hands on the rules of these forms to `program`; to the files that deal with calls, patterns and literals `fields_of`,
+`error_fields`, `require_visible`, `root_of` and `require_mutable`, the first two also to the language server. Which operators
+there are is the table `compiler/operators.py`; here stands which operand types suit.
 """
 
 from __future__ import annotations
@@ -196,7 +196,8 @@ def _arithmetic(operator: str, left: Type, right: Type) -> Type | None:
 
 
 def coalesce(c: Checker, node: ast.Binary, expected: Expected) -> Type:
-    """Return the type of `a ?? b`: the join of what is inside the left side with the right side, which is converted to it."""
+    """Return the type of `a ?? b`: the join of what is inside the left side with the right side, which is converted to it. E2043
+    for a left side that is never absent, E2021 for sides without a join."""
     left = c.infer(node.left)
     inside = _type_inside(left)
     if inside is None:
@@ -361,7 +362,8 @@ def _warn_of_method(c: Checker, name: ast.Ident) -> None:
 
 
 def fields_of(c: Checker, type_: Nominal) -> dict[str, Type]:
-    """Return the fields of a struct, schema or record with their types, in the order of the declaration; {} for other types."""
+    """Return the fields of a struct, schema or record with their types, in the order of the declaration; {} for other types. The
+    dict may be a cached one: it must not be changed."""
     if type_.kind == "record":
         return RECORD_FIELDS.get(type_.name, {})
     symbol = c.declared(type_)
@@ -387,8 +389,8 @@ def require_visible(c: Checker, symbol: Symbol | None, name: ast.Ident) -> None:
 
 
 def error_fields(family: str) -> dict[str, Type]:
-    """Return the members of an error value of a family. Those of related families, and those that pipelines add, are nil where
-    the error has none (L-3.11.13)."""
+    """Return the members of an error value of a family, with their types, in a new dict. Those of related families, and those
+    that pipelines add, are nil where the error has none (L-3.11.13)."""
     members: dict[str, Type] = dict.fromkeys(ADDED_FIELDS, ANY)
     # A value of a family may be of one below it, and is also of those above it.
     for other in FAMILIES.values():
@@ -613,8 +615,8 @@ def root_of(place: ast.Expr) -> ast.Expr:
 
 
 def require_mutable(c: Checker, place: ast.Expr, by: str | None = None) -> None:
-    """Report an assignment to `place`, or a change of it by the method `by`, whose variable is not `mut` (E2034, E2035, E2036;
-    L-3.13.1, L-3.13.2). A variable that may be changed is marked as changed (W0011)."""
+    """Report an assignment to `place`, or a change of it by the method `by`, whose variable is not `mut` (E2034, E2035, E2036, of
+    a slot E4524; L-3.13.1, L-3.13.2). A variable that may be changed is marked as changed (W0011)."""
     slot = slot_in(place)
     if slot is not None:
         refuse_change(c, slot, place, f"`{by}`")

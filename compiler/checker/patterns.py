@@ -1,8 +1,9 @@
 """Patterns: their types and those of the names they bind (L-5.8).
 
-Hands on `check_pattern` (one pattern against the type of what it meets) and `bind_irrefutable` (of `let` and `for`, which must
-match every value). Which patterns together cover a type is found by `exhaustiveness`. A new kind of pattern is a row of _RULES at
-the end, and a case of `constructors.head_name`.
+Hands on `check_pattern` (one pattern against the type of what it meets), `is_some` and `matches_nil_only` to `control`, and
+`bind_irrefutable` (of `let`, `for` and parameters, which must match every value) to `control`, `functions` and `models`. Which
+patterns together cover a type is found by `exhaustiveness`. A new kind of pattern is a row of _RULES at the end, and a case of
+`constructors.head_name`.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ from .types import RECORDS, parts_in, shape_in
 
 def check_pattern(c: Checker, node: ast.Pattern, type_: Type) -> None:
     """Type a pattern, and the names it binds, against the type of the values that it meets; E3003 for one that can match none
-    of them."""
+    of them. `Some(…)` on a `T?` is counted in `c.some_of_nilable`."""
     node.type = type_ = c.bounded(type_, node.span)
     rule = _RULES.get(type(node))
     if rule is not None:
