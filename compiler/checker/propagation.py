@@ -170,7 +170,8 @@ def report_cannot_leave(c: Checker, raised: Raise, target: Target) -> None:
 
 
 def check_discarded(c: Checker, node: ast.Expr, type_: Type) -> None:
-    """Check a value that is thrown away: a Result is raised inside a `try` body (L-5.12.2), elsewhere it is reported (W0003)."""
+    """Check a value that is thrown away: the error of a Result is raised inside a `try` body (L-5.12.2), which is warned of
+    (W0018); elsewhere the Result is reported (W0003), as are those in an Array or tuple."""
     sides = generic(type_, "Result")
     if not sides:
         if results_in(type_):

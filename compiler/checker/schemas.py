@@ -92,7 +92,8 @@ def check_schema(c: Checker, symbol: StructSymbol, node: ast.Schema) -> None:
 
 
 def check_validators(c: Checker, symbol: StructSymbol) -> None:
-    """Check `@validate` on a schema and on its forms without a body, and set its validators in source order (O-2.18)."""
+    """Check `@validate` on a schema and on its forms without a body, and set its validators in source order (O-2.18): E4009 for
+    another argument than one function, E4024 for a function of another type."""
     wanted = Function((symbol.type,), result(BOOL, STRING))
     for form in symbol.forms:
         if form.fields is None:
@@ -134,7 +135,8 @@ def fold_nested_defaults(c: Checker, symbol: StructSymbol) -> None:
 
 
 def fold_defaults(c: Checker, types: Sequence[Type]) -> None:
-    """Set the values of the defaults of the structs and variants in types that a model may be asked for."""
+    """Set the values of the defaults of the structs and variants in types that a model may be asked for; E4023 for one that is
+    not constant."""
     for owner in _with_defaults(c, types):
         for name, _, default, _ in owner.fields:
             if default is not None and name not in owner.constants:

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 @record
 class CellRef:
-    """A cell of the function: a captured one by its position, or an own one, numbered after all captured ones are known."""
+    """A cell, which holds a variable that closures share: one captured from the enclosing function, by its position, or an own
+    one, numbered after all captured ones are known."""
 
     captured: bool
     position: int
@@ -156,7 +157,7 @@ class Emitter:
 
     def emit(self, name: str, operand: Any = 0, count: int = 0) -> None:
         """Append an instruction, unless no control reaches it; the depth changes in either case. `count` is the number of values
-        that a starred group of its stack effect stands for."""
+        that a starred group of its stack effect stands for (`vm/bytecode/opcodes.py`)."""
         number, popped, pushed, starred, calls, suspends, ends = _FORMS[name]
         if self.reachable:
             self.code.append((number, operand))

@@ -167,7 +167,7 @@ def type_name(type_: t.Type) -> str:
 
 
 def as_json(value: Any) -> Any:
-    """Return the JSON form of a folded constant; a variant is its name (O-2.7)."""
+    """Return the JSON form of a folded constant; a variant without payload is its name (O-2.7)."""
     if isinstance(value, symbols.VariantSymbol):
         return value.enum.variants[value.index]
     if isinstance(value, symbols.ConstStruct):
