@@ -1,8 +1,8 @@
 """How the checker records on the tree what it decided: which call, which field, which coercion.
 
 The checker sets these records on `target` of calls and field accesses and on `coercion` of expressions; codegen reads them and
-decides nothing about names or types itself. A new way to call something is a class here, the place in the checker that makes it,
-and a case in `codegen/calls.py`.
+decides nothing about names itself, and the language server reads them to find what a name means. A new way to call something is a
+class here, the place in the checker that makes it, and a case in `codegen/calls.py`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .types import Nominal, Type
 @record
 class CallTarget:
     """What a Call or MethodCall runs. `arguments`: one expression per parameter in parameter order; None stands for a missing
-    argument whose default `defaults[i]` applies. `order`: indexes of `arguments` in evaluation order (as written)."""
+    argument whose default applies. `order`: 0-based indexes of the written `arguments` in evaluation order (as written)."""
 
     arguments: list[ast.Expr | None]
     order: list[int]
@@ -110,7 +110,8 @@ class VariantCall(CallTarget):
 
 @record
 class ErrorCall(CallTarget):
-    """`F::new(msg)`, `F::V(msg)`, `F::V { … }`: `fields` names the arguments after the message."""
+    """`F::new(msg)` and `F::V(msg)`. `fields` names the arguments after the message, of which these forms have none; `F::V { … }`
+    is a StructExpr, whose entries codegen takes as they are."""
 
     family: str
     variant: str | None

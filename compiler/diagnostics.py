@@ -1,9 +1,9 @@
 """Diagnostics as data: the record, the collector that every phase reports to, the table of codes, and how they are
 rendered.
 
-Hands on `Diagnostics` to all phases, `CODES` to tests and documents, `render_text`, `render_lines` and `render_json` to the
-command line and the API. A new diagnostic needs a row in `_ROWS` (`CONTRIBUTING.md` has the recipe). Panics of running
-programs have their codes elsewhere: they belong to the machine.
+Hands on `Diagnostic`, `Diagnostics` and `Related` to all phases, the command line and the language server, `CODES` to tests,
+`render_text` and `render_json` to the command line and the API, `render_lines` to the command line. A new diagnostic needs a row
+in `_ROWS` (`CONTRIBUTING.md` has the recipe). Panics of running programs have their codes elsewhere: they belong to the machine.
 """
 
 from __future__ import annotations
@@ -322,8 +322,10 @@ Named = Callable[[str], str]
 def render_text(
     diagnostics: Diagnostics | Iterable[Diagnostic], sources: Sources, *, colour: bool = False, named: Named = str
 ) -> str:
-    """Return all diagnostics as text, each ended by a line end: at most MAX_PRINTED, then the number of the rest (L-4.1.4).
-    `sources` are the files by name, for the quoted lines; `named` returns what a reader calls a file."""
+    """Return all diagnostics as text, each line with its line end: at most MAX_PRINTED diagnostics, then the number of the rest
+    (L-4.1.4). A Diagnostics is put in the order of `ordered`, anything else keeps its own. `sources` are the files by name, for
+    the quoted lines; a file that is not among them has none, and stands at 1:1. `named` returns what a reader calls a file;
+    `colour` adds escape sequences of terminals."""
     ordered = _ordered(diagnostics)
     renderer = _Renderer(sources, colour, named)
     lines: list[str] = []
@@ -337,7 +339,7 @@ def render_text(
 
 
 def render_lines(diagnostics: Iterable[Diagnostic], sources: Sources, *, named: Named = str) -> list[str]:
-    """Return the first line of each: place, code and message."""
+    """Return the first line of each, without its line end: place, code and message."""
     renderer = _Renderer(sources, False, named)
     return [next(iter(renderer.diagnostic(diagnostic))) for diagnostic in diagnostics]
 
@@ -345,7 +347,8 @@ def render_lines(diagnostics: Iterable[Diagnostic], sources: Sources, *, named: 
 def render_json(
     diagnostics: Diagnostics | Iterable[Diagnostic], sources: Sources, *, named: Named = str
 ) -> list[dict[str, Any]]:
-    """Return all diagnostics as plain dictionaries for `--json`. Lines and columns are counted from 1, in code points."""
+    """Return all diagnostics as plain dictionaries for `--json`, in the order of `render_text`. Lines and columns are counted
+    from 1, in code points; the end is the place behind the last character."""
     return [_as_dict(diagnostic, sources, named) for diagnostic in _ordered(diagnostics)]
 
 

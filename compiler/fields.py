@@ -1,9 +1,10 @@
 """What the checker adds to the rows of `vm/declaration_fields`: a type for each field, what may be written in place of an
 illegal value, and which rows are plain constants (O-1.4 to O-1.59).
 
-Hands on tables of `Rule`s by the name of the field, one for each kind of declaration (`CONNECTION`, `MODEL`, `AGENT`, `MCP`
-…), to the checker and the language server. The fields themselves and their ranges stand in `vm/declaration_fields`, where
-the runtime and the manifest read them: a new field is a row there.
+Hands on to the checker tables of `Rule`s by the name of the field, one for each kind of declaration (`CONNECTION`, `MODEL`,
+`AGENT`, `MCP` …), the names of all its fields (`…_FIELDS`), `arguments` of decorators, and `is_carried`; to the resolver
+FIELD_WORDS. The fields themselves and their ranges stand in `vm/declaration_fields`, where the runtime and the manifest read
+them: a new field is a row there.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ TYPES: dict[str, Type] = {
 
 
 def rule(field: Field) -> Rule:
-    """Return what one field holds, for a field of a kind in TYPES."""
+    """Return what one field holds, for a field of a kind in TYPES; KeyError for one of another kind."""
     return Rule(TYPES[field.kind], field.says, field.takes, lambda value: _example(field, value))
 
 
@@ -55,7 +56,7 @@ def rules(fields: Mapping[str, Field], *besides: str) -> dict[str, Rule]:
     return {name: rule(field) for name, field in fields.items() if field.kind in TYPES and name not in besides}
 
 
-USUAL = 30  # seconds
+USUAL = 30  # seconds, in examples of a field that must be above its bound
 
 
 def _example(field: Field, value: object) -> str:
@@ -107,7 +108,8 @@ TEXT = rule(rows.text())
 
 _PROVIDER = rows.one_of(*PROVIDERS)
 
-# Fields that are plain constants; those that are objects, or either one value or an object (O-1.212); all, for helps.
+# Of each kind of declaration: the rules of the fields that are plain constants; of connections also those inside of the fields
+# that are objects (CONNECTION_OBJECTS), or either one value or an object (EITHER_OBJECTS, O-1.212); the names of all fields.
 CONNECTION: dict[str, Rule] = {
     **rules(rows.CONNECTION, "api_key"),  # which is `env("NAME")` in a source
     "provider": Rule(STRING, _PROVIDER.says, _PROVIDER.takes, _provider_example),
@@ -141,5 +143,6 @@ FIELD_WORDS: dict[str, tuple[str, ...]] = {
 
 
 def arguments(decorator: str, place: str) -> dict[str, Rule]:
-    """Return what a decorator takes at a place: the kind of declaration before which it stands."""
+    """Return what a decorator takes at a place: the kind of declaration before which it stands. KeyError for an unknown
+    decorator."""
     return rules(rows.DECORATORS[decorator].arguments_at(place))

@@ -1,9 +1,10 @@
 """Static checking: names, types, coercions, control flow, declarations (L-3, L-4).
 
-`check_project` resolves and checks a program, fills every annotation of its trees and returns a `CheckedProgram`, which the
-code generator takes; `examine_project` and `examine_parts` return the state of the check as well, for the language server. The
-order of the passes is here: all types and signatures, then values of declarations, then bodies, then what needs all bodies. A
-new kind of declaration is a row of `declaration_kinds.py` and one of `declaration_checks.py`.
+`check_project` resolves and checks a program, annotates its trees and returns a `CheckedProgram`, which the code generator
+takes; `check` does so for one file (for methods of the language that are written in it). `examine_project` and `examine_parts`
+return an `Examined`, which has the state of the check as well, for the language server. What is wrong with a program is reported
+and not raised. The order of the passes is here: all types and signatures, then values of declarations, then bodies, then what
+needs all bodies. A new kind of declaration is a row of `declaration_kinds.py` and one of `declaration_checks.py`.
 """
 
 from __future__ import annotations
@@ -130,7 +131,8 @@ def check_tables(c: Checker, manifest: Manifest, symbols: Sequence[Symbol], main
 
 
 def _model_of(steps: Mapping[str, Mapping[str, Any]]) -> object:
-    """Return the model of the step `summary`: its symbol, or its name where the program has no such model."""
+    """Return the model of the step `summary`: its symbol, or its name where the program has no such model; None without the
+    step."""
     summary = steps.get("summary", {}).get("summary")
     return summary.get("model") if isinstance(summary, dict) else None
 
@@ -209,8 +211,8 @@ class Examined(NamedTuple):
 
 
 def check_project(project: Project, diagnostics: Diagnostics, cache: CheckCache | None = None) -> CheckedProgram:
-    """Check the parsed files of a program. After an error, and with a cache, the result is incomplete and must not be
-    compiled."""
+    """Check the parsed files of a program, annotate their trees and report what is wrong to `diagnostics`. After an error, and
+    with a cache, the result is incomplete and must not be compiled."""
     examined = examine_project(project, diagnostics, cache)
     return CheckedProgram(project.trees[project.main], init=[]) if examined is None else examined.checked
 
@@ -219,15 +221,16 @@ def examine_project(
     project: Project, diagnostics: Diagnostics, cache: CheckCache | None = None, whole: Collection[str] = ()
 ) -> Examined | None:
     """Check the parsed files of a program and return the state of the check too; None if its types nest too deeply (E0114).
-    With the cache that has parsed them only the bodies are checked that it does not know, and those of the files `whole`."""
+    With the cache that has parsed them only the bodies are checked that it does not know, and those of the files `whole`; the
+    cache then sets new trees in the project, without the other bodies."""
     if cache is None:
         return _attempt(project, diagnostics, None)
     return cache.examine(project, diagnostics, whole, lambda found, reuse: _attempt(project, found, reuse))
 
 
 def examine_parts(project: Project, cache: CheckCache, whole: Collection[str]) -> Examined | None:
-    """Check of a program that the cache has parsed the bodies in the files `whole` and all declarations, and report
-    nothing."""
+    """Check all declarations of a program that the cache has parsed, and of its bodies those in the files `whole`; report
+    nothing. The cache sets new trees in the project for this. None if types nest too deeply."""
     return cache.examine_only(project, whole, lambda found, reuse: _attempt(project, found, reuse))
 
 

@@ -1,8 +1,10 @@
 """Errors on their way: `?`, `throw`, `try`, and discarded Results (L-3.12).
 
-Hands on `leave` (an error goes to the function or `try` around it), `check_discarded`, `check_conversion` and the rules of these
-forms. An error is a `Raise` on its way to a `Target` (both in `state`), which collects what arrives; the bodies that make targets
-are in `functions`. How errors convert to the declared one is in `check_conversion`.
+Hands on `leave` (an error goes to the function or `try` around it), `check_discarded` and `warn_uncaught_value` (a Result that
+is not used) to `control`, `check_conversion` and `report_cannot_leave` to `functions`, `note_cast_failure` to `operators`, and to
+`program` the lint `warn_foreign_value` and the rules of these forms. An error is a `Raise` on its way to a `Target` (both in
+`state`), which collects what arrives; the bodies that make targets are in `functions`. How errors convert to the declared one is
+in `check_conversion`.
 """
 
 from __future__ import annotations
@@ -168,7 +170,8 @@ def report_cannot_leave(c: Checker, raised: Raise, target: Target) -> None:
 
 
 def check_discarded(c: Checker, node: ast.Expr, type_: Type) -> None:
-    """Check a value that is thrown away: a Result is raised inside a `try` body (L-5.12.2), elsewhere it is reported (W0003)."""
+    """Check a value that is thrown away: the error of a Result is raised inside a `try` body (L-5.12.2), which is warned of
+    (W0018); elsewhere the Result is reported (W0003), as are those in an Array or tuple."""
     sides = generic(type_, "Result")
     if not sides:
         if results_in(type_):
@@ -305,8 +308,8 @@ def _leave_unknown(c: Checker, node: ast.Propagate) -> None:
 
 
 def try_(c: Checker, node: ast.Try, expected: Expected) -> Type:
-    """Return the type of `try`: a Result without clauses, else the join of the body and the clauses. What no clause catches
-    leaves."""
+    """Return the type of `try`: a Result without clauses, else the join of the body and the clauses, or Nil (`never` if no branch
+    ends) where the value is thrown away. What no clause catches leaves."""
     target = Target("try")
     c.targets.append(target)
     if node.catches:

@@ -1,8 +1,11 @@
 """Relations between types: conversion, assignability, join (L-3.3, L-3.4).
 
-Pure functions over `types`, which report nothing. Hands on `convert` and `fits` (may a value of this type go there?), `join` (the
-type of a value that comes from several branches), `implements` (is it a value of this trait?), `learn` (a use says the type of a
-variable) and ERRONEOUS. A new conversion is a case here, a record in `decisions.py` and its code in `codegen/generator.py`.
+Functions over `types`, which report nothing and change nothing, but for three: `learn` and `learn_from_assignment` set the type
+of a variable, `matched` fills the `bindings` it is given. Hands on to the checker `convert` and `fits` (may a value of this type
+go there?), `join` and its kin (the type of a value that comes from several branches), `implements` and `implementations_of` (is
+it a value of this trait?), `learn` (a use says the type of a variable), `close`, questions about one type (`generic`, `is_text`,
+`is_complete`, …) and ERRONEOUS; to the code generator `kind_head`, `matched` and `replaced`. A new conversion is a case here, a
+record in `decisions.py` and its code in `codegen/generator.py`.
 """
 
 from __future__ import annotations
@@ -129,8 +132,8 @@ def _bounds_hold(parameter: Nominal, bindings: Matching) -> bool:
 
 
 def matched(pattern: Type, type_: Type, bindings: Matching, parameters: tuple[Nominal, ...] = ()) -> bool:
-    """Return whether a type is of the form `pattern`, and add what `parameters` stand for to `bindings`. A parameter stands
-    for one type throughout; Any suits every part."""
+    """Return whether a type is of the form `pattern`, and add what `parameters` stand for to `bindings`, by their unique names;
+    some may be added even when the answer is False. A parameter stands for one type throughout; Any suits every part."""
     # The first place of a parameter says what it stands for; the others must agree.
     if isinstance(pattern, Nominal) and pattern in parameters:
         known = bindings.setdefault(pattern.unique_name, type_)
@@ -154,7 +157,7 @@ def matched(pattern: Type, type_: Type, bindings: Matching, parameters: tuple[No
 
 
 def replaced(type_: Type, bindings: Matching) -> Type:
-    """Return a type from inside an impl or trait with its type parameters replaced."""
+    """Return a type from inside an impl or trait with its type parameters replaced; those without a binding stay."""
     if not type_.has_parameters:
         return type_
     match type_:
@@ -484,7 +487,7 @@ def join_errors(types: list[Type]) -> Type:
 
 
 def open_local(node: ast.Expr) -> Local | None:
-    """Return the variable that an expression names, if its type is still open."""
+    """Return the variable that an expression names, if its type is still open; None for every other expression."""
     node = ast.ungrouped(node)
     local = node.binding if isinstance(node, ast.PathExpr) else None
     return local if isinstance(local, Local) and local.type.is_open else None

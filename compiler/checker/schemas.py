@@ -1,8 +1,9 @@
 """Schemas: field types with a JSON form, modes, descriptions, defaults, validators (O-2.1 to O-2.18).
 
-Hands on `declare_schema`, `check_schema`, `check_validators` and `fold_nested_defaults` to `program`, `without_json` (what a
-model cannot be asked for) and `instance_fault` to whatever takes schemas. The JSON Schema itself is made by `codegen/schemas.py`,
-replies are judged by the runtime. A type that models may be asked for is a case of `without_json`.
+Hands on `declare_schema` to `program`; `check_schema`, `check_validators` and `fold_nested_defaults` to `declaration_checks`, the
+last to `tools` too; `field_without_json` (what a model cannot be asked for) to `tools` and `mcp`, `instance_fault` and
+`fold_defaults` to `calls`. The JSON Schema itself is made by `codegen/schemas.py`, replies are judged by the runtime. A type that
+models may be asked for is a case of `without_json`.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ MODES = ("partial", "coerce")
 
 
 def declare_schema(c: Checker, symbol: StructSymbol, node: ast.Schema) -> None:
-    """Set the fields, modes and descriptions of a schema; E4021 for a field that stands twice. A mode among the decorators of
-    the first field belongs to the schema."""
+    """Set the fields, modes, descriptions and earlier names of a schema; E4021 for a field that stands twice. A mode among the
+    decorators of the first field belongs to the schema."""
     fields = node.fields or []
     modes = [*node.decorators, *(d for f in fields[:1] for d in f.decorators if d.name.text in MODES)]
     names = {name for name, _ in check_decorators(c, modes, "schema")}
@@ -59,8 +60,8 @@ def _read_decorators(c: Checker, symbol: StructSymbol, field: ast.Field, decorat
 
 
 def _declare_field(c: Checker, symbol: StructSymbol, field: ast.Field) -> tuple[str, Type, ast.Expr | None, bool]:
-    """Return name, type, default and whether the field may be left out; one that may be absent holds an Option (O-2.2,
-    O-2.15)."""
+    """Return name, type, default and whether the field may be left out without a default; one that may be absent holds an Option
+    (O-2.2, O-2.15)."""
     written = written_type(c, field.type)
     warn_quoted_type(c, field)
     optional = field.optional or (symbol.partial and field.default is None)
@@ -71,7 +72,8 @@ def _declare_field(c: Checker, symbol: StructSymbol, field: ast.Field) -> tuple[
 
 
 def check_schema(c: Checker, symbol: StructSymbol, node: ast.Schema) -> None:
-    """Check a schema after all types are declared: its fields have JSON forms (E4020) and constant defaults (E4023)."""
+    """Check a schema after all types are declared: its fields have JSON forms (E4020) and constant defaults (E4023), whose values
+    are set."""
     declared = {name: type_ for name, type_, _, _ in symbol.fields}
     seen: set[str] = set()
     for field in node.fields or ():
@@ -90,7 +92,8 @@ def check_schema(c: Checker, symbol: StructSymbol, node: ast.Schema) -> None:
 
 
 def check_validators(c: Checker, symbol: StructSymbol) -> None:
-    """Check `@validate` on a schema and on its forms without a body, and set its validators in source order (O-2.18)."""
+    """Check `@validate` on a schema and on its forms without a body, and set its validators in source order (O-2.18): E4009 for
+    another argument than one function, E4024 for a function of another type."""
     wanted = Function((symbol.type,), result(BOOL, STRING))
     for form in symbol.forms:
         if form.fields is None:
@@ -132,7 +135,8 @@ def fold_nested_defaults(c: Checker, symbol: StructSymbol) -> None:
 
 
 def fold_defaults(c: Checker, types: Sequence[Type]) -> None:
-    """Set the values of the defaults of the structs and variants in types that a model may be asked for."""
+    """Set the values of the defaults of the structs and variants in types that a model may be asked for; E4023 for one that is
+    not constant."""
     for owner in _with_defaults(c, types):
         for name, _, default, _ in owner.fields:
             if default is not None and name not in owner.constants:

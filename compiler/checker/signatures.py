@@ -1,8 +1,9 @@
 """Signatures of built-ins as static types, and type arguments found from arguments (L-3.2.6).
 
-Hands on `Formal` (a parameter of anything callable), `signature_of` (the row of a built-in as types), and the two halves of
-finding type arguments: `unify`, which compares a parameter's type with an argument's and binds, and `substitute`, which puts the
-bindings in. First-order unification in one pass over the arguments: the first binding of a type parameter stays.
+Hands on `Formal` (a parameter of anything callable), `signature_of` (the row of a built-in as types) and `static_type` (one
+descriptor of it), and what finds type arguments: `open_parameters` makes the type parameters of a declaration ready to be bound,
+`unify` compares a parameter's type with an argument's and adds to `Bindings`, `substitute` puts the bindings in. First-order
+unification in one pass over the arguments: the first binding of a type parameter stays.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from ..types import (
 )
 from .relations import MISMATCH, convert, implementations_of, is_complete, nilable, replaced
 
-Bindings = dict[str, Type]
+Bindings = dict[str, Type]  # what type parameters stand for, by their names
 
 
 class Formal(NamedTuple):
@@ -65,7 +66,8 @@ _cache: dict[int, BuiltinSignature] = {}
 
 
 def signature_of(row: Row) -> BuiltinSignature:
-    """Return the signature of a row of the table of built-ins, made once for each row."""
+    """Return the signature of a row of the table of built-ins, made once for each row; the row must live as long as the
+    process."""
     known = _cache.get(id(row))
     if known is None:
         formals = tuple(Formal(p.name, static_type(p.type), p.default is REQUIRED, p.variadic) for p in row.parameters)
@@ -142,8 +144,9 @@ def open_parameters(type_: Type, names: Collection[str]) -> Type:
 
 
 def unify(formal: Type, actual: Type, bindings: Bindings, hints: Bindings | None = None) -> None:
-    """Bind the parameters of `formal` that are still unbound to what stands in their places in `actual`; a hint is preferred
-    where the actual type converts to it. Types of different shapes bind nothing: the conversion of the argument reports them."""
+    """Bind, in `bindings`, the parameters of `formal` that are still unbound to what stands in their places in `actual`; a hint
+    is preferred where the actual type converts to it. Types of different shapes bind nothing: the conversion of the argument
+    reports them."""
     match formal:
         case Parameter():
             _bind(formal.name, actual, bindings, hints or {})

@@ -1,9 +1,11 @@
 """The state of one check, and the operations every family of rules is written in.
 
 Hands on `Checker`, which every rule of this folder takes as `c` (`infer`, `value`, `coerce`, `report`), `Expected` (what the
-surroundings of an expression ask of it), and the frames for errors and loops (`Target`, `Raise`, `LoopFrame`). The rule of a form
-of the language is a function in the table RULES of a sibling file; `program` puts the tables together. Where something is checked
-that depends on the function around it, look at `Target`.
+surroundings of an expression ask of it; FREE and DISCARD are two of them), and the frames for errors and loops (`Target`,
+`Raise`, `LoopFrame`); to the language server `Checker` and `private_fields`. The rule of a form of the language
+(`ExpressionRule`) is a function in the table RULES of a sibling file; `program` puts the tables together. Where something is
+checked that depends on the function around it, look at `Target`. What is wrong is reported and not raised; but see
+`Checker.body_of`.
 """
 
 from __future__ import annotations
@@ -59,7 +61,7 @@ class ModuleMap:
         self.hidden: dict[StructSymbol, frozenset[str]] = {}  # names of private fields; filled by `private_fields`
 
     def at(self, place: Span) -> ModuleSymbol:
-        """Return the innermost module around a place."""
+        """Return the innermost module around a place, whose file must be one of the program."""
         borders = self.borders[place.file]
         # Borders are sorted by offset, as the items of a file are.
         before = bisect_right(borders, place.start, key=lambda border: border[0])
@@ -119,7 +121,7 @@ DISCARD = Expected(used=False)
 
 @dataclass(slots=True)
 class Raise:
-    """An error on its way: where, of which type, by which construct (`?`, `throw`, `try`, `statement`)."""
+    """An error on its way: where, of which type, by which construct (`?`, `throw`, `try`, `as`, `statement`)."""
 
     node: ast.Node
     type: Type
@@ -128,8 +130,10 @@ class Raise:
 
 @dataclass(slots=True)
 class Target:
-    """Where `?`, throw and return lead: `kind` is function, closure, async, task, try or none (module level). `result`
-    is None while a closure's result is not known."""
+    """Where `?`, throw and return lead: `kind` is function, closure, async, task, try or none (module level). `name` stands in
+    messages. `result` is None while it is not known (of a closure, a task, a stage), and for a `try`. `accepts_all`: errors of
+    every type may leave though the result is Nil, as from `main`; `test`: it is a test. `raised` and `returns` collect what
+    arrives."""
 
     kind: str
     scope: FunctionScope | None = None
@@ -145,7 +149,8 @@ class Target:
 
 @dataclass(slots=True)
 class LoopFrame:
-    """A loop, or the body of a task, which break and continue do not leave: `kind` is then that of the TaskBody."""
+    """A loop (`kind` is for, while or loop), or the body of a task, which break and continue do not leave: `kind` is then that of
+    the TaskBody."""
 
     kind: str
     label: str | None
@@ -193,7 +198,8 @@ DEEPEST = MAX_NESTING + 8  # levels a type may have: those of a written one, wit
 
 class Checker:
     """What is known in one check of a program, at one moment of it. The tables are filled by the passes of `program`, in their
-    order; `targets`, `loops` and the fields behind them change as the walk enters and leaves functions."""
+    order; `targets`, `loops`, `self_type`, `open_lets` and `deferring` change as the walk enters and leaves functions, `present`
+    and `filling_call` within them."""
 
     __slots__ = (
         "sources", "diagnostics", "error_count", "expressions", "nesting", "targets", "loops", "nominals", "modules",
@@ -301,7 +307,8 @@ class Checker:
 
     def infer(self, node: ast.Expr, expected: Expected = FREE) -> Type:
         """Return the type of an expression and set `node.type`. `expected` guides literals, constructors, closures and tails,
-        but nothing is converted. The first call decides: later ones return the same type, whatever they expect."""
+        but nothing is converted. The first call decides: later ones return the same type, whatever they expect. BodyNeeded of
+        `body_of` passes through."""
         if node.type is None:
             # An operand of `spawn` belongs to the code around its task.
             if self.outside and node in self.outside:
@@ -318,7 +325,7 @@ class Checker:
         return type_ if type_.weight <= HEAVIEST and type_.depth <= DEEPEST else self.report_too_large(span)
 
     def report_too_large(self, span: Span) -> Type:
-        """Report E0114 for a type that is too large or too deep."""
+        """Report E0114 for a type that is too large or too deep, and return ERRONEOUS."""
         message = "a type nests too deeply or is made of too many types"
         return self.report("E0114", span, message, help="declare a struct for a part")
 
@@ -364,8 +371,8 @@ class Checker:
         return self.coerce(node, self.infer(node, expected), expected)
 
     def coerce(self, node: ast.Expr, actual: Type, expected: Expected) -> Type:
-        """Set `node.coercion` to what converts a value of type `actual` to the expected type, or report the mismatch. Return
-        the type the value then has; an open side of a variable's type is learned on the way (L-3.2.8)."""
+        """Set `node.coercion` to what converts a value of type `actual` to the expected type and return the type the value then
+        has, or report the mismatch and return ERRONEOUS. An open side of a variable's type is learned on the way (L-3.2.8)."""
         wanted = expected.type
         # What was reported must not be reported again as a mismatch.
         if wanted is None or actual is ERRONEOUS:
@@ -466,7 +473,8 @@ class Checker:
         return self.value(node, expected) if expected.concrete else self.infer(node, expected)
 
     def join_branches(self, branches: list[tuple[ast.Expr, Type]], code: str = "E2021") -> Type:
-        """Return the join of the branches' types and convert each branch to it; report the first that does not join (L-3.4.1)."""
+        """Return the join of the branches' types and set the coercion of each branch to it; report, with `code`, the first that
+        does not join, and return ERRONEOUS (L-3.4.1)."""
         joined: Type = NEVER
         for node, type_ in branches:
             wider = join_values(joined, type_)
@@ -491,7 +499,7 @@ class Checker:
 
     @property
     def function_target(self) -> Target:
-        """Return the function, closure or initialiser that `return` leaves."""
+        """Return the function, closure, task or initialiser around, which `return` would leave; only inside a body."""
         return next(t for t in reversed(self.targets) if t.kind != "try")
 
     @property
@@ -512,7 +520,7 @@ class Checker:
         note: str = "first defined here",
     ) -> Type:
         """Report a diagnostic and return ERRONEOUS, so that a rule can `return c.report(…)`. `first` is a second place, which
-        `note` describes."""
+        `note` describes. Inside a memory block the message and help speak of fields in place of steps."""
         related = () if first is None else (Related(first, note),)
         if self._in_memory_block(span):
             from ..hints.memory_fields import as_fields  # its patterns are compiled only for a report
@@ -580,13 +588,14 @@ class Checker:
 
     def operand(self, node: ast.Node, stand_in: str) -> str:
         """Return a node as it is written, to be put before a `.` or into brackets; `stand_in` for one that is longer than 40
-        characters or needs brackets."""
+        characters, holds a backtick or needs brackets."""
         written = " ".join(self.sources[node.span.file].text[node.span.start : node.span.end].split())
         simple = isinstance(node, _SIMPLE) and len(written) <= 40 and "`" not in written
         return written if simple else stand_in
 
     def text(self, node: ast.Node) -> str:
-        """Return a node as it is written, in backticks and on one line, for messages; cut after 39 characters."""
+        """Return a node as it is written, in backticks and on one line, for messages; one longer than 40 characters is cut to 39
+        and `…`."""
         written = " ".join(self.sources[node.span.file].text[node.span.start : node.span.end].split())
         return f"`{written}`" if len(written) <= 40 else f"`{written[:39]}…`"
 

@@ -26,7 +26,7 @@ LONGEST_WIRE_NAME = 64  # characters that every provider takes as the name of a 
 
 def arguments_of(c: Checker, owner: str, method: FunctionSymbol, texts: dict[str, str]) -> StructSymbol:
     """Return the parameters of a method as the fields of a schema, with their texts and constant defaults: a model is told
-    them so."""
+    them so. Report a type without JSON form (E4020) and a default that is not constant (E4023)."""
     node = method.declaration
     fields: list[ast.Field] = []
     arguments = StructSymbol(f"{owner}.{method.name}", _as_schema(node, fields), Nominal("schema", ""), [])

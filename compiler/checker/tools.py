@@ -1,8 +1,10 @@
 """Tools and what stands for them: descriptions, parameters, lists of tools; hashmaps and ledgers as tools; mocks, tests and
 scripted replies (O-4.1 to O-4.10, O-1.42, O-3.20, O-5, O-8).
 
-Hands on to `program` `check_tool`, `check_wire_names`, `declare_hashmap`, `check_store` and `check_test`; to `control` the
-statement `mock`; to `models` `tools_named` and `offers_tools`; to `mcp` the checks of parameters, which MCP servers share. What a
+Hands on to `declaration_checks` `check_tool`, `declare_hashmap`, `check_store` and `check_test`, to `program` `check_wire_names`;
+to `control` the statement `mock`; to `models` `tools_named` and `offers_tools`; to `methods` the rules of `with_tools` and of
+arguments that take tools (`tools_are_listed`, `tools_fit`); to `mcp` the checks of parameters, which MCP servers share; to
+`calls` and `expressions` `private_tool_method`, `refuse_test` and `store_help`; `tool_of` to the language server too. What a
 model is told about a tool ends up in `ToolSymbol.texts` and `.arguments`; its JSON Schema is made by codegen.
 """
 
@@ -138,7 +140,7 @@ def check_wire_names(c: Checker, tools: list[ToolSymbol | McpSymbol]) -> None:
 
 
 def tool_of(node: ast.Expr) -> ToolSymbol | McpSymbol | None:
-    """Return the tool or MCP server that an expression names."""
+    """Return the tool or MCP server that an expression names, None for every other expression."""
     node = ast.ungrouped(node)
     binding = node.binding if isinstance(node, ast.PathExpr) else None
     return binding if isinstance(binding, (ToolSymbol, McpSymbol)) else None
@@ -182,7 +184,8 @@ def tools_named(c: Checker, value: ast.Expr, model: ModelSymbol) -> list[ToolSym
 
 
 def with_tools(c: Checker, node: ast.MethodCall, row: Row) -> Type:
-    """Check `with_tools([A, B])`, which takes tools only (E4040)."""
+    """Return the type of `with_tools([A, B])`, which takes tools, MCP servers and memories only (E4040); ERRONEOUS after a
+    report."""
     tools = next((a.value for a in node.arguments if a.name is None or a.name.text == "ts"), None)
     if tools is not None and not tools_are_listed(c, row.name, tools):
         infer_all(c, node.arguments)
@@ -204,7 +207,8 @@ def tools_are_listed(c: Checker, place: str, value: ast.Expr) -> bool:
 
 
 def tools_fit(c: Checker, place: str, value: ast.Expr) -> bool:
-    """Return whether a value of the type that it was given may hold tools; E4040 if not."""
+    """Return whether a value, by the type that the check has given it, may hold tools; E4040 if not. See `tools_are_listed` for
+    arrays that are written out."""
     type_ = value.type.inner if isinstance(value.type, Nilable) else value.type
     element = None if isinstance(value, ast.ArrayExpr) else generic(type_, "Array")
     return not element or _check_offered(c, place, value.span, element[0])
@@ -300,7 +304,7 @@ PARTS = ("key", "value")
 
 def offers_tools(c: Checker, model: ModelSymbol, value: ast.Expr) -> bool:
     """Return whether a value names a store, or a scope of one by constant prefixes; if so, set the store and the scope of the
-    model."""
+    model, and report a name too long for a tool (E4013) or keys and values without JSON form (E4020)."""
     scope: list[str] = []
     at = value
     while isinstance(at, ast.MethodCall) and at.name.text in ("scope", "partition") and len(at.arguments) == 1:
@@ -380,7 +384,8 @@ def declare_hashmap(c: Checker, symbol: HashMapSymbol) -> None:
 
 
 def check_store(c: Checker, symbol: HashMapSymbol | LedgerSymbol) -> None:
-    """Check the declaration of a hashmap or ledger: its constructor and `with_persistence`."""
+    """Check the declaration of a hashmap or ledger: its type, its constructor, and `with_persistence`, whose path is set (E2001,
+    E2006, E2009, E4004, E4020)."""
     node = symbol.declaration
     if isinstance(symbol, LedgerSymbol):
         declared = written_type(c, node.type)
@@ -619,7 +624,8 @@ def _mock_question(c: Checker, node: ast.Mock, symbol: FunctionSymbol) -> None:
 
 
 def mock(c: Checker, node: ast.Mock) -> None:
-    """Check the statement `mock`, which stands in a test for a model, an agent, a tool or the host (E4072, O-8.14)."""
+    """Check the statement `mock`, which stands in a test for a model, an agent, a tool or the host (O-8.14): E4072 where it may
+    not stand or what it names cannot be mocked, E4001 to E4004 for its fields."""
     name = node.name.text
     fields = AGENT_MOCK if isinstance(node.target, AgentSymbol) else MODEL_MOCK
     if not any(target.test for target in c.targets):

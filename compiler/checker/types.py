@@ -1,8 +1,10 @@
 """Types as written, to types as values (L-3.1).
 
-Hands on `written_type` (the type that a type expression means), `require_bounds`, `parts_in` (the fields of a struct in a value
-of this type) and `Instance` (one use of a generic declaration, whose type arguments are found step by step). The types of
-declared structs and enums are filled by `declarations`; how two types relate is in `relations`.
+Hands on to the checker `written_type` (the type that a type expression means), `parts_in` and `shape_in` (the fields of a struct
+in a value of this type), `Instance` (one use of a generic declaration, whose type arguments are found step by step) and
+`written_arguments`, `alias_type`, `nominal_of`, `check_key_type`, the table RECORDS (built-in records by name), and to `program`
+`check_pending_bounds`. The types of declared structs and enums are filled by `declarations`; how two types relate is in
+`relations`.
 """
 
 from __future__ import annotations
@@ -195,7 +197,7 @@ def _alias(c: Checker, node: ast.NamedType, symbol: AliasSymbol, arguments: list
 
 
 def alias_type(c: Checker, symbol: AliasSymbol) -> Type:
-    """Return the type behind an alias, resolved once; a circle of aliases is reported (E2040, L-3.1.15)."""
+    """Return the type behind an alias, resolved once; ERRONEOUS after the report of a circle of aliases (E2040, L-3.1.15)."""
     # An alias that is entered without type is being resolved further up: a circle.
     if symbol in c.aliases:
         type_ = c.aliases[symbol]
@@ -267,7 +269,8 @@ def shape_in(c: Checker, own: Type, type_: Type) -> Type:
 
 
 def parts_in(c: Checker, symbol: StructSymbol | VariantSymbol, type_: Type) -> Parts:
-    """Return the fields of a struct or the payload of a variant as they are in a value of `type_`."""
+    """Return the fields of a struct or the payload of a variant as they are in a value of `type_`. The list may be that of the
+    symbol: do not change it."""
     declared = symbol.enum if isinstance(symbol, VariantSymbol) else symbol
     names = [parameter.name for parameter in declared.type_parameters]
     if not names:
@@ -283,7 +286,8 @@ def parts_in(c: Checker, symbol: StructSymbol | VariantSymbol, type_: Type) -> P
 
 class Instance:
     """One use of something generic: a call, a literal, a function value. `bindings` are the type arguments known so far;
-    `hints` what the surroundings would like them to be, used for those that no argument binds."""
+    `hints` what the surroundings would like them to be: preferred by an argument that converts to one, and used for those that no
+    argument binds."""
 
     __slots__ = ("checker", "name", "parameters", "names", "bindings", "hints")
 
@@ -300,7 +304,7 @@ class Instance:
         return open_parameters(type_, self.names)
 
     def explicit(self, names: Sequence[str], arguments: Sequence[Type], span: Span) -> None:
-        """Bind the type parameters `names` to the type arguments that are written; all or none must be (E2028)."""
+        """Bind the type parameters `names` to the type arguments that are written, which must be as many (E2028)."""
         if len(arguments) != len(names):
             plural = "" if len(names) == 1 else "s"
             self.checker.report(

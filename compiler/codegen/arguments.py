@@ -2,7 +2,7 @@
 (L-5.9.1).
 
 Hands on `push_arguments`, `into_numbered_slots` and `load_slots` for declared functions, and `into_slots`, `receive` and
-`is_simple`, to `calls`. What is called is not known here.
+`is_simple`, to `calls`. The instruction that calls is written there; what is called from here are defaults only.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Arguments = list[ast.Expr | None]
 
 def push_arguments(g: Generator, function: symbols.FunctionSymbol, arguments: Arguments, order: list[int]) -> None:
     """Push the arguments of a declared function in the order of its parameters. `arguments` has one entry for each
-    parameter, None where the default is used; `order` has the positions in the order written."""
+    parameter, None where the default is used; `order` has the 0-based positions of the written ones in the order written."""
     # The usual case: written in order, none left out, so no slots are needed.
     if order == list(range(len(arguments))):
         for index, argument in enumerate(arguments):
@@ -31,7 +31,7 @@ def push_arguments(g: Generator, function: symbols.FunctionSymbol, arguments: Ar
 
 
 def load_slots(g: Generator, slots: dict[int, int]) -> None:
-    """Push the values of slots 0, 1, … of the dictionary."""
+    """Push the values of the parameters 0, 1, …; `slots` has the slot of each."""
     for index in range(len(slots)):
         g.emitter.emit("LOAD", slots[index])
 
@@ -56,8 +56,8 @@ def into_numbered_slots(
     receiver: places.Place | None = None,
 ) -> dict[int, int]:
     """Evaluate the written arguments in their order, then the missing defaults left to right, which see earlier parameters
-    (L-5.9.1); return the slot of each parameter. A receiver that the method changes is read between the two: it is the
-    value that the arguments left behind."""
+    (L-5.9.1); return the slot of each parameter by its 0-based number. The caller releases the slots. A receiver that the
+    method changes is read between the two: it is the value that the arguments left behind."""
     e = g.emitter
     slots = {}
     for index in order:
@@ -95,7 +95,7 @@ def receive(g: Generator, place: places.Place) -> None:
 
 
 def into_slots(g: Generator, arguments: list[ast.Expr]) -> list[int]:
-    """Evaluate the arguments in their order; return their slots."""
+    """Evaluate the arguments in their order; return their slots, which the caller releases."""
     slots = []
     for argument in arguments:
         g.bound(argument)

@@ -1,8 +1,9 @@
 """Code for calls: functions, function values, methods of the program, built-ins, constructors, handles, and `listen`.
 
 `call` registers itself for calls and method calls and goes by the target that the checker wrote into the node: one function
-here for each kind of target (`decisions`). Nothing is exported besides that. A built-in needs no code here unless it
-changes its receiver or is an instruction; `_SPECIAL_EFFECTS` has those of the last kind.
+here for each kind of target (`decisions`). `call_effect` and `listen` register themselves too; nothing is handed on by name. A
+built-in needs no code here unless it changes its receiver, is a method of a handle (`handle_call`) or is an instruction;
+`_SPECIAL_EFFECTS` has those of the last kind, but for `ask`.
 """
 
 from __future__ import annotations
@@ -113,7 +114,8 @@ def _changing_method(
 
 
 def store_back(g: Generator, place: places.Place | None) -> None:
-    """Replace the pair of a result and a new receiver on the stack by the result; the receiver goes to its place."""
+    """Replace the pair of a result and a new receiver on the stack by the result; the receiver goes to its place, which is
+    released. Without a place it is dropped."""
     e = g.emitter
     if place is not None:
         pair = e.temp()

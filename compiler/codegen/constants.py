@@ -1,7 +1,8 @@
 """Constant values: into code, and as plain data for declarations.
 
-Hands on `emit_constant`, `emit_variant` and `collect` to the generators, and `constant_of`, which returns the fields of
-declarations as data. Folding itself is done by the checker: what comes here is a folded value or a literal.
+Hands on `emit_constant`, `emit_variant`, `collect` and AT_ONCE to the generators, to `program` `constant_of`, which returns the
+fields of declarations as data, with NotConstant, and to the pipeline TooLong. Folding itself is done by the checker: what comes
+here is a folded value or a literal.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ T = TypeVar("T")
 
 
 class TooLong(Exception):
-    """The uses of constants make far more code than the program is long: each use of a collection builds it anew."""
+    """The uses of constants make far more code than the program is long: each use of a collection builds it anew. `span`: the
+    use that is too much, None in code without a source."""
 
     def __init__(self, span: Span | None) -> None:
         self.span = span
@@ -86,8 +88,8 @@ AT_ONCE = 128  # so many entries of a long literal lie on the operand stack toge
 
 
 def collect(g: Generator, kind: str, entries: Sequence[Sequence[T]], push: Callable[[Generator, T], None]) -> None:
-    """Push an Array of items or a Map of (key, value). `push` pushes one part. What does not fit on the operand stack is
-    added to the first entries one by one."""
+    """Push an Array (`kind` "Array", entries of one part) or a Map (`kind` "Map", entries of key and value). `push` pushes one
+    part; what it raises passes through. Entries behind the first AT_ONCE are added to these one by one."""
     e = g.emitter
     opcode, method, width = _COLLECTIONS[kind]
     first = entries[:AT_ONCE]
@@ -109,8 +111,9 @@ class NotConstant(Exception):
 
 
 def constant_of(expr: ast.Expr) -> Any:
-    """Return the plain data that a constant expression denotes: None, bool, int, float, str, list, tuple or dict. Raise
-    NotConstant for an expression that is evaluated at run time."""
+    """Return the plain data that a constant expression denotes: None, bool, int, float, str, list or dict; for the name of a
+    constant its folded value (`ConstSymbol.value`), which the caller must not change. Raise NotConstant for an expression that is
+    evaluated at run time."""
     if isinstance(expr, (ast.IntLiteral, ast.FloatLiteral, ast.StringLiteral, ast.BoolLiteral)):
         return expr.value
     if isinstance(expr, ast.NilLiteral):

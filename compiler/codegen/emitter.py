@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 @record
 class CellRef:
-    """A cell of the function: a captured one by its position, or an own one, numbered after all captured ones are known."""
+    """A cell, which holds a variable that closures share: one captured from the enclosing function, by its position, or an own
+    one, numbered after all captured ones are known."""
 
     captured: bool
     position: int
@@ -33,8 +34,8 @@ class CellRef:
 
 @record
 class NamedPlace:
-    """A variable of the source and where it lies: `place` is a slot number or a cell, `start` and `end` are indexes of
-    instructions, None where not known yet."""
+    """A variable of the source and where it lies: `place` is a slot number or a cell, `start` and `end` (which is not included)
+    are indexes of instructions, None where not known yet."""
 
     name: str
     place: int | CellRef
@@ -147,6 +148,7 @@ class Emitter:
         self.free: list[int] = []
         self.captures: list[int | CellRef] = []
         self.own_cells = 0
+        # Of each handler of errors: the first instruction of its range, the one behind it, where the handler is, the depth there.
         self.handlers: list[tuple[int, int, Label, int]] = []
         self.suspends = False
         self.calls: set[int] = set()
@@ -154,7 +156,8 @@ class Emitter:
         self.name_rows: list[list[Any]] = []  # the rows of V-3.9, known when the function is finished
 
     def emit(self, name: str, operand: Any = 0, count: int = 0) -> None:
-        """Append an instruction. `count` is the number of values that a starred group of its stack effect stands for."""
+        """Append an instruction, unless no control reaches it; the depth changes in either case. `count` is the number of values
+        that a starred group of its stack effect stands for (`vm/bytecode/opcodes.py`)."""
         number, popped, pushed, starred, calls, suspends, ends = _FORMS[name]
         if self.reachable:
             self.code.append((number, operand))
@@ -242,9 +245,9 @@ class Emitter:
     def finish(
         self, name: str, params: list[list[Any]], result: int, flags: int, parent: Emitter | None, place: Place
     ) -> im.Function:
-        """Return the finished function. `hash`, and the suspend flag of what it calls, are filled in when the image is
-        complete. `place` returns file number, line and column where a span starts. `parent` is the emitter of the enclosing
-        function."""
+        """Return the finished function and set `name_rows`; every label must have been marked. `hash`, and the suspend flag of
+        what it calls, are filled in when the image is complete. `result` is the index of the type. `place` returns file number,
+        line and column where a span starts. `parent` is the emitter of the enclosing function."""
         program = [
             (number, operand if type(operand) is int else self._operand(number, operand)) for number, operand in self.code
         ]

@@ -273,7 +273,8 @@ def unary(g: Generator, node: ast.Unary) -> None:
 
 
 def operator_opcode(operator: str, left: t.Type | None, right: t.Type | None) -> str:
-    """Return the opcode for two static types; the generic one where a type is Any or the kinds differ (V-2.6)."""
+    """Return the opcode for a binary operator and the static types of its operands: one for just these types, or else the generic
+    one, which looks at the values (V-2.6)."""
     row = BY_TEXT[operator]
     if row.level in (EQUALITY, ORDER):
         typed = left == right and left in (t.INT, t.STRING) or {left, right} <= {t.INT, t.FLOAT}
@@ -409,8 +410,8 @@ def nil_leaves(g: Generator) -> None:
 
 
 def error_leaves(g: Generator, coercion: decisions.Coercion | None) -> None:
-    """Replace the Result on the stack by its value. An error leaves the function or the `try`, converted by `coercion` if
-    the target has another error type; the converted one keeps the trace of the original."""
+    """Replace the Result or Option on the stack by its value. An error leaves the function or the `try`, converted by `coercion`
+    if the target has another error type; the converted one keeps the trace of the original. A None leaves by TRY as well."""
     e = g.emitter
     if coercion is not None:
         depth = e.depth

@@ -1,8 +1,8 @@
 """Code for function bodies, closures and tasks: parameters, defaults, clauses, results, flags.
 
-Hands on to `program` `declare_function`, `function_body`, `default_functions` and `generate_requested`; to `calls` `enter`,
-`leave`, `finish` and `race`. A body is generated into an emitter of its own and waits in `Module.pending` until the numbers
-of all cells are known.
+Hands on to `program` `declare_function`, `function_body`, `default_functions`, `generate_requested` and `finish`; to `calls`
+`enter`, `leave`, `finish` and `race`. A body is generated into an emitter of its own and waits in `Module.pending` until the
+numbers of all cells are known.
 """
 
 from __future__ import annotations
@@ -276,7 +276,8 @@ def from_block(g: Generator, block: ast.Block) -> None:
 def finish(
     g: Generator, number: int, name: str, params: list[list[int | str | None]], result: int, flags: int
 ) -> None:
-    """Add the finished code to the module. `params` are rows of name, type and default for the image; `flags` are `im.F_…`."""
+    """Add the finished code to the module. `params` are rows of name, type and default for the image (`module.Params`), `result`
+    is the index of the type, `flags` are `im.F_…`."""
     parent = g.parent.emitter if g.parent is not None else None
     g.module.pending.append(Pending(number, g.emitter, parent, name, params, result, flags))
 

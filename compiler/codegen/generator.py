@@ -2,8 +2,10 @@
 
 Hands on `Generator`. The other files of this folder register their functions with `value_of` and `effect_of` for classes of
 nodes. `value` pushes an expression's value, `effect` runs it and keeps nothing, `bound` pushes a value that is about to
-live in another place, `operand` pushes one that is only read. Also hands on what decides about sharing: `root_of`,
-`may_write`, `may_alias` and `is_plain`. Which instructions an expression becomes is not decided here.
+live in another place, `operand` pushes one that is only read. Also hands on what decides about sharing (`root_of`,
+`changes_receiver`, `may_alias`, `is_plain`), `static_type`, and `LoopContext` to `statements`. Which instructions an expression
+becomes is not decided here; those of conversions and variables are. What the generators raise, RecursionError and TooLong
+(`constants`), passes through to the pipeline.
 """
 
 from __future__ import annotations
@@ -134,7 +136,7 @@ class Generator:
     in_try: bool = False
     receiver: symbols.Local | None = None  # `self` of a method with `mut self`, which leaves together with the result
     caller_self: symbols.Local | None = None  # a plain `self`, which still stands in a place of the caller
-    value_slots: dict[ast.Expr, int] = field(factory=dict)  # left sides of pipes, evaluated already, by slot
+    value_slots: dict[ast.Expr, int] = field(factory=dict)  # of what is evaluated already, as arguments of `spawn`
 
     # ------------------------------------------------------------ expressions
 
@@ -190,7 +192,7 @@ class Generator:
             self.operand(expr, exprs[position + 1 :])
 
     def coerce(self, coercion: Any) -> None:
-        """Convert the value on the stack."""
+        """Convert the value on the stack as a record of `decisions` says."""
         e = self.emitter
         if isinstance(coercion, decisions.ToFloat):
             e.emit("INT_TO_FLOAT")
@@ -347,8 +349,8 @@ def is_plain(type_: t.Type | None) -> bool:
 
 
 def static_type(expr: ast.Expr) -> t.Type | None:
-    """Return the type of an expression after its coercion. What becomes a Prompt or an error has the type before; what becomes an
-    Option, the Option of the type before."""
+    """Return the type of an expression after its coercion. What becomes a Prompt or an error, or a Result with a message, has the
+    type before; what becomes an Option, the Option of the type before. None for what is no value, such as the T of `T.m`."""
     coercion = expr.coercion
     if isinstance(coercion, decisions.ToFloat):
         return t.FLOAT

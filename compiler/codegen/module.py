@@ -1,9 +1,9 @@
 """The image under construction: its constants, types and functions with their numbers, and the tables that all function
 generators share.
 
-Hands on `Module` and in it the `Pool`. A number stands for a table entry from the moment it is given out, so that code may
-name what is generated later. The hidden functions that stand for methods, constructors and built-ins used as values are
-made here. Expressions are not known here.
+Hands on to the generators `Module` and in it the `Pool`, to `functions` `Pending`, to `calls` `trait_site`. A number stands for a
+table entry from the moment it is given out, so that code may name what is generated later. The hidden functions that stand for
+methods, constructors and built-ins used as values are made here. Expressions are not known here.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ Params = list[list[int | str | None]]
 
 
 class Pool:
-    """Constants and types, each entry once, and the functions by number. Every method that returns an int returns an index: of
-    the constants, of the types, or of the functions, as its name says."""
+    """Constants and types, each entry once, and the functions by number. Every method that returns an int returns an index, from
+    0: of the types (`type`, `error_types`), of the functions (`reserve_function`), else of the constants."""
 
     def __init__(self) -> None:
         self.constants: list[tuple[int, Any]] = []
@@ -275,7 +275,7 @@ class Module:
         self._files = {source.name: (number, source) for number, source in enumerate(self.sources)}
 
     def place(self, span: Span) -> tuple[int, int, int]:
-        """Return (file number, line, column) of a span's start; both of the last from 1."""
+        """Return the file number from 0, and line and column from 1, of a span's start; (0, 1, 1) for a place in the library."""
         if span.file not in self._files:  # the library: its frames are hidden
             return 0, 1, 1
         number, source = self._files[span.file]
@@ -342,7 +342,7 @@ class Module:
         return self.method_values[symbol]
 
     def handle_of(self, declared: symbols.Symbol) -> tuple[str, int]:
-        """Return the instruction that pushes the handle of a declaration."""
+        """Return opcode and operand of the instruction that pushes the handle of a declaration of `KINDS`."""
         return KINDS[type(declared)].opcode, self.numbers[declared]
 
     def tool_function(self, symbol: symbols.FunctionSymbol, tool: symbols.ToolSymbol | symbols.McpSymbol) -> int:
@@ -461,7 +461,8 @@ class Module:
         emitter.emit("CALL_BUILTIN", self.pool.builtin("Prompt", "new"), 1)
 
     def finish_functions(self) -> list[im.Function]:
-        """Return all functions in the order of their numbers."""
+        """Return all functions in the order of their numbers, and count their instructions. To be called once, when every
+        reserved function is pending."""
         for p in self.pending:
             self.instructions += len(p.emitter.code)
             self.pool.functions[p.number] = p.emitter.finish(p.name, p.params, p.result, p.flags, p.parent, self.place)

@@ -2,7 +2,7 @@
 
 Hands on `bind_irrefutable` for `let`, `for` and parameters, and `test_pattern` for `match`. The value under test lies in a
 slot. A bound part is marked shared unless its type has nothing to write into. `_TESTS` has one function for each kind of
-pattern; whether the arms cover all values has been checked.
+pattern but `..`, which belongs to that of arrays; whether the arms cover all values has been checked.
 """
 
 from __future__ import annotations

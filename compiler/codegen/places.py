@@ -1,8 +1,9 @@
 """Places: assignment, compound assignment, and receivers that a method changes (L-5.5).
 
-Hands on to `calls` and `arguments` a `Place` and what can be done with it: `prepare` it once, then `read`, `own`, `lend` or
-`write` it, then `release` it. Between `look` and `release` the change of a slot of a memory may run more than once
-(M-8.21). Whether an expression may be assigned to at all is decided by the parser and the checker.
+Assignments register themselves. Hands on to `calls` and `arguments` a `Place` and what can be done with it: `prepare` it once (or
+make a `temporary` one), `look`, then `read`, `own`, `lend` or `write` it, then `release` it. Between `look` and `release` the
+change of a slot of a memory may run more than once (M-8.21). Whether an expression may be assigned to at all is decided by the
+parser and the checker.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ class Step:
     """
 
     kind: str
-    operand: int  # position or constant; of an index 1 when it is an Array's by Int
+    operand: int  # position, or index of a constant; of an index 1 when it is an Array's by Int; of a part how many the tuple has
     index: ast.Expr | None = None  # simple: evaluated again where needed
     slot: int | None = None  # else kept here
     dynamic: bool = False  # an element of what may turn out to be no tuple

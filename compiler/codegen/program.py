@@ -125,8 +125,10 @@ COMPILER = "concerto 0.1"
 
 
 def generate(checked: CheckedProgram, sources: list[Source], name: str) -> im.Image:
-    """Return the image of a program without errors. `sources` are in the order of their names; `name` is the program's
-    name. Raise TooLong when the uses of constants make too much code, RecursionError for types that nest too deeply."""
+    """Return the image of a program without errors; its prices and budgets are set by the pipeline. `sources` are in the order of
+    their names; `name` is the program's name. Raise TooLong when the uses of constants make too much code, RecursionError for
+    types that nest too deeply. To be called once for a checked program: functions in the steps of memories keep their place in
+    the image."""
     module = Module(sources)
     namespaces: dict[str, list[symbols.Symbol]] = {"schemas": [*checked.schemas]}
     for symbol_class, kind in KINDS.items():
@@ -301,8 +303,10 @@ def field_default_functions(module: Module, symbol: symbols.StructSymbol | symbo
 
 
 def initialisation(module: Module, checked: CheckedProgram) -> list[int]:
-    """Return the function that evaluates the fields of models that are no constants and runs the initialisation statements,
-    in the order of modules and source (O-0.3, O-0.7, L-5.14.1). Return an empty list if there is nothing to do."""
+    """Return in a list the number of the function that runs when a session begins; an empty list if there is nothing to do. The
+    functions and computed bounds of memories come first; then, in the order of modules and source, the fields of models that are
+    no constants, the states of tools, the reading of hashmaps with a file, and the initialisation statements (O-0.3, O-0.7,
+    L-5.14.1)."""
     g = Generator(module, symbols.FunctionScope(None))
     steps: list[tuple[tuple[int, int], Any]] = [((rank, statement.span.start), statement) for rank, statement in checked.init]
     for number, model in enumerate(checked.of(symbols.ModelSymbol)):
@@ -582,8 +586,8 @@ Excess = tuple[int, int, int, str]
 
 
 def excesses(image: im.Image) -> Iterator[Excess]:
-    """Yield file number, line, column and text of each limit that the image exceeds (G-3.2, G-5.2), so that the source is
-    told before the verifier refuses the image. Excesses of the whole program stand at its beginning."""
+    """Yield file number (from 0), line and column (from 1) and text of each limit that the image exceeds (G-3.2, G-5.2), so that
+    the source is told before the verifier refuses the image. Excesses of the whole program stand at the beginning of file 0."""
     for what, count, most in (
         ("functions", len(image.functions), DEFAULT.functions),
         ("constants", len(image.constants), DEFAULT.constants),

@@ -68,7 +68,8 @@ def _entry_name(module: Module, symbol: symbols.StructSymbol, type_: t.Type) -> 
 
 
 class Shapes:
-    """Builds the schema type of a declared type. A type that stands inside itself becomes a reference there (O-2.11)."""
+    """Builds the shapes of declared types, lists that the image holds. A type that stands inside itself becomes a reference
+    there, `["ref", name]` (O-2.11)."""
 
     def __init__(self, declared: dict[t.Type, symbols.Symbol]) -> None:
         self.declared = declared
@@ -77,7 +78,7 @@ class Shapes:
         self.named: dict[t.Type, None] = {}  # structs, schemas and enums in this shape
 
     def object(self, symbol: symbols.StructSymbol, type_: t.Type) -> list[Any]:
-        """Return the shape of a schema or struct: name, modes and fields."""
+        """Return the shape of a schema or struct: name, modes and fields, or a reference."""
         name = type_name(type_)
         # The shape is being built further out, so its name is enough.
         if name in self.open:
@@ -96,7 +97,7 @@ class Shapes:
         return ["object", name, modes, fields]
 
     def sum(self, symbol: symbols.EnumSymbol, type_: t.Type) -> list[Any]:
-        """Return the shape of an enum with payloads: name and variants."""
+        """Return the shape of an enum with payloads: name and variants, or a reference."""
         name = type_name(type_)
         if name in self.open:
             return ["ref", name]
@@ -166,7 +167,7 @@ def type_name(type_: t.Type) -> str:
 
 
 def as_json(value: Any) -> Any:
-    """Return the JSON form of a folded constant; a variant is its name (O-2.7)."""
+    """Return the JSON form of a folded constant; a variant without payload is its name (O-2.7)."""
     if isinstance(value, symbols.VariantSymbol):
         return value.enum.variants[value.index]
     if isinstance(value, symbols.ConstStruct):
@@ -200,7 +201,8 @@ SUBJECTS = ("p", "n", "name", "url")
 
 
 def wanted_by(row: Row, arguments: Sequence[ast.Expr | None]) -> str:
-    """Return the permission that a call wants: `fs:read=notes.txt` for a constant path, `fs:read` for any other."""
+    """Return the permission that a call wants: `fs:read=notes.txt` for a constant path, `fs:read` for any other; "" where the
+    built-in needs none."""
     for parameter, argument in zip(row.parameters, arguments, strict=True):
         if parameter.name in SUBJECTS and isinstance(argument, ast.StringLiteral):
             if row.permission == "net":

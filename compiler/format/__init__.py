@@ -20,6 +20,7 @@ from .printer import OutOfStep, Printer, first_difference, same_tokens
 
 __all__ = ["FAMILIES", "Formatted", "OutOfStep", "first_difference", "format_data", "format_source"]
 
+# The modules whose import registers the printers.
 FAMILIES = (expressions, declarations, expressions, declarations, expressions, statements, expressions)
 
 
@@ -31,14 +32,16 @@ class Formatted(NamedTuple):
 
 
 def format_data(name: str, data: bytes, diagnostics: Diagnostics) -> Formatted:
-    """Return the canonical text of a file of these bytes. Where there is none, the diagnostics say why."""
+    """Return the source and the canonical text of a file of these bytes; `name` is that of the file. Where one is None, the
+    diagnostics say why. Raise OutOfStep as `format_source`."""
     source = decode_source(name, data, diagnostics)
     return Formatted(source, None if source is None else format_source(source, diagnostics))
 
 
 def format_source(source: Source, diagnostics: Diagnostics) -> str | None:
-    """Return the canonical text of a source, or None after reporting why it does not parse. Raise OutOfStep if the result
-    would be another program: a defect of the formatter, in which case nothing may be written."""
+    """Return the canonical text of a source, or None after reporting why it does not parse, and for diagnostics that have errors
+    already. Raise OutOfStep if the result would be another program: a defect of the formatter, in which case nothing may be
+    written."""
     # Offsets of comments and tokens must belong to one text, so line ends are unified first.
     if "\r" in source.text:
         source = Source(source.name, source.text.replace("\r\n", "\n"))

@@ -1,7 +1,7 @@
 """How items are written, of the core language and of orchestration, and what stands between items.
 
-Functions registered with `prints` write one kind of node in the order of its tokens. What a new kind of item needs is one
-such function, and a line in `is_line` if it ends in `;`.
+Functions registered with `prints` write one kind of node in the order of its tokens; they are called by the printer, and nothing
+is handed on by name. What a new kind of item needs is one such function, and a line in `is_line` if it ends in `;`.
 """
 
 from __future__ import annotations

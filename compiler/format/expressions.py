@@ -1,10 +1,10 @@
 """How types, patterns and expressions are written: literals, paths, collections, closures, jumps, operators, chains of
 calls and pipes.
 
-Functions registered with `prints` return the row behind the bracket that may stay open at the end of their node, or 0
-(`hug_row`). Hands on `type_`, `pattern`, `annotation`, `result`, `path`, `arguments`, `operands` and `stages` to
-`statements` and `declarations`. A chain of any length is written in a loop, since a left-nested chain may be as long as a
-file (G-5.2).
+Functions registered with `prints` return the row (in `Printer.operations`) behind the bracket that may stay open at the end of
+their node (`hug_row`), or 0 or nothing. Hands on `type_`, `type_parameters`, `pattern`, `annotation`, `result`, `path`,
+`arguments`, `operands` and `stages` to `statements` and `declarations`. A chain of any length is written in a loop, since a
+left-nested chain may be as long as a file (G-5.2).
 """
 
 from __future__ import annotations
@@ -570,7 +570,8 @@ def call(p: Printer, node: ast.Call | ast.MethodCall, piped: ast.Expr | None) ->
 
 def arguments(p: Printer, nodes: Sequence[ast.Argument]) -> int:
     """Write the arguments of a call or decorator, on one line or with one line each. If only the last one ends in an open
-    bracket, or the only one is a call, that bracket alone is broken; return its row."""
+    bracket, or the only one is a call, that bracket alone is broken. Return the row behind the open bracket of the last one, or
+    0."""
     p.token("(")
     inside = len(p.operations)
     if not nodes and not p.comment_follows():
@@ -644,7 +645,7 @@ def pipe(p: Printer, node: ast.Pipe) -> int:
 
 
 def stages(p: Printer, node: ast.Pipe) -> int:
-    """Write what is piped, and what it is piped to; a line may end before each `|>`."""
+    """Write what is piped, and what it is piped to; a line may end before each `|>`. Return the row of the last part, or 0."""
     pipes = [node]
     while isinstance(pipes[-1].left, ast.Pipe):
         pipes.append(pipes[-1].left)

@@ -3,7 +3,7 @@
 Hands on `Printer` and `prints`, with which the modules of the families register what writes their nodes: which tokens
 follow, and where a line may end. Every token of the source is written exactly once and in order, so the result has the same
 tree; only separating commas come and go. Comments are written in the gap where they stand. Also hands on `same_tokens` and
-`first_difference`, with which the result is checked. No node is known here.
+`first_difference`, with which the result is checked, and OutOfStep. How a kind of node is written is not known here.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class TriviaReader:
         self.next_start = comments[at].span.start if at < len(comments) else len(self.text) + 1
 
     def between(self, start: int, end: int) -> list[Trivia]:
-        """Return the comments of the gap from one offset to another."""
+        """Return the comments of the gap from one offset to another; they are not handed out again."""
         first = self.at
         self.skip(end)
         comments = self.comments[first : self.at]
@@ -137,7 +137,8 @@ class OutOfStep(Exception):
 
 class Printer:
     """The printing of one source. A family's functions call its methods in the order of the tokens; `pending` is what goes
-    into the next gap."""
+    into the next gap. Methods that write a token raise OutOfStep where another one stands in the source, but for commas, which
+    come and go. Offsets are characters of the source."""
 
     def __init__(self, source: Source, tokens: TokenList) -> None:
         self.text = source.text
@@ -490,7 +491,7 @@ _HALVES = {"OROR": ("PIPE", "PIPE"), "QQ": ("QUESTION", "QUESTION"), "GE": ("GT"
 
 
 def same_tokens(left: TokenList, right: TokenList, *, in_any_order: bool = False) -> bool:
-    """Return whether two texts have the same tokens, commas apart."""
+    """Return whether two texts have the same tokens, commas apart; `in_any_order`: each as many times, in whichever order."""
     kind = Counter if in_any_order else list
     return kind(_essential(left)) == kind(_essential(right))
 

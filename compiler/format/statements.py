@@ -1,8 +1,8 @@
 """How blocks, statements and block-like expressions are written.
 
-Functions registered with `prints` return the row behind the bracket that may stay open at the end of their node, or 0
-(`hug_row`). Hands on `body` and `expands` to `declarations`. A block stays on one line only where the source had it so and
-it holds at most one plain member.
+Functions registered with `prints` return the row (in `Printer.operations`) behind the bracket that may stay open at the end of
+their node (`hug_row`), or 0 or nothing. Hands on `body` and `expands` to `declarations`. A block stays on one line only where the
+source had it so and it holds at most one plain member.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ def is_form(node: ast.Node) -> bool:
 
 
 def body(p: Printer, node: ast.Block, expanded: bool, *, header: Begin | None = None, grouped: bool = True) -> int:
-    """Write a block, whose `{` ends the group of its header. One that is not `grouped` shares the group around it."""
+    """Write a block, whose `{` ends the group of its header. One that is not `grouped` shares the group around it. Return the row
+    behind the `{`, 0 for an empty block."""
     p.token("{")
     if header is not None:
         p.end(header)
@@ -161,7 +162,7 @@ def listen(p: Printer, node: ast.Listen) -> int:
 def arms(
     p: Printer, nodes: Sequence[ast.MatchArm | ast.ListenHandler], opened: Begin | None, *, expanded: bool
 ) -> int:  # fmt: skip
-    """Write the arms in their braces; `opened` is the group of the header."""
+    """Write the arms in their braces; `opened` is the group of the header. Return the row behind the `{`, 0 without arms."""
     p.gap()
     expanded = expanded or p.opens_line(p.next_start())
     p.token("{")

@@ -1,7 +1,7 @@
 """What may be written in `Concerto.toml`, by example: the helps of its errors (O-9.8).
 
-Hands on `example` and `known` to `compiler/manifest.py`, which reads the file and reports; and `EXAMPLES`, of which a test
-reads every row as a manifest. A new key of a table has a row here.
+Hands on `example` and `suggestion` to `compiler/manifest.py`, which reads the file and reports; and HEADERS and EXAMPLES, of
+which a test reads every row as a manifest. A new key of a table has a row here.
 """
 
 from __future__ import annotations
@@ -133,5 +133,6 @@ def _quoted(lines: str) -> str:
 
 
 def suggestion(what: str, name: str, names: Sequence[str]) -> str | None:
-    """Return the help for a name that a table does not have: the nearest one, else all of them. `what` is their plural noun."""
+    """Return the help for a name that a table does not have: the nearest one, else all of them; None without names. `what` is
+    their plural noun."""
     return did_you_mean(name, names) or listed(what, names, len(names))

@@ -1,10 +1,11 @@
 """What was meant by a name that nothing declares: the nearest spelling, everyday names of other languages, families of
 errors, modules of the library (L-4.1.5).
 
-Hands on `nearest`, `did_you_mean` and `listed` for every phase that has candidates; the tables of names of other languages
-(`METHODS`, `FIELDS`, `TYPES`, `NAMES`, `STEPS` …), which resolver and checker try before the nearest spelling; and
-`everyday_name`, `everyday_type`, `family_help`, `library_help` and `offers_help`, which return the text of a help or None.
-A new everyday name is a row of one of the tables. Nothing is reported here.
+Hands on `nearest`, `did_you_mean` and `listed` for every phase that has candidates, with `limited_patience`, by which the checker
+bounds their time; the tables of names of other languages (`METHODS`, `FIELDS`, `NAMES`, `STEPS` …), which resolver and checker
+try before the nearest spelling, `VALUES` to `compiler/fields.py` and `MODULES` to the hints of imports; and `everyday_name`,
+`everyday_type`, `family_help`, `library_help` and `offers_help`, which return to the resolver the text of a help or None. A new
+everyday name is a row of one of the tables. Nothing is reported here.
 """
 
 from __future__ import annotations
@@ -65,8 +66,8 @@ def patient() -> bool:
 
 def nearest(name: str, candidates: Iterable[str]) -> str | None:
     """Return the candidate within max(1, length / 3) edits of the name, the one of the smallest distance, then the first by
-    alphabet; None when nothing is near. A name of one letter has no nearest: every other one is one edit away, which says
-    nothing."""
+    alphabet; None when nothing is near, for a name of more than LONGEST letters, and when PATIENCE is used up. A name of one
+    letter has no nearest: every other one is one edit away, which says nothing. The name itself is never returned."""
     # Longer names are generated ones, of which no other is meant.
     if not 2 <= len(name) <= LONGEST or not patient():
         return None

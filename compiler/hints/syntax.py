@@ -1,9 +1,11 @@
 """Constructs written as in other languages, told by a few tokens around a syntax error: loops, declarations, tests of
 types, imports, words, stores (L-2.6.8).
 
-Hands on one rule for each kind of construct (`of_a_loop`, `of_a_declaration`, `of_a_test`, `of_a_store`) and `import_help`.
-A rule gets the place of the error and the terminals that could stand there, and returns the text of a help, or None when it
-does not recognise the construct; `compiler/syntax/errors.py` tries the rules in order.
+Hands on to `compiler/syntax/errors.py` one rule for each kind of construct (`of_a_loop`, `of_a_declaration`, `of_a_test`,
+`of_a_store`) and the tables WORDS, BLOCKS, BRACES and LITERAL_TYPES; to the hints of statements `import_help` and the last two. A
+rule gets the place of the error and the terminals that could stand there, and returns the text of a help, or None when it does
+not recognise the construct; `errors` tries the rules in order. Rows are tokens, counted from the wrong one, which is row 0
+(`ErrorPlace`). Nothing is reported here.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ LITERAL_TYPES = {"INT": "Int", "FLOAT": "Float", "STRING": "String", "TRUE": "Bo
 
 
 def of_a_loop(place: ErrorPlace, expected: set[str]) -> str | None:
-    """Return the help for a `for` as JavaScript, Go and Python write it."""
+    """Return the help for a `for` as JavaScript, Go and Python write it, or None."""
     kind = place.kind()
     if kind in ("LET", "CONST") and place.before(1) == "LPAREN" and place.before(2) == "FOR":
         return _of_javascript(place)
@@ -84,7 +86,7 @@ def _of_go(place: ErrorPlace) -> str | None:
 
 def of_a_declaration(place: ErrorPlace, expected: set[str]) -> str | None:
     """Return the help for `model M = …`, a type without its `:`, a list of names, or a kind of declaration that the
-    language does not have."""
+    language does not have; None for anything else."""
     for rule in (_with_equals, _walrus, _names_with_types, _several_names, _results, _of_types, _shapes):
         help = rule(place, expected)
         if help is not None:
@@ -224,7 +226,8 @@ def _shapes(place: ErrorPlace, expected: set[str]) -> str | None:
 
 
 def of_a_test(place: ErrorPlace, expected: set[str]) -> str | None:
-    """Return the help for `x is None`, `x is String`, `x instanceof T`, `x in xs`, `x not in xs` and `x.(T)`."""
+    """Return the help for `x is None`, `x is String`, `x instanceof T`, `x in xs`, `x not in xs` and `x.(T)`,
+    or None."""
     word = place.text()
     if place.kind() == "LPAREN" and place.before(1) == "DOT":
         value = place.written(place.begin(), -2)
@@ -334,7 +337,7 @@ LONGEST = 40  # tokens of a type
 
 def of_a_store(place: ErrorPlace, expected: set[str]) -> str | None:
     """Return the help for a memory, hashmap or ledger without its type (the error is at `=`) or without its value (at `;`), and
-    for a memory with something before its block."""
+    for a memory with something before its block; None for anything else."""
     name = {"EQ": -1, "LBRACE": -2}.get(place.kind(), 0)
     if name and place.kind(name - 1) == "K_MEMORY" and (name == -2 or place.kind(1) in ("LBRACE", "MLBRACE")):
         return f"leave out the `{place.text(name + 1)}`: `memory {place.text(name)} {{ … }}`"
