@@ -294,8 +294,8 @@ class _Open(NamedTuple):
 
 
 def lex(source: Source, diagnostics: Diagnostics) -> TokenList:
-    """Return all tokens of a file, ended by an END row. Errors are reported as E0001 to E0012, more than MAX_TOKENS tokens
-    as E0114."""
+    """Return all tokens of a file, ended by an END row. Errors are reported as E0002 to E0012, more than MAX_TOKENS tokens
+    as E0114; nothing is raised."""
     return _Lexer(source, diagnostics).run()
 
 
