@@ -1,6 +1,8 @@
 """What a run may touch outside: its grants, what they match, and the one door through which everything goes (O-4.12 to O-4.21).
 
-Hands on `Permissions`, which the host gives, and `guarded`, which performers call: it decides, emits the audit record, performs.
+Hands on `Permissions`, which the host gives; `guarded`, which performers call with an `Access`: it emits the audit record and
+performs, or raises `Denied`; `permissions_of` and `deny`; and `denied_error` and `denied_panic`, which make of a Denied what the
+program gets. Whether an access is allowed is decided by a method of Permissions, for files by `files.py`.
 Nothing of a capability is granted unless the host says so; tools may be used unless it says otherwise. A new capability is a row
 in `vm/builtins/capabilities.py` and a method here that decides about one access; its effect goes through `guarded` (the recipe is
 in CONTRIBUTING.md).
@@ -56,8 +58,9 @@ class Permissions:
         return permissions
 
     def grant(self, key: str, scope: Any) -> None:
-        """Add to what is granted; no grant takes anything from another (G-8.9). `scope` is True for all of it, else the texts (a
-        tuple or list, never one text alone). Raises Malformed for a text that is written wrongly."""
+        """Add to what is granted; no grant takes anything from another (G-8.9). `key` is a key of BY_KEY. `scope` is True for
+        all of it, else the texts (a tuple or list, never one text alone); nothing is granted by False, None or no texts. Raises
+        Malformed for a text that is written wrongly; then nothing of `scope` is granted."""
         if scope is True:
             self.scopes[key] = True
             return
@@ -172,13 +175,13 @@ class Denied(Exception):
 
     @property
     def message(self) -> str:
-        """The message of the error or panic that the program gets."""
+        """Return the message of the error or panic that the program gets."""
         return f"permission denied: {self.capability} (grant it with {self.way})"
 
 
 async def guarded(run: EffectContext, access: Access, allowed: bool, perform: Callable[[], Awaitable[T]]) -> T:
     """Emit the audit record of an access and return what `perform` returns; raise Denied, with a record of it, when it is not
-    allowed (G-8.1, O-4.21)."""
+    allowed (G-8.1, O-4.21). What `perform` raises passes through."""
     if not allowed:
         deny(run, access)
     run.runtime_emit(access.channel, access.record)
