@@ -105,7 +105,7 @@ class Project:
 
     @property
     def is_readable(self) -> bool:
-        """Whether every file has a tree: names of one without would all be unknown."""
+        """Return whether every file has a tree: names of one without would all be unknown."""
         return all(file.is_readable for file in self.files.values())
 
     def configure(self, manifest: Manifest) -> None:

@@ -119,8 +119,10 @@ _DOTTED = re.compile(r"\s*\.\s*(\w+)")
 class Module:
     """What a program declares, nested items included, in the order of its modules, in each in source order. `members`: methods
     and associated functions by the type they belong to and their name. `trait_impls`: impls of traits by what their target names.
-    `traits`: those of the program and the predeclared ones. `decorated`: decorators where none may stand, and what they stand
-    on. `reply`: the schema around replies that are no objects."""
+    `traits`: those of the program and the predeclared ones. `inits`: the initialisation statements with their modules. `locals`:
+    the variables of all functions. `main`: the function `main` of the root, or None. `places`: where the name of each symbol is
+    written. `decorated`: decorators where none may stand, and what they stand on. `reply`: the schema around replies that are no
+    objects, None where no model is asked for one."""
 
     symbols: list[Symbol] = field(factory=list)
     inits: list[tuple[ModuleSymbol, ast.InitStatement]] = field(factory=list)

@@ -288,7 +288,7 @@ def _struct_pattern(place: ErrorPlace) -> str:
 
 
 def _behind_let(place: ErrorPlace) -> bool:
-    """Whether the statement of the error began with `let`."""
+    """Return whether the statement of the error began with `let`."""
     for back in range(1, min(place.row, 40) + 1):
         kind = place.before(back)
         if kind in ("LET", "SEMI", "BLKEND"):

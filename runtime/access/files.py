@@ -34,7 +34,8 @@ NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_LINKS
 
 
 class Failed(Exception):
-    """An operation that failed: the `variant` of FsError and the reason, without the path."""
+    """An operation that failed: the `variant` of FsError (here NotFound, NotAFile, Io or InvalidUtf8) and the reason, without the
+    path."""
 
     def __init__(self, variant: str, reason: str) -> None:
         super().__init__(reason)
@@ -88,6 +89,7 @@ def _regular(spot: Spot, flags: int) -> Any:
 
 
 def write_file(spot: Spot, text: str) -> None:
+    """Write a text in UTF-8, as `write_bytes` does."""
     write_bytes(spot, text.encode())
 
 
@@ -111,11 +113,13 @@ def write_bytes(spot: Spot, data: bytes) -> None:
 
 
 def append_file(spot: Spot, text: str) -> None:
+    """Append a text in UTF-8; make the file if there is none. Failed (NotAFile) unless it is a regular one."""
     with _regular(spot, APPEND) as file:
         file.write(text.encode())
 
 
 def remove_file(spot: Spot) -> None:
+    """Remove a file, or a link itself. Failed (NotAFile) for a directory."""
     mode = _mode(spot)
     if spot.name == "." or (mode is not None and stat.S_ISDIR(mode)):
         raise Failed("NotAFile", "not a file")

@@ -39,7 +39,8 @@ SAFE = "%/:=&?~#+!$,;'@()*[]-._"  # characters of a URL that stay as they are
 
 
 class HttpFailure(Exception):
-    """A request that cannot be made or has failed: the `variant` of HttpError, None where it has none, and the message."""
+    """A request that cannot be made or has failed: the `variant` of HttpError (InvalidUrl, Network or Timeout), None where it has
+    none, and the message."""
 
     def __init__(self, variant: str | None, message: str) -> None:
         super().__init__(message)
@@ -98,7 +99,8 @@ def ascii_text(text: str) -> str:
 
 
 class HttpRequest:
-    """A request. Raises HttpFailure for headers that cannot be sent."""
+    """A request; `body` is None where it has none. The constructor raises HttpFailure for headers that cannot be sent, or that
+    are more than MOST_HEADERS characters."""
 
     __slots__ = ("method", "target", "headers", "body")
 

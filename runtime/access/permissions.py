@@ -78,13 +78,13 @@ class Permissions:
         return f"permissions=Permissions({key}={f'({scope!r},)' if scope else True})"
 
     def allows_tool(self, tool: str, method: str) -> bool:
-        """Whether a method of a tool may be called (O-4.20)."""
+        """Return whether a method of a tool may be called (O-4.20)."""
         allowed = self.tools.get(tool, True)
         listed = allowed if isinstance(allowed, bool) else method in allowed
         return listed and tool not in self.disabled and f"{tool}.{method}" not in self.disabled
 
     def allows_some_of(self, tool: str) -> bool:
-        """Whether a tool is not closed as a whole; that each of its methods is disabled by itself is not looked at."""
+        """Return whether a tool is not closed as a whole; that each of its methods is disabled by itself is not looked at."""
         return bool(self.tools.get(tool, True)) and tool not in self.disabled
 
     def check_tools(self, declared: Mapping[str, Iterable[str]], open_servers: Iterable[str]) -> None:
@@ -100,12 +100,12 @@ class Permissions:
                 raise ConfigFailure("E4003", f"there is no tool {name} to disable; tools and methods are: {names}")
 
     def allows_variable(self, name: str) -> bool:
-        """Whether a variable of the environment may be read."""
+        """Return whether a variable of the environment may be read."""
         granted = self.scopes["env"]
         return granted if isinstance(granted, bool) else name in granted
 
     def allows_command(self, command: str) -> bool:
-        """Whether a command may be started (O-4.17): a bare name, or an absolute path whose links are resolved."""
+        """Return whether a command may be started (O-4.17): a bare name, or an absolute path whose links are resolved."""
         granted = self.scopes["run"]
         if isinstance(granted, bool):
             return granted
@@ -114,19 +114,19 @@ class Permissions:
         return any(command == (real_path(scope) if "/" in scope else scope) for scope in granted)
 
     def allows_host(self, host: str, port: int) -> bool:
-        """Whether a host may be reached: a grant names it, or is `*.domain` for what lies below it; without a port it is for
-        all."""
+        """Return whether a host may be reached: a grant names it, or is `*.domain` for what lies below it; without a port it is
+        for all."""
         granted = self.scopes["net"]
         return granted if isinstance(granted, bool) else any(_matches(scope, host, port) for scope in granted)
 
     def names_host(self, host: str, port: int) -> bool:
-        """Whether a grant names exactly this host or address. That opens private addresses too (G-8.3), also when the whole
-        network is granted besides (G-8.9)."""
+        """Return whether a grant names exactly this host or address. That opens private addresses too (G-8.3), also when the
+        whole network is granted besides (G-8.9)."""
         return any(_matches(scope, host, port) for scope in self.named["net"] if not scope.startswith("*."))
 
 
 def _matches(scope: str, host: str, port: int) -> bool:
-    """Whether a grant matches a host, which is a name, an address, or an address that a look-up gave."""
+    """Return whether a grant matches a host, which is a name, an address, or an address that a look-up gave."""
     granted, granted_port = split_host(scope)
     if granted_port is not None and granted_port != port:
         return False
