@@ -576,8 +576,8 @@ def _variants(r: Resolver, item: ast.Enum) -> list[str]:
 
 
 def visit_items(r: Resolver, items: Sequence[ast.TopLevel]) -> None:
-    """Resolve the names inside the items of one scope, which `declare_items` and `declare_impls` have seen; modules have their
-    own turn."""
+    """Resolve the names inside the items of one scope, which `declare_items`, and of a module `declare_impls`, must have seen;
+    modules have their own turn."""
     for item in items:
         if isinstance(item, ast.InitStatement):
             with r.body(None):
