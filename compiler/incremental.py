@@ -1,10 +1,12 @@
 """Checks that use the results of earlier checks, for the language server and for `check` of several files.
 
-A caller that checks more than once owns a `CheckCache` and hands it to `check_source` or `examine_project`. The result of
-checking the bodies of a file depends on the text of the file and on the interfaces of the files that it reaches, that is their
-tokens without comments and without bodies. While none of these change, the bodies of the file are left out of its tree, and
-their warnings come from a `Record`. Declarations are checked each time. The diagnostics are the same as without a cache. An
-image cannot be made, since that needs every body.
+A caller that checks more than once owns a `CheckCache` and hands it to `compile_source`, `check_source` or `examine_project`.
+The resolver and the checker get from it, for one check, a `Reuse`, whose imports are named by an `ImportKey`. The result of
+checking the bodies of a file depends on the text of the file, on the manifest, and on the interfaces of the files that it
+reaches, that is their tokens without comments and without the bodies that can be left out. While none of these change, those
+bodies are left out of the tree of the file, and their warnings come from a `Record`. Declarations, and bodies that can have an
+effect far away (`FAR_REACHING`), are checked each time. The diagnostics are the same as without a cache. An image cannot be
+made, since that needs every body.
 
 The check of one body sometimes looks into the body of a function that it calls, for example to find out whether a function of a
 memory's step asks the host. That is called a *question* of the file here. A question may lead into a body that was left out:
@@ -49,8 +51,8 @@ class CachedFile(ParsedFile):
 
     `bodies` are the places of the bodies that can be left out, as offsets of their braces in characters, sorted; `skeleton` is
     the text with blanks in them, of the same length. `digest` is the hash of the bytes of the file, `interface` that of its
-    tokens without comments and without those bodies. `words` are the identifiers and keywords of the whole text,
-    `interface_words` those outside of the bodies and comments."""
+    tokens without comments and without those bodies. `words` are all words of the whole text, also those in
+    strings and comments; `interface_words` those of the tokens that `interface` is made of."""
 
     name: str = ""
     digest: bytes = b""
@@ -301,7 +303,8 @@ class Reuse:
     """What one check takes from earlier ones, and what it notes for later ones. The bodies of the files in `records` are left
     out; a record is None where nobody reads its diagnostics. `bodies` has the places of all bodies that can be left out, by
     file. The other fields are filled by the check: by file which of these bodies were checked, the imports that it uses, the
-    files that its questions lead into, the warnings of its bodies and their consumption; `unused` has the warnings of locals."""
+    files that its questions lead into, the warnings of its bodies and their consumption; `unused` has the warnings of locals;
+    `is_tight` is set by `note_tightness`."""
 
     def __init__(self, records: Mapping[str, Record | None], bodies: Mapping[str, Sequence[tuple[int, int]]]) -> None:
         self.records = records
@@ -316,7 +319,7 @@ class Reuse:
 
     def follow(self, origin: str, function: ast.Function) -> None:
         """Note that a question of the file `origin` leads into the body of a function. Raise BodyNeeded for one that was left
-        out."""
+        out, unless the record of its file is None."""
         file = function.span.file
         if function.omitted is not None and self.records[file] is not None:
             raise BodyNeeded(origin, file)
@@ -410,8 +413,8 @@ class CheckCache:
 
         `check(diagnostics, reuse)` checks the trees of the project as they are then, without the bodies that `reuse` leaves out:
         it adds what it finds to the diagnostics, fills `reuse`, and returns None when it had to give up. It may raise BodyNeeded;
-        then, and where a limit of the program is near, it is called again with fewer bodies left out. The bodies of the files
-        `whole` are never left out."""
+        then, after None, and where a limit of the program is near, it is called again with fewer bodies left out. The bodies of
+        the files `whole` are never left out. BodyNeeded does not leave this method; what else `check` raises does."""
         files = _cached_files(project)
         reach = Reach(project, files)
         configuration = b"" if project.manifest is None else _digest(project.manifest.source.text)
@@ -447,8 +450,8 @@ class CheckCache:
         return outcome
 
     def examine_only(self, project: Project, whole: Container[str], check: Check[T]) -> T | None:
-        """Check the files `whole` of a project, and of the others the declarations. What is wrong is not reported: this is for
-        who asks about names and types of these files only."""
+        """Check the files `whole` of a project, and of the others the declarations, and return what `check` returns. What is
+        wrong is not reported: this is for who asks about names and types of these files only."""
         files = _cached_files(project)
         others = dict.fromkeys(name for name in files if name not in whole and not files[name].syntactic)
         self.give_trees(project, files, others)

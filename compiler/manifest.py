@@ -1,9 +1,12 @@
 """`Concerto.toml`, the manifest of a project, read and checked (O-9.1 to O-9.8).
 
-Hands on `Manifest` to `project` and through it to the pipeline, and `find_manifest`. Errors become diagnostics at lines of
-the file; nothing is raised. One function for each table of the file stands in `TABLES`: a new table is a row there, a new
-key a row of the table's keys, with an example in `hints/manifest.py`. What the permissions of a manifest allow is decided
-by the runtime.
+Hands on `Manifest` to `project`, the pipeline, the checker, the API and the command line; `MemoryTables` to `project` and the
+checker; `find_manifest` and `NAME` to `project` and the command line; `milliseconds`, `has_words` and WORDS to the checker of
+declarations. What is wrong with the file, also that it cannot be read, becomes a diagnostic at its place in the file. Only what
+Python's TOML reader raises beside its own error passes through: ValueError for an integer of more than 4300 digits, and
+RecursionError for arrays or tables that nest too deeply. One function for each table of the file stands in `TABLES`: a new
+table is a row there, a new key a row of the table's keys, with an example in `hints/manifest.py`. What the permissions of a
+manifest allow is decided by the runtime.
 """
 
 from __future__ import annotations
@@ -51,8 +54,8 @@ EMBEDDERS: dict[str, dict[str, Any]] = {"offline": {"kind": "offline"}}
 @dataclass(slots=True)
 class MemoryTables:
     """What a manifest says of memories (M-2.12): `stores` and `embedders` have the fields by name; `defaults` has, by step,
-    what the step of a declaration holds when it is left out; `namespace` is that of stored keys, None for the program's
-    name (M-7.1)."""
+    what the step of a declaration holds when it is left out; `namespace` is that of stored keys: the one of `[memory]`,
+    else the name of the project, None for the program's name (M-7.1)."""
 
     stores: dict[str, dict[str, Any]] = field(default_factory=lambda: dict(BUILT_IN))
     defaults: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -89,7 +92,8 @@ WORDS = "a string of words, their quotes closed, where `args` is absent"
 
 
 def read_agents(table: dict[str, Any], report: Report) -> dict[str, dict[str, Any]]:
-    """Return the legal fields of each connector of `[agents.X]` by its name; report the others (O-7.4)."""
+    """Return the legal fields of each connector of `[agents.X]` by its name; report the others, and a connector without
+    `command` (O-7.4)."""
     connectors = _read("agents", PROCESS, table, report)
     for name, fields in connectors.items():
         if "command" not in table[name]:
@@ -131,7 +135,8 @@ STORE_KEYS = ("kind", "path", "url_env")
 
 
 def read_stores(tables: MemoryTables, table: Mapping[str, Any], report: Report) -> None:
-    """Add the legal stores of `[stores.NAME]` to the tables; report the others."""
+    """Add the stores of `[stores.NAME]` to the tables and report what is wrong in them. One with an illegal `kind`, or without
+    the `url_env` that it needs, counts as `durable`."""
     for name, fields in table.items():
         place = ("stores", name)
         if not isinstance(fields, dict):
@@ -205,14 +210,14 @@ KINDS = {
 
 
 def _says(row: Argument) -> str:
-    """What a value of the manifest is."""
+    """Return what a value of the manifest has to be, for a message."""
     if row.words:
         return f"{'an array' if row.kind == SOME else 'one'} of {', '.join(row.words)}"
     return NAMED.get(row.image, KINDS[row.kind])
 
 
 def _value(row: Argument, value: object) -> Any:
-    """What an image holds of it; None for what the row refuses."""
+    """Return what an image holds for this value of the manifest; None for what the row refuses."""
     if row.image in NAMED:
         return value if isinstance(value, str) else None
     held = value
@@ -225,7 +230,8 @@ def _value(row: Argument, value: object) -> Any:
     return held if row.takes(held) and held != [] else None
 
 
-# Per step what `[memory.defaults]` may say of it: a row without name, of a step without one its first, or itself.
+# Per step the one argument that `[memory.defaults]` may set: the one that stands for the step alone (`bare`), else the one
+# without a name, else the first.
 DEFAULTS: dict[str, Argument] = {
     name: step.bare or step.arguments.get("") or next(iter(step.arguments.values()))
     for _, name, step in sorted((step.defaults, name, step) for name, step in STEPS.items() if step.defaults is not None)
@@ -344,11 +350,12 @@ BUDGETS = {
 
 
 class Manifest:
-    """What a manifest says. `folder` is the root of the project, without links; `entry` the source path that it names;
-    `permissions` a scope for each capability key; `tools` which tools may be called; `connections`, `agents` and `servers`
-    the legal fields by name; `memory_tables` what it says of memories; `pricing` the prices of a million tokens
-    as [input, output] per model id, with [cached, cache_write] behind where one is set; `budgets` the limits of a run.
-    `diagnostics` has what is wrong with the file."""
+    """What a manifest says; the constructor reads the file `path`. `folder` is the directory of the file, an absolute path
+    without links; `entry` the source path that it names, relative to the folder, or None; `permissions` has by capability key
+    the scopes, or True for all; `tools` has by tool whether it may be called, or the names of the methods that may;
+    `connections`, `agents` and `servers` have the legal fields by name; `memory_tables` what it says of memories; `pricing` the
+    prices of a million tokens as [input, output] per model id, with [cached, cache_write] behind where one of these is set (the
+    other is None); `budgets` the limits of a run. `diagnostics` has what is wrong with the file."""
 
     def __init__(self, path: str) -> None:
         self.folder = os.path.dirname(os.path.realpath(path))
@@ -578,8 +585,8 @@ TABLES: dict[str, Callable[[Manifest, dict[str, Any]], None]] = {
 
 
 def place_of(source: Source, path: tuple[str, ...]) -> tuple[int, int]:
-    """Return the character offsets at which the last name of a path is written, as far as a look at the lines tells: the
-    TOML parser keeps no places. What has no line of its own is at what holds it."""
+    """Return the character offsets, start and end, at which the last name of a path is written, as far as a look at the lines
+    tells: the TOML parser keeps no places. What has no line of its own is at what holds it; an empty path is at (0, 0)."""
     if not path:
         return 0, 0
     key, inside = path[-1], len(path) == 1

@@ -1,7 +1,8 @@
 """THE table of binary operators (language.md 3.6, Appendix B): one row each, from the token to the opcode.
 
-Hands on `OPERATORS`, which lexer, precedence, productions, token filter, checker, constant folding, code generator,
-formatter and helps read; and what they look up in it by text or token. A new operator is a row here; if no opcode does it
+Hands on `OPERATORS`, and what is looked up in it by text (`BY_TEXT`, `SIGNS`), by token (`TOKENS`, `ASSIGNING`) or by level
+(`LEVELS`, `of_levels`, `texts`), to lexer, grammar, productions, token filter, messages of syntax, checker, constant folding,
+code generator, formatter and helps. A new operator is a row here; if no opcode does it
 yet, a row and a function of the machine as well (`CONTRIBUTING.md`).
 """
 
@@ -23,7 +24,8 @@ ARITHMETIC_LEVELS = (SUM, PRODUCT, POWER)
 
 
 class Operator(NamedTuple):
-    """A binary operator. Opcodes and tokens are empty where the operator has none."""
+    """A binary operator. Opcodes and tokens are empty where the operator has none. "Left out" below means not evaluated: `??`,
+    `||` and `&&` evaluate their right side only if the left one does not decide."""
 
     text: str
     token: str

@@ -1,8 +1,9 @@
 """From source to image: read -> parse -> check -> generate. The table of contents of the compiler.
 
-Hands on `compile_source` and `check_source` to the command line, the API and the language server; their `Compilation` holds
-the image, or the diagnostics that stand in its way. Each phase reports all it finds, and the next starts only if there was
-no error (L-4.1.2). No file is touched here: the caller gives a function that reads.
+Hands on `compile_source` to the command line, the API and the REPL; its `Compilation` holds the image, or the diagnostics that
+stand in its way. `check_source` is the part of it without an image, which tests and benchmarks call too. The language server
+calls the phases itself (`lsp/analysis.py`). Each phase reports all it finds, and the next starts only if there was no error, or
+only such as leave the trees whole (L-4.1.2). No file is touched here: the caller gives a function that reads.
 """
 
 from __future__ import annotations
@@ -30,8 +31,9 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Compilation:
-    """The outcome of a compilation. `image` is None when `diagnostics` holds an error, `checked` when the tree could not be
-    checked; `sources` are all files of the program by their name relative to the project root."""
+    """The outcome of a compilation. `image` is None when `diagnostics` holds an error, or when none was asked for; `checked` is
+    None when the trees could not be checked; `tree` is that of the root module, None if it has none; `sources` are all files of
+    the program by their name relative to the project root."""
 
     diagnostics: Diagnostics
     source: Source | None = None
@@ -55,7 +57,9 @@ def compile_source(
     project root (V-3.4). `read` returns the bytes of its other files; `name` is the program's name, by default the stem of
     `file`; without `emit` the phases stop after checking, and a `cache` may spare them what an earlier check came to.
     `manifest` is that of the project: its errors are errors of the program (O-9.8), its prices and budgets go into the
-    image. Nothing is raised for a wrong program."""
+    image. Nothing is raised for a wrong program, but RecursionError for about a thousand modules written inside each other; what
+    `read` raises passes through, except `Refused`. AssertionError for a
+    cache together with `emit`."""
     assert cache is None or not emit, "an image needs every body"
     with gc_pause():
         result = check_source(data, file, read, manifest, cache)
@@ -108,7 +112,7 @@ def check_source(
 ) -> Compilation:
     """Read, parse and check a program without making an image; the parameters are those of `compile_source`. The
     diagnostics of the manifest are not added. With a cache what earlier checks came to is not worked out again: the
-    diagnostics are the same, but the tree lacks the bodies that it knows, and is None behind errors of syntax."""
+    diagnostics are the same, but the tree lacks the bodies that the cache knows, and may be None after errors of syntax."""
     diagnostics = Diagnostics()
     project = load(file, data, read, diagnostics, parse_file if cache is None else cache.parse)
     result = Compilation(diagnostics, project.sources[file], sources=project.sources)

@@ -1,8 +1,11 @@
 """The files of a program: from the compiled file to every module it names, lexed and parsed; and where they lie on disk
 (L-8.1, O-9.1).
 
-`load` returns a `Project` with the trees and with the file behind each module; it touches no file itself, but reads
-through a function of the caller. `locate` returns a `Location`, which reads files under the project root only (G-5.3).
+Hands on `load`, `no_files`, `parse_file` and the type `Reader` to the pipeline, `incremental` and the language server; `locate`
+and `Location` to the command line, the API and the language server; `Project` to resolver, checker and language server; and
+`module_files` to the resolver. `load` returns a `Project` with the trees and with the file behind each module; it touches no
+file itself, but reads through a function of the caller. `locate` returns a `Location`, which reads files under the project root
+only (G-5.3).
 """
 
 from __future__ import annotations
@@ -23,7 +26,8 @@ class Refused(Exception):
     """A file that exists but must not or cannot be read; the text says why."""
 
 
-# Returns the bytes of a file by its name relative to the project root, parts joined by `/`; None if there is none.
+# Returns the bytes of a file by its name relative to the project root, parts joined by `/`; None if there is none. Raises Refused
+# for a file that must not or cannot be read.
 Reader = Callable[[str], bytes | None]
 
 
@@ -48,8 +52,9 @@ class ParsedFile:
 
 
 def parse_file(name: str, data: bytes, with_heads: bool = True) -> ParsedFile:
-    """Lex and parse the bytes of the file `name`. Without `with_heads` no `heads` are looked for: nothing could read the
-    files that they lead to."""
+    """Lex and parse the bytes of the file `name`. What is wrong stands in the result; nothing is raised, but for the
+    RecursionError of `ast.items_of`. Without `with_heads` no
+    `heads` are looked for: nothing could read the files that they lead to."""
     lexical, syntactic = Diagnostics(), Diagnostics()
     source = decode_source(name, data, lexical)
     if source is None:  # the diagnostic still points into the text as far as it can be read
@@ -100,7 +105,7 @@ class Project:
 
     @property
     def is_readable(self) -> bool:
-        """Whether every file has a tree: names of one without would all be unknown."""
+        """Return whether every file has a tree: names of one without would all be unknown."""
         return all(file.is_readable for file in self.files.values())
 
     def configure(self, manifest: Manifest) -> None:
@@ -111,8 +116,9 @@ class Project:
 
 
 def load(main: str, data: bytes, read: Reader, diagnostics: Diagnostics, parse: Parser = parse_file) -> Project:
-    """Read, lex and parse the file `main`, whose bytes are `data`, and all files it leads to. Of the two phases the first
-    with an error is reported to `diagnostics`; the other stays silent (L-4.1.2)."""
+    """Read, lex and parse the file `main`, whose bytes are `data`, and all files it leads to. What lexing finds is
+    reported to `diagnostics`; what parsing finds only if lexing found no error (L-4.1.2). Files of modules that were refused or
+    are ambiguous stand in `Project.rejected`. What `read` raises passes through, except Refused."""
     return _Loader(main, read, parse).run(data, diagnostics)
 
 
@@ -196,14 +202,15 @@ class _Loader:
 
 
 def module_files(folder: str, name: str) -> tuple[str, str]:
-    """Return the two files in which the text of a module may stand, relative to the project root."""
+    """Return the two files in which the text of a module may stand, relative to the project root as `folder` is: `name.conc`,
+    then `name/mod.conc`."""
     prefix = f"{folder}/" if folder else ""
     return f"{prefix}{name}.conc", f"{prefix}{name}/mod.conc"
 
 
 def _declared_names(items: Iterable[ast.TopLevel]) -> Iterable[str]:
-    """Yield the names that a file's modules declare: a path that begins with one of them means that, not a module of the
-    project root."""
+    """Yield the names that the items of a file declare, those inside its modules included: a path that begins with one of them
+    means that, not a module of the project root."""
     for item in ast.items_of(items):
         name = getattr(item, "name", None)
         if name is not None:
@@ -286,7 +293,8 @@ class Location:
 
     def read(self, name: str) -> bytes | None:
         """Return the bytes of a file under the root, at most MAX_BYTES + 1 of them; None if there is none. Raise Refused
-        for links that lead out of the root (G-5.3) and for files that cannot be read."""
+        for links that lead out of the root (G-5.3) and for files that cannot be read. An OSError passes through where the
+        directory of the file cannot be listed."""
         path = os.path.join(self.root, *name.split("/"))
         real = os.path.realpath(path)
         # Links are followed before the check that the file lies under the root.
@@ -311,8 +319,9 @@ def _has_this_spelling(path: str) -> bool:
 
 
 def locate(path: str) -> Location:
-    """Return the project of a source file. Its root is the directory of the manifest's entry if the file lies below it,
-    else the directory of the file."""
+    """Return the project of a source file, which need not exist. Its root is the directory of the manifest's entry if the file
+    lies below it, else the directory of the file. What is wrong with the manifest stands in `Manifest.diagnostics`;
+    what the constructor of Manifest raises passes through."""
     real = os.path.realpath(path)
     folder_of_file = os.path.dirname(real)
     path_of_manifest = find_manifest(folder_of_file)

@@ -1,10 +1,10 @@
 """Programs that grow entry by entry: what `concerto repl` compiles (O-9.20).
 
-Hands on `Transcript`, whose `compile` returns an `Entry` and whose `accept` makes it part of the program, and `needs_more`
-and `completed` for the prompt. An entry is items, or statements with perhaps a final expression. Items join the program of
-all later entries; statements become the body of a function that takes the variables of earlier entries and returns all of
-them. Positions are those of the transcript: each entry begins at the line its prompt shows. Running an entry and talking to
-a terminal are for `cli/repl.py`.
+Hands on to `cli/repl.py` `Transcript`, whose `compile` returns an `Entry` and whose `accept` makes it part of the program;
+FUNCTION, the name of the function to call; and `needs_more` and `completed` for the prompt. An entry is items, or statements
+with perhaps a final expression. Items join the program of all later entries; statements become the body of a function that
+takes the variables of earlier entries and returns all of them. Positions are those of the transcript: each entry begins at the
+line its prompt shows. Running an entry and talking to a terminal are for `cli/repl.py`.
 """
 
 from __future__ import annotations
@@ -50,8 +50,9 @@ class Piece:
 
 @dataclass(slots=True)
 class Entry:
-    """One compiled entry. Its image is None after errors. An entry of statements returns `Ok([value, *variables])`; `type`
-    is the type of its value, None when it has none to show."""
+    """One compiled entry. `compilation.image` is None after errors; `diagnostics` and `sources` have the positions of the
+    transcript. The function of an entry of `statements` returns `Ok([value, *variables])`; `type` is the type of its value,
+    None when it has none to show."""
 
     compilation: Compilation
     diagnostics: list[Diagnostic]
@@ -79,7 +80,8 @@ class Transcript:
         self._inserted: dict[int, list[tuple[int, int]]] = {}
 
     def compile(self, text: str) -> Entry:
-        """Return the program that runs this entry, or its errors. Nothing is accepted yet."""
+        """Return the program that runs this entry, or its errors. Nothing is accepted yet, and nothing is raised for a wrong
+        entry."""
         items = self._items(text)
         if items is not None:
             return self._entry(self._without(items), text, [])
@@ -90,8 +92,8 @@ class Transcript:
         return self._statements(text, insertions, tail)
 
     def accept(self, text: str, entry: Entry) -> list[str]:
-        """Make a compiled entry part of the transcript. Return the names of variables that it forgets, since their type was
-        declared anew."""
+        """Make an entry that was compiled from `text` without errors part of the transcript. Return the names of variables that
+        it forgets, since their type was declared anew."""
         forgotten: list[str] = []
         if entry.statements:
             self.variables = entry.variables
@@ -114,7 +116,8 @@ class Transcript:
         return self.text.count("\n") + 1
 
     def position(self, line: int, column: int) -> tuple[int, int]:
-        """Return the line and column at which the user sees a position of the compiled text."""
+        """Return the line and column, both from 1, at which the user sees a position of the compiled text: the column without
+        the text of the compiler before it."""
         return line, column - sum(min(length, max(0, column - at)) for at, length in self._inserted.get(line, ()))
 
     def _items(self, text: str) -> list[Piece] | None:

@@ -1,8 +1,9 @@
 """Source text and positions, and the helps for characters that begin no token.
 
 Hands on `Source`, one file's text with its line index, `Span` and `Position` to every later phase; all offsets are in code
-points. Also hands on to the lexer `character_help`, and for letters outside ASCII `is_letter`, `end_of_name` and
-`NAME_HELP`. Knows nothing of tokens or trees.
+points, from 0. Also hands on to the lexer `character_help` and `end_of_character`, and for letters outside ASCII `is_letter`,
+`end_of_name` and `NAME_HELP`; and INTEGER_DIVISION, a help, to `syntax/brackets.py` and `syntax/errors.py`. Knows nothing of
+tokens or trees, and does no I/O.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ class Span(NamedTuple):
     end: int
 
     def to(self, other: Span) -> Span:
-        """Return the span from the start of this one to the end of `other`."""
+        """Return the span from the start of this one to the end of `other`, which must be of the same file."""
         return Span(self.file, self.start, other.end)
 
 
@@ -34,7 +35,8 @@ class Position(NamedTuple):
 
 
 class Source:
-    """One source file: its display name (relative, as the user wrote it), its text, and where lines begin."""
+    """One source file: its name as messages show it (for files of a program relative to the project root), its text, and the
+    offsets at which lines begin."""
 
     __slots__ = ("name", "text", "line_starts")
 
@@ -99,7 +101,8 @@ _TEMPLATE = re.compile(r"`([^`\n]{0,80})`")
 
 
 def is_letter(char: str) -> bool:
-    """Return whether a name of some human language holds the character, accents that follow their letter included."""
+    """Return whether a name of some human language may hold the character behind its first letter: a letter, a digit, `_`, or an
+    accent that follows its letter."""
     return ("a" + char).isidentifier()
 
 

@@ -1,7 +1,8 @@
 """What names denote: one class of symbols for each kind of declaration.
 
-The resolver makes these records, with empty types, and sets them on the annotation fields of `ast`; the checker fills them;
-codegen and the language server read them and decide nothing about names or types themselves. Symbols compare by identity: each
+The resolver makes the symbols, with empty types, and sets them on the annotation fields of `ast`. The checker fills them and
+adds records of its own (`ConstStruct`, `SlotAccess`, `StepFunction`, `TestInfo` and their like). Codegen and the language server
+read all of them and decide nothing about names or types themselves. Symbols compare by identity: each
 declaration has one. A new kind of declaration is a class here, a case of `resolver/items.py: _symbol` and a row of
 `declaration_kinds.py`.
 """
@@ -29,7 +30,8 @@ class Symbol:
 
 @record
 class ModuleSymbol(Symbol):
-    """A module of the program (L-8.1); `home` is the module around it, None for the root. `file` holds its text; `rank` is
+    """A module of the program (L-8.1); `home` is the module around it, None for the root. `file` is the name of the file with its
+    text; `rank` is
     its place in the order of initialisation (L-5.14.1)."""
 
     file: str
@@ -53,7 +55,7 @@ class ModuleSymbol(Symbol):
 
 @record
 class StdModuleSymbol(Symbol):
-    """`std::name`; the library itself has the name ``."""
+    """`std::name`; the library itself has an empty name."""
 
 
 @record
@@ -318,8 +320,8 @@ class AliasSymbol(Symbol):
 
 @record
 class MemorySymbol(Symbol):
-    """`steps`: values by the names of an image (vm/memory_steps.py), by written step; None before it was checked. `of`: the
-    memory or view that a derived view is of."""
+    """`max_messages`: the number of messages of a constant `retain`, else None. `steps`: values by the names of an image
+    (vm/memory_steps.py), by written step; None before it was checked. `of`: the memory or view that a derived view is of."""
 
     declaration: ast.Store
     max_messages: int | None

@@ -1,8 +1,10 @@
 """An open document and the program around it, as far as the compiler understands both, and what stands at a place of it.
 
-`analyse` returns an `Analysis`; `path_to`, `occurrence_at` and `definition_of` are about places; `position_at` and
-`offset_at` lead between offsets and the positions of the protocol. Text that an editor holds comes before what lies on disk.
-A program with errors is looked at all the same: what was typed before the error is still known.
+Hands on to the other files of this folder `analyse`, which returns an `Analysis`; `path_to`, `occurrence_at`, `named` and
+`definition_of`, which are about places and give an `Occurrence` or a `Field`; and `position_at`, `offset_at` and `units`, which
+lead between offsets and the positions of the protocol. Offsets are in characters (code points), from 0. Text that an editor
+holds comes before what lies on disk. A program with errors is looked at all the same: what was typed before the error is still
+known.
 """
 
 from __future__ import annotations
@@ -47,24 +49,25 @@ class Analysis:
 
     @property
     def source(self) -> Source:
-        """The text of the document."""
+        """Return the source of the document."""
         return self.project.sources[self.file]
 
     @property
     def tree(self) -> ast.Program | None:
-        """The tree of the document, None after lexical errors."""
+        """Return the tree of the document, None after lexical errors."""
         return self.project.trees.get(self.file)
 
     @property
     def own(self) -> list[Diagnostic]:
-        """The diagnostics of the document itself."""
+        """Return the diagnostics of the document itself."""
         return [diagnostic for diagnostic in self.diagnostics if diagnostic.span.file == self.file]
 
 
 def analyse(path: str, text: str, open_texts: Mapping[str, str], cache: CheckCache) -> Analysis:
     """Return the analysis of the document at `path` with this text. In a project it is looked at as a part of its program,
     if it is one. `open_texts` has the texts of other open documents by their real paths; `cache` is that of the server: only
-    the document itself is sure to have the bodies of its functions in its tree."""
+    the document itself is sure to have the bodies of its functions in its tree. Refused passes through where the manifest's entry
+    exists but lies outside of the root or cannot be read, and what `locate` raises."""
     location = locate(path)
     texts = {**open_texts, os.path.realpath(path): text}
     entry = _entry(location)
@@ -154,7 +157,8 @@ def occurrence_at(analysis: Analysis, offset: int) -> Occurrence | None:
 
 
 def named(analysis: Analysis, name: ast.Ident, parent: ast.Node, around: ast.Node | None) -> Occurrence | None:
-    """Return what a name is, by the node it stands in (`parent`) and the node around that."""
+    """Return what a name is, by the node it stands in (`parent`) and the node around that; None where nothing is known of such a
+    place."""
     match parent:
         case ast.PathExpr() | ast.StructExpr():
             return Occurrence(name.span, parent.type, denoted(parent.binding))
@@ -224,7 +228,8 @@ def _field_of(struct: object, name: str) -> Field | None:
 
 
 def definition_of(occurrence: Occurrence) -> Span | None:
-    """Return where the name is declared, if that is in a file of the program."""
+    """Return where the name is declared, None for what is built in. The place may be in a text of the library, which is no file
+    of the program."""
     thing = occurrence.denotes
     if isinstance(thing, (ast.Field, ast.ToolField, ast.Slot)):
         return thing.name.span
@@ -254,7 +259,7 @@ UTF8, UTF16, UTF32 = "utf-8", "utf-16", "utf-32"
 
 
 def units(text: str, encoding: str) -> int:
-    """Return how many code units a text has in an encoding."""
+    """Return how many code units a text has in an encoding: UTF8, UTF32, or else UTF16."""
     if encoding == UTF8:
         return len(text.encode("utf-8", "replace"))
     if encoding == UTF32:
@@ -272,7 +277,8 @@ def position_at(source: Source, offset: int, encoding: str) -> tuple[int, int]:
 
 
 def offset_at(source: Source, line: int, character: int, encoding: str) -> int:
-    """Return the offset of a position. Behind the end of a line or text it is that end, inside a character its beginning."""
+    """Return the offset of a position, whose line and character count from 0 as those of `position_at`. Behind the end of a line
+    or text it is that end, inside a character its beginning."""
     if line >= len(source.line_starts):
         return len(source.text)
     start = source.line_starts[line]

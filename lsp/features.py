@@ -1,6 +1,7 @@
 """What an editor asks of a place in a document: what a hover shows, completion, the outline (O-9.25).
 
-Hands on `hover_at`, `complete` and `outline` to `server`. Names that may be offered come from the tables of built-ins and
+Hands on to `server` `hover_at`; `complete` with its `Offer`s and the words for their kinds (METHOD to HANDLE); and `outline` with
+its `Entry`s. Offsets are in characters, from 0. Names that may be offered come from the tables of built-ins and
 from the checker; none is listed here. A new kind of declaration needs a row in `WORDS` and in `SORTS`.
 """
 
@@ -110,7 +111,7 @@ def head_of(symbol: Symbol, sources: Mapping[str, Source]) -> str:
 
 
 def doc_of(symbol: Symbol) -> str | None:
-    """Return the documentation of a symbol, or None."""
+    """Return the documentation of a symbol, None for one without and for what is no item and no variant."""
     if isinstance(symbol, VariantSymbol):
         return symbol.enum.declaration.variants[symbol.index].doc
     node = getattr(symbol, "declaration", None)
@@ -259,7 +260,8 @@ def kind_of_symbol(symbol: Symbol) -> str:
 
 
 def once(offers: list[Offer]) -> list[Offer]:
-    """Return the offers without those whose name another one before hides, as in a call."""
+    """Return the offers without those whose name an earlier one has, as the inner of two names hides the outer one. An offer that
+    hides another stands where that stood."""
     # The later entry wins in a dictionary, hence from the end.
     return list({offer.name: offer for offer in reversed(offers)}.values())[::-1]
 
@@ -277,7 +279,8 @@ Analyser = Callable[[str], Analysis]
 
 
 def complete(text: str, offset: int, analyse: Analyser) -> list[Offer]:
-    """Return the offers at an offset of the text; `analyse` looks at a text in place of it. Text that is being typed rarely
+    """Return the offers at an offset of the text, none in a number, a comment or a string; `analyse` looks at a text in place of
+    it, and what it raises passes through. Text that is being typed rarely
     parses, so a copy of it gets a name at the cursor, and if need be a `;`, and is then looked at like any other."""
     before, after = _BEFORE.search(text, 0, offset), _AFTER.match(text, offset)
     assert before is not None and after is not None

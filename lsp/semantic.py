@@ -56,7 +56,7 @@ _NAMES = frozenset(("IDENT", "CFGKEY"))
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A coloured part of one line, by offsets; `type` and `modifiers` are words of the legend."""
+    """A coloured part of one line, by character offsets (half-open); `type` and `modifiers` are words of the legend."""
 
     start: int
     end: int
@@ -225,8 +225,8 @@ def encoded(tokens: Sequence[Token], source: Source, encoding: str) -> list[int]
 
 
 def change(before: list[int], after: list[int]) -> tuple[int, int, list[int]] | None:
-    """Return where to delete how many numbers, and what to put there; None if nothing changed. Only whole tokens are
-    changed, so that a client may count in them."""
+    """Return at which index of `before` to delete how many numbers, and what to put there; None if nothing changed. Only whole
+    tokens are changed, so that a client may count in them. Neither list is changed here."""
     if before == after:
         return None
     shorter = min(len(before), len(after)) // FIVE * FIVE

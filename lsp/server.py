@@ -1,8 +1,8 @@
 """The protocol: requests and notifications of an editor, answered by the other modules of this package.
 
-The only module that imports `pygls`. Documents are sent whole at each change, and every open document is analysed anew
-then, since one may be a module of another; what did not change is taken from the server's `CheckCache`. A new request is
-a function in one of the `_register_…` groups.
+Hands on `serve` to `cli/lsp.py`. The only module of this folder that imports `pygls`. Documents are sent whole at each change,
+and every open document is analysed anew then, since one may be a module of another; what did not change is taken from the
+server's `CheckCache`. A new request is a function in one of the `_register_…` groups.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from .semantic import MODIFIERS, TYPES, change, encoded, tokens
 # Where one message of an editor ends and the next begins.
 
 LONGEST = 64 << 20  # bytes of one message: a source of 8 MiB, with every character escaped
-LONGEST_LINE = 8 << 10
-MOST_LINES = 64
+LONGEST_LINE = 8 << 10  # bytes of one line of a header
+MOST_LINES = 64  # of one header
 _LENGTH = re.compile(rb"content-length[ \t]*:[ \t]*(.*?)[ \t]*", re.IGNORECASE)
 
 
@@ -65,7 +65,7 @@ class Frames:
         return b"Content-Length: %d\r\n" % length
 
     def read(self, length: int) -> bytes:
-        """Return the body of a message of `length` bytes, an empty text if the input ends before."""
+        """Return the body of a message of `length` bytes; if the input ends before, set `problem` and return an empty text."""
         body = self.stream.read(length)
         if len(body) < length:
             self.problem = f"the input ends after {len(body)} of {length} bytes of a message"
@@ -143,7 +143,8 @@ class Server(LanguageServer):
 
     @property
     def encoding(self) -> str:
-        """The encoding in which positions count characters."""
+        """Return the encoding in which positions count characters, as `units` takes it: a text that is neither `utf-8` nor
+        `utf-32` means UTF-16."""
         return str(self.workspace.position_encoding or UTF16)
 
     def text(self, uri: str) -> str:
@@ -151,7 +152,7 @@ class Server(LanguageServer):
         return self.workspace.get_text_document(uri).source.removeprefix("\ufeff")
 
     def analyse(self, uri: str, text: str) -> Analysis:
-        """Return the analysis of a document with this text, beside the other open documents."""
+        """Return the analysis of a document with this text, beside the other open documents. It is not remembered."""
         # Open texts come before those on disk, for all files of the program.
         others = {os.path.realpath(path_of(other)): self.text(other) for other in self.analyses if other != uri}
         return analyse(path_of(uri), text, others, self.cache)
@@ -172,7 +173,7 @@ class Server(LanguageServer):
         return lsp.Range(lsp.Position(*start), lsp.Position(*end))
 
     def location(self, analysis: Analysis, span: Span) -> lsp.Location | None:
-        """Return the place of a span, None if its file is neither on disk nor open."""
+        """Return the place of a span, None if its file is none of the program, such as the text of the library."""
         source = analysis.project.sources.get(span.file)
         if source is None:
             return None
@@ -184,7 +185,7 @@ class Server(LanguageServer):
     # ------------------------------------------------------------ colours
 
     def token_data(self, uri: str, span: Span | None = None) -> list[int]:
-        """Return the numbers of the tokens of a document, or of a part of it."""
+        """Return the numbers of the tokens of a document, or of those that overlap the span."""
         analysis = self.analysis(uri)
         within = [t for t in tokens(analysis) if span is None or (t.end > span.start and t.start < span.end)]
         return encoded(within, analysis.source, self.encoding)

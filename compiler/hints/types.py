@@ -1,8 +1,9 @@
 """Help texts for a value of the wrong type (L-4.4.1).
 
-Hands on `explain`, for a value of one type where another is expected, and the helps of single forms (conditions, numbers,
-absence, milliseconds) to the checker. Every function is pure: it gets types and returns the text of a help, or None when
-nothing can be said; where the value stands is the caller's knowledge.
+Hands on `explain`, for a value of one type where another is expected, the helps of single forms (conditions, branches,
+numbers, absence, milliseconds), and the words ITERABLE and MILLISECONDS to the checker. The functions are pure and raise
+nothing. `explain` and `absent_help` return None when nothing can be said; the others always return a text. Where the value
+stands is the caller's knowledge.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ _FLOAT_TEXT = re.compile(r"-?[0-9]{1,18}\.[0-9]{1,18}")
 
 
 def default_of(type_: Type) -> str:
-    """Return what may stand behind `??` for a value of this type."""
+    """Return what may stand behind `??` for a value of this type; the word `default` for a type without an obvious value."""
     match type_:
         case Simple(name="Int"):
             return "0"
@@ -126,7 +127,7 @@ def _is_text_for_error(actual: Type, expected: Type) -> bool:
 
 
 def number_help(text: str | None, expected: Type) -> str:
-    """Return the help for a String where the number type `expected` stands; `text` is what a literal holds, None for other
+    """Return the help for a String where `expected`, Int or Float, is required; `text` is what a literal holds, None for other
     expressions."""
     method = "parse_int" if expected == INT else "parse_float"
     # At most 18 digits, so that the number is one of the language.

@@ -2,7 +2,8 @@
 
 Hands on the three tables of handlers that `program` gives to the resolver; a form without a handler just has its children
 visited. A handler that returns a child lets the walk go on there, so that long left-deep chains cost no recursion. Only forms
-that open a scope, declare something or take words stand here: a new one is a function and a row of HANDLERS.
+that open a scope, declare something, take words or go on with their first child stand here: a new one is a function and a row of
+HANDLERS. Names and paths themselves are in `paths`, patterns in `patterns`.
 """
 
 from __future__ import annotations
@@ -268,7 +269,7 @@ def let(r: Resolver, node: ast.Let) -> None:
     r.visit(node.type)
     r.visit(node.value)
     bind_pattern(r, node.pattern)
-    # The walk of `checker/assignment.py` follows it.
+    # `checker/assignment.py` checks that a deferred local gets its value before it is read.
     if node.value is None and isinstance(node.pattern, ast.BindPattern) and node.pattern.binding is not None:
         node.pattern.binding.deferred = True
 

@@ -1,8 +1,9 @@
 """Items: which names a module or block declares, and the names inside each: functions, impls, traits, tools, pipelines.
 
 `program` calls `predeclare` once, then `declare_items` for every module, then `declare_impls` for every module, then
-`visit_items` for every module; `expressions` calls `declare_items` and `visit_items` for the items of a block, and `library`
-`visit_items` for its own. Symbols are made with empty types; the checker fills them. A new kind of item is a case of `_symbol`
+`visit_items` for every module; `expressions` calls `declare_items` and `visit_items` for the items of a block, and `closure` and
+`parameters` for closures and handlers; `library` calls `enum_symbol`, `tool_symbol`, `function` and `visit_items` for its own.
+Symbols are made with empty types; the checker fills them. A new kind of item is a case of `_symbol`
 and one of `_visit_item`.
 """
 
@@ -170,7 +171,8 @@ LONGEST_ALIAS_CHAIN = 64  # a circle of aliases ends here; the checker reports i
 
 
 def declare_impls(r: Resolver, items: Sequence[ast.TopLevel]) -> None:
-    """Make the methods of impls members of their types, before any body is resolved, so that order does not matter."""
+    """Give the impls of one scope and the impls that tools stand for their symbols, and make the methods of impls without a trait
+    members of their types, before any body is resolved, so that order does not matter."""
     for item in items:
         if isinstance(item, ast.Impl) and not isinstance(item.symbol, ErroneousSymbol):
             _declare_impl(r, item)
@@ -444,8 +446,9 @@ UNDECORATED: dict[type[ast.Item], str] = {
 
 
 def declare_items(r: Resolver, items: Sequence[ast.TopLevel]) -> None:
-    """Give every item of one scope its symbol and its name in the scope. Reports E1003 for a name that stands twice, and E1014
-    for the name of a type that begins with a lower-case letter."""
+    """Give every item of one scope that has a name its symbol and its name in the scope, and note its imports. Reports E1003 for
+    a name that stands twice, which gets no symbol, E1014 for the name of a type that begins with a lower-case letter, and what
+    is wrong inside enums, traits, MCP servers, memory blocks and `mod` lines."""
     places: dict[str, Span] = {}
     for item in items:
         if not isinstance(item, ast.InitStatement):
@@ -577,7 +580,8 @@ def _variants(r: Resolver, item: ast.Enum) -> list[str]:
 
 
 def visit_items(r: Resolver, items: Sequence[ast.TopLevel]) -> None:
-    """Resolve the names inside the items of one scope; modules have their own turn."""
+    """Resolve the names inside the items of one scope, which `declare_items`, and of a module `declare_impls`, must have seen;
+    modules have their own turn."""
     for item in items:
         if isinstance(item, ast.InitStatement):
             with r.body(None):

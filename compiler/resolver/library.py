@@ -1,4 +1,5 @@
-"""What the language declares in its own terms: the actions of the hooks of models, the tools of `std::tools` (O-4.30 to O-4.35).
+"""What the language declares in its own terms: the actions of the hooks of models, the tools of `std::tools` (O-4.30 to O-4.35),
+the schema around replies that are no objects, and `E::parse` of enums.
 
 Hands on `declare_library`, `declare_reply`, `library_tool` and `enum_parse` to `program`. The text of the library is parsed and
 resolved like a program's, in the outermost scope, and only what a program names: the rest would cost every compilation. A tool
@@ -162,8 +163,8 @@ def library_tool(r: Resolver, name: str) -> Symbol | None:
 
 
 def enum_parse(r: Resolver, owner: EnumSymbol) -> Symbol | None:
-    """Return `E::parse(text) -> E?` of an enum of unit variants alone (L-3.10.6), which is declared when a program first names
-    it; None for other enums."""
+    """Return `E::parse(text) -> E?` of an enum of unit variants alone (L-3.10.6), which is declared at the first call unless the
+    enum has a `parse` of its own; None for other enums, those with type parameters or without variants among them."""
     if not owner.variants or owner.declaration.type_parameters or any(member.form != "unit" for member in owner.members):
         return None
     members = r.module.members.setdefault(owner, {})

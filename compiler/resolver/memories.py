@@ -1,7 +1,7 @@
 """Names in what is written about memories: chains that make memory values, arguments of steps, and the clauses of functions.
 
 Hands on `declare_memory_value`, `visit_memory_chain`, `replace_words`, `declare_clauses`, `bind_slot_read` and
-`bind_slot_writes` to `items` and `expressions`, and `WORD_OF_METHOD`, `is_word` and `is_bare` to the checker of memory steps.
+`bind_slot_writes` to `items` and `expressions`, and `WORD_OF_METHOD`, `is_word` and `is_bare` to the checker of memories.
 Which steps and slots there are, and whether a word is a legal one, the checker decides (`checker/memory_steps.py`).
 """
 
@@ -153,7 +153,8 @@ def is_bare(value: ast.Expr) -> bool:
 
 
 def declare_clauses(r: Resolver, node: ast.Function) -> None:
-    """Declare one hidden variable for each slot that the clauses of a function load; E4506 for a slot listed twice.
+    """Declare one hidden variable for each slot that the clauses of a function load; E4506 for a slot listed twice, and for a
+    clause of a function without a body.
 
     The memory is what its name means where the clause stands, before the body declares anything.
     """

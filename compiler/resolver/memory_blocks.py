@@ -22,7 +22,8 @@ NAMES = ("per", "context", "like")
 
 def chain_of_block(r: Resolver, node: ast.MemoryBlock) -> ast.Store:
     """Return the memory that a block declares as a chain of steps, in the order in which they act (M-2.29). Fields of a wrong
-    form are reported (E4501 to E4503) and left out."""
+    form are reported (E2006, E4501 to E4503) and left out; a field of an unknown name becomes a step, which the checker
+    reports."""
     entries = sorted(node.entries, key=lambda entry: field_rank(entry.key.text))
     value: ast.Expr = _base(r, node, entries)
     in_base = (OF,) if any(entry.key.text == OF for entry in entries) else (TOOLS,)

@@ -1,8 +1,8 @@
 """Modules and imports: which modules a program has, what each `use` brings in, in which order they come (L-8.1, L-8.2, L-5.14.1).
 
-Hands on `declare_module` and `declare_imports` to `items`; `resolve_imports`, `order_modules` and `warn_unused_imports` to
-`program`. What one import brings in is found in `names`. Graph walks here are loops with a stack of their own: a program may have
-more modules in a row than Python has frames.
+Hands on `declare_module` and `declare_imports` to `items`; `new_module`, `file_module`, `resolve_imports`, `order_modules` and
+`warn_unused_imports` to `program`. What one import brings in is found in `names`. Graph walks here are loops with a stack of
+their own: a program may have more modules in a row than Python has frames.
 """
 
 from __future__ import annotations
@@ -103,7 +103,8 @@ def _paths_of(prefix: list[ast.Ident], tree: ast.UseTree) -> Iterator[tuple[list
 
 
 def resolve_imports(r: Resolver) -> None:
-    """Look up the imports that no name needed, and report names that are imported twice or declared as well (E1003)."""
+    """Look up the imports that no name has needed yet, and report names that are imported twice or declared as well (E1003).
+    What is wrong with the path of an import is reported where it is looked up (`names.imported_symbol`)."""
     for import_ in r.imports:
         symbol = imported_symbol(r, import_)
         name = import_.name.text

@@ -1,7 +1,9 @@
 """What a name or the module part of a path denotes: locals, imports, items, modules, predeclared names (L-8.2, L-8.3).
 
-Hands on `find` (a value), `find_item` (a type or the head of a path), `walk` (the module part of a path) and `imported_symbol` to
-the other files of this folder; TYPES, LIBRARY_TYPES and STORES, the predeclared types, to the checker. A new predeclared type is
+Hands on `find` (a value), `find_item` (a type or the head of a path), `walk` (the module part of a path), `trait_item` (a path
+through a trait), `imported_symbol` and their helpers to the other files of this folder; `outermost`, the scope of what is
+predeclared, to `program` and the language server; TYPES, LIBRARY_TYPES and STORES, the predeclared types, to the checker; and
+TOOL_NAMES to `incremental` and the language server. A new predeclared type is
 a row of TYPES. What types and enums offer is asked of `Resolver.associated`, since `paths` imports this file.
 """
 
@@ -38,12 +40,13 @@ TOOL_NAMES = ("FileTool", "HttpTool", "ShellTool")
 
 
 def find(r: Resolver, name: ast.Ident) -> Symbol | None:
-    """Return what a name denotes as a value; None if nothing. A name that two globs offer is reported (E1008)."""
+    """Return what a name denotes as a value; None if nothing, which is not reported. A name that two globs offer is reported
+    (E1008) and gives an ErroneousSymbol, as does a name whose declaration could not be understood."""
     return _unambiguous(r, _look_up(r, name.text, local=True), name)
 
 
 def find_item(r: Resolver, name: ast.Ident) -> Symbol | None:
-    """Return what a name denotes as a type or head of a path: locals do not hide those."""
+    """Return what a name denotes as a type or head of a path, as `find` does: locals do not hide those."""
     return _unambiguous(r, _look_up(r, name.text, local=False), name)
 
 
@@ -147,7 +150,8 @@ def _too_many_globs(r: Resolver, name: str, glob: Import) -> Symbol:
 
 
 def _same(a: Symbol, b: Symbol) -> bool:
-    """Return whether two symbols denote the same; those of variants and library functions are made anew at each look-up."""
+    """Return whether two symbols denote the same: by identity, but variants and library functions, of which a look-up may make
+    new symbols, by what they name."""
     if isinstance(a, VariantSymbol) and isinstance(b, VariantSymbol):
         return a.enum is b.enum and a.name == b.name
     if isinstance(a, StdFunctionSymbol) and isinstance(b, StdFunctionSymbol):
@@ -240,8 +244,8 @@ def _std_names(module: StdModuleSymbol) -> tuple[str, ...]:
 
 
 class Walked(NamedTuple):
-    """Where the module part of a path leads: a symbol (None after a report), the segments after it, and the last module the
-    path goes through."""
+    """Where the module part of a path leads: a symbol (None or an ErroneousSymbol after a report), the segments after it, and the
+    last module the path goes through."""
 
     symbol: Symbol | None
     rest: list[ast.Ident]
@@ -249,8 +253,8 @@ class Walked(NamedTuple):
 
 
 def walk(r: Resolver, path: list[ast.Ident]) -> Walked:
-    """Follow a path through modules to the first symbol that is no module; report an unknown name (E1004) or a private one
-    (E1005)."""
+    """Follow a path through modules to the first symbol that is no module, or to its end; report an unknown name (E1004), a
+    private one (E1005) or one that two globs offer (E1008)."""
     owner, rest = _head(r, path)
     through: ModuleSymbol | None = None
     while rest and isinstance(owner, (ModuleSymbol, StdModuleSymbol)):

@@ -1,7 +1,8 @@
 """Names and paths in expressions, types, literals and the fields of declarations (L-8.3).
 
-Sets `binding` of PathExpr, NamedType and StructExpr. Hands on `resolve_path` and `literal_head` to `patterns` and `items`,
-`associated_item` to the resolver, which needs it for imports, and `visit_field`. What a single name or a module means is asked of
+Sets `binding` of PathExpr, NamedType and StructExpr. Hands on `resolve_path` to `patterns` and `items`, `literal_head` to
+`patterns`, `use_local` to `expressions`, `visit_field` to `items`, `visit_step` to `memories`, and to `program` its HANDLERS and
+`associated_item`, which the resolver needs for imports. What a single name or a module means is asked of
 `names`; what a method call on a value means only the checker knows.
 """
 
@@ -65,7 +66,7 @@ def _single_name(r: Resolver, name: ast.Ident) -> Symbol | None:
 
 
 def resolve_path(r: Resolver, path: list[ast.Ident]) -> Symbol | None:
-    """Return what the last segment of `head::rest` names; None after a report (L-8.3)."""
+    """Return what the last segment of `head::rest` names; None or an ErroneousSymbol after a report (L-8.3)."""
     owner, rest, _ = walk(r, path)
     for name in rest:
         if owner is None or isinstance(owner, ErroneousSymbol):
@@ -202,7 +203,8 @@ def struct_expr(r: Resolver, node: ast.StructExpr) -> None:
 
 
 def literal_head(r: Resolver, path: list[ast.Ident]) -> Symbol | None:
-    """Return what the path before `{ … }` or `( … )` of a literal or pattern names; None after a report."""
+    """Return what the path before `{ … }` or `( … )` of a literal or pattern names; None or an ErroneousSymbol after a report
+    (E1002 for a single name, else as `resolve_path`)."""
     if len(path) > 1:
         return resolve_path(r, path)
     # As an item: a local of that name does not hide the type.

@@ -1,6 +1,7 @@
 """Names in patterns: new locals, or the constants and variants that a pattern compares with (L-5.8.2).
 
-Hands on `bind_pattern`, which declares the locals of a pattern in the present scope and sets the `binding` of its parts. The
+Hands on to `expressions` and `items` `bind_pattern`, which declares the locals of a pattern in the present scope and sets the
+`binding` of its parts, and to `program` the HANDLERS. The
 alternatives of `a | b` share their locals, so that the arm behind them reads one variable whichever of them fits. Types and
 exhaustiveness are the checker's (`checker/patterns.py`).
 """
@@ -19,8 +20,8 @@ Names = dict[str, Local]
 
 
 def bind_pattern(r: Resolver, pattern: ast.Pattern) -> None:
-    """Declare the names of a whole pattern in the present scope; report a name bound twice (E3005) and alternatives that bind
-    different names (E3004)."""
+    """Declare the names of a whole pattern in the present scope; report a name bound twice (E3005), alternatives that bind
+    different names (E3004), and paths that name nothing."""
     _bind(r, pattern, {}, {})
 
 

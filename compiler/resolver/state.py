@@ -1,7 +1,8 @@
 """The state of one resolution: scopes, the function being resolved, and the symbols declared so far.
 
-Hands on `Resolver`, which every handler of this folder takes as `r`; `Module`, the result that the checker takes; `Scope`,
-`Import` and `ErroneousSymbol`. What a form of the language does with names is in the tables of handlers of `expressions`, `paths`
+Hands on `Resolver`, which every handler of this folder takes as `r`, and the type `Handler`; `Module`, the result that the
+checker takes; `Scope`, `sees`, `Import` and `AmbiguousSymbol` to `names` and `modules`; and `ErroneousSymbol` to this folder and
+the checker. What a form of the language does with names is in the tables of handlers of `expressions`, `paths`
 and `patterns`, which `program` puts together: a new form needs a handler there and nothing here.
 """
 
@@ -68,7 +69,7 @@ class Import:
 
 class Scope:
     """Names of one block, function head or module; `public`: those that `pub` opens to other modules. `open` scopes also
-    offer names nobody listed (a glob import that failed)."""
+    offer names nobody listed (of a glob import that failed, or of an item that the parser could not read)."""
 
     __slots__ = ("parent", "names", "imports", "globs", "public", "open")
 
@@ -118,8 +119,10 @@ _DOTTED = re.compile(r"\s*\.\s*(\w+)")
 class Module:
     """What a program declares, nested items included, in the order of its modules, in each in source order. `members`: methods
     and associated functions by the type they belong to and their name. `trait_impls`: impls of traits by what their target names.
-    `traits`: those of the program and the predeclared ones. `decorated`: decorators where none may stand, and what they stand
-    on. `reply`: the schema around replies that are no objects."""
+    `traits`: those of the program and the predeclared ones. `inits`: the initialisation statements with their modules. `locals`:
+    the variables of all functions. `main`: the function `main` of the root, or None. `places`: where the name of each symbol is
+    written. `decorated`: decorators where none may stand, and what they stand on. `reply`: the schema around replies that are no
+    objects, None where no model is asked for one."""
 
     symbols: list[Symbol] = field(factory=list)
     inits: list[tuple[ModuleSymbol, ast.InitStatement]] = field(factory=list)
@@ -259,7 +262,8 @@ class Resolver:
             self.function = outer
 
     def declare(self, name: str, place: ast.Node, mutable: bool = False) -> Local:
-        """Return a new local, visible from here on in the present scope; it hides an earlier one of its name (L-5.4)."""
+        """Return a new local of the present function, visible from here on in the present scope; it hides an earlier one of its
+        name (L-5.4). There must be a function: AssertionError otherwise."""
         assert self.function is not None
         local = Local(name, ANY, mutable, self.function, declared_at=place)
         self.function.locals.append(local)

@@ -1,8 +1,10 @@
 """The abstract syntax tree: one class for each construct of the language, every node with its exact span.
 
-Hands on the node classes: the productions build them, every later phase reads them. Fields made by `annotation` are empty
-after parsing and are filled by the resolver and the checker; nothing else changes a tree. Also hands on `walk` for all nodes of a
-tree, and `Nesting`, through which every walk that calls itself goes down, so that deep trees do not exhaust Python's stack.
+Hands on the node classes: the productions build them, every later phase reads them. Fields made by `annotation` are empty after
+parsing and are filled by the resolver and the checker. Beside that the resolver rewrites a few forms in place (such as `f(x=2)`
+and the words of memories), and a check with a cache takes bodies out. Also hands on `walk` for all nodes of a tree, `items_of`
+and `ungrouped`; `copy_tree` to `incremental`; `written_names` to the formatter and `cli/dump.py`; and `Nesting`, through which
+a walk that calls itself goes down, and `on_fresh_stack`, so that deep trees do not exhaust Python's stack.
 """
 
 from __future__ import annotations
@@ -20,7 +22,8 @@ T = TypeVar("T")
 
 
 def annotation(init: Literal[False] = False) -> Any:
-    """Return a field that is None after parsing and that the resolver or the checker fills."""
+    """Return a field that is None after parsing and that the resolver or the checker fills. The comment at such a field names
+    what it then holds: records of `compiler/symbols.py` and `compiler/decisions.py`, types of `compiler/types.py`."""
     return field(init=init, is_derived=True)
 
 
@@ -36,7 +39,8 @@ class Node:
     span: Span
 
     def children(self) -> Iterator[Node]:
-        """Yield the child nodes in the order of the fields, which is the order of the source. Annotations are no children."""
+        """Yield the child nodes in the order of the fields, which mostly is the order of the source. Annotations are no
+        children."""
         for name in _places(self):
             value = getattr(self, name)
             if isinstance(value, Node):
@@ -57,7 +61,8 @@ def walk(root: Node) -> Iterator[Node]:
 
 
 def items_of(items: Iterable[TopLevel]) -> Iterator[TopLevel]:
-    """Yield the items of a file in the order of the source, those of modules that are written out in braces among them."""
+    """Yield the items of a file in the order of the source, those of modules that are written out in braces among them.
+    RecursionError where about a thousand such modules stand inside each other."""
     for item in items:
         yield item
         if isinstance(item, Module) and item.items is not None:
@@ -96,7 +101,7 @@ _parts_by_class: dict[type, tuple[list[str], list[str], list[str]]] = {}  # name
 
 
 def copy_tree(tree: N) -> N:
-    """Return a copy of a tree without its annotations. It goes down without `Nesting`: RecursionError for a deep tree."""
+    """Return a copy of a tree, its annotations empty. It goes down without `Nesting`: RecursionError for a deep tree."""
     copy: N = _copy(tree, {})
     return copy
 
@@ -139,8 +144,8 @@ class Expr(Node):
     """`type` is the checked type of the expression itself; `coercion` what the place it stands in makes of it, or None."""
 
     # annotations
-    type: Any = annotation()  # checker.types.Type of the expression itself, before `coercion`
-    coercion: Any = annotation()  # checker.coercions.Coercion the place it stands in asks for, or None
+    type: Any = annotation()  # types.Type of the expression itself, before `coercion`
+    coercion: Any = annotation()  # decisions.Coercion the place it stands in asks for, or None
 
 
 @node
@@ -166,7 +171,7 @@ class Item(Node):
     decorators: list[Decorator] = field(factory=list, kw_only=True)
     public: bool = field(default=False, kw_only=True)
     doc: str | None = field(default=None, kw_only=True)
-    symbol: Any = annotation()  # resolver.symbols.Symbol it declares
+    symbol: Any = annotation()  # symbols.Symbol it declares
 
 
 @node
@@ -258,7 +263,7 @@ class CatchClause(Node):
     name: Ident | None
     body: Block
     binding: Any = annotation()  # the Local of `name`
-    caught: Any = annotation()  # checker Type it catches, None for all
+    caught: Any = annotation()  # types.Type it catches, None for all
     lifts_text: Any = annotation()  # whether a text that it catches becomes an error (L-3.12.17)
 
 
@@ -295,7 +300,7 @@ class Closure(Expr):
     result: TypeExpr | None
     body: Expr
     function_form: bool = False
-    scope: Any = annotation()  # resolver.symbols.FunctionScope
+    scope: Any = annotation()  # symbols.FunctionScope
 
 
 @node
@@ -345,7 +350,7 @@ class TaskBody(Expr):
     kind: str
     pattern: Pattern | None
     body: Expr
-    scope: Any = annotation()  # resolver.symbols.FunctionScope
+    scope: Any = annotation()  # symbols.FunctionScope
 
 
 @node
@@ -427,7 +432,7 @@ class PathExpr(Expr):
     segments: list[Ident]
     type_arguments: list[TypeExpr] | None = None  # after the segments, before `member`
     member: Ident | None = None  # NAME of `path<T>::NAME`
-    binding: Any = annotation()  # resolver.symbols.Symbol it denotes
+    binding: Any = annotation()  # symbols.Symbol it denotes
 
 
 @node
@@ -553,7 +558,7 @@ class Call(Expr):
 
     callee: Expr
     arguments: list[Argument]
-    target: Any = annotation()  # checker.calls.CallTarget
+    target: Any = annotation()  # decisions.CallTarget
     tasks: Any = annotation()  # list[TaskBody]: the operands of `race`
     memory: Any = annotation()  # MemorySymbol that this chain makes a value of
 
@@ -566,7 +571,7 @@ class MethodCall(Expr):
     name: Ident
     type_arguments: list[TypeExpr] | None
     arguments: list[Argument]
-    target: Any = annotation()  # checker.calls.CallTarget
+    target: Any = annotation()  # decisions.CallTarget
     held: Any = annotation()  # SlotRefs of the clauses of the function that may see what it writes
     memory: Any = annotation()  # MemorySymbol that this chain makes a value of
 
@@ -578,7 +583,7 @@ class FieldAccess(Expr):
     receiver: Expr
     name: Ident
     type_arguments: list[TypeExpr] | None = None
-    target: Any = annotation()  # checker.calls.FieldTarget
+    target: Any = annotation()  # decisions.FieldByPosition, FieldByName or FieldOfError, or a SlotAccess
     held: Any = annotation()  # SlotRef of the clause that loads this slot at entry
 
 
@@ -619,9 +624,9 @@ class SlotRef(Node):
 
     owner: Ident
     slot: Ident
-    binding: Any = annotation()  # resolver.symbols.Symbol of the memory
-    local: Any = annotation()  # resolver.symbols.Local that holds what was loaded at entry
-    found: Any = annotation()  # resolver.symbols.Slot
+    binding: Any = annotation()  # symbols.Symbol of the memory
+    local: Any = annotation()  # symbols.Local that holds what was loaded at entry
+    found: Any = annotation()  # symbols.Slot
     kind: Any = annotation()  # the word of its clause
 
 
@@ -631,7 +636,7 @@ class Clause(Node):
 
     kind: str
     slots: list[SlotRef]
-    failure: Any = annotation()  # checker.coercions.Coercion of the error for the function's result
+    failure: Any = annotation()  # decisions.Coercion of the error for the function's result
 
 
 @node
@@ -648,7 +653,7 @@ class Function(Item):
     clauses: list[Clause]
     by: Expr | None
     body: Block | None
-    scope: Any = annotation()  # resolver.symbols.FunctionScope
+    scope: Any = annotation()  # symbols.FunctionScope
     omitted: Span | None = field(init=False)
 
 
@@ -809,7 +814,8 @@ class Config(Item):
 
     @property
     def declares(self) -> str:
-        """What it declares: an `agent` with a provider and no connector is a model (O-1.260)."""
+        """Return what it declares, `model`, `agent` or `connect`: an `agent` with a provider and no connector is a model
+        (O-1.260)."""
         keys = {entry.key.text for entry in self.entries}
         return "model" if self.kind == "agent" and "provider" in keys and "connector" not in keys else self.kind
 
@@ -1057,7 +1063,7 @@ class NamedType(TypeExpr):
 
     path: list[Ident]
     arguments: list[TypeExpr] | None
-    binding: Any = annotation()  # resolver.symbols.Symbol it denotes
+    binding: Any = annotation()  # symbols.Symbol it denotes
 
 
 @node
@@ -1108,7 +1114,8 @@ class Nesting:
         self.depth = 0
 
     def call(self, function: Callable[..., T], *arguments: Any) -> T:
-        """Return `function(*arguments)`, called one level deeper. Raise RecursionError beyond DEEPEST levels."""
+        """Return `function(*arguments)`, called one level deeper. Raise RecursionError beyond DEEPEST levels. What the function
+        raises passes through."""
         depth = self.depth
         self.depth = depth + 1
         try:
@@ -1123,8 +1130,8 @@ class Nesting:
 
 
 def on_fresh_stack(function: Callable[..., T], *arguments: Any) -> T:
-    """Return `function(*arguments)`, called in a thread of its own, whose recursion budget is fresh. An exception of the
-    function is raised here."""
+    """Return `function(*arguments)`, called in a thread of its own, whose recursion budget is fresh; where no thread can be
+    started, called in this one with more frames. An exception of the function is raised here."""
     outcome: list[T] = []
     failure: list[BaseException] = []
     # Context variables, such as the budget of the hints, must reach the new thread.

@@ -1,6 +1,7 @@
 """Matches the brackets of a token list before anything else looks at it.
 
-Hands on `balance`, whose `Balanced` the token filter reads, and `MAX_NESTING`. Unbalanced brackets (E0102) and deep nesting
+Hands on `balance`, whose `Balanced` the token filter reads, to `parse` and the colours; and `MAX_NESTING`, the deepest nesting
+of brackets, also to `parse`, the LR machine and the checker. Unbalanced brackets (E0102) and deep nesting
 (E0114) are reported here, and the list is repaired, so that every later phase sees balanced brackets. A string with holes
 counts as one bracket, from ISTR_START to ISTR_END.
 """
@@ -37,8 +38,8 @@ class Balanced(NamedTuple):
 
 
 def balance(tokens: TokenList, source: Source, diagnostics: Diagnostics) -> Balanced:
-    """Return the tokens with balanced brackets. Each repair is reported as E0102, the first bracket deeper than MAX_NESTING
-    as E0114. `tokens` itself stays as it is."""
+    """Return the tokens with balanced brackets. Repairs are reported as E0102, those at one place once; the first bracket deeper
+    than MAX_NESTING is reported as E0114. `tokens`, whose last row must be END, itself stays as it is."""
     partner, deep = _match(tokens)
     broken_at = None
     if partner is None:
@@ -116,7 +117,7 @@ class _Repair:
         self.out.add(tokens.types[row], tokens.values[row], tokens.starts[row], tokens.ends[row])
 
     def close_until(self, opener: str, row: int) -> None:
-        """Inserts the closers that are missing before the closer at `row`."""
+        """Insert the closers that are missing before the closer at `row`; only the innermost is reported."""
         first = True
         while self.tokens.types[self.open[-1]] != opener:
             if first:

@@ -1,7 +1,7 @@
 """The tokens around a syntax error, as messages and helps look at them.
 
-Hands on `ErrorPlace` to `errors` and to the syntax hints. Rows are counted from the error: 0 is the wrong token, -1 the one
-before, 1 the next. Nothing here words a message or decides how parsing goes on.
+Hands on `ErrorPlace` to `errors` and to the syntax hints, and to these ELIDED and LONGEST. Rows are counted from the error: 0
+is the wrong token, -1 the one before, 1 the next. Nothing here words a message or decides how parsing goes on.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class ErrorPlace:
         return rest.strip() if newline and rest.lstrip().startswith("//") else ""
 
     def range(self) -> tuple[int, int]:
-        """Return the character offsets at which the wrong token begins and ends."""
+        """Return the character offsets at which the wrong token begins and ends; the second is behind its last character."""
         return self.tokens.starts[self.row], self.tokens.ends[self.row]
 
     def key_without_colon(self) -> bool:
@@ -71,7 +71,7 @@ class ErrorPlace:
 
     def behind_key(self, file: str, expected: str = "") -> tuple[Span, str]:
         """Return the span of the token behind a field name, which itself is right, and the message that tells what was
-        expected there: `wanted`, by default a colon."""
+        expected there: `expected`, by default a colon."""
         row = self.row + 1
         start, end = self.tokens.starts[row], self.tokens.ends[row]
         description = describe_found(self.kind(1), self.source.text[start:end]).removeprefix("a ").removeprefix("the ")
@@ -129,11 +129,11 @@ class ErrorPlace:
         return ELIDED if len(text) > LONGEST or "\n" in text or not text.strip() else text
 
     def rest(self, ahead: int = 0, *stops: str) -> str:
-        """Return the source from row `ahead` up to `;`, `,` or one of `stops`."""
+        """Return the source from row `ahead` up to `;`, `,` or one of `stops`, as `end` finds it and `written` shows it."""
         return self.written(ahead, self.end(ahead, frozenset((*stops, "SEMI", "COMMA"))))
 
     def in_a_function(self) -> bool:
-        """Return whether some brace is open before the error."""
+        """Return whether some bracket is open before the error, as far as FURTHEST tokens tell."""
         depth = 0
         for at in range(-1, -min(self.row, FURTHEST) - 1, -1):
             kind = self.kind(at)

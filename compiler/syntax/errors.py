@@ -1,9 +1,9 @@
 """What happens at a syntax error: one diagnostic, then the machine goes on at the next sensible place (L-4.1.3).
 
-Hands on `Recovery` to `parse`. It reports with `report_syntax_error`, whose wording is here and whose helps for forms of
-other languages come from `compiler/hints/`. Then the stacks are cut back to the innermost list that is still open (of
-statements, items, fields …), and tokens are skipped to where that list may go on; what was cut off becomes an ErrorExpr or
-ErrorItem. No semantic action runs here.
+Hands on `Recovery` to `parse`. It reports with `report_syntax_error`, whose wording is here and whose helps for forms of other
+languages come from `compiler/hints/`. Then the stacks are cut back to the innermost list that is still open (of statements,
+items, fields …), and tokens are skipped to where that list may go on; what was cut off from a list of statements or items
+becomes an ErrorExpr or ErrorItem. No semantic action runs here.
 """
 
 from __future__ import annotations
@@ -194,7 +194,7 @@ def _at_module_level(place: ErrorPlace, expected: set[str]) -> str | None:
 
 
 def _as_constant(place: ErrorPlace) -> str:
-    """The constant a `let` at module level may have meant."""
+    """Return the constant that a `let` at module level may have meant, as source writes it."""
     at = 2 if place.kind(1) == "MUT" else 1
     if place.kind(at) != "IDENT":
         return "const NAME: T = …;"
@@ -210,7 +210,8 @@ def _foreign_word(place: ErrorPlace, expected: set[str]) -> str | None:
 
 
 def _word_of_block(place: ErrorPlace) -> str:
-    """The name that `name {` or `name (x) {` begins with, where the parser read a struct literal or a call."""
+    """Return the name that `name {` or `name (x) {` begins with, where the parser read a struct literal or a call; an empty text
+    if it is no word of BLOCKS."""
     # The name, and perhaps a bracket with one word in it.
     for back in (2, 3, 4, 5):
         if place.before(back) == "IDENT" and place.text(-back) in syntax.BLOCKS:
@@ -287,7 +288,7 @@ def _struct_pattern(place: ErrorPlace) -> str:
 
 
 def _behind_let(place: ErrorPlace) -> bool:
-    """Whether the statement of the error began with `let`."""
+    """Return whether the statement of the error began with `let`."""
     for back in range(1, min(place.row, 40) + 1):
         kind = place.before(back)
         if kind in ("LET", "SEMI", "BLKEND"):
@@ -494,7 +495,8 @@ class Recovery:
         machine.ends.append(machine.ends[-1])
 
     def leave_mark(self, symbol: str, start: int) -> None:
-        """Add a node to the list that stands for what was cut off: later phases stay silent about it."""
+        """Add a node that stands for what was cut off to a list of statements or items: later phases stay silent about it. Other
+        lists get none."""
         machine = self.machine
         end = max(start, machine.tokens.ends[machine.row])
         span = Span(self.source.name, start, end)

@@ -2,7 +2,7 @@
 
 Hands on `MODULE`, from which PLY makes or checks the tables (`tools/gen_tables.py`), and `BY_NAME` with the kinds of
 reductions to the LR machine. The productions stand in the five `productions_*` modules; here the suffixes of Appendix B
-(`x?`, `x*`, `x,*`, `x,+`) become shared productions.
+(`x?`, `x*`, `x,*`, `x,+`) become shared productions. A change of any production makes the committed tables stale.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """The raw lexer: source text to tokens, comments and documentation, by one master pattern.
 
-Hands on `lex`, which returns a `TokenList`, and the tables of token types with their wording in messages. Strings with
+Hands on `lex`, which returns a `TokenList`, to all that reads tokens: the other files of this folder, `project`, `incremental`,
+the formatter, the colours, the REPL and the language server. Hands on the tables of token types, with their wording in messages
+(`describe`, `describe_found`), to this folder, the colours and the language server. Strings with
 holes become ISTR_START, the tokens of the hole, ISTR_MID …, ISTR_END. Every lexical error is reported and lexing goes on at
 the next token boundary (L-4.1.3). A soft word is always an IDENT here, and `{` is always LBRACE: what they mean by their
 context is for the token filter.
@@ -294,8 +296,8 @@ class _Open(NamedTuple):
 
 
 def lex(source: Source, diagnostics: Diagnostics) -> TokenList:
-    """Return all tokens of a file, ended by an END row. Errors are reported as E0001 to E0012, more than MAX_TOKENS tokens
-    as E0114."""
+    """Return all tokens of a file, ended by an END row. Errors are reported as E0002 to E0012, more than MAX_TOKENS tokens
+    as E0114; nothing is raised."""
     return _Lexer(source, diagnostics).run()
 
 

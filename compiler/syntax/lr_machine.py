@@ -1,8 +1,8 @@
 """The LR machine: runs the parser tables over a token list and builds the tree.
 
-Hands on `Machine` and the `Tables` to `parse` and, for messages and recovery, to `errors`; and `check_depth`. All state
-belongs to one call, so parses may run side by side. There is no recursion, so input of any depth is safe. The machine stops
-at an error; `compiler/syntax/errors.py` cuts the stacks back and starts it again.
+Hands on `Machine` and `check_depth` to `parse`; and for messages and recovery `Machine`, `Tables` and `entering_symbols` to
+`errors` and `error_place`. All state belongs to one call, so parses may run side by side. There is no recursion, so input of
+any depth is safe. The machine stops at an error; `compiler/syntax/errors.py` cuts the stacks back and starts it again.
 """
 
 from __future__ import annotations
@@ -191,8 +191,8 @@ _NESTING = (
 
 
 def check_depth(program: ast.Program, diagnostics: Diagnostics) -> None:
-    """Report the first node that nests deeper than MAX_NESTING as E0114 (L-2.6.7): what brackets alone do not show, such as
-    prefix operators, closures and types. The walk keeps its own stack, so that no depth is too much for it."""
+    """Report one node that nests deeper than MAX_NESTING, if there is any, as E0114 (L-2.6.7): what brackets alone do not show,
+    such as prefix operators, closures and types. The walk keeps its own stack, so that no depth is too much for it."""
     pending: list[tuple[ast.Node, int]] = [(program, 0)]
     while pending:
         node, depth = pending.pop()

@@ -1,8 +1,9 @@
 """Source text to syntax tree: the phases lexing and parsing of L-4.1.2, from bytes to `ast.Program`.
 
-Hands on `decode_source`, `parse` and `parse_tokens` to the pipeline, the formatter, the language server and the REPL.
-Neither ever raises or hangs, whatever the text; where the text is wrong the tree holds `ErrorItem` and `ErrorExpr`. Only
-one file is looked at: names and other files belong to later phases.
+Hands on `decode_source`, `parse_tokens` and MAX_BYTES to `project`, which loads the files of a program, and the first two to the
+formatter; `parse` to all who have a text at hand: `incremental`, the resolver and codegen for texts of the library, the REPL, the
+language server and `cli/dump.py`. None of them ever raises or hangs, whatever the text; where the text is wrong the tree may hold
+`ErrorItem` and `ErrorExpr`. Only one file is looked at: names and other files belong to later phases.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ def decode_source(name: str, data: bytes, diagnostics: Diagnostics) -> Source | 
 
 
 def parse(source: Source, diagnostics: Diagnostics) -> ast.Program:
-    """Lex and parse a file. After a lexical error the tree has no items, only the comments (L-4.1.2)."""
+    """Lex and parse a file; return its tree. After a lexical error the tree has no items, only the comments (L-4.1.2)."""
     before = len(diagnostics.found)
     tokens = lex(source, diagnostics)
     if any(diagnostic.is_error for diagnostic in diagnostics.found[before:]):
@@ -47,7 +48,7 @@ def parse(source: Source, diagnostics: Diagnostics) -> ast.Program:
 
 
 def parse_tokens(source: Source, tokens: TokenList, diagnostics: Diagnostics) -> ast.Program:
-    """Parse the tokens of `lex`, which must be those of `source`."""
+    """Parse the tokens of `lex`, which must be those of `source`; return the tree of what could be read."""
     balanced = balance(tokens, source, diagnostics)
     context = Context(source.name, diagnostics, tokens.docs)
     machine = Machine(filter_tokens(balanced), context)

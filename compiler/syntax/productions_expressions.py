@@ -1,8 +1,8 @@
 """Productions for operators, calls, literals and the places they make; the rewriting of `|>` and prefix `await`.
 
-The rules register themselves in `FAMILY`, from which `compiler/syntax/grammar.py` makes the grammar; the text of `@rule` is
-the production, the function its semantic action. An action builds a node of `ast` and reports only what the grammar cannot
-refuse.
+Hands on `check_argument_order` to `productions_items`. The rules register themselves in `FAMILY`, from which
+`compiler/syntax/grammar.py` makes the grammar; the text of `@rule` is the production, the function its semantic action. An
+action builds a node of `ast` and reports only what the grammar cannot refuse.
 """
 
 from __future__ import annotations

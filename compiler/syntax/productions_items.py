@@ -1,8 +1,8 @@
-"""Productions for programs, decorators, functions and the items of the core language.
+"""Productions for programs, decorators, functions, closures and the items of the core language.
 
-The rules register themselves in `FAMILY`, from which `compiler/syntax/grammar.py` makes the grammar; the text of `@rule` is
-the production, the function its semantic action. An action builds a node of `ast` and reports only what the grammar cannot
-refuse.
+Hands on `decorate` to `productions_statements` and `refuse_pub` to `productions_orchestration`. The rules register themselves
+in `FAMILY`, from which `compiler/syntax/grammar.py` makes the grammar; the text of `@rule` is the production, the function its
+semantic action. An action builds a node of `ast` and reports only what the grammar cannot refuse.
 """
 
 from __future__ import annotations

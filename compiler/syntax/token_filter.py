@@ -1,6 +1,7 @@
 """The token filter (language.md, Appendix A): one pass that makes the grammar LALR(1).
 
-Hands on `filter_tokens`, which returns the list that the parser reads, and `QUESTIONS_BEFORE` for the formatter. It changes
+Hands on `filter_tokens`, which returns the list that the parser reads, to `parse` and the colours, and `QUESTIONS_BEFORE` to the
+formatter. It changes
 the type of a token by its context (a soft word to a keyword, `<` to TLT, `{` to MLBRACE or SLBRACE), splits `??` and `>=`,
 and inserts BLKEND where a block-like statement ends. Context is a stack of `Frame`s, one for each open bracket. The filter
 reports nothing: from a wrong program it makes tokens that do not parse.
@@ -121,7 +122,8 @@ class FilterState:
 
 
 def filter_tokens(balanced: Balanced) -> TokenList:
-    """Return the tokens that the grammar reads, with the comments and documentation of the raw list. Nothing is reported."""
+    """Return the tokens that the grammar reads, with the comments and documentation of the raw list, which itself stays as it is.
+    Nothing is reported or raised."""
     return _Filter(balanced).run()
 
 

@@ -52,7 +52,7 @@ _CARRIERS = tuple((IPv6Network(network), shift) for network, shift in CARRIERS)
 
 
 def is_public(text: str) -> bool:
-    """Whether an address is public: not loopback, private, link-local, shared, metadata, multicast, reserved or of another
+    """Return whether an address is public: not loopback, private, link-local, shared, metadata, multicast, reserved or of another
     special purpose, however it is wrapped. ValueError for a text that is no address."""
     address = unwrapped(ip_address(text.partition("%")[0]))
     if isinstance(address, IPv4Address):

@@ -1,9 +1,10 @@
 """The files of a session: a path is found in a granted root, walked from there without leaving it, and operated on (L-7.3,
 G-8.2).
 
-Hands on `Files` to the performer of `std::fs`, and the table `OPERATIONS`: plain data in, plain data out, `Failed` with a
-variant of FsError. Links are resolved here, component by component; the system never follows one. Only regular files and
-directories are opened.
+Hands on `Files` and `Failed` to the performer of `std::fs` (`effects/files.py`), and these with `OPERATIONS`, WRITING, `Spot`
+and `read_bytes` to the files of tests (`effects/tests.py`). An operation takes and gives plain data; it raises Failed with a
+variant of FsError, or the OSError of the system, which `failure_of` translates. It blocks the loop until it is done. Links are
+resolved here, component by component; the system never follows one. Only regular files and directories are operated on.
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_LINKS
 
 
 class Failed(Exception):
-    """An operation that failed: the `variant` of FsError and the reason, without the path."""
+    """An operation that failed: the `variant` of FsError (here NotFound, NotAFile, Io or InvalidUtf8) and the reason, without the
+    path."""
 
     def __init__(self, variant: str, reason: str) -> None:
         super().__init__(reason)
@@ -51,7 +53,7 @@ def failure_of(error: OSError) -> Failed:
 
 
 def read_file(spot: Spot) -> str:
-    """Return the text of a file. Failed (InvalidUtf8) when it is no UTF-8."""
+    """Return the text of a file. Failed (InvalidUtf8) when it is no UTF-8, and as `read_bytes`."""
     data = read_bytes(spot)
     try:
         return data.decode()
@@ -60,7 +62,8 @@ def read_file(spot: Spot) -> str:
 
 
 def read_bytes(spot: Spot) -> bytes:
-    """Return the bytes of a file. Failed (Io) when they are more than a String may hold."""
+    """Return the bytes of a file. Failed (Io) when they are more than a String may hold, Failed (NotAFile) when it is no regular
+    file."""
     with _regular(spot, READ) as file:
         data: bytes = file.read(limits.string + 1)
     if len(data) > limits.string:
@@ -69,7 +72,8 @@ def read_bytes(spot: Spot) -> bytes:
 
 
 def _regular(spot: Spot, flags: int) -> Any:
-    """Open the file at a spot. Failed (NotAFile) unless it is a regular one."""
+    """Return the file at a spot, opened to append with O_APPEND in `flags`, else to read. Failed (NotAFile) unless it is a
+    regular one."""
     if spot.name == ".":
         raise Failed("NotAFile", "not a file")
     try:
@@ -85,11 +89,13 @@ def _regular(spot: Spot, flags: int) -> Any:
 
 
 def write_file(spot: Spot, text: str) -> None:
+    """Write a text in UTF-8, as `write_bytes` does."""
     write_bytes(spot, text.encode())
 
 
 def write_bytes(spot: Spot, data: bytes) -> None:
-    """Write a new file beside the old one and put it in its place: readers see one or the other. Its permissions stay."""
+    """Write a new file beside the old one, if there is one, and put it in its place: readers see one or the other. Its
+    permissions stay. Failed (NotAFile) where something else than a regular file is."""
     mode = _mode(spot)
     if spot.name == "." or not (mode is None or stat.S_ISREG(mode)):
         raise Failed("NotAFile", "not a file")
@@ -107,11 +113,13 @@ def write_bytes(spot: Spot, data: bytes) -> None:
 
 
 def append_file(spot: Spot, text: str) -> None:
+    """Append a text in UTF-8; make the file if there is none. Failed (NotAFile) unless it is a regular one."""
     with _regular(spot, APPEND) as file:
         file.write(text.encode())
 
 
 def remove_file(spot: Spot) -> None:
+    """Remove a file, or a link itself. Failed (NotAFile) for a directory."""
     mode = _mode(spot)
     if spot.name == "." or (mode is not None and stat.S_ISDIR(mode)):
         raise Failed("NotAFile", "not a file")
@@ -119,13 +127,14 @@ def remove_file(spot: Spot) -> None:
 
 
 def exists(spot: Spot) -> bool:
-    """Whether there is a regular file or a directory."""
+    """Return whether there is a regular file or a directory."""
     mode = _mode(spot)
     return mode is not None and (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
 
 def list_dir(spot: Spot) -> list[str]:
-    """Return the names in a directory in code-point order; what of them is no UTF-8 becomes U+FFFD (O-0.6)."""
+    """Return the names in a directory in code-point order; what of them is no UTF-8 becomes U+FFFD (O-0.6). Failed (Io) when it
+    is no directory, or has more names than an Array may hold."""
     try:
         fd = os.open(spot.name, READ | flag("O_DIRECTORY"), dir_fd=spot.fd)
     except NotADirectoryError:
@@ -140,7 +149,7 @@ def list_dir(spot: Spot) -> list[str]:
 
 
 def file_size(spot: Spot) -> int:
-    """Return the size of a file in bytes."""
+    """Return the size of a file in bytes. Failed (NotAFile) unless it is a regular one."""
     status = os.stat(spot.name, dir_fd=spot.fd, follow_symlinks=False)
     if not stat.S_ISREG(status.st_mode):
         raise Failed("NotAFile", "not a file")
@@ -148,7 +157,7 @@ def file_size(spot: Spot) -> int:
 
 
 def make_dir(spot: Spot) -> None:
-    """Make one directory, or do nothing if it exists; those above it exist."""
+    """Make one directory, or do nothing if it exists; those above it must exist. Failed (Io) when there is a file."""
     mode = _mode(spot)
     if mode is None:
         os.mkdir(spot.name, dir_fd=spot.fd)
@@ -157,7 +166,8 @@ def make_dir(spot: Spot) -> None:
 
 
 def remove_dir(spot: Spot, recursive: bool) -> None:
-    """Remove a directory, with `recursive` all that is in it too."""
+    """Remove a directory, with `recursive` all that is in it too. Failed (NotFound) when there is nothing, Failed (Io) for what
+    is no directory and for a granted directory itself."""
     mode = _mode(spot)
     if mode is None:
         raise Failed("NotFound", "no such file or directory")
@@ -197,8 +207,8 @@ class Outside(Exception):
 
 @record
 class Spot:
-    """Where a path ends: the descriptor of an open directory, and a name in it that is no link, or `.` for the directory
-    itself. As a context manager it closes the descriptor."""
+    """Where a path ends: the descriptor of an open directory, and a name in it, or `.` for the directory itself. There may be
+    nothing of that name; it is a link only if the walk was not to follow one. As a context manager it closes the descriptor."""
 
     fd: int
     name: str
@@ -211,10 +221,11 @@ class Spot:
 
 
 def walk(root: Root, components: Sequence[str], *, follow: bool = True) -> Spot:
-    """Walk from a root, component by component, and return where the path ends; without `follow` a link at its end is not
-    resolved.
+    """Walk from a root, component by component, and return where the path ends, with a descriptor that the caller closes; without
+    `follow` a link at its end is not resolved.
 
-    Raises Outside when the path leaves the root, OSError when a component is missing."""
+    Raises Outside when the path leaves the root, OSError when a component other than the last is missing or no directory, and
+    after MOST_LINKS links."""
     walker = _Walk(root, components, follow)
     try:
         return walker.run()
@@ -266,7 +277,8 @@ class _Walk:
         self.names.append(part)
 
     def _through_link(self, part: str) -> bool:
-        """Replace a link by its target; False when the component is no link, or one that is not to be followed."""
+        """Replace a link by its target and return True; False when the component is no link, or one that is not to be
+        followed."""
         if not self.follow and not self.pending:
             return False
         try:
@@ -296,8 +308,9 @@ EVERYTHING = ("/",)
 
 
 class Files:
-    """The granted roots of a session. They are opened before its first operation on files, so no operation can change what they
-    name. `made` are the directories of `temp_dir`, which are removed with the session."""
+    """The granted roots of a session. They are opened when the object is made, before its first operation on files, so no
+    operation can change what they name; Unsupported is raised then where the system cannot keep paths inside a root. `made` are
+    the directories of `temp_dir`, which `close` removes."""
 
     def __init__(self, run: EffectContext) -> None:
         self.run = run
@@ -311,7 +324,8 @@ class Files:
         }
 
     async def access(self, operation: str, path: str, arguments: list[Any]) -> Any:
-        """Perform an operation under the permissions, and return what it gives. Raises Denied and Failed."""
+        """Perform an operation (a key of OPERATIONS, or `temp_dir`) under the permissions, and return what it gives. Raises
+        Denied and Failed; of `temp_dir` an OSError passes through."""
         if operation == "temp_dir":
             return await self._temporary()
         capability = "fs:write" if operation in WRITING else "fs:read"
@@ -327,11 +341,13 @@ class Files:
             raise failure_of(error) from None
 
     def allows(self, operation: str, path: str, reached: Spot | OSError | None) -> bool:
-        """Whether a path, of which `_reach` gave `reached`, is inside a granted root."""
+        """Return whether a path, of which `_reach` gave `reached`, is inside a granted root; what can be no path counts as
+        inside, and fails later."""
         return reached is not None
 
     def perform(self, operation: str, path: str, reached: Spot | OSError | None, arguments: list[Any]) -> Any:
-        """Perform an operation that is permitted. `make_dir` makes the directories above, too. Raises Failed and OSError."""
+        """Perform an operation that is permitted, and close `reached`. `make_dir` makes the directories above, too. Raises Failed
+        and OSError."""
         function, follow = OPERATIONS[operation]
         if operation == "make_dir" and isinstance(reached, OSError) and reached.errno == errno.ENOENT:
             above = os.path.dirname(path.rstrip("/"))
@@ -376,7 +392,7 @@ class Files:
         return failure
 
     def close(self) -> None:
-        """Close the roots and remove the temporary directories."""
+        """Close the roots and remove the temporary directories; what cannot be removed stays."""
         for roots in self.roots.values():
             roots.close()
         for folder in self.made:

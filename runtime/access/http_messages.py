@@ -1,8 +1,10 @@
 """The messages of HTTP as `std::http` has them: the target of a URL, a request, a reply (G-8.3, G-8.10).
 
-Hands on `Target`, `HttpRequest`, `HttpReply` and `HttpFailure` to the performer of `std::http`, to MCP servers, and to
-`network.py`, which carries them. Nothing here connects. What a program could smuggle into a URL or a header is refused when
-these are made; a header that a redirect must not take along is a name in BOUND_TO_HOST.
+Hands on `Target`, `HttpRequest`, `HttpReply` and `HttpFailure` to the performer of `std::http` (`effects/world.py`) and to
+`network.py`, which carries them; `Target`, `HttpFailure` and `header_fault` to MCP servers; and the limits MOST_BYTES and
+MOST_REDIRECTS to all of them. Nothing here connects, and redirects are followed elsewhere. What a program could smuggle into a
+URL or a header is refused when these are made. A header that a redirect must not take along is a name in BOUND_TO_HOST, or has
+a word of a secret in its name (`secrets.py`).
 """
 
 from __future__ import annotations
@@ -37,7 +39,8 @@ SAFE = "%/:=&?~#+!$,;'@()*[]-._"  # characters of a URL that stay as they are
 
 
 class HttpFailure(Exception):
-    """A request that cannot be made or has failed: the `variant` of HttpError, None where it has none, and the message."""
+    """A request that cannot be made or has failed: the `variant` of HttpError (InvalidUrl, Network or Timeout), None where it has
+    none, and the message."""
 
     def __init__(self, variant: str | None, message: str) -> None:
         super().__init__(message)
@@ -46,8 +49,9 @@ class HttpFailure(Exception):
 
 
 class Target:
-    """A URL taken apart: `host` in lower case, in ASCII and without brackets; `path` with the query; `url` is the whole,
-    written in one canonical form, so that nobody reads it in another way than we did."""
+    """A URL taken apart: `scheme` is http or https; `host` in lower case, in ASCII and without brackets; `port` also where the
+    URL has none; `path` with the query; `url` is the whole without the fragment, written in one canonical form, so that nobody
+    reads it in another way than we did."""
 
     __slots__ = ("scheme", "host", "port", "path", "url")
 
@@ -79,7 +83,7 @@ class Target:
 
     @property
     def authority(self) -> str:
-        """Host and port as the header `Host` has them: without the port that the scheme implies."""
+        """Return host and port as the header `Host` has them: without the port that the scheme implies."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.port == PORTS[self.scheme] else f"{host}:{self.port}"
 
@@ -90,12 +94,13 @@ def invalid(url: str, why: str) -> HttpFailure:
 
 
 def ascii_text(text: str) -> str:
-    """Return a text for a message: escaped where it holds control characters."""
+    """Return a text for a message: as it is if all of it can be printed, else with escapes for what is not ASCII or a control."""
     return text.encode("unicode_escape").decode() if not text.isprintable() else text
 
 
 class HttpRequest:
-    """A request. Raises HttpFailure for headers that cannot be sent."""
+    """A request; `body` is None where it has none. The constructor raises HttpFailure for headers that cannot be sent, or that
+    are more than MOST_HEADERS characters."""
 
     __slots__ = ("method", "target", "headers", "body")
 
@@ -112,8 +117,8 @@ class HttpRequest:
             raise HttpFailure(None, f"the headers have more than {MOST_HEADERS} characters")
 
     def redirected(self, status: int, location: str) -> HttpRequest:
-        """Return the request that follows a redirect (RFC 9110, 15.4): 303, and 301 or 302 of a POST, become GET without a body.
-        Another origin gets no credentials. HttpFailure when `location` is no URL."""
+        """Return the request that follows a redirect (RFC 9110, 15.4): 303 of all but a HEAD, and 301 or 302 of a POST, become
+        GET without a body. Another origin gets no credentials. HttpFailure (InvalidUrl) when `location` leads to no URL."""
         try:
             target = Target(urljoin(self.target.url, location))
         except ValueError:
@@ -138,18 +143,18 @@ def header_fault(name: str, value: str) -> str | None:
 
 
 def is_bound_to_host(name: str) -> bool:
-    """Whether a header holds credentials, by its usual name or a word in it, and so is for the first host alone."""
+    """Return whether a header holds credentials, by its usual name or a word in it, and so is for the first host alone."""
     return name.lower() in BOUND_TO_HOST or is_secret_name(name.replace("-", "_"))
 
 
 def is_token(name: str) -> bool:
-    """Whether a name is a token (RFC 9110, 5.6.2), as names of headers and methods must be."""
+    """Return whether a name is a token (RFC 9110, 5.6.2), as names of headers and methods must be."""
     return bool(name) and name.isascii() and all(c.isalnum() or c in "!#$%&'*+-.^_`|~" for c in name)
 
 
 class HttpReply:
-    """A reply. `headers` are by name in lower case; several of one name are joined by commas (RFC 9110, 5.3). `body` is
-    decoded."""
+    """A reply. `headers` are by name in lower case; several of one name are joined by commas (RFC 9110, 5.3). `body` has
+    the bytes without their content encoding."""
 
     __slots__ = ("status", "headers", "body")
 

@@ -1,7 +1,9 @@
 """The network: the permission to reach a host, the check of its addresses, exchanges with a checked one (O-4.15, G-8.3).
 
-Hands on `with_checked_address`, through which `std::http` and MCP servers reach a host; `SystemNetwork`, the network of a real
-run; and the protocol `Network`, for hosts that give another one. The requests and replies are those of `http_messages.py`.
+Hands on `with_checked_address`, through which `std::http` and MCP servers reach a host, and to these servers `host_permission`;
+`SystemNetwork`, the network of a real run, to the command line and the API; and the protocol `Network`, for hosts that give
+another one. No exchange ends by a time limit of its own: that is for the caller. The requests and replies are those of
+`http_messages.py`.
 """
 
 from __future__ import annotations
@@ -48,7 +50,8 @@ async def with_checked_address(
     """Resolve a host, check its addresses, and return what `perform` returns for one of them.
 
     The name of a host that is not granted is not even looked up, since a look-up tells its name server something. Raises Denied
-    when the permissions do not allow the host or one of its private addresses, and HttpFailure when the name has no address."""
+    when the permissions do not allow the host or one of its private addresses, and HttpFailure when the name has no address. What
+    `network.resolve` and `perform` raise passes through. Audit records are emitted as by `guarded`."""
     permissions = permissions_of(run)
     access = Access("net", host_permission(host, port), "audit:net_access", {"host": host, "port": port})
 
@@ -114,7 +117,8 @@ def _lower(headers: Mapping[str, str]) -> dict[str, str]:
 
 
 async def _body(reply: httpx2.Response, host: str) -> bytes:
-    """Read the body and decode it part by part, so that neither form of it is ever longer than MOST_BYTES."""
+    """Return the body, read and decoded part by part, so that little more than MOST_BYTES is ever held. HttpFailure for a longer
+    one, for one that ends too early, and for an encoding that is not read; zlib.error for one that is broken."""
     codings = [coding.strip().lower() for coding in reply.headers.get("content-encoding", "").split(",")]
     codings = [coding for coding in codings if coding not in ("", "identity")]
     if len(codings) > 1 or not set(codings) <= set(WINDOW_BITS):
@@ -144,7 +148,7 @@ class _Decoder:
 
     @property
     def is_whole(self) -> bool:
-        """Whether the body has ended here: its last member is complete and nothing is left over."""
+        """Return whether the body has ended here: its last member is complete and nothing is left over."""
         return self.stream is not None and bool(self.stream.eof) and not self.waiting
 
     def decode(self, data: bytes, most: int) -> bytes:
@@ -165,7 +169,8 @@ class _Decoder:
 
 
 def _is_zlib(head: bytes) -> bool:
-    """Whether data begins with a header of zlib (RFC 1950, 2.2); some servers send bare deflate data instead."""
+    """Return whether two bytes or more begin with a header of zlib (RFC 1950, 2.2); some servers send bare deflate data
+    instead."""
     return head[0] & 15 == 8 and (head[0] << 8 | head[1]) % 31 == 0
 
 

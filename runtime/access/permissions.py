@@ -1,6 +1,8 @@
 """What a run may touch outside: its grants, what they match, and the one door through which everything goes (O-4.12 to O-4.21).
 
-Hands on `Permissions`, which the host gives, and `guarded`, which performers call: it decides, emits the audit record, performs.
+Hands on `Permissions`, which the host gives; `guarded`, which performers call with an `Access`: it emits the audit record and
+performs, or raises `Denied`; `permissions_of` and `deny`; and `denied_error` and `denied_panic`, which make of a Denied what the
+program gets. Whether an access is allowed is decided by a method of Permissions, for files by `files.py`.
 Nothing of a capability is granted unless the host says so; tools may be used unless it says otherwise. A new capability is a row
 in `vm/builtins/capabilities.py` and a method here that decides about one access; its effect goes through `guarded` (the recipe is
 in CONTRIBUTING.md).
@@ -56,8 +58,9 @@ class Permissions:
         return permissions
 
     def grant(self, key: str, scope: Any) -> None:
-        """Add to what is granted; no grant takes anything from another (G-8.9). `scope` is True for all of it, else the texts (a
-        tuple or list, never one text alone). Raises Malformed for a text that is written wrongly."""
+        """Add to what is granted; no grant takes anything from another (G-8.9). `key` is a key of BY_KEY. `scope` is True for
+        all of it, else the texts (a tuple or list, never one text alone); nothing is granted by False, None or no texts. Raises
+        Malformed for a text that is written wrongly; then nothing of `scope` is granted."""
         if scope is True:
             self.scopes[key] = True
             return
@@ -75,13 +78,13 @@ class Permissions:
         return f"permissions=Permissions({key}={f'({scope!r},)' if scope else True})"
 
     def allows_tool(self, tool: str, method: str) -> bool:
-        """Whether a method of a tool may be called (O-4.20)."""
+        """Return whether a method of a tool may be called (O-4.20)."""
         allowed = self.tools.get(tool, True)
         listed = allowed if isinstance(allowed, bool) else method in allowed
         return listed and tool not in self.disabled and f"{tool}.{method}" not in self.disabled
 
     def allows_some_of(self, tool: str) -> bool:
-        """Whether a tool is not closed as a whole; that each of its methods is disabled by itself is not looked at."""
+        """Return whether a tool is not closed as a whole; that each of its methods is disabled by itself is not looked at."""
         return bool(self.tools.get(tool, True)) and tool not in self.disabled
 
     def check_tools(self, declared: Mapping[str, Iterable[str]], open_servers: Iterable[str]) -> None:
@@ -97,12 +100,12 @@ class Permissions:
                 raise ConfigFailure("E4003", f"there is no tool {name} to disable; tools and methods are: {names}")
 
     def allows_variable(self, name: str) -> bool:
-        """Whether a variable of the environment may be read."""
+        """Return whether a variable of the environment may be read."""
         granted = self.scopes["env"]
         return granted if isinstance(granted, bool) else name in granted
 
     def allows_command(self, command: str) -> bool:
-        """Whether a command may be started (O-4.17): a bare name, or an absolute path whose links are resolved."""
+        """Return whether a command may be started (O-4.17): a bare name, or an absolute path whose links are resolved."""
         granted = self.scopes["run"]
         if isinstance(granted, bool):
             return granted
@@ -111,19 +114,19 @@ class Permissions:
         return any(command == (real_path(scope) if "/" in scope else scope) for scope in granted)
 
     def allows_host(self, host: str, port: int) -> bool:
-        """Whether a host may be reached: a grant names it, or is `*.domain` for what lies below it; without a port it is for
-        all."""
+        """Return whether a host may be reached: a grant names it, or is `*.domain` for what lies below it; without a port it is
+        for all."""
         granted = self.scopes["net"]
         return granted if isinstance(granted, bool) else any(_matches(scope, host, port) for scope in granted)
 
     def names_host(self, host: str, port: int) -> bool:
-        """Whether a grant names exactly this host or address. That opens private addresses too (G-8.3), also when the whole
-        network is granted besides (G-8.9)."""
+        """Return whether a grant names exactly this host or address. That opens private addresses too (G-8.3), also when the
+        whole network is granted besides (G-8.9)."""
         return any(_matches(scope, host, port) for scope in self.named["net"] if not scope.startswith("*."))
 
 
 def _matches(scope: str, host: str, port: int) -> bool:
-    """Whether a grant matches a host, which is a name, an address, or an address that a look-up gave."""
+    """Return whether a grant matches a host, which is a name, an address, or an address that a look-up gave."""
     granted, granted_port = split_host(scope)
     if granted_port is not None and granted_port != port:
         return False
@@ -172,13 +175,13 @@ class Denied(Exception):
 
     @property
     def message(self) -> str:
-        """The message of the error or panic that the program gets."""
+        """Return the message of the error or panic that the program gets."""
         return f"permission denied: {self.capability} (grant it with {self.way})"
 
 
 async def guarded(run: EffectContext, access: Access, allowed: bool, perform: Callable[[], Awaitable[T]]) -> T:
     """Emit the audit record of an access and return what `perform` returns; raise Denied, with a record of it, when it is not
-    allowed (G-8.1, O-4.21)."""
+    allowed (G-8.1, O-4.21). What `perform` raises passes through."""
     if not allowed:
         deny(run, access)
     run.runtime_emit(access.channel, access.record)

@@ -1,7 +1,8 @@
 """Granted paths as open directories, so that what they name cannot change during a run (G-8.2).
 
-Hands on `Roots`, which finds the root that a path lies in; `files.py` walks the path from there. Also what of the operating
-system files and processes need, and `Unsupported` where it is missing (G-8.12, G-11.4); and `real_path`.
+Hands on `Roots`, which finds the `Root` that a path lies in, to `files.py`, which walks the path from there; ANCHOR and `beneath`
+to the files of tests. Also what of the operating system files and processes need, and `Unsupported` where it is missing (G-8.12,
+G-11.4), to all that starts processes (`require_processes`) or performs `std::fs`; and `real_path` to permissions and agents.
 """
 
 from __future__ import annotations
@@ -21,13 +22,14 @@ LONGEST = 4096  # bytes, as Linux has it; Python takes time with the square of t
 
 
 def is_too_long(path: str) -> bool:
-    """Whether a text is longer than any system takes for a path."""
+    """Return whether a text has more than LONGEST bytes in UTF-8, which is more than any system takes for a path."""
     return len(path) > LONGEST or len(path.encode("utf-8", "replace")) > LONGEST
 
 
 def real_path(path: str) -> str:
-    """Return the absolute path with its links resolved. It raises nothing: a text that cannot be resolved, because it is no
-    path, is too long, or has links that keep changing, is only made absolute."""
+    """Return the absolute path with its links resolved. A text that cannot be resolved, because it is no path, is too long, or
+    has links that keep changing, is only made absolute. Nothing is raised, but for the OSError of a relative path whose working
+    directory is gone."""
     if is_too_long(path):
         return os.path.abspath(path)
     for _ in range(ATTEMPTS):
@@ -104,7 +106,7 @@ class Root:
 
     @property
     def real(self) -> str:
-        """The granted path with its links resolved."""
+        """Return the granted path with its links resolved."""
         return os.path.join(self.base, *self.tail)
 
     def below(self, path: str) -> list[str] | None:
@@ -129,7 +131,8 @@ def beneath(folder: str, path: str) -> list[str] | None:
 
 
 class Roots:
-    """The roots of one capability. `folder` is the directory that relative paths start from."""
+    """The roots of one capability, one for each granted path that can be opened. `folder` is the directory that relative paths
+    start from."""
 
     __slots__ = ("folder", "opened")
 
@@ -165,7 +168,7 @@ class Roots:
                 yield root, components
 
     def add(self, path: str) -> None:
-        """Add a root; its directory exists."""
+        """Add a root, an absolute path of a directory that exists. OSError when it cannot be opened."""
         self.opened.append(Root(path))
 
     def close(self) -> None:

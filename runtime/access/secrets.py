@@ -1,7 +1,9 @@
 """Texts that may leave or enter: the redactor before every sink (G-10.3), and the cleaning of texts from outside (O-0.6, G-9.1).
 
-Hands on `Redactor`, which replaces the exact values of all secrets that the session has met, `without_secrets` for whole values,
-`is_secret_name`, and `clean_text`, `whole_text` and `clean_json`.
+Hands on `Redactor`, which replaces the exact values of all secrets that the session has met, to the host, the session and the
+providers; `without_secrets` for whole values to the session and the command line; `is_secret_name` to the variables and headers
+that may hold one; and to all that takes texts from outside `clean_text`, `clean_json` and, where tag characters may stay,
+`whole_text`.
 """
 
 from __future__ import annotations
@@ -43,7 +45,8 @@ class Redactor:
         self.known: list[str] = []
 
     def add(self, value: str, name: str) -> None:
-        """Hide a value from now on, under a name. A value of fewer than SHORTEST_SECRET characters is not hidden."""
+        """Hide a value from now on, under a name; one that is hidden already keeps its first name. A value of fewer than
+        SHORTEST_SECRET characters is not hidden."""
         if len(value) >= SHORTEST_SECRET and value not in self._names:
             self._names[value] = name
             self.known[:] = sorted(self._names, key=len, reverse=True)
@@ -53,7 +56,7 @@ class Redactor:
         return not self.known
 
     def clean(self, text: str) -> str:
-        """Return a text without known values."""
+        """Return a text with `<secret NAME>` in place of each known value."""
         for value in self.known:
             if value in text:
                 text = text.replace(value, f"<secret {self._names[value]}>")
@@ -108,7 +111,8 @@ def clean_text(text: str) -> str:
 
 
 def clean_json(value: Any) -> Any:
-    """Return a JSON value with `clean_text` done to every string, keys included."""
+    """Return a JSON value with `clean_text` done to every string, keys included; of two keys that become one the later value
+    stays. The value itself is not changed. RecursionError for one that nests too deeply."""
     if isinstance(value, str):
         return clean_text(value)
     if isinstance(value, list):
@@ -119,7 +123,7 @@ def clean_json(value: Any) -> Any:
 
 
 def _without_tags(text: str) -> str:
-    """Tag characters directly behind a black flag are a regional flag and stay (Unicode TR51)."""
+    """Return the text without tag characters, but for those that follow a black flag: they are a regional flag (Unicode TR51)."""
     characters: list[str] = []
     in_flag = False
     for c in text:
@@ -131,7 +135,8 @@ def _without_tags(text: str) -> str:
 
 
 def without_secrets(value: Any, redactor: Redactor) -> Any:
-    """Return a value of the machine without secrets in its texts, keys included (G-10.3). P103 when it is nested too deeply."""
+    """Return a value of the machine without secrets in its texts, keys included (G-10.3); the value itself is not
+    changed. Panic P103 when it is nested too deeply; what ends the run meanwhile (`metering.look`) passes through."""
     try:
         return _Cleaner(redactor).cleaned(value)
     except RecursionError:

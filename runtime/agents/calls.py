@@ -1,7 +1,8 @@
 """Calls of agents, which go the way of calls of models (O-2.47, O-3.27, O-7.9 to O-7.37).
 
-Hands on to the performer of agents: `AgentSender`, which stands where a model's call has its provider; `call_settings`;
-`Listening`, the handlers of one call; and `ScriptedAgent`, the mock of an agent. The process of an agent is `process.py`.
+Hands on to the performer of agents (`effects/agents.py`): `AgentSender`, which stands where a model's call has its provider;
+`call_settings`; `Listening`, the handlers of one call, with `HandlerLeft`; and `plain`. Hands on to tests of programs
+(`effects/tests.py`) `ScriptedAgent`, the mock of an agent. The process of an agent is `process.py`.
 """
 
 from __future__ import annotations
@@ -42,11 +43,13 @@ if TYPE_CHECKING:
         name: str
 
         async def exchange(self, prompt: str, context: Any, listener: Listener) -> Answer:
-            """Send one prompt and return the answer. Raises CallFailure."""
+            """Send one prompt and return the answer. Raises CallFailure, and what the listener raises."""
 
 
 class AgentSender(Provider):
-    """An agent as the provider of a call. It sends only the text of the last user message: an agent has a memory of its own."""
+    """An agent as the provider of a call. It sends only the text of the last user message: an agent has a memory of its own.
+    `context` is a tuple with the plain data of the context, or an empty one. `send` raises CallFailure, and what the listener
+    raises (of `Listening`: HandlerLeft); an agent does not stream, embed or lower requests."""
 
     unmetered = True
 
@@ -108,7 +111,9 @@ class Listening:
         return rows.get(message_type, (None, None))
 
     async def on_message(self, message: dict[str, Any]) -> Any:
-        """Run the handler of a message; return plain data to send back, None for nothing. Raises HandlerLeft."""
+        """Run the handler of a message; return plain data to send back, None for nothing. A message without a handler is
+        emitted on UNHANDLED. Raises HandlerLeft; CallFailure (AgentError, Protocol) for a message that does not fit the schema
+        of the handler; and panic P103 for a value that is beyond the limits on JSON."""
         handler, schema = self._handler(message["type"])
         if handler is None:
             self.run.runtime_emit(UNHANDLED, message)
@@ -130,7 +135,7 @@ class Listening:
 
 
 def plain(value: Any) -> Any:
-    """Return a value of the machine as plain data."""
+    """Return a value of the machine as plain data of JSON. Panic P103 beyond the limits on JSON (G-6.1)."""
     return json.loads(to_json(value))
 
 
@@ -140,7 +145,9 @@ if TYPE_CHECKING:
 
 class ScriptedAgent:
     """The mock of an agent (O-8.12, O-8.16). `messages` are delivered in order at every call; without them the next reply of
-    `script` is the answer. `exhausted` returns the exception that is raised when there is none."""
+    `script` is the answer. `exhausted` returns the exception that is raised when there is none. `sleep` takes seconds.
+    ConfigFailure for `messages` that `checked` refuses. `exchange` raises CallFailure, that exception, and what the listener
+    raises."""
 
     name = MOCK
 
