@@ -89,7 +89,8 @@ class _Request:
 
 
 class SystemInput:
-    """A stream of the system, which a thread reads, so that other tasks go on and the run can be ended.
+    """A stream of the system, which a thread reads, so that other tasks go on and the run can be ended. It has a descriptor and
+    must stay open.
 
     The thread reads from the descriptor itself: a thread that holds the lock of Python's stream would keep the process from
     ending. What was read for a task that is cancelled by then is there for the next one."""

@@ -40,7 +40,7 @@ MOCKS = "mocks"  # by model or agent: the mock that stands in for it
 
 async def perform(run: EffectContext, effect: Effect) -> Any:
     """Install a mock and return nil, or return the emits of the test so far. Raises panic P411 for a mock that is no script, and
-    CallFailure when the settings of a mocked agent do not fit."""
+    CallFailure, which ends the run, when the settings of a mocked agent do not fit."""
     if effect.kind == "test_emits":
         return Array([Emit(channel, value) for channel, value in run.state.get(EMITS, ())])
     name, config = effect.payload
