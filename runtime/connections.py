@@ -1,7 +1,9 @@
 """Connections: the merge of their declarations, their keys and headers, and checks of what no compiler has seen (O-1.1 to
 O-1.28).
 
-Hands on `ConnectionSettings` to calls and providers, `resolve_all` and the `check_…` functions to the session. The fields that a
+Hands on `ConnectionSettings` to calls and providers; `resolve_all`, `check_connections`, `check_names` and `check_stages` to the
+session, the first two to `concerto inspect` too; `check_model`, `check_fields` and `check_decorators` to the settings of models,
+agents, MCP servers and scripted replies; `resolve_key` and `resolve_headers` to the providers that use an SDK. The fields that a
 connection, a model or a decorator takes are rows in `vm/declaration_fields.py`; providers are rows in `vm/providers.py`.
 """
 
@@ -32,7 +34,9 @@ CLIENT_FIELDS = ("organization", "project")
 
 
 class ConnectionSettings:
-    """A connection with every default filled in. Keys that stand in variables of the environment are not in it."""
+    """A connection with every default filled in; `resolve` makes it of fields that it has checked. Keys that stand in variables
+    of the environment are not in it. `row` is that of its provider; `timeout` is in seconds, or has several
+    limits in seconds by name (O-1.212); None when the connection sets none."""
 
     __slots__ = ("name", "row", *CONNECTION)
 
@@ -65,7 +69,8 @@ class ConnectionSettings:
         self.base_url = self.base_url or self.row.base_url
 
     def model_id(self, base: str | None) -> str | None:
-        """Return the model id that a request names: `base` or the connection's default, with aliases replaced (O-1.9, O-1.36)."""
+        """Return the model id that a request names: `base` or the connection's default, with aliases replaced (O-1.9, O-1.36);
+        None when there is neither."""
         name = base or self.default_model
         return None if name is None else self.models.get(name, name)
 
@@ -96,14 +101,16 @@ def merged_fields(name: str, layers: Sequence[Layer]) -> dict[str, Any]:
 
 
 def resolve(name: str, layers: Sequence[Layer]) -> ConnectionSettings:
-    """Return the settings of one connection. ConfigFailure when its fields do not fit."""
+    """Return the settings of one connection; `layers` as in `merged_fields`. Raises ConfigFailure for unknown fields, and for a
+    provider that is missing, unknown, or does not go with the other fields. Whether values fit is seen by `check_connections`,
+    which has to come first."""
     fields = merged_fields(name, layers)
     _check(name, fields)
     return ConnectionSettings(name, fields)
 
 
 def resolve_all(layers: Sequence[Layer]) -> dict[str, ConnectionSettings]:
-    """Return the settings of all connections by name. ConfigFailure as `resolve`."""
+    """Return the settings of all connections by name, the predeclared ones too. Raises ConfigFailure as `resolve`."""
     names = dict.fromkeys([*PREDECLARED, *(name for layer in reversed(layers) for name in layer)])
     return {name: resolve(name, layers) for name in names}
 
@@ -129,7 +136,8 @@ def _check(name: str, fields: Fields) -> None:
 def resolve_key(settings: ConnectionSettings, env: Mapping[str, str], redactor: Redactor, origin: Origin) -> str:
     """Return the key of a connection, trimmed, and make it known to the redactor. It is read at the first request, not before.
 
-    NotSent when there is none, or when no header can carry it; the failure names the variable, never a value (O-1.26, G-10.2)."""
+    A provider that needs no key may have a stand-in for it. Raises NotSent when there is none, or when no header can carry it;
+    the failure names the variable, never a value (O-1.26, G-10.2)."""
     variable = settings.api_key_env
     key = (settings.api_key or (env.get(variable, "") if variable else "")).strip()
     if not key:
@@ -142,7 +150,8 @@ def resolve_key(settings: ConnectionSettings, env: Mapping[str, str], redactor: 
 
 
 def resolve_headers(settings: ConnectionSettings, env: Mapping[str, str], redactor: Redactor, origin: Origin) -> dict[str, str]:
-    """Return the extra request headers. Values from `{ env = "N" }` are secrets (O-1.13). NotSent as `resolve_key`."""
+    """Return the extra request headers. Values from `{ env = "N" }` are trimmed, and become known to the redactor as secrets
+    (O-1.13). Raises NotSent, as `resolve_key`, for such a variable."""
     headers: dict[str, str] = {}
     for header, value in settings.headers.items():
         if isinstance(value, str):
@@ -226,7 +235,7 @@ def check_names(host_fields: Mapping[str, Any], declared: Mapping[str, Any]) -> 
 
 
 def check_connections(layers: list[Mapping[str, Mapping[str, Any]]]) -> None:
-    """Raise ConfigFailure for fields of connections that do not fit."""
+    """Raise ConfigFailure as `check_fields` for fields of connections that do not fit, E4004 for a connection without fields."""
     for layer in layers:
         for name, fields in layer.items():
             if not isinstance(fields, dict):
@@ -235,13 +244,13 @@ def check_connections(layers: list[Mapping[str, Mapping[str, Any]]]) -> None:
 
 
 def check_model(name: str, fields: Mapping[str, Any], decorators: Mapping[str, Any]) -> None:
-    """Raise ConfigFailure for fields or decorators of a model that do not fit."""
+    """Raise ConfigFailure, as `check_fields` and `check_decorators`, for fields or decorators of a model that do not fit."""
     check_fields(f"model {name}", fields, MODEL_VALUES)
     check_decorators(f"model {name}", "model", decorators)
 
 
 def check_stages(pipelines: Sequence[Pipeline]) -> None:
-    """Raise ConfigFailure for decorators of stages that do not fit."""
+    """Raise ConfigFailure, as `check_decorators`, for decorators of stages that do not fit."""
     for pipeline in pipelines:
         for name, _, _, decorators, _ in pipeline.stages:
             check_decorators(f"pipeline {pipeline.name}: stage {name}", "stage", dict(decorators))

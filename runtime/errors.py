@@ -1,8 +1,10 @@
 """Failures of calls as exceptions (O-1.117 to O-1.130), and the library that a program lacks.
 
 Hands on `CallFailure`, which is raised anywhere in the runtime; the performer of an effect turns it into an error value of the
-language (`records.py: failed`). `Origin` makes the failures of one request: which status means which error is in its tables.
-`ConfigFailure` is a wrong setting, found before the run.
+language (`records.py: failed`). `Origin` makes the failures of one request: which status means which error is in the tables above
+it. `ConfigFailure` is a wrong setting, found before the run or when what it is for is first used. Hands on the classes of
+failures (`CONNECTION` and its neighbours) to `calls/retry.py` and agents, and `install_advice` to what needs such a library.
+Failures of memories are `memory/entries.py: MemoryFailure`, a CallFailure too.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ MESSAGE_LENGTH = 2000  # characters of a message that others wrote: more of it i
 
 
 class CallFailure(Exception):
-    """The error of a call: family `kind`, `variant`, `message`, and further `fields` of plain data.
+    """The error of a call: family `kind`, `variant`, `message`, and further `fields` of plain data; one that is None is left out.
 
     `retry_class` is one of RETRY_CLASSES, None when no retry can mend it."""
 
@@ -35,7 +37,8 @@ class CallFailure(Exception):
         self.fields = {name: value for name, value in fields.items() if value is not None}
 
     def exhausted(self, attempts: int) -> CallFailure:
-        """Return the same failure with the number of attempts in its message, after the last one has failed (O-1.130)."""
+        """Return a copy, a plain CallFailure, with the number of attempts in its message, after the last one has failed
+        (O-1.130)."""
         message = f"{self.message} ({attempts} attempts)"
         return CallFailure(self.kind, self.variant, message, self.retry_class, **self.fields)
 
@@ -51,7 +54,8 @@ class CallFailure(Exception):
 
     @property
     def cause(self) -> str:
-        """How the turn ended, in the words that the policy `Record` stores (M-5.12); empty when it stores nothing."""
+        """How the turn ended, in the words by which the policy `Record` knows what to store (M-5.12): "tool_loop", "timeout" or
+        "provider"; empty when it stores nothing."""
         if self.variant == "ToolLoopLimit":
             return "tool_loop"
         if self.kind in ("SchemaError", "MemoryError"):
@@ -108,7 +112,8 @@ class Origin:
         self.timeout = timeout
 
     def failure(self, kind: str, variant: str | None, message: str, retry_class: str | None = None, **fields: Any) -> CallFailure:
-        """Return a failure with the fields that its kind always has."""
+        """Return a failure with the fields that its kind always has; of `message` the first MESSAGE_LENGTH characters are
+        kept."""
         if kind == "ConnectionError":
             fields["connection"] = self.connection
         if kind == "TimeoutError":
@@ -122,7 +127,8 @@ class Origin:
         return NotSent(kind, variant, failure.message, **failure.fields)
 
     def of_status(self, status: int, message: str, retry_after_ms: int | None = None) -> CallFailure:
-        """Return the failure that an HTTP status means. `retry_after_ms` is how long the server asks to wait."""
+        """Return the failure that an HTTP status of an error means. `retry_after_ms` is how long the server asks to wait, None
+        when it does not say."""
         other = SERVER_STATUS if status >= 500 else OTHER_CLIENT_STATUS
         kind, variant, retry_class = STATUS.get(status, other)
         return self.failure(kind, variant, message, retry_class, status=status, retry_after_ms=retry_after_ms)

@@ -1,8 +1,9 @@
 """What a session takes from outside: sinks, clock, chance, the world, and replacements of parts of the runtime.
 
-Hands on `Host`, plain values and functions that the command line, the Python API and tests give; and what becomes of exceptions
-of the host's own code: their whole text for the program and the log, a neutral one for models (G-9.10). A new thing that a
-session needs from outside is a field here, never an import of it.
+Hands on `Host`, plain values and functions that the command line, the Python API and tests give; `NoListener` and `ToolError`,
+which code of the host raises; and, to performers, tools and memories, what becomes of exceptions of that code: their whole text
+for the program and the log, a neutral one for models (G-9.10). A new thing that a session needs from outside is a field here,
+never an import of it.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ def _random_bits(bits: int) -> int:
 
 
 class NoListener(Exception):
-    """Nobody answers awaited emits on this channel."""
+    """Nobody answers awaited emits on this channel: `Host.answer` raises it."""
 
 
 class Host:
@@ -232,7 +233,8 @@ def model_text(error: Any) -> str:
 
 
 def for_model(error: Any) -> dict[str, str]:
-    """Return the fields for an error value that is made of another one: models are told no more of the new one."""
+    """Return the fields for an error value whose message is the Display text of another one: they hold FOR_MODEL when models are
+    told less than that, else nothing. So they are told no more of the new one."""
     text = model_text(error)
     return {} if text == display(error) else {FOR_MODEL: text}
 
@@ -253,7 +255,8 @@ if TYPE_CHECKING:
 
 
 async def call_host_function(run: EffectContext, effect: Effect, method: Method, handler: Any, arguments: list[Any]) -> Any:
-    """Call the host's function that runs in place of a method (O-4.32, O-9.43), and return its value, of the declared type.
+    """Call the host's function that runs in place of a method (O-4.32, O-9.43), and return its value, as a Result when the method
+    has one. `handler` makes it a value of the declared type, which is not checked here.
 
     An exception becomes an Err of ToolError (G-9.10), and panic P415 when the method has no Result to carry it."""
 

@@ -1,8 +1,9 @@
 """Event loops: a small one for runs that wait for nothing outside, and coroutines side by side on it or on asyncio's loop.
 
-`OfflineLoop` lets offline runs start without asyncio (V-6.6, V-8.6, G-14.5). It has the few methods of asyncio's loop that the
-runtime uses, under the same names; its clock stands still while anything can run and then jumps to the next timer. The functions
-below it (`gather`, `within`, `pause`, `stop_all`, `wait_until_done`) work on both loops. Nothing here knows the machine.
+Hands on `OfflineLoop` to the command line and the session: it lets offline runs start without asyncio (V-6.6, V-8.6, G-14.5). It
+has the few methods of asyncio's loop that the runtime uses, under the same names; its clock stands still while anything can run
+and then jumps to the next timer. Hands on to effects, calls and memories the functions below it (`gather`, `within`, `pause`,
+`stop_all`, `wait_until_done`), which work on both loops, and `asyncio_loop`. Nothing here knows the machine.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ class Cancelled(BaseException):
 
 
 class Future:
-    """A result to come, with the methods of asyncio's Future."""
+    """A result to come, with the methods of asyncio's Future. Before it is done, `result` and `exception` give None. RuntimeError
+    when a result is set a second time."""
 
     __slots__ = ("loop", "_state", "_result", "_callbacks")
 
@@ -39,7 +41,7 @@ class Future:
         return self._state == "cancelled"
 
     def result(self) -> Any:
-        """Return the result, or raise the error; Cancelled when it was cancelled."""
+        """Return the result, or raise the error; raises Cancelled when it was cancelled. None when it is not done."""
         if self._state == "cancelled":
             raise Cancelled
         if self._state == "failed":
@@ -157,7 +159,8 @@ class OfflineLoop:
         self._ready.append(callback)
 
     def call_soon_threadsafe(self, callback: Callable[[], object]) -> None:
-        """Run a callback soon; another thread may call this. It runs while `hold_clock` waits for a thread."""
+        """Run a callback while `hold_clock` waits for a thread; another thread may call this. Before the first `hold_clock` it
+        does nothing."""
         if self._inbox is not None:
             self._inbox.put(callback)
 
@@ -170,7 +173,7 @@ class OfflineLoop:
         self._threads += change
 
     def call_later(self, delay: float, callback: Callable[[], object]) -> Timer:
-        """Call back after `delay` seconds of the virtual clock."""
+        """Call back after `delay` seconds of the virtual clock; the Timer that is returned can be cancelled."""
         self._timer_count += 1
         timer = Timer(callback)
         heappush(self._timers, (self._now + delay, self._timer_count, timer))
@@ -192,7 +195,8 @@ class OfflineLoop:
             timer.cancel()  # the clock must not jump to a time that nobody waits for
 
     def run_until_complete(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
-        """Run a coroutine to its end and return its result. RuntimeError when everything waits and no timer is set."""
+        """Run a coroutine to its end and return its result, or raise its error. RuntimeError when everything waits and no timer
+        is set."""
         job = CoroutineTask(self, coroutine)
         while not job.done():
             if self._ready:
@@ -223,7 +227,7 @@ class OfflineLoop:
 
 
 def asyncio_loop() -> Any:
-    """Return asyncio's running loop; asyncio is imported only here."""
+    """Return asyncio's running loop; RuntimeError when none runs. In this file asyncio is imported only here."""
     from asyncio import get_running_loop
 
     return get_running_loop()
@@ -240,7 +244,7 @@ async def wait_until_done(loop: Any, job: Any) -> None:
 
 
 async def pause(loop: Any, seconds: float) -> None:
-    """Wait by the clock of the loop."""
+    """Wait so many seconds by the clock of the loop."""
     over = loop.create_future()
     timer = loop.call_later(seconds, lambda: over.done() or over.set_result(None))
     try:
@@ -266,7 +270,8 @@ async def stop_all(loop: Any, jobs: list[Any]) -> None:
 
 
 async def gather(loop: Any, coroutines: list[Coroutine[Any, Any, Any]]) -> list[Any]:
-    """Run coroutines side by side and return their results in order. The first failure, or a cancellation, stops the others."""
+    """Run coroutines side by side and return their results in order. They are awaited in that order: a failure is raised once
+    those before it have ended, and stops those behind it. A cancellation stops all. Returns or raises when all are over."""
     jobs = [loop.create_task(coroutine) for coroutine in coroutines]
     try:
         return [await job for job in jobs]
@@ -275,8 +280,8 @@ async def gather(loop: Any, coroutines: list[Coroutine[Any, Any, Any]]) -> list[
 
 
 async def within(loop: Any, seconds: float, coroutine: Coroutine[Any, Any, Any]) -> Any:
-    """Return the result of a coroutine. When the seconds are over it is cancelled, and TimeoutError is raised once it has
-    ended."""
+    """Return the result of a coroutine, or raise its error. When the seconds are over it is cancelled, and TimeoutError is raised
+    once it has ended, unless it ended with a result all the same."""
     job = loop.create_task(coroutine)
     expired = False
 

@@ -1,8 +1,9 @@
 """A child process: lines out of it, text into it, the end of its stderr, and a stop that leaves nothing running (O-7.14, O-7.15,
 G-11.1 to G-11.3).
 
-Hands on `Child` to agents, MCP servers and ShellTool; what can happen to one are the exceptions. Whether a process may be
-started is decided in `children.py`.
+Hands on `Child` to agents, MCP servers and ShellTool, with the exceptions that its methods raise (`ChildEnded`, `LineTooLong`,
+`LineNotText`, `OutputTooLong`); and `adopt_orphans` to `cli/run.py`. Whether a process may be started is decided in
+`children.py`.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ _leaders: dict[int, int] = {}  # by the id of each child that is not stopped yet
 
 
 class Row(NamedTuple):
-    """What the system says of a process; `started` is in clock ticks since the system started."""
+    """What the system says of a process. `parent` and `session` are ids of processes. `started` is in clock ticks since the
+    system started, from `psutil` in hundredths of a second since 1970: it is only compared."""
 
     state: str
     parent: int
@@ -43,8 +45,8 @@ class Row(NamedTuple):
 
 
 def adopt_orphans() -> None:
-    """Make this process the parent of orphans below it (Linux). Only for a process that starts nothing but children: what a host
-    starts besides would be taken for theirs."""
+    """Make this process the parent of orphans below it; on other systems than Linux do nothing. Only for a process that starts
+    nothing but children: what a host starts besides would be taken for theirs."""
     global _adopting
     if sys.platform == "linux" and not _adopting:
         import ctypes
@@ -114,7 +116,8 @@ def _psutil_table() -> dict[int, Row]:
 
 
 def descendants(pid: int) -> set[int]:
-    """Return the live processes that belong to the child `pid`, itself included; it alone when there is no table of processes."""
+    """Return the ids of the live processes that belong to the child `pid`, its own included while it lives; its own alone when
+    there is no table of processes."""
     table = _table()
     if not table:
         return {pid}
@@ -128,7 +131,8 @@ def descendants(pid: int) -> set[int]:
 
 
 def alive(pid: int, family: set[int]) -> bool:
-    """Whether any process of a child's family runs; one that only waits to be reaped does not."""
+    """Whether any process runs that belongs to the child `pid` now or is one of `family`; one that only waits to be reaped does
+    not."""
     table = _table()
     if table:
         return bool(descendants(pid)) or any(table[other].state not in ZOMBIES for other in family if other in table)
@@ -147,7 +151,7 @@ POLL = 0.02  # seconds between two looks whether a family is gone
 
 
 class ChildEnded(Exception):
-    """The process has exited, or has closed its output: no more line will come."""
+    """The process has exited, or has closed its end of the pipe: no more line will come, or nobody reads what is written."""
 
 
 class LineTooLong(Exception):
@@ -186,8 +190,9 @@ class Child:
 
     @classmethod
     async def start(cls, arguments: Sequence[str], env: Mapping[str, str], folder: str) -> Child:
-        """Start a process. OSError or ValueError when it cannot be started, Unsupported where it could not be ended.
+        """Start a process in `folder`. `arguments` begin with the command; `env` is its whole environment.
 
+        Raises OSError or ValueError when it cannot be started, and `roots.Unsupported` on a system where it could not be ended.
         A caller that is cancelled meanwhile leaves no process behind: it is stopped as soon as it has started."""
         require_processes("a process")
         starting = asyncio.ensure_future(cls._start(arguments, env, folder))
@@ -214,7 +219,7 @@ class Child:
 
     @classmethod
     async def started(cls, owner: str, arguments: Sequence[str], env: Mapping[str, str], folder: str) -> Child:
-        """Do the same in the form that a host may replace (`Host.children`)."""
+        """Do what `start` does, with the parameters of `Host.children`, which may stand in its place. `owner` is not used."""
         return await cls.start(arguments, env, folder)
 
     @property
@@ -238,7 +243,8 @@ class Child:
         return self._stderr.decode("utf-8", "replace")
 
     async def write(self, text: str) -> None:
-        """Write a text to its standard input. ChildEnded when nobody reads it any more."""
+        """Write a text, as UTF-8, to its standard input; wait while the pipe is full. Raises ChildEnded when nobody reads it any
+        more."""
         assert self._process.stdin is not None
         try:
             self._process.stdin.write(text.encode("utf-8", "surrogatepass"))
@@ -247,9 +253,10 @@ class Child:
             raise ChildEnded from None
 
     async def line(self) -> str:
-        """Return the next line without its end. A line that the end of output cuts off does not count.
+        """Wait for the next line of its standard output and return it without its line end (LF or CRLF). A line that the end of
+        output cuts off does not count.
 
-        Raises ChildEnded, LineTooLong, LineNotText."""
+        Raises ChildEnded, LineTooLong, LineNotText. There is no time limit."""
         reading = asyncio.ensure_future(self._read_line())
         exiting = asyncio.ensure_future(self._streams.exited.wait())
         try:
@@ -264,9 +271,10 @@ class Child:
             reading.cancel()
 
     async def output(self, most: int) -> bytes:
-        """Close its standard input and return all that it writes until it exits, at most `most` bytes. Raises OutputTooLong.
+        """Close its standard input, wait for its exit without a time limit, and return all that it wrote to its standard output,
+        at most `most` bytes. Raises OutputTooLong for more, and leaves it running then.
 
-        What a grandchild goes on writing after the exit is not waited for."""
+        What a grandchild goes on writing after the exit is waited for EXIT_GRACE seconds at most."""
         assert self._process.stdin is not None
         self._process.stdin.close()
         content = bytearray()
@@ -317,7 +325,8 @@ class Child:
     # ------------------------------------------------------------ the end
 
     async def end_of_output(self) -> None:
-        """After ChildEnded, let it exit by itself for a moment, then stop it, also when the caller is cancelled meanwhile."""
+        """After ChildEnded, let it exit by itself within EXIT_GRACE seconds, then `stop` it, also when the caller is cancelled
+        meanwhile."""
         try:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._streams.exited.wait(), EXIT_GRACE)
@@ -326,7 +335,9 @@ class Child:
 
     async def stop(self) -> None:
         """End the process and all that belongs to it: SIGTERM, and SIGKILL after TERMINATION_GRACE seconds. Returns when all have
-        ended, also when the caller is cancelled meanwhile; then it raises CancelledError."""
+        ended, or TERMINATION_GRACE seconds after the SIGKILL at the latest. A second call waits for the first one.
+
+        A caller that is cancelled meanwhile waits to the end too; then it raises CancelledError."""
         if self._stopping is None:
             self._stopping = asyncio.ensure_future(self._stop())
         cancelled = False

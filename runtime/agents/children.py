@@ -1,7 +1,8 @@
 """Starting the processes of a program: the words of a command, the environment, the permission (O-4.17, O-4.38, O-4.42, G-11.1).
 
-Hands on `split_command`, `environment`, `start` and `start_process` to agents, MCP servers and ShellTool: no process is started
-in another way. What a running process can do is `child.py`.
+Hands on `split_command`, `environment`, `start` and `start_process`, with their exceptions `Missing` and `NotStarted`, to
+agents, MCP servers and ShellTool: a program starts no process in another way. Hands on `permitted_name` to MCP servers. What a
+running process can do is `child.py`.
 """
 
 from __future__ import annotations
@@ -48,8 +49,8 @@ class NotStarted(Exception):
 
 
 def split_command(command: str, args: Sequence[str] | None = None) -> list[str]:
-    """Return the words of a command, which is split by POSIX quoting when `args` is None. ValueError when it cannot be, or is
-    empty."""
+    """Return the words of a command: the command as it is and then `args`, or, when `args` is None, the command split by POSIX
+    quoting. Raises ValueError when it cannot be split, or has no words."""
     if args is not None:
         return [command, *args]
     import shlex
@@ -61,7 +62,8 @@ def split_command(command: str, args: Sequence[str] | None = None) -> list[str]:
 
 
 def environment(run: EffectContext, variables: Mapping[str, str | dict[str, str]]) -> dict[str, str]:
-    """Return the environment of a child: PATH, HOME, LANG, TMPDIR and `variables`. Raises Missing.
+    """Return the environment of a child: those of PATH, HOME, LANG and TMPDIR that the host has, and `variables`. Raises Missing
+    when the host lacks one of the latter.
 
     `variables` maps the name that the child sees to the name that the host has, or to `{"value": text}`. Values of secret names
     become known to the redactor."""
@@ -80,12 +82,16 @@ def environment(run: EffectContext, variables: Mapping[str, str | dict[str, str]
 
 
 def permitted_name(name: str, folder: str) -> str:
-    """Return a command as permissions name it: a path whose links are resolved, or a bare name, which the system searches."""
+    """Return a command as permissions name it: a path (it has a `/`), absolute from `folder` and with its links resolved; or a
+    bare name, which the system searches."""
     return real_path(os.path.join(folder, name)) if "/" in name else name
 
 
 async def start(run: EffectContext, words: Sequence[str], folder: str, begin: Callable[[list[str]], Awaitable[T]]) -> T:
-    """Start a command, if that is permitted: return what `begin` returns for its argument list. Raises Denied, NotStarted."""
+    """Start a command, if that is permitted: return what `begin` returns for its argument list. `words` has at least one word; a
+    path in it is relative to `folder`.
+
+    Raises Denied, and NotStarted when `begin` raises OSError or ValueError; its other exceptions pass through."""
     name = words[0]
     command = permitted_name(name, folder)
 
@@ -100,7 +106,8 @@ async def start(run: EffectContext, words: Sequence[str], folder: str, begin: Ca
 
 
 async def start_process(run: EffectContext, owner: str, words: Sequence[str], env: dict[str, str], folder: str) -> Child:
-    """Start a process of the system, or what the host has in its place; `owner` is who it is for. Raises as `start`."""
+    """Start a process of the system in `folder`, or what the host has in its place; `owner` is the name of the agent or tool that
+    it is for. The caller must `stop` it. Raises as `start`, and `roots.Unsupported` where no process could be ended safely."""
 
     async def begin(arguments: list[str]) -> Child:
         from .child import Child

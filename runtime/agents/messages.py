@@ -1,7 +1,8 @@
 """The lines between Concerto and an agent: how a prompt is written and how a line is read (O-7.22 to O-7.31); and the settings
 of an agent (O-7.1 to O-7.8).
 
-Hands on the functions for lines to `process.py`, `Answer` and `AgentSettings` to calls of agents.
+Hands on `AgentSettings`, `Answer` and the functions for lines to `process.py`; the first two, and those for answers, to
+`calls.py`; `AgentSettings` to the performer of agents. Nothing here starts a process or waits for one.
 """
 
 from __future__ import annotations
@@ -38,13 +39,13 @@ class Answer:
 
 
 def init_line(params: dict[str, Any]) -> str:
-    """Return the line of the handshake, with its end."""
+    """Return the line of the handshake, with its line end."""
     return compact_json({"type": "init", "params": params}) + "\n"
 
 
 def prompt_lines(prompt: str, context: Any, number: int, *, as_json: bool) -> str:
-    """Return the line, or lines, of prompt number 1, 2, …. `context` is a tuple with the plain data of the context, or an empty
-    one."""
+    """Return the line, or lines, of prompt number 1, 2, …, with their line ends. `context` is a tuple with the plain data of the
+    context, or an empty one."""
     if as_json:
         message = {"id": request_id(number), "prompt": prompt}
         if context:
@@ -55,7 +56,8 @@ def prompt_lines(prompt: str, context: Any, number: int, *, as_json: bool) -> st
 
 
 def response_line(message: dict[str, Any], value: Any) -> str:
-    """Return the line with a handler's value; it names the message by its id, else by its type (O-7.28)."""
+    """Return the line, with its line end, that answers `message` with a handler's value; it names the message by its id, else by
+    its type, which it must have (O-7.28)."""
     replied_to = message.get("id", message["type"])
     return compact_json({"type": "response", "in_reply_to": replied_to, "value": value}) + "\n"
 
@@ -66,7 +68,7 @@ def request_id(number: int) -> str:
 
 
 def read_object(line: str) -> dict[str, Any] | None:
-    """Return the JSON object of a line, None when it is none."""
+    """Return the JSON object that a line is, None when it is anything else."""
     try:
         value = parse_json(line)
     except JsonRefused:
@@ -75,7 +77,7 @@ def read_object(line: str) -> dict[str, Any] | None:
 
 
 def plain_answer(line: str) -> Answer:
-    """Return a line of text output as an answer; a JSON string literal is decoded (O-7.31)."""
+    """Return a line of text output, cleaned, as an answer; a JSON string literal is decoded (O-7.31)."""
     if line.lstrip().startswith('"'):
         try:
             value = parse_json(line)
@@ -87,13 +89,13 @@ def plain_answer(line: str) -> Answer:
 
 
 def object_answer(message: dict[str, Any]) -> Answer:
-    """Return a message as an answer; without a field `text` its text is the whole message as JSON."""
+    """Return a message as an answer; without a String `text` its text is the whole message as JSON."""
     text = message.get("text")
     return Answer(text if isinstance(text, str) else compact_json(message), message_fields(message))
 
 
 def message_fields(message: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields of a message without those of the protocol."""
+    """Return a copy of the fields of a message without those of the protocol (ENVELOPE)."""
     return {key: value for key, value in message.items() if key not in ENVELOPE}
 
 
@@ -104,13 +106,17 @@ FIELDS = {**AGENT, "process": object_of(PROCESS)}  # the compiler takes the proc
 class AgentSettings:
     """What an agent is called and started with: its declaration, and what manifest and host configure (O-7.1 to O-7.8).
 
-    `command` is the argument list, None when nobody has configured the connector; `timeout` is in seconds."""
+    `command` is the argument list, None when nobody has configured the connector; `timeout` is the limit of one exchange in
+    seconds. `working_dir` is relative to the project, `env` as `variables` of `children.py: environment`, `params` go into the
+    handshake. `policy` is the rule for failures of the process (without `@retry` one attempt), `schema_attempts` how many replies
+    are asked for at most; `log_channel` is that of `@log`, None without it."""
 
     def __init__(
         self, name: str, fields: Mapping[str, Any], decorators: Mapping[str, Mapping[str, Any]],
         host_fields: Mapping[str, Any],
     ) -> None:
-        """`host_fields` are those that the host gives for the connector, over the manifest's. Raises ConfigFailure."""
+        """`host_fields` are those that the host gives for the connector, over the manifest's. Raises ConfigFailure for fields,
+        decorators or a command that do not fit."""
         check_fields(f"agent {name}", fields, FIELDS)
         check_fields(f"agent {name}", host_fields, PROCESS)
         check_decorators(f"agent {name}", "agent", decorators)

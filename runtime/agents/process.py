@@ -1,8 +1,9 @@
 """The process of one agent in a session: its start, the handshake, and exchanges one after another (O-7.13 to O-7.36).
 
-Hands on `AgentProcess` to the performer of agents. Lines are written and read by `messages.py`, the process is a `child.py:
-Child`. Every failure of the agent is a CallFailure; it leaves no process behind, except a message `error`, which the process
-itself goes on from. An error of the listener, or a cancellation, ends the process too and passes through.
+Hands on `AgentProcess` to the performer of agents, and `Listener` to `calls.py`, which implements it. Lines are written and read
+by `messages.py`, the process is a `child.py: Child`. Every failure of the agent is a CallFailure, after which no process is left;
+only after a message `error` the process stays. An error of the listener, or a cancellation, ends the process too and passes
+through.
 """
 
 from __future__ import annotations
@@ -63,7 +64,9 @@ class AgentProcess:
 
     async def exchange(self, prompt: str, context: Any, listener: Listener) -> Answer:
         """Send one prompt and return the answer; `listener` gets the messages before it. `context` is as in `prompt_lines`.
-        Raises CallFailure, and whatever `listener` raises, which ends the process."""
+
+        It waits first for the exchanges before it; from then on the timeout of the settings runs, over a start of the process and
+        the work of `listener` too. Raises CallFailure, and whatever `listener` raises, which ends the process."""
         async with self._turn:
             try:
                 async with asyncio.timeout(self.settings.timeout):
@@ -178,7 +181,7 @@ class AgentProcess:
         return self.origin.failure("AgentError", "Protocol", message + last_words, raw_line=line, stderr=stderr, **for_model)
 
     async def stop(self) -> None:
-        """End the process, if there is one; not while an exchange is on its way. A later exchange starts a new one."""
+        """End the process, if there is one. It must not be called during an exchange. A later exchange starts a new process."""
         await self._end()
 
 

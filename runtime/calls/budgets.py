@@ -1,10 +1,11 @@
 """Budgets of tokens, cost and requests (G-6.4, O-1.133): what a request may use at most is reserved before it is sent, and
 replaced by what it has used when it is over.
 
-An `Account` belongs to a call, a session, or several sessions of a host. A `Purse` holds all accounts that a request draws on,
-and every request draws on them: retries, schema attempts, tool rounds, losers of races, parallel tasks. Hands on both to the
-session and to `call.py`, and `BudgetSpent`, which is raised for a request that cannot be reserved. What a request has used says
-`usage.py`.
+An `Account` belongs to a call of the host, a session, or several sessions of a host. A `Purse` holds all accounts that a request
+draws on, and every request of a metered provider draws on them: retries, schema attempts, tool rounds, losers of races, parallel
+tasks. Hands on `Account` to the session and the Python API, `Purse` to the session, `services.py` and `call.py`, `Reservation` to
+`call.py`, and `BudgetSpent`, which is raised for a request that cannot be reserved, to the performer of models. What a request
+has used says `usage.py`.
 """
 
 from __future__ import annotations
@@ -40,13 +41,13 @@ class BudgetSpent(NotSent):
         super().__init__("BudgetError", variant, message, model=model, **fields)
 
     def panic(self) -> Panic:
-        """Return the panic for a place without a Result to carry the failure."""
+        """Return the panic for a request for vectors, which has no Result to carry the failure."""
         return Panic(PANICS[self.variant or ""], self.message)
 
 
 class Reservation:
-    """What one request may use at most: `amounts` of tokens, dollars and requests. It ends with one `Purse.settle`. `owner` is
-    the task that sends it, in its session."""
+    """What one request may use at most: `amounts` of tokens, dollars and requests. It ends with one `Purse.settle`, not with two.
+    `owner` is the task that sends it, in its session."""
 
     __slots__ = ("purse", "request", "owner", "amounts")
 
@@ -81,7 +82,7 @@ class Account:
         return any(limit is not None for limit in self.limits)
 
     def left(self) -> list[Any]:
-        """Return, for each kind, what a request could reserve now; None without a limit."""
+        """Return, for each kind (KINDS), what a request could reserve now; None without a limit. It takes the lock."""
         with _lock:
             return self._left()
 
@@ -93,7 +94,8 @@ class Account:
         ]
 
     def lacks(self, reservation: Reservation) -> str | None:
-        """Return the first kind of which less is left than a request would reserve; None when it can be reserved."""
+        """Return the first kind of which less is left than a request would reserve; None when it can be reserved. The caller
+        holds the lock."""
         for kind, amount, left in zip(KINDS, reservation.amounts, self._left(), strict=True):
             if left is not None and amount > left:
                 return kind
@@ -139,8 +141,8 @@ class _Turn:
 
 
 class Purse:
-    """The accounts that the requests of a call draw on. `pricing` has dollars per million tokens by model id; `future` makes a
-    future of the loop that runs the call."""
+    """The accounts that the requests of a session draw on. `pricing` has dollars per million tokens by model id; `future` makes a
+    future of the loop that runs the session. Accounts may be shared with sessions of other threads, a purse may not."""
 
     __slots__ = ("accounts", "pricing", "future", "is_limited", "limits_cost")
 
@@ -154,22 +156,23 @@ class Purse:
         self.limits_cost = any(account.limits[1] is not None for account in self.accounts)
 
     def left(self) -> list[Any]:
-        """Return, for each kind, the least that any account has left; None when none has a limit."""
+        """Return, for each kind (KINDS), the least that any account has left; None when none has a limit."""
         every = zip(*(account.left() for account in self.accounts), strict=True)
         return [min((left for left in kind if left is not None), default=None) for kind in every]
 
     async def reserve(
         self, request: Request, free: bool, owner: Any = None, listed: Callable[[int, int, int, int], float | None] | None = None
     ) -> Reservation:
-        """Reserve what a request may use at most. Wait while other tasks than `owner` may give back something; BudgetSpent when
-        nobody else can.
+        """Reserve what a request may use at most. Wait while other tasks than `owner` may give back something. Raises BudgetSpent
+        when nobody else can, or when the cost is limited and nobody knows the price.
 
-        A `free` request costs nothing. `listed` gives the published price of a model without one of its own, for tokens in,
-        out, read from a cache and written to it."""
+        A `free` request costs nothing. `listed` gives the published price in dollars of a model without one of its own, for
+        tokens in, out, read from a cache and written to it; None where there is none."""
         return await self._admit(self._estimate(request, free, (id(self), owner), listed))
 
     async def reserve_vectors(self, request: EmbedRequest, tokens: int, free: bool) -> Reservation:
-        """Do the same for a request for vectors of texts with that many tokens (M-10.16)."""
+        """Do the same for a request for vectors of texts with that many tokens (M-10.16): it counts as no call of a model, and is
+        priced by `pricing` alone. Raises BudgetSpent as `reserve`."""
         cost = 0.0 if free else price(self.pricing, request.model, tokens, 0)
         if cost is None and self.limits_cost:
             raise no_price(request.model)
@@ -203,8 +206,8 @@ class Purse:
         return None, ""
 
     def settle(self, use: Use | None, reservation: Reservation | None = None) -> None:
-        """Count what a request has used, and end its reservation. `use` is None when nothing was sent. Requests that wait look
-        again."""
+        """Count what a request has used, and end its reservation, if it has one. `use` is None when nothing was sent. Requests
+        that wait for something to be given back look again."""
         woken: list[_Turn] = []
         with _lock:
             for account in self.accounts:

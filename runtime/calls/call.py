@@ -1,12 +1,13 @@
 """The algorithm of a model call: plain, and with a schema under the retry rule (O-2.47 to O-2.53, O-4.23).
 
 Three rules hold for every call. The messages that requests begin with, `[system] + history`, are made once. A retry after a reply
-that does not fit rewrites only the last user message. A memory gets one turn after success, and nothing otherwise (M-5.11).
+that does not fit rewrites only the last user message. A memory gets one turn after success, and nothing otherwise (M-5.11),
+unless its policy is to record interrupted turns (M-5.12).
 
 Hands on `prepare_execute` and `prepare_execute_with_schema` to the performers of models and agents: they do everything up to the
-commit, and return the function that commits and gives the `Response` or `Validated`; `execute` and `execute_with_schema` commit
-at once. All raise `CallFailure`. `calls/streams.py` overrides parts of `CallRun`. Time, chance, waiting and tools are in
-`Services`.
+commit, and return the function that commits and gives the `Response` or `Validated`; `execute` and `execute_with_schema`, for
+tests and benchmarks, commit at once. All raise `CallFailure`, and let panics (of a step of a memory, of a mock) and cancellations
+through. `calls/streams.py` overrides parts of `CallRun`. Time, chance, waiting and tools are in `Services`.
 """
 
 from __future__ import annotations
@@ -35,7 +36,9 @@ if TYPE_CHECKING:
 
 class Response:
     """The fields of the language's struct `Response`, in its order (O-1.106 to O-1.115); `run_id` and `appended` are what its
-    methods give: the id of the run and its messages (M-5.22). `latency_ms` has no waiting for rate limits in it."""
+    methods give: the id of the run and its messages (M-5.22). Tokens are those of all answered requests of the call; `attempts`
+    counts its requests, broken ones too; `cost` is in dollars, None when nobody knows it. `latency_ms` has no waiting for rate
+    limits in it."""
 
     __slots__ = (
         "text",
@@ -94,7 +97,7 @@ class Response:
         self.appended = appended
 
     def as_json(self) -> dict[str, Any]:
-        """Return the fields of the struct, in its order."""
+        """Return the fields of the struct, in its order; `data` is an empty Map where there is none."""
         return {**{name: getattr(self, name) for name in self.__slots__[:-2]}, "data": self.data or {}}
 
 
@@ -110,10 +113,11 @@ class Validated:
 
 
 class Tally:
-    """Sums over the provider requests of one call that were answered. `cost` is in dollars, None once a request had no price.
+    """Sums over the provider requests of one call. Tokens and cost are those of the requests that were answered; `cost` is in
+    dollars, None once a request had no price. `attempts` counts the requests that broke, too.
 
-    `usage` counts requests that broke too; it is what the program reads through `std::usage`, None where no task is known.
-    `requests` numbers the request ids, `schema_attempt` counts from 1."""
+    So does `usage`, which is what the program reads through `std::usage`, None where no task is known. `requests` numbers the
+    request ids, `schema_attempt` counts from 1."""
 
     __slots__ = (
         "tokens_in", "tokens_out", "cached", "cache_write", "reasoning", "cost", "attempts", "schema_attempt", "used_tools",
@@ -157,7 +161,7 @@ async def execute(
     run_id: str,
 ) -> Response:
     """Call the model with a prompt, append the turn and return the response. `run_id` must be unique in the session: the ids of
-    requests and the turn carry it."""
+    requests and the turn carry it. Raises CallFailure."""
     commit = await prepare_execute(services, settings, prompt, conversation, run_id=run_id)
     return commit()
 
@@ -173,8 +177,8 @@ async def prepare_execute(
 ) -> Callable[[], Response]:
     """Call the model and return the function that appends the turn and gives the response.
 
-    Raises CallFailure; the commit raises it too, when the store cannot store the turn. With `messages`, of which the prompt is
-    the last one, the call is `chat` (O-1.71)."""
+    Raises CallFailure. So does that function when the store cannot store the turn; it lets MustWait (`stores/operations.py`)
+    through and may be called again then. With `messages`, of which the prompt is the last one, the call is `chat` (O-1.71)."""
     call = CallRun(services, settings, prompt, conversation, run_id, "chat" if messages else "execute", messages)
     commit: Callable[[], Response] = await call.up_to_commit(call.plain)
     return commit
@@ -191,9 +195,11 @@ async def execute_with_schema(
     retry_message: str | None = None,
     validators: Validators | None = None,
 ) -> Validated:
-    """Call the model until a reply fits the schema, append the turn and return the accepted value.
+    """Call the model until a reply fits the schema, append the turn and return the accepted value. Raises CallFailure, of kind
+    SchemaError when none of `schema_attempts` replies fits.
 
-    `retry_message` stands behind the violations in the prompt of every attempt but the first (O-2.48)."""
+    `retry_message` stands behind the violations in the prompt of every attempt but the first (O-2.48). `validators` are the
+    program's own checks of the schema, None without any."""
     commit = await prepare_execute_with_schema(
         services, settings, prompt, schema, conversation, run_id=run_id, retry_message=retry_message, validators=validators
     )
@@ -211,7 +217,8 @@ async def prepare_execute_with_schema(
     retry_message: str | None = None,
     validators: Validators | None = None,
 ) -> Callable[[], Validated]:
-    """Do what `execute_with_schema` does up to the commit, and return the function that commits."""
+    """Do what `execute_with_schema` does up to the commit, and return the function that commits. Both raise as those of
+    `prepare_execute`, the call also for replies that do not fit."""
     call = CallRun(services, settings, prompt, conversation, run_id, "execute_with_schema")
     plan = Plan(schema, settings.structured, settings.connection)
     commit: Callable[[], Validated] = await call.up_to_commit(lambda: call.with_schema(plan, retry_message, validators))
@@ -284,8 +291,9 @@ class CallRun:
         return self.conversation.user(text) if self.conversation else Msg("user", text)
 
     async def up_to_commit(self, work: Callable[[], Awaitable[Any]]) -> Any:
-        """Open the conversation and return what `work` returns. Whatever ends the call before the commit, the memory is told that
-        the turn is abandoned and gets nothing of it (M-5.11)."""
+        """Open the conversation and return what `work` returns. Whatever ends the call before the commit is raised again once the
+        memory is told that the turn is abandoned; it gets nothing of the turn, unless it records interrupted ones (M-5.11,
+        M-5.12)."""
         spending, task = self.services.spending, self.services.task
         if spending is not None and task is not None:
             self.tally.usage = Use()
@@ -318,8 +326,8 @@ class CallRun:
         return self._commit(reply)
 
     async def with_schema(self, plan: Plan, retry_message: str | None, validators: Validators | None) -> Callable[[], Validated]:
-        """Ask until a reply is accepted, at most `schema_attempts` times, and return the commit. CallFailure (SchemaError)
-        then."""
+        """Ask until a reply is accepted, at most `schema_attempts` times, and return the commit. Raises CallFailure (SchemaError)
+        when none is accepted."""
         user = self.prompt + plan.block() if plan.strategy == "prompt" else self.prompt
         key, reply = self._cached([*self.head, self._user(user)], plan)
         if reply is not None:

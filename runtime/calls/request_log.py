@@ -1,7 +1,8 @@
 """Model requests as text for people: `--verbose=requests` and the host option `requests` show each one as it is sent (O-9.13).
 
-Hands on `RequestLog`, which a call tells of each request, and `request_lines`, the text of one. What a request repeats of the one
-before it, to the same model, is left out, and its share is named: a provider's prompt cache can read that part again.
+Hands on `RequestLog` to the session, which makes it, and to `services.py`, through which a call tells it of each request. What a
+request repeats of the one before it, to the same model of the same connection, is left out, and its share is named: a provider's
+prompt cache can read that part again. Nothing here changes a request.
 """
 
 from __future__ import annotations
@@ -109,7 +110,7 @@ class RequestLog:
         self._before: dict[tuple[str, str], tuple[Request, bytes]] = {}
 
     def log(self, request: Request) -> None:
-        """Tell the lines of a request that is about to be sent."""
+        """Tell the lines of a request that is about to be sent, and keep the request to compare the next one with it."""
         # tools first, then messages: in this order all wires have them, so this is the prefix that a prompt cache compares
         parts = [*(tool.as_json() for tool in request.tools), *(message.as_json() for message in request.messages)]
         text = "\n".join(map(compact_json, parts)).encode("utf-8", "surrogatepass")

@@ -43,7 +43,7 @@ class RetryPolicy:
 
     @classmethod
     def from_object(cls, fields: Mapping[str, Any]) -> RetryPolicy:
-        """Make a policy of the object in a field `retry` or `retry_policy`."""
+        """Make a policy of the object in a field `retry` or `retry_policy`, which `connections.py` has checked."""
         return cls(**fields)
 
     @classmethod
@@ -69,7 +69,8 @@ class RetryPolicy:
     def wait_ms(self, failure: CallFailure, attempt: int, random: Callable[[], float]) -> float | None:
         """Return the milliseconds to wait after attempt 1, 2, … has failed; None when the failure is final.
 
-        A wait that the server asks for is kept exactly. `random` gives a number from 0 up to 1."""
+        A wait that the server asks for is kept exactly; one of more than LONGEST_SERVER_WAIT_MS makes the failure final. `random`
+        gives a number from 0 up to 1, without 1."""
         if failure.retry_class not in self.retry_on or attempt >= self.max_attempts:
             return None
         server_wait: float | None = failure.fields.get("retry_after_ms")

@@ -1,7 +1,8 @@
 """What a call needs from its session: its provider, rate limits, clock, chance, counters, the runner of its tools.
 
-Hands on `Services` to the algorithm in `call.py`; a session makes one and hands variants of it to its calls (a mock in place of
-the provider, the tools of one call). Hands on `RateLimiter` too, one for each connection with limits (O-1.16).
+Hands on `Services` to the algorithm in `call.py`; a session makes one, and the performers of models and agents hand variants of
+it to their calls (a mock or an agent in place of the provider, the tools of one call). Hands on `RateLimiter` too, one for each
+connection with limits (O-1.16); and `failure_message` and `unknown_tool_text` to `tools/bindings.py`.
 """
 
 from __future__ import annotations
@@ -40,8 +41,9 @@ class _Turn:
 class RateLimiter:
     """The rate limits of one connection: a call over a limit waits, first come first served, and never fails for it (O-1.16).
 
-    `limits` is the object of O-1.11. Every `enter` that returned must be followed by one `leave`. `clock` gives seconds; `sleep`
-    takes seconds; `future` makes a future of the loop, asyncio's if it is None."""
+    `limits` is the object of O-1.11: `requests_per_minute`, `tokens_per_minute`, `concurrent_requests`, those that are set. Every
+    `enter` that returned must be followed by one `leave`. `clock` gives seconds; `sleep` takes seconds; `future` makes a future
+    of the loop, asyncio's if it is None."""
 
     __slots__ = ("_limits", "_clock", "_sleep", "_started", "_reported", "_running", "_line", "_future")
 
@@ -181,9 +183,10 @@ class Services:
 
     `provider` gives the sender of a connection by its name; `sleep` takes seconds, `clock` gives them, `random` a number from 0
     up to 1; `remaining` gives the seconds up to the deadline of the run, None without one; `future` makes a future of the loop.
-    `pricing` has prices per million tokens by model id; `counter` is the field of `metrics` that counts requests. `purse` holds
-    the budgets of the run, `spending` what tasks have used, `task` is the path of the task that calls; they are None where
-    nobody counts. `request_log` is told of every request, None where nobody wants to see them."""
+    `pricing` has dollars per million tokens by model id; `counter` is the field of `metrics` that counts requests. `emit` sends
+    an emit of the runtime; `limiters` are those made so far, by connection, which all copies share. `purse` holds the budgets of
+    the run, `spending` what tasks have used, `task` is the path of the task that calls; they are None where nobody counts.
+    `request_log` is told of every request, None where nobody wants to see them."""
 
     __slots__ = (
         "provider", "sleep", "random", "clock", "metrics", "pricing", "emit", "tools", "remaining", "limiters", "future",

@@ -1,8 +1,9 @@
 """What a call of a model is made with: the model's fields, decorators and connection, merged (O-1.35 to O-1.59).
 
 Hands on `call_settings`, which merges them into `CallSettings`, to the performer of models; and the parts of the system message
-that one call adds: `knowledge_block`, `context_block`, joined by `system_text` (O-1.76 to O-1.78). Which of several places a
-setting is taken from is decided here; which fields there are, in `vm/declaration_fields.py`.
+that one call adds: `knowledge_block`, `context_block`, joined by `system_text` (O-1.76 to O-1.78). Calls, tools and agents take
+`CallSettings`, settings of agents also `DEFAULT_SCHEMA_ATTEMPTS`. Which of several places a setting is taken from is decided
+here; which fields there are, in `vm/declaration_fields.py`; whether their values fit, in `connections.py`.
 """
 
 from __future__ import annotations
@@ -39,9 +40,10 @@ class CallSettings:
 
     `name` is the declared model, `model` the id that requests name. `params` are the sampling parameters of a request by the
     names of its record, only those that are set. `policy` says when a failed request is sent again; `schema_attempts` is how many
-    replies a schema call asks for at most; `timeout` is in seconds. `structured` names the strategy by which a model is made to
-    reply with a value of a schema (one of `STRATEGIES` in `vm/declaration_fields.py`). `log_channel` is the channel of `@log`,
-    None without that decorator. `cache` holds the replies that `@cache` keeps, None without it."""
+    replies a schema call asks for at most; `max_tool_rounds` how often it may answer with calls of tools; `timeout` is a number
+    of seconds, or a Map of several limits in seconds (O-1.212). `structured` names the strategy by which a model is made to reply
+    with a value of a schema (one of `STRATEGIES` in `vm/declaration_fields.py`). `log_channel` is the channel of `@log`, None
+    without that decorator. `cache` holds the replies that `@cache` keeps, None without it."""
 
     __slots__ = (
         "name",
@@ -83,7 +85,7 @@ class CallSettings:
 
     def of_call(self, overrides: Mapping[str, Any]) -> CallSettings:
         """Return a copy with what one call replaces: a Prompt's `model`, `temperature`, `max_tokens` (O-1.67), and the fields of
-        the model that `with` names (O-3.30)."""
+        the model that `with` names (O-3.30); itself when nothing is replaced. The values are not checked here."""
         if not overrides:
             return self
         params = {**self.params, **{PARAMS[name]: value for name, value in overrides.items() if name in PARAMS}}
@@ -108,7 +110,8 @@ def call_settings(
     tools: Sequence[ToolDef] = (),
     cache: ReplyCache | None = None,
 ) -> CallSettings:
-    """Return the settings of a model's calls. NotSent for a model without an id, which its connection does not give either."""
+    """Return the settings of a model's calls from fields and decorators that `connections.py: check_model` has accepted. Raises
+    NotSent for a model without an id, which its connection does not give either."""
     model = connection.model_id(fields.get("base"))
     if model is None:
         message = f"no model id: set base, or default_model of connection {connection.name}"
@@ -192,5 +195,6 @@ def _line(text: str) -> str:
 
 
 def context_block(value: Any) -> str:
-    """Return the part of the system message that holds the context of a call, as JSON (O-1.78)."""
+    """Return the part of the system message that holds the context of a call, as JSON (O-1.78). Raises panic P103 for a value
+    beyond the limits of JSON."""
     return f"Context:\n{to_json(value)}"

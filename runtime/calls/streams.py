@@ -1,9 +1,9 @@
 """A reply in chunks: a call that waits with each chunk until somebody asks for the next (O-1.72 to O-1.75, M-5.13).
 
 The call runs in a job of its own from its request to its commit, so that retries, tool rounds, counters and logs are those of
-every call: `StreamedCall` is a `CallRun` that passes chunks on while a request is answered. Hands on it and `begin_stream` to the
-performer of models, which also performs the effect `stream`: one chunk that a program waits for; and `STREAMS` to it and to the
-state of the session.
+every call: `StreamedCall` is a `CallRun` that passes chunks on while a request is answered. Hands on `StreamedCall` and
+`begin_stream` to the performer of models, which also performs the effect `stream`: one chunk that a program waits for. Hands on
+the key `STREAMS` to that performer and to the state of the session.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ STREAMS = "streams"  # the key in the state of a session: streams on their way, 
 
 async def begin_stream(run: EffectContext, effect: Effect, call: StreamedCall, started: Callable[[StreamedCall], object]) -> Any:
     """Start a streamed call and wait for its first chunk. Return a PendingCommit of the Ok of its Stream, or the Err of a reply
-    that never began; raises a panic of the call. `started` is called with the call once it has its stream."""
+    that never began; raises a panic of the call. `started` is called with the call once it has its stream. When this is
+    cancelled, so is the call."""
     calls = run.state.setdefault(STREAMS, {})
     stream = Stream(effect.payload.model, effect)
     call.attach(stream, lambda: calls.pop(effect, None))
@@ -87,7 +88,7 @@ class StreamedCall(CallRun):
     # ------------------------------------------------------------ the side of the program
 
     async def first(self) -> CallFailure | None:
-        """Wait for the first outcome, and return it if it is a failure of the call. Raises a panic."""
+        """Wait for the first outcome, and return it if it is a failure of the call, else None. Raises a panic of the call."""
         await self.arrival
         if isinstance(self.outcome, Exception):
             if not isinstance(self.outcome, CallFailure):

@@ -1,9 +1,9 @@
 """What requests use: tokens and cost, by one rule for counters, budgets and programs (G-6.4, G-9.7, O-1.132).
 
 Hands on `Use`, which `used_by_reply` and `used_by_broken` make of a request that was answered or broke; `price` and
-`list_price`, its cost; `Metrics`, the counters of a session; `Spending`, what each task has used, for `std::usage`; and
-`ReplyProgress`, in which a provider notes what has come of a reply. `call.py` tells all of them of each request; `budgets.py`
-refuses requests.
+`list_price`, its cost; `Metrics`, the counters of a session; `Spending`, what each task has used, for `std::usage`;
+`ReplyProgress`, in which a provider notes what has come of a reply; `prompt_tokens` and `REPLY_TOKENS` to budgets. `call.py`
+tells all of them of each request of a call, `effects/models.py` of those for vectors; `budgets.py` refuses requests.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Use:
         return self.tokens_in + self.tokens_out
 
     def set_price(self, cost: float | None) -> Use:
-        """Set the cost of this one request, in dollars, None where nobody knows it. Returns itself."""
+        """Set the cost of this one request, in dollars; None, where nobody knows it, counts it as unpriced. Returns itself."""
         if cost is None:
             self.unpriced = 1
         else:
@@ -67,7 +67,7 @@ class Use:
         return self
 
     def add(self, other: Use) -> None:
-        """Add what another request has used."""
+        """Add what another request has used; `other` stays as it is."""
         self.attempts += other.attempts
         self.tokens_in += other.tokens_in
         self.tokens_out += other.tokens_out
@@ -91,7 +91,7 @@ def used_by_reply(request: Request, reply: Reply) -> Use:
 
 
 def used_by_broken(request: Request, failure: CallFailure | None) -> Use:
-    """Return what a request without a whole reply has used; `failure` is None when it was cancelled.
+    """Return what a request without a whole reply has used; `failure` is None when no CallFailure broke it: it was cancelled.
 
     A provider that answered with an error status, or that was not reached, has done no work. Otherwise its reports count, and
     where they are missing we count what has come. When nothing has come, nobody knows how long the reply became at the provider:
@@ -139,7 +139,8 @@ def _price_package() -> Any:
 def list_price(
     address: str | None, model: str, tokens_in: int, tokens_out: int, cached: int = 0, cache_write: int = 0
 ) -> float | None:
-    """Return the published cost of a request in dollars; None where nobody publishes one. The counts are those of `price`.
+    """Return the published cost of a request in dollars; None where nobody publishes one, without an address, and without the
+    package. The counts are those of `price`.
 
     It is looked up by the address of the endpoint, so that a model of the same name elsewhere gets no price from it."""
     prices = _price_package() if address is not None else None
@@ -230,10 +231,10 @@ class Metrics:
     Tokens count requests however they ended, also those that failed: `total_tokens` is `tokens_in` plus `tokens_out`, of which
     `tokens_cached`, `tokens_cache_write` and `tokens_reasoning` are parts; `tokens_estimated` were counted here, since no
     provider reported them. `estimated_cost` is in dollars, without the requests of `unpriced_calls`, whose price nobody knows.
-    `execution_time_ms` is the time of the runs in ms. `model_calls` counts the requests that were sent. `retries` counts requests
-    that were sent again after a failure of transport, `schema_retries` those after a reply that did not fit its schema,
-    `cache_hits` replies that came from a cache, `tool_calls` the calls that models asked for, and `errors` calls of models that
-    ended in an Err."""
+    `execution_time_ms` is the time of the runs in ms. `model_calls` counts the requests to models that were sent, `agent_calls`
+    those to agents, `emit_count` emits of the program. `retries` counts requests that were sent again after a failure of
+    transport, `schema_retries` those after a reply that did not fit its schema, `cache_hits` replies that came from a cache,
+    `tool_calls` the calls that models asked for, and `errors` calls of models and agents that failed after they had begun."""
 
     __slots__ = (
         "total_tokens",
@@ -281,7 +282,8 @@ class Metrics:
         self.tokens_estimated = 0
 
     def add(self, model: str, connection: str, use: Use) -> None:
-        """Add what a request has used, however it ended."""
+        """Add the tokens and the cost of a request, however it ended. Requests themselves are counted by
+        `services.py: Services.count_request`."""
         tokens = use.tokens_in + use.tokens_out
         if tokens:
             self.total_tokens += tokens

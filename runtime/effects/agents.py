@@ -1,5 +1,5 @@
-"""Performs calls of agents: `execute`, `execute_with_schema` and `listen` (O-7.9 to O-7.37). Every fault is an Err of the call
-(O-0.9).
+"""Performs calls of agents: `execute`, `execute_with_schema` and `listen` (O-7.9 to O-7.37). Every fault of an agent or its
+settings is an Err of the call (O-0.9); a panic of a handler or validator of the program ends the run.
 
 Hands on `perform` to `table.py`, `agent_settings` to the performer of mocks (`tests.py`), and `AgentCalls` to the session's
 state, which keeps the number of its calls. `launch` starts an agent's process under the permissions. A call of an agent goes
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 async def perform(run: EffectContext, effect: Effect) -> Any:
     """Call an agent. Return the Err of the call or of a handler (O-7.35), or a PendingCommit that appends the turn and gives the
-    Ok."""
+    Ok, or an Err when the memory cannot store the turn. Raises panic P414 for a mock without a reply."""
     calls: AgentCalls = run.state.setdefault("agents", None) or AgentCalls(run)
     run.state["agents"] = calls
     call: AgentCall = effect.payload
@@ -73,7 +73,7 @@ class AgentCalls:
         self.calls = 0
 
     async def call(self, effect: Effect) -> Any:
-        """Return the Err of the call or of a handler, or a PendingCommit that appends the turn and gives the Ok."""
+        """Perform one call: return and raise what `perform` does, without the emits of `listen`."""
         call: AgentCall = effect.payload
         self.calls += 1
         number = self.calls
@@ -132,8 +132,8 @@ def _value(call: AgentCall, response: Response) -> Any:
 
 
 def agent_settings(run: EffectContext, name: str) -> AgentSettings:
-    """Return the settings of an agent from its declaration, the manifest and the host together. CallFailure when they do not
-    fit."""
+    """Return the settings of a declared agent from its declaration, the manifest and the host together. Raises CallFailure when
+    they do not fit."""
     declared = next(agent for agent in run.program.image.agents if agent.name == name)
     connector = declared.fields.get("connector")
     configured = run.host.agents.get(connector, {}) if type(connector) is str else {}
@@ -147,7 +147,8 @@ def agent_settings(run: EffectContext, name: str) -> AgentSettings:
 
 
 async def launch(run: EffectContext, settings: AgentSettings) -> Child:
-    """Start the process of an agent, if that is permitted (O-4.17, O-7.16). CallFailure in every case where it does not run."""
+    """Start the process of an agent, if that is permitted (O-4.17, O-7.16). Raises CallFailure when it is not, or when it does
+    not start; only exceptions of a host's own `children`, other than OSError and ValueError, pass through."""
     origin = Origin(settings.name, settings.name, settings.timeout)
     if settings.command is None:
         message = f"no command is configured: [agents.{settings.connector}] of Concerto.toml, or the host, names it"

@@ -94,7 +94,8 @@ def _register_turn(run: EffectContext, effect: Effect, conversation: Conversatio
 
 
 def drop_turns(run: EffectContext, effects: Sequence[Effect]) -> None:
-    """Give back the turn locks of effects that no task waits for any more: their replies are never committed (O-6.12)."""
+    """End the turns of effects that no task waits for any more, and give back their locks: their replies are never committed
+    (O-6.12). Effects without a turn are passed over."""
     turns = run.memories.turns
     for effect in effects:
         if effect in turns:
@@ -110,7 +111,8 @@ def run_id(run: EffectContext, name: str, number: int, conversation: Conversatio
 
 
 def turn_locks(run: EffectContext, memory: Memory) -> TurnLocks | None:
-    """Return the turn locks of the session, None for a memory that needs none. They are made for the first one that does."""
+    """Return the turn locks of the session, None for a memory that needs none: its `on_conflict` is not "Serial". They are made
+    for the first one that does."""
     if memory.policy.on_conflict != "Serial":
         return None
     locks: TurnLocks | None = run.state.get("turn_locks")

@@ -1,7 +1,8 @@
 """Performs `std::fs` (L-7.3) and the commands of ShellTool (O-4.35): turns what an operation gives, or its failure, into a value.
 
-Hands on the performers to `table.py`. The operations, and which paths they may reach, are `access/files.py`; a failed one is an
-Err of FsError. Processes are started by `agents/children.py`, without a shell.
+Hands on the performers to `table.py`, `perform` also to the performer of persistent hashmaps (`memories.py`). The operations, and
+which paths they may reach, are `access/files.py`; a failed one is an Err of FsError. Processes are started by
+`agents/children.py`, without a shell.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ INPUT = "/dev/stdin"
 
 
 async def perform(run: EffectContext, effect: Effect) -> Any:
-    """Perform an operation of `std::fs`. Return its Result, or the Bool of `exists`, which has no Result: there a denial is a
-    panic."""
+    """Perform an operation of `std::fs`. Return its Result, or the Bool of `exists`, which has no Result: there a denial is panic
+    P407, and a system that cannot keep paths inside a root panic P013."""
     operation, path, *rest = effect.payload
     try:
         files = run.state.get("file")
@@ -71,7 +72,8 @@ PLACE = {"tool": "ShellTool", "method": "exec"}
 
 
 async def perform_commands(run: EffectContext, effect: Effect) -> Any:
-    """Run a command and return the Ok of its output, or an Err of ToolError. All its processes have ended then."""
+    """Run a command, for at most the milliseconds of the effect, and return the Ok of its standard output (at most MOST_BYTES
+    bytes) when it exits with 0, else an Err of ToolError. All its processes have been stopped then."""
     command, timeout_ms = effect.payload
     try:
         words = split_command(command)

@@ -1,7 +1,8 @@
 """Performs the methods of memories that have to wait: for vectors of facts (M-10.16), for the turn lock of their memory
 (M-5.17), or for its store (G-12.7); and the files of persistent hashmaps.
 
-What is waited for is done here; the method itself is performed by the commit, when the task goes on (`memory/memories.py`).
+What is waited for is done here; the method itself is performed by the commit, when the task goes on (`memory/memories.py`). Hands
+on `perform` and `perform_stores` to `table.py`.
 """
 
 from __future__ import annotations
@@ -46,8 +47,9 @@ if TYPE_CHECKING:
 async def perform(run: EffectContext, effect: Effect) -> Any:
     """Do what a method of a memory has to wait for, and return a PendingCommit that performs the method itself.
 
-    Views and slots of keyed memories are read here and give their value at once. P452 for an invalid value; a failure of the
-    store is an Err or a panic, as the method says."""
+    Slots of keyed memories are read and written here, and views that a function of the program makes are made here: both give
+    their value at once. Raises panic P452 for an invalid value; a failure of the store is an Err or a panic, as the method
+    says."""
     use: MemoryUse = effect.payload
     if type(use.memory) is KeyedRef:
         return await _keyed_method(run, effect, use.memory, use.method, *use.arguments)
@@ -198,7 +200,7 @@ class HeldTurn:
     """A turn lock that a direct write holds, or the locks of several keys. It stands among the turns in progress of the session;
     `close` gives the locks back."""
 
-    run = None
+    run = None  # a Conversation, which may stand in the same place, has the run of its call here
 
     def __init__(self, memory: Memory | None, give_back: Callable[[], None]) -> None:
         self.memory = memory
@@ -260,7 +262,8 @@ def _texts(memory: Memory, task: Any, use: MemoryUse, stores: bool) -> list[str]
 
 
 async def perform_stores(run: EffectContext, effect: Effect) -> Any:
-    """Read or write the file of a persistent hashmap; a file that does not exist is read as Ok(nil)."""
+    """Read or write the file of a persistent hashmap; return the Result of the operation (`files.py: perform`). A file that does
+    not exist is read as Ok(nil)."""
     file: StoreFile = effect.payload
     operation = ("read_file", file.path) if file.text is None else ("write_file", file.path, file.text)
     answer = await files.perform(run, Effect(effect.key, "file", operation, True, effect.task))

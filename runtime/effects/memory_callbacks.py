@@ -2,7 +2,8 @@
 give the messages of a view (M-4.30).
 
 Hands on `MemoryEvents`, which collects what one call or one direct write does to memories and runs the handlers afterwards, and
-`view_function_caller`. Functions that run in the middle of a commit, and may not wait, are in `step_machine.py`.
+`view_function_caller`, to conversations and to the performer of memories. Functions that run in the middle of a commit, and may
+not wait, are in `step_machine.py`.
 """
 
 from __future__ import annotations
@@ -77,7 +78,8 @@ class MemoryEvents:
         return note
 
     async def deliver(self) -> None:
-        """Run the handlers of all noted events, in their order. A handler that fails is logged: what happened stands (M-6.39)."""
+        """Run the handlers of all noted events, in their order, those noted meanwhile too. A handler that gives an Err or panics
+        is logged: what happened stands (M-6.39)."""
         while self.waiting:
             memory, channel, payload = self.waiting.pop(0)
             reason = await self._handle(memory, channel, payload)
@@ -126,7 +128,7 @@ def view_function_caller(run: EffectContext, effect: Effect) -> Callable[[Attach
     """Return the function that replaces the messages of a view by those that the program's function gives (`view_with`).
 
     It runs for the task that waits for `effect`. It raises CallFailure when the program's function gives an Err, or when it runs
-    inside itself."""
+    inside itself; a panic of the program's function ends the run."""
 
     async def ask(element: Attached, view: View) -> None:
         memory, place = element.memory, element.policy.view_with

@@ -1,7 +1,8 @@
 """Performs the effects of models: calls, streams, `spawn` and `shutdown`, `parse_schema`, and the embedders of memories.
 
-Hands on the performers to `table.py`, `embedding` to the session, `committed` to the performer of agents. Every fault of
-provider, network or schema is an Err of the call (O-0.9). The algorithm of a call is `calls/call.py`; here stands what it is
+Hands on the performers to `table.py`, `embedding` to the session, `committed` to the performer of agents, `ModelCalls` and
+`ModelInstance` to the session's state. Every fault of provider, network or schema is an Err of the call (O-0.9); a panic of a
+function of the program, such as a validator, ends the run. The algorithm of a call is `calls/call.py`; here stands what it is
 called with.
 """
 
@@ -48,17 +49,14 @@ if TYPE_CHECKING:
     from ..tools.tools import Tools
 
 
-# One declared model of a session, or what `spawn` made of it: its settings, cache, tools and the calls on their way (O-1.64,
-# O-1.65).
-
-
 class ModelInstance:
     """One declared model in a session, or one that `spawn` made of it: its settings, cache, tools and running calls (O-1.64,
     O-1.65).
 
-    `computed_map` is the Map of those fields that are no constants, None before the initialisation; `computed` has them as
-    values of the machine. A spawned model (`is_spawned`) has a state of its own for each tool. `jobs` and `streams` are its
-    calls on their way; `is_down` after `shutdown`."""
+    `computed_map` is the Map of those fields that are no constants, None when there are none and before the initialisation;
+    `computed` has them by name, as values of the machine, without `knowledge`, which is the handle of a ledger or None. A spawned
+    model (`is_spawned`) has a state of its own for each tool. `jobs` and `streams` are its calls on their way; `is_down` after
+    `shutdown`."""
 
     __slots__ = (
         "run", "model", "is_spawned", "own_tools", "computed_map", "computed", "knowledge", "call_settings", "jobs", "streams",
@@ -90,7 +88,7 @@ class ModelInstance:
     # ------------------------------------------------------------ settings
 
     def settings(self) -> CallSettings:
-        """Return the settings of its calls, made at the first one (O-0.3). CallFailure for fields that no call can use."""
+        """Return the settings of its calls, made at the first one (O-0.3). Raises CallFailure for fields that no call can use."""
         if self.call_settings is None:
             self.call_settings = self._settings()
         return self.call_settings
@@ -125,7 +123,8 @@ class ModelInstance:
     # ------------------------------------------------------------ calls on their way
 
     async def calling(self, work: Coroutine[Any, Any, Any]) -> Any:
-        """Run a call of this instance and return what it gives; CallFailure (O-1.65) when the instance is shut down before."""
+        """Run a call of this instance and return or raise what it gives. Raises CallFailure (O-1.65) when the instance is down
+        already, or is shut down during the call. When the caller is cancelled, so is the call."""
         if self.is_down:
             work.close()
             raise self._failure("Shutdown", "the instance is shut down")
@@ -164,7 +163,7 @@ class ModelInstance:
 
 
 async def perform(run: EffectContext, effect: Effect) -> Any:
-    """Call a model, spawn or shut down an instance. A call returns an Err, or a PendingCommit that gives the Ok."""
+    """Call a model, spawn or shut down an instance, and return what `ModelCalls.call` or `ModelCalls.live` gives."""
     calls = run.state.get("models")
     if calls is None:
         calls = run.state["models"] = ModelCalls(run)
@@ -187,7 +186,8 @@ class ModelCalls:
     # ------------------------------------------------------------ instances
 
     async def live(self, effect: Effect) -> Any:
-        """Perform `spawn`, which returns the handle of a new instance, or `shutdown`, which returns nil (O-1.64, O-1.65)."""
+        """Perform `spawn`, which computes the fields of a new instance and returns its handle, or `shutdown`, which returns nil
+        when nothing of the instance runs any more (O-1.64, O-1.65)."""
         life: ModelLife = effect.payload
         if life.method == "shutdown":
             await self._instance(life.model, life.instance).shut_down()
@@ -213,7 +213,9 @@ class ModelCalls:
     # ------------------------------------------------------------ calls
 
     async def call(self, effect: Effect) -> Any:
-        """Perform one call: return an Err, or a PendingCommit that appends the turn and gives the Ok."""
+        """Perform one call: return an Err, or a PendingCommit that appends the turn and gives the Ok, for `stream` that of a
+        Stream. `view` returns messages; it raises a panic (P451, P452) for a memory that fails, and CallFailure for settings that
+        no call can use."""
         call: ModelCall = effect.payload
         if call.method == "view":
             return await self._view(effect)
@@ -356,6 +358,7 @@ TIMEOUT_SECONDS = 30.0  # of a request for vectors whose connection has no timeo
 
 def embedding(run: EffectContext, step: dict[str, Any]) -> Embedding:
     """Return the embedder of a memory by its step `embed` in the image: that of a connection, the host's own, or the offline one.
+    One that is missing or fails shows only when it is asked for vectors (`memory/embedding.py`).
 
     A host may replace any by its name, except `offline` (M-10.16)."""
     name, kind = step["name"], step["kind"]

@@ -28,8 +28,8 @@ ONCE = RetryPolicy(max_attempts=1)
 
 
 async def perform(run: EffectContext, effect: Effect) -> Any:
-    """Run a pipeline and return the Ok of the last stage's value, or the Err of the stage that failed. Raises P007 where a value
-    from behind Any does not fit."""
+    """Run a pipeline and return the Ok of the last stage's value, or the Err of the stage that failed. Raises panic P007 where a
+    value from behind Any does not fit, or a stage of a foreign image gives no Result."""
     pipeline, value = effect.payload
     started = run.host.now()
     _report(run, "pipeline:start", {"name": pipeline.name, "input": value})
@@ -74,8 +74,9 @@ class Stage:
         self.channel: str | None = None if log is None else log.get("channel", DEFAULT_LOG_CHANNEL)
 
     async def run(self, values: list[Any]) -> Any:
-        """Run the stage with its retries and return the Result of the last attempt (O-6.21). `values` are the input of the
-        pipeline and what the stages before this one gave."""
+        """Run the stage and return the Result of its last attempt (O-6.21). Any Err is tried again until the attempts of the
+        policy are used up. `values` are the input of the pipeline and what the stages before this one gave. Panics as
+        `pipelines.perform`."""
         run = self.session
         arguments = values if self.argument_type is None else [fitting(values[-1], self.argument_type)]
         started = run.host.now()

@@ -80,7 +80,8 @@ class EffectRunner:
             self._wake()
 
     def interrupt(self) -> None:
-        """Make `next` return None: something happened that is no end of an effect, such as a child task or the deadline."""
+        """Make `next` return None: something happened that is no end of an effect, such as a child task or the deadline. Only the
+        thread of the loop may call this."""
         self._interrupted = True
         self._wake()
 
@@ -109,8 +110,8 @@ class EffectRunner:
         return heappop(self._finished)[2]
 
     async def next(self) -> tuple[Effect, Any] | None:
-        """Wait until an effect is over, and return it with its job, which holds the result or the error; None after
-        `interrupt`."""
+        """Wait until an effect is over, and return it with its job, which holds the result or the error; None after `interrupt`,
+        or when the effect was closed meanwhile."""
         while not self._interrupted and not self._is_next():
             self._sleeper = self.loop.create_future()
             await self._sleeper

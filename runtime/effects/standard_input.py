@@ -1,7 +1,9 @@
 """Where `std::io` reads (L-7.11): a stream of the system, or a text that stands in for one.
 
-Hands on `Scripted` and `SystemInput`. Both have `take(run, whole, limit)`: it returns the bytes of the next line with its end,
-or with `whole` of all that is left; nothing at the end of the input; `TOO_LONG` for more than `limit` bytes, which are skipped.
+Hands on `Scripted` and `SystemInput` to the command line and the Python API, `Scripted` and `TooLong` to `world.py`. Both have
+`take(run, whole, limit)`: it returns the bytes of the next line with its end, or with `whole` of all that is left; empty bytes at
+the end of the input; `TOO_LONG` for more than `limit` bytes, which are skipped. That of `SystemInput` raises OSError when the
+stream cannot be read. Decoding is done in `world.py`.
 """
 
 from __future__ import annotations
@@ -28,7 +30,8 @@ TOO_LONG: Final = TooLong()
 
 
 class Buffer:
-    """Splits input into lines. `read()` gives it piece by piece, and nothing at the end."""
+    """Splits input into lines. `read()` gives it piece by piece, and empty bytes at the end; what it raises passes through
+    `take`."""
 
     def __init__(self, read: Callable[[], bytes]) -> None:
         self.read = read
@@ -86,7 +89,8 @@ class _Request:
 
 
 class SystemInput:
-    """A stream of the system, which a thread reads, so that other tasks go on and the run can be ended.
+    """A stream of the system, which a thread reads, so that other tasks go on and the run can be ended. It has a descriptor and
+    must stay open.
 
     The thread reads from the descriptor itself: a thread that holds the lock of Python's stream would keep the process from
     ending. What was read for a task that is cancelled by then is there for the next one."""

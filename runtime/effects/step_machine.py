@@ -1,8 +1,9 @@
 """The functions in the steps of memories: `redact`, `pin`, `clip`, `shape`, `learn` (M-4.4, M-4.6, M-4.8, M-4.13, M-10.22).
 
 They act in the middle of a commit or a view, which nothing may interrupt. So each runs to its end on a `StepMachine` of its
-own, on the fuel of the session, and may ask nothing of the host (E4509). Hands on `StepFunction`, which a memory's policy
-calls, `default_value` and `step_closure`. Functions that may wait are in `memory_callbacks.py` and `summarisers.py`.
+own, on the fuel of the session, and may ask nothing of the host or a memory (E4509 for the compiler, panic P013 here). Hands on
+`StepFunction`, which a memory's policy calls, and `default_value` to the session, which gives them to its memories; and
+`step_closure` to `memory_callbacks.py` and `summarisers.py`, which have the functions that may wait.
 """
 
 from __future__ import annotations
@@ -110,8 +111,12 @@ class StepMachine(Machine):
 
 
 class StepFunction:
-    """A function of the program that a memory's policy calls. `step` is a row of FORMS; `place` is the number of the memory and
-    that of the step in it. Two are equal when they are the same function of the same declaration, in whatever session."""
+    """A function of the program that a memory's policy calls, with one argument: FORMS makes it, and turns the result back.
+    `step` is a row of FORMS; `place` is the number of the memory and that of the step in it. Two are equal when they are the same
+    function of the same declaration, in whatever session.
+
+    A call raises the panic of the function, P013 as `StepMachine.value` and `step_closure`, and P007 or InvalidValue for a result
+    that does not fit, where FORMS checks it."""
 
     __slots__ = ("machine", "step", "place")
 
@@ -141,7 +146,8 @@ class StepFunction:
 
 
 def default_value(machine: Machine, code: Any) -> Any:
-    """Run a function without parameters and return its value: the default of a field that stored data lacks (M-8.23)."""
+    """Run a function without parameters, of which `code` is the linked code, and return its value: the default of a field that
+    stored data lacks (M-8.23). Raises panics as `StepMachine.value`."""
     return StepMachine(machine.program, machine).value(Closure(code), [])
 
 

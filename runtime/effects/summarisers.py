@@ -1,7 +1,8 @@
 """The summarisers of memories: a model of the program, a function of it, or one that the host gives by a name (M-9.1, M-9.9).
 
-Hands on `summariser` to conversations, which fold with what it returns. When a fold is due, and how the summary is stored, is
-`memory/summaries.py`. `step_machine.py` has the other functions in the steps of a memory: a summariser may wait, those may not.
+Hands on `summariser` to conversations, which fold with what it returns, and to the performer of models, for streams. When a fold
+is due, and how the summary is stored, is `memory/summaries.py`. `step_machine.py` has the other functions in the steps of a
+memory: a summariser may wait, those may not.
 """
 
 from __future__ import annotations
@@ -33,8 +34,9 @@ class SummaryFailed(Exception):
 def summariser(run: EffectContext, effect: Effect) -> Callable[[Memory, str], Summarise]:
     """Return the function that gives the summariser of a view of a memory.
 
-    The summariser takes the summary so far and the entries to fold, and returns the new summary; SummaryFailed where it cannot.
-    It runs for the task that waits for `effect`: the call whose turn makes the fold due."""
+    The summariser takes the summary so far and the entries to fold, and returns the new summary; it raises SummaryFailed where it
+    cannot. Of the host's exceptions the log gets the whole text, the failure only the class. It runs for the task that waits for
+    `effect`: the call whose turn makes the fold due."""
 
     def summariser_of(memory: Memory, view: str) -> Summarise:
         policy = memory.views[view].summary

@@ -2,9 +2,10 @@
 files of a test (O-8.25).
 
 A mock of an agent stands in for its process; a mock of a model is the provider of all its calls from now on. Mocks are put into
-the state of the session under the keys below, those of tools under the key of `tools/tools.py`; there the performers of models,
-agents, tools and emits look for them. Hands on these keys, `TestFiles`, and `perform` to `table.py`. How a scripted reply is
-written is `providers/offline.py`.
+the state of the session under the keys below, those of tools and MCP servers under the key of `tools/tools.py`; there the
+performers of models, agents, tools and emits look for them. Hands on `ANSWERS` to `world.py`, `EMITS`, by which a test is known,
+to `world.py`, `files.py` and `session/testing.py`, `TestFiles` to `files.py`, and `perform` to `table.py`. How a scripted reply
+is written is `providers/offline.py`.
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ MOCKS = "mocks"  # by model or agent: the mock that stands in for it
 
 
 async def perform(run: EffectContext, effect: Effect) -> Any:
-    """Install a mock, or return the emits of the test so far. P411 for a mock that is no script."""
+    """Install a mock and return nil, or return the emits of the test so far. Raises panic P411 for a mock that is no script, and
+    CallFailure, which ends the run, when the settings of a mocked agent do not fit."""
     if effect.kind == "test_emits":
         return Array([Emit(channel, value) for channel, value in run.state.get(EMITS, ())])
     name, config = effect.payload
@@ -134,8 +136,8 @@ class TestFiles(Files):
         return None if "\0" in path else beneath(self.project, os.path.normpath(os.path.join(self.project, path)))
 
     def perform(self, operation: str, path: str, reached: Spot | OSError | None, arguments: list[Any]) -> Any:
-        """Perform an operation in the layer that has the path. Raises Failed and OSError; writing outside the project and the
-        directories of `temp_dir` is Unsupported."""
+        """Perform an operation in the layer that has the path; `reached` is closed by it. Raises Failed and OSError; for writing
+        outside the project and the directories of `temp_dir` the variant of Failed is Unsupported."""
         absolute = os.path.normpath(os.path.join(self.project, path))
         inner = self._inner(path)
         is_temporary = any(beneath(folder, absolute) is not None for folder in self.made)

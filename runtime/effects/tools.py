@@ -1,6 +1,7 @@
 """Performers of tool methods that the program itself calls: of declared tools (O-4.6) and of MCP servers (O-4.45).
 
-How such a method runs is `tools/tools.py` and `mcp/servers.py`; calls by a model go through `tools/bindings.py` instead.
+Hands on both performers to `table.py`. How such a method runs is `tools/tools.py` and `mcp/servers.py`; calls by a model go
+through `tools/bindings.py` instead.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Performers of effects on the world around a program, one `perform_…` each: clock, sleep, chance, log, environment, standard
 input, dates, HTTP, awaited emits, usage of models, and the call that code runs in (L-7).
 
-Everything comes from the host (`host.py`), under the permissions of the program. A denial is an Err where the function has a
-Result, else a panic. `table.py` says which function performs which kind.
+Hands on the performers to `table.py`, which says which one performs which kind. Everything but the rules of time zones comes from
+the host (`host.py`). Environment and HTTP need permissions of the program: a denial is an Err where the function has a Result,
+else panic P407. Files and processes are `files.py`.
 """
 
 from __future__ import annotations
@@ -85,7 +86,8 @@ FLOAT_BITS = 53  # of the mantissa of a Float: every value of [0, 1) that is a m
 
 
 async def perform_chance(run: EffectContext, effect: Effect) -> Any:
-    """Return a random Float, Int, UUID, or hexadecimal digits."""
+    """Return a random Float of [0, 1), an Int from `low` up to but not including `high`, a UUID, or the hexadecimal digits of so
+    many random bytes."""
     operation, *arguments = effect.payload
     if operation == "float":
         return run.host.random_bits(FLOAT_BITS) / 2**FLOAT_BITS
@@ -110,7 +112,7 @@ def below(bound: int, bits: Callable[[int], int]) -> int:
 
 
 def uuid_text(data: bytes) -> str:
-    """Return 16 random bytes as a UUID of version 4 (RFC 9562, 5.4): four bits are the version, two the variant."""
+    """Return 16 random bytes as the text of a UUID of version 4 (RFC 9562, 5.4): four bits are the version, two the variant."""
     number = int.from_bytes(data, "big") & ~(0xF000 << 64) & ~(0xC000 << 48) | 4 << 76 | 2 << 62
     digits = f"{number:032x}"
     return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
@@ -235,7 +237,8 @@ EVERY_VARIABLE = "*"
 
 
 async def perform_environment(run: EffectContext, effect: Effect) -> Any:
-    """Return variables or arguments, in the form of the function that asks; `require` gives a Result."""
+    """Return variables or arguments, in the form of the function that asks. A variable that is not granted is an Err of
+    `require`, which gives a Result, and panic P407 of the others."""
     if effect.payload[0] == "args":
         return Array([whole_text(word) for word in run.host.args])
     environment = run.state.get("env")
@@ -277,8 +280,8 @@ def key_variables(connections: Iterable[ConnectionSettings]) -> set[str]:
 
 
 class Environment:
-    """The granted variables of a session. Each look-up is an audit record (G-8.5); it raises Denied for one that is not
-    granted."""
+    """The granted variables of a session, as they were at the first look-up. Each look-up is an audit record (G-8.5); `get`
+    raises Denied for one that is not granted."""
 
     def __init__(self, run: EffectContext) -> None:
         allows = permissions_of(run).allows_variable
@@ -378,7 +381,7 @@ async def perform_log(run: EffectContext, effect: Effect) -> None:
 
 
 async def perform_sleep(run: EffectContext, effect: Effect) -> None:
-    """Wait for a number of milliseconds."""
+    """Wait for the milliseconds of the effect; for 0 not at all."""
     (milliseconds,) = effect.payload
     if milliseconds:
         await run.host.sleep(milliseconds / 1000)
@@ -390,7 +393,8 @@ INPUT = "stdin"  # the key in the state of a session: where it reads
 
 
 async def perform_standard_input(run: EffectContext, effect: Effect) -> Any:
-    """Read from standard input and return the Result; or, in a test, put a script in its place."""
+    """Read from standard input and return the Result, at most as many bytes as a String may have; or, in a test, put a script in
+    its place and return nil: elsewhere that is panic P013."""
     operation, content = effect.payload
     testing = EMITS in run.state
     if operation == "script":

@@ -1,8 +1,10 @@
 """What an MCP server offers, compared with the signatures that the program declares; its settings; its answers as values (O-4.8,
 O-4.36 to O-4.46, G-9.6).
 
-Hands on to `servers.py`: `McpSettings`, `offered_tools`, which decides what program and models may call, and `value_of`. The
-protocol `Connection` is what `wire.py`, or a host, gives; it raises `ServerFailure`. Nothing here talks to a server.
+Hands on to `servers.py`: `McpSettings`; `Signature` and `OfferedTool`, with `declared_tool` and `offered_tools`, which decides
+what program and models may call; `plain_arguments` and `plain_map` for what is sent; `value_of` and `failure_text` for what comes
+back. Hands on to `wire.py` the form in which it gives tools and answers, `ServedTool` and `Answer`. The protocol `Connection` is
+what `wire.py`, or a host, gives; it raises `ServerFailure`. Nothing here talks to a server.
 """
 
 from __future__ import annotations
@@ -94,8 +96,9 @@ class Answer:
 
 
 class Signature:
-    """A tool that the program declares, from its entry in the image. `wire` is its name for models, `shape` the schema type of
-    its arguments, `result` that of an object whose only field is the value."""
+    """A tool that the program declares, from its entry in the image. `name` is that on the server, `wire` that for models,
+    `shape` the schema type of its arguments, `result` that of an object whose only field is the value. `description` is None when
+    the program gives none."""
 
     __slots__ = ("name", "wire", "description", "shape", "result")
 
@@ -113,7 +116,8 @@ class OfferedTool:
 
 
 def declared_tool(signature: Signature, served: ServedTool | None = None) -> OfferedTool:
-    """Return a declared tool. Texts that the declaration leaves out are those of the server, once it is connected."""
+    """Return a declared tool as it is offered. Descriptions that the declaration leaves out are those of `served`, which is None
+    as long as the server is not connected."""
     form = arguments_form(signature.shape)
     for name, property in form.get("properties", {}).items():
         described = served.properties.get(name) if served is not None else None
@@ -127,7 +131,7 @@ def offered_tools(
     server: str, signatures: Sequence[Signature], served: Sequence[ServedTool]
 ) -> tuple[list[OfferedTool], list[str]]:
     """Return the tools of a server: the declared ones alone if there are any, else all that it serves; and for each tool that is
-    refused a line that says why (O-4.44, G-9.6). ServerFailure for a declaration that the server does not fit."""
+    refused a line that says why (O-4.44, G-9.6). Raises ServerFailure for a declaration that the server does not fit."""
     by_name = {tool.name: tool for tool in served}
     if signatures:
         return [declared_tool(signature, _fitting(server, signature, by_name)) for signature in signatures], []
@@ -190,8 +194,8 @@ RESULT = "result"  # the key under which servers wrap a result that is no object
 
 
 def plain_arguments(signature: Signature, values: Sequence[Any]) -> dict[str, Any]:
-    """Return the arguments of a declared tool as plain data: one that is left out takes its default, None of an Option is left
-    out."""
+    """Return the arguments of a declared tool as plain data by name, from their values in its order: one that is left out (UNSET)
+    takes its default, None or nil of an Option is left out."""
     arguments: dict[str, Any] = {}
     for (name, _, optional, has_default, default, _), value in zip(signature.shape[3], values, strict=True):
         if value is UNSET and has_default:
@@ -208,8 +212,8 @@ def plain_map(arguments: Any) -> dict[str, Any]:
 
 
 def value_of(answer: Answer, signature: Signature | None, builder: TreeBuilder) -> Any:
-    """Return the value of an answer that is no failure (O-4.45). ServerFailure when it is too large, or does not fit the declared
-    type."""
+    """Return the value of an answer that is no failure (O-4.45); without a signature, or of the type Any, it is whatever came.
+    Raises ServerFailure when it has more than MOST_BYTES bytes, is no JSON, or does not fit the declared type."""
     if _is_too_large(answer):
         raise ServerFailure(f"the result is larger than {MOST_BYTES} bytes", "ExecutionFailed")
     if signature is None or signature.result[3][0][1] == ["any"]:
@@ -260,7 +264,7 @@ def _accepted(signature: Signature, value: Any) -> Any:
 
 
 def failure_text(answer: Answer) -> str:
-    """Return what a tool says of its failure."""
+    """Return what a tool says of its failure: its texts, else its structured content as JSON; cleaned."""
     if answer.texts or answer.structured is None:
         return clean_text(answer.text)
     structured: Mapping[str, Any] = answer.structured
@@ -291,7 +295,7 @@ class McpSettings:
 
     @property
     def guard(self) -> str | None:
-        """The key of the capability that a connection needs."""
+        """The key of the capability that a connection needs: run or net; None without a transport."""
         return {"stdio": "run", "http": "net"}.get(self.transport or "")
 
 

@@ -1,7 +1,8 @@
 """The MCP servers of a session: connected at their first use, asked by programs and models (O-4.20, O-4.43 to O-4.47, G-9.6).
 
-Hands on `Servers` to the performer of calls in source and to `tools/bindings.py` for models. A connection needs the permission of
-its transport; `wire.py` makes it, and is imported only then. `served.py` has the settings and decides which tools are offered.
+Hands on `Servers` to the performer of calls in source (`effects/tools.py`) and to `tools/bindings.py` for models. A connection
+needs the permission of its transport; `wire.py`, or the host, makes it; `wire.py` is imported only then. `served.py` has the
+settings and decides which tools are offered. Needs asyncio, in offline runs too.
 """
 
 from __future__ import annotations
@@ -66,12 +67,14 @@ class Servers:
         return servers
 
     async def bindings(self, name: str) -> list[ToolBinding]:
-        """Return the tools of a server that a model may call; it is connected for that, if it is permitted."""
+        """Return the tools of a server as a model may call them; it is connected for that, if it is permitted. One that cannot be
+        connected raises nothing (`Server.tools_for_models`)."""
         server = self.servers[name]
         return [ServerBinding(server, tool) for tool in await server.tools_for_models()]
 
     async def use(self, effect: Effect, use: ServerUse) -> Any:
-        """Perform a call in source and return its Result (O-4.45)."""
+        """Perform a call in source and return its Result (O-4.45), as `Server.answer`. Panics with P015 when a foreign image
+        leaves out a required argument."""
         server = self.servers[use.server]
         signature = server.signatures.get(use.method)
         if type(use.arguments) is Map:
@@ -89,7 +92,7 @@ class Servers:
 
 class Server:
     """One server. `offered` are its tools by their own names, once it is connected; `digests` what each of them was at the first
-    connection; `refused` is why it cannot be connected at all, None when it can."""
+    connection; `refused` says why its settings allow no connection, None when they do."""
 
     def __init__(self, run: EffectContext, entry: Mcp) -> None:
         self.run = run
@@ -119,8 +122,8 @@ class Server:
     # ------------------------------------------------------------ what it offers
 
     async def tools_for_models(self) -> list[OfferedTool]:
-        """Return the tools of the server; when it cannot be connected the declared ones, whose calls tell the model why
-        (O-4.43)."""
+        """Return the tools of the server, or of its mock; when it cannot be connected, which is logged, the declared ones, whose
+        calls tell the model why (O-4.43)."""
         if self.mock is not None:
             return self._declared_tools() or [self._mock_tool(name) for name in self.mock]
         if self.settings.guard is not None and not self._may_connect(self.settings.guard):
@@ -185,7 +188,8 @@ class Server:
     # ------------------------------------------------------------ calling
 
     async def answer(self, effect: Effect, tool: str, arguments: dict[str, Any]) -> Any:
-        """Call a tool with plain arguments that fit, and return its Result; every failure is an Err of ToolError."""
+        """Call a tool with plain arguments that fit, and return its Result. A denial and every failure of the server are an Err
+        of ToolError; a mock may give any Err, and panics with P007 for arguments that do not fit."""
         if not self.is_enabled(tool):
             return denial(self.run, self.name, tool, self.settings.guard, target_of(self.run, self.settings))
         try:
@@ -278,7 +282,8 @@ class ServerBinding:
 
 
 async def open_connection(run: EffectContext, settings: McpSettings) -> Connection:
-    """Return a connection that is ready for calls. ServerFailure in every case where there is none, a denial too."""
+    """Return a connection that is ready for calls. Raises ServerFailure where there is none, for a denial too; only exceptions
+    that the host's own `server` raises may be others."""
     where = f"mcp {settings.name}"
     try:
         return await (_over_stdio(run, settings) if settings.transport == "stdio" else _over_http(run, settings))
@@ -291,7 +296,8 @@ async def open_connection(run: EffectContext, settings: McpSettings) -> Connecti
 
 
 def target_of(run: EffectContext, settings: McpSettings) -> str | None:
-    """Return what a connection would touch, as permissions name it: a command, or a host; None for a URL that is none."""
+    """Return what a connection would touch, as permissions name it: a command, or a host with its port; None for a URL that is
+    none."""
     if settings.transport == "stdio":
         return permitted_name(settings.command[0], run.host.project)
     try:

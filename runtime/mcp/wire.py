@@ -1,8 +1,9 @@
 """Connections to MCP servers through the official SDK, over the two permitted transports: a child process, and Streamable HTTP
 to the one address that was checked (O-4.37, G-8.3).
 
-Hands on to `servers.py`: `connected`, which returns a `Connection` over a pair of streams, and the two that make such streams,
-`streams_of` a child and `streams_to` an address. This is the only module that imports the SDK; its exceptions end here.
+Hands on to `servers.py`: `connected`, which returns a `Connection` over a pair of streams, with its mode `HANDSHAKE`; and the two
+that make such streams, `streams_of` a child and `streams_to` an address. This is the only module that imports the SDK; its
+exceptions end here, as ServerFailure. Which address or command is permitted is decided before, in `servers.py`.
 """
 
 from __future__ import annotations
@@ -115,7 +116,8 @@ class Pinned(httpx2.AsyncBaseTransport):
 async def streams_to(
     settings: McpSettings, target: Target, address: str, headers: Mapping[str, str]
 ) -> AsyncIterator[tuple[Any, Any]]:
-    """Give the streams of a server over HTTP, as an asynchronous context manager; `address` is the checked one."""
+    """Give the streams of a server over HTTP, as an asynchronous context manager; `address`, an IP address, is the checked one.
+    The time limit of the settings, in seconds, is that of each step of a request; a stream may be silent for LONGEST_SILENCE."""
     timeout = httpx2.Timeout(settings.timeout, read=max(LONGEST_SILENCE, settings.timeout))
     own = {"user-agent": "concerto", **headers, "accept-encoding": "identity"}
     carrier = Pinned(target, address)
@@ -150,9 +152,10 @@ async def connected(
     mode: str = NEWEST,
     seconds: float | None = None,
 ) -> SdkConnection:
-    """Return a connection that is ready for calls, over a pair of streams, which end with it.
+    """Return a connection that is ready for calls, over a pair of streams, which end with it. The caller must `aclose` it.
 
-    ServerFailure when the server does not answer as one, or not within `seconds`, by default the time limit of a request."""
+    Raises ServerFailure when the server does not answer as one, or not within `seconds`, by default the time limit of a request;
+    the streams have ended then."""
     connection = SdkConnection(settings, streams, mode)
     try:
         await connection.begin(settings.timeout if seconds is None else seconds)
@@ -163,7 +166,7 @@ async def connected(
 
 
 class SdkConnection:
-    """A `Connection` (`served.py`) through a client of the SDK."""
+    """A `Connection` (`served.py`) through a client of the SDK. Each request has the time limit of the settings."""
 
     def __init__(self, settings: McpSettings, streams: AbstractAsyncContextManager[tuple[Any, Any]], mode: str) -> None:
         self.name = settings.name
@@ -280,9 +283,9 @@ PROBE_SECONDS = 5.0  # after which it counts as refused
 
 @asynccontextmanager
 async def streams_of(child: Child, timeout: float, ended: Callable[[], None]) -> AsyncIterator[tuple[Any, Any]]:
-    """Give the streams of a child process, as an asynchronous context manager; the child ends with them, and `ended` is called
-    when it ends before. A probe without an answer counts as refused after PROBE_SECONDS, or a third of `timeout` if that is
-    less."""
+    """Give the streams of a child process, as an asynchronous context manager; the child is stopped with them, and `ended` is
+    called when it ends before. A probe without an answer counts as refused after PROBE_SECONDS, or a third of `timeout`, in
+    seconds, if that is less."""
     incoming, read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     write, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
     probed: set[Any] = set()

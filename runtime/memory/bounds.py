@@ -1,8 +1,9 @@
 """Bounds of a memory that a run computes (M-2.14 to M-2.19), and memory values, which the program makes where it runs
 (M-2.19 to M-2.24).
 
-Hands on `Bounds`, which returns the policy of a log at its key, and `MemoryValues`, which numbers and ends the values of
-a session. How a function of the program is run is the caller's matter.
+Hands on `Bounds`, which returns the policy of a log at its key, and `key_names` to `from_image.py`, which makes
+declarations of them; and to `memories.py` `MemoryValues`, which numbers and ends the values of a session, and `is_key`. How
+a function of the program is run is the caller's matter.
 """
 
 from __future__ import annotations
@@ -70,8 +71,8 @@ class Bounds:
         return f"`{BOUNDS[name]}` of the memory {self.memory} is {debug(value)}: {reason}"
 
     def at(self, names: Sequence[str], values: Key) -> Policy:
-        """Return the policy of the log with these values of its key parts. Raises MemoryFailure("Bound") where a function
-        of the key fails or gives no bound (M-2.17)."""
+        """Return the policy of the log with these values of its key parts, which have the names `names`. Raises
+        MemoryFailure("Bound") where a function of the key panics or gives no bound (M-2.17)."""
         if self.made is not None:
             bounds: dict[str, Any] = {name: value or None for name, value in zip(self.made, values[1:], strict=True)}
         else:
@@ -156,7 +157,8 @@ class MemoryValues:
         self._ended: deque[tuple[VolatileStore, Key, set[str]]] = deque()
 
     def new_key(self, namespace: str, declared: Declaration, bounds: Mapping[str, int | None]) -> Key:
-        """Return the key of a new memory value with these bounds."""
+        """Return the key of a new memory value with these bounds, and count it. `declared` must be the declaration of a memory
+        value."""
         assert declared.bounds is not None and declared.bounds.made is not None
         self.last += 1
         return memory_key(namespace, declared.name, key_of(self.last, declared.bounds.made, bounds))
@@ -183,7 +185,8 @@ class MemoryValues:
                 store.give_up([key, *((*key[:-1], branch) for branch in branches)])
 
     def sweep(self, store: VolatileStore, names: set[str]) -> None:
-        """Remove the logs, of memories with these names, that belong to no value."""
+        """Remove from the store the logs, of memories with these names, that belong to no value; the numbers of all logs
+        there are not given again."""
         main = {key: life for key, life in self.lives.items() if life.store is store}
         without_life = []
         for key in store.logs:

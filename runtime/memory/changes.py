@@ -40,8 +40,8 @@ class Draft:
 
 
 def prepared(policy: Policy, drafts: Sequence[Draft]) -> list[Draft]:
-    """Return the drafts redacted, counted and pinned: everything that does not depend on the log, so it is done once
-    however often the commit is tried. Raises MemoryFailure("Redaction")."""
+    """Return copies of the drafts, redacted, counted and pinned: everything that does not depend on the log, so it is done
+    once however often the commit is tried. Raises MemoryFailure("Redaction"), and the panic of a function of `pin`."""
     ready = []
     for draft in drafts:
         message = _redacted(draft.message, policy)
@@ -53,7 +53,7 @@ def prepared(policy: Policy, drafts: Sequence[Draft]) -> list[Draft]:
 
 
 def filtered(policy: Policy, drafts: Sequence[Draft]) -> list[Draft]:
-    """Return the drafts redacted and nothing else; a text that was rewritten has to be counted anew. Raises
+    """Return copies of the drafts, redacted and nothing else; a text that was rewritten has to be counted anew. Raises
     MemoryFailure("Redaction")."""
     ready = []
     for draft in drafts:
@@ -100,8 +100,8 @@ def entries_at(head: Head, drafts: Sequence[Draft], turn: int, run: str | None, 
 
 
 class Change:
-    """One commit on a snapshot. `states` are the view states stored so far; `views` the policies whose cut or summary they are,
-    that of the memory itself under the empty name."""
+    """One commit on a snapshot: `add`, then `retain`, then `batch`, which gives what is to be written. `states` are the view
+    states stored so far; `views` the policies whose cut or summary they are, that of the memory itself under the empty name."""
 
     __slots__ = ("policy", "views", "log", "states", "new", "turn", "gone")
 

@@ -1,8 +1,9 @@
 """Vectors of texts for recall (M-10.16): asked of an embedder before they are needed, and kept.
 
-Hands on `Embedding` (one embedder of a session), `similarity` and the stored form of a vector. To ask may wait and may
+Hands on `Embedding` (one embedder of a session) to memories, the session and the performer of models, which makes it; the
+protocol `Embedder` to the host; and `floats_of`, the numbers of a stored vector, to `remembering.py`. To ask may wait and may
 fail; ranking only looks at vectors that are known, so that it needs no event loop. A fact that lacks its vector gets it
-with a later commit (`vectors.py`).
+with a later commit (`vectors.py`). Which embedder a memory has is decided in `effects/models.py: embedding`.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ if TYPE_CHECKING:
     from .facts import Fact
 
     class Embedder(Protocol):
-        """Of a host. `baseline`: the cosine of texts that have nothing to do with each other."""
+        """An embedder of a host. `baseline` is the cosine of texts that have nothing to do with each other, less than 1; it may
+        be left out. `embed` returns one vector for each text; it may raise anything, and is called in another thread
+        where asyncio runs."""
 
         baseline: float
 
@@ -36,8 +39,8 @@ AT_ONCE = 16  # texts per request
 class Embedding:
     """One embedder of a session. `label` names it and its model: a vector with another label counts as none.
 
-    `ask` returns one vector per text, and may raise anything; `report` is called with the reason, once per reason.
-    `baseline` is the cosine of unrelated texts.
+    `ask` returns one vector per text, and may raise anything; `report` is called with a text for the log, once per reason of a
+    failure. `baseline` is the cosine of unrelated texts. The vectors of the last KNOWN texts are kept.
     """
 
     __slots__ = ("label", "baseline", "_ask", "_report", "_known", "_reported")
@@ -57,12 +60,12 @@ class Embedding:
         self._reported: set[str] = set()
 
     def known(self, text: str) -> bytes | None:
-        """Return the vector of a text, None when it is not known."""
+        """Return the vector of a text in its stored form, None when it is not known. Asks nobody."""
         return self._known.get(text)
 
     async def fill(self, texts: Iterable[str]) -> None:
-        """Ask for the vectors of texts that are not known. When the embedder fails they stay unknown; only the Panic of a
-        budget is raised."""
+        """Ask for the vectors of texts that are not known, AT_ONCE texts at a time. When the embedder fails, which is reported,
+        those that are missing stay unknown; only a Panic, that of a budget, and a cancellation pass through."""
         missing = [text for text in dict.fromkeys(texts) if text not in self._known]
         try:
             for at in range(0, len(missing), AT_ONCE):
@@ -85,8 +88,8 @@ class Embedding:
         self._known[text] = vector
 
     def with_vector(self, fact: Fact, tier: str = PERSISTENT) -> Fact:
-        """Return the fact with its vector if that is known and missing, else the fact itself. `tier`: whose facts have
-        vectors."""
+        """Return a copy of the fact with its vector, if the fact lacks it and it is known, else the fact itself. Only facts of
+        `tier` get vectors."""
         vector = self.known(fact.text) if fact.tier == tier and not self.has_vector(fact) else None
         if vector is None:
             return fact

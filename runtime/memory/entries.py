@@ -1,10 +1,11 @@
 """What a log holds, and the address it is held under: entries, units and turns (M-1, M-6), keys (M-7), token counts
 (M-11), and the failures of a memory (M-6.23).
 
-Hands on `Entry`, `Turn`, `ViewState`, `Part`, `MemoryFailure` with one function per failure, `units`, `count_message`,
-and the forms of a key. Everything else in this folder relies on it; it relies on no file here. An entry never changes;
-its parts are the form in which stores and dumps keep the message, and a part of a kind unknown here is kept as it came
-(M-8.11).
+Hands on `Entry`, `Turn`, `ViewState` and `Part`, with their forms in stores and dumps (`entry_json`, `part_json` and
+their inverses); `MemoryFailure`, with one function per failure that returns it, and `InvalidValue`; `units` and
+`check_units`; the token counts, to usage of models too; and the forms of a key. Everything else in this folder relies on
+it; it relies on no file here. An entry never changes; its parts are the form in which stores and dumps keep the message,
+and a part of a kind unknown here is kept as it came (M-8.11).
 """
 
 from __future__ import annotations
@@ -195,7 +196,9 @@ class Part:
 
 
 class Entry:
-    """One message of a log. `run` is nil for a direct write; `at` is Unix ms; `opaque` are parts of unknown kinds."""
+    """One message of a log. `seq` is its number in the log and `turn` that of its turn, both from 0; `run` is None for a direct
+    write; `by` is the model or agent, None for none; `at` is Unix ms; `opaque` are parts of unknown kinds. Two are equal when
+    their JSON objects are."""
 
     __slots__ = ("seq", "turn", "run", "by", "message", "origin", "pinned", "tokens", "at", "opaque")
 
@@ -264,7 +267,7 @@ class Entry:
 
 
 class Turn:
-    """The record of one commit; its messages are the entries with this number."""
+    """The record of one commit; its messages are the entries with this number. `at` is Unix ms, `meta` plain data."""
 
     __slots__ = ("turn", "run", "by", "at", "tokens_in", "tokens_out", "meta")
 
@@ -309,7 +312,7 @@ class ViewState:
     """What one view keeps in the store: the cut of its window, its summary, and how far and when it was folded.
 
     `cut` and `upto` are seqs: the window starts at `cut`; entries up to `upto` are covered by `text` (-1: none).
-    `folded` is the turn count and `folded_at` the time of the last fold.
+    `folded` is the turn count and `folded_at` the time, in Unix ms, of the last fold.
     """
 
     __slots__ = ("name", "cut", "text", "upto", "folded", "folded_at")
@@ -430,7 +433,7 @@ def _call_part(call: Call) -> Part:
 
 def message_of(role: str, parts: Sequence[Part]) -> tuple[Msg, list[Part]]:
     """Return the message of these parts, and the parts of kinds that are unknown here. Raises MemoryFailure("Version")
-    for media, ValueError, KeyError or TypeError for parts that do not decode."""
+    for media, ValueError, KeyError, TypeError or RecursionError for parts that do not decode."""
     text, calls, call_id, failed, state = "", [], None, False, None
     opaque = []
     for part in parts:
@@ -471,7 +474,7 @@ def part_json(part: Part) -> dict[str, str]:
 
 
 def part_of(stored: dict[str, str]) -> Part:
-    """Return the part of its JSON object; ValueError or KeyError for anything else."""
+    """Return the part of its JSON object. Raises ValueError, KeyError, TypeError or AttributeError for anything else."""
     from base64 import b64decode
 
     if type(stored["kind"]) is not str or type(stored["text"]) is not str or type(stored.get("id", "")) is not str:
@@ -488,7 +491,8 @@ def entry_json(entry: Entry) -> dict[str, Any]:
 
 
 def entry_of(stored: dict[str, Any]) -> Entry:
-    """Return the entry of its JSON object. Raises MemoryFailure("Corrupt") when it does not decode."""
+    """Return the entry of its JSON object. Raises MemoryFailure("Corrupt") when it does not decode, MemoryFailure("Version")
+    for media. The types of numbers and names are not checked here."""
     try:
         message, opaque = message_of(stored["role"], [part_of(part) for part in stored["parts"]])
         return Entry(
@@ -526,8 +530,8 @@ def with_branch(key: Key, branch: str) -> Key:
 
 
 def key_values(names: Sequence[str], given: Mapping[str, object]) -> tuple[str | int, ...]:
-    """Return the values of `.key(a: v, b: v)` in declared order. Raises InvalidValue (P452) for a value that no key may
-    have (M-7.4)."""
+    """Return the values of `.key(a: v, b: v)` in declared order. Raises InvalidValue (P452) for other names, and for a value
+    that no key may have (M-7.4)."""
     if set(given) != set(names):
         raise InvalidValue(f"the key has {', '.join(names)}; given {', '.join(given) or 'nothing'}")
     return tuple(_key_value(name, given[name]) for name in names)
@@ -585,7 +589,8 @@ def shown(key: Key) -> str:
 
 
 def decode(stored: bytes) -> Key:
-    """Return the key of its bytes. Raises MemoryFailure("Corrupt")."""
+    """Return the key of its bytes. Raises MemoryFailure("Corrupt") for bytes that are none; a text that is no UTF-8, or a number
+    without digits, is a ValueError."""
     parts: list[str | int] = []
     if type(stored) is not bytes:
         raise corrupt("a key does not decode")
@@ -649,7 +654,8 @@ def arguments_text(call: Call) -> str:
 
 
 def count_with(counter: TokenCounter | None, message: Msg, by: str | None = None, blobs: int = 0) -> int:
-    """Return the tokens of a message by the host's counter; where it gives nothing, by the default one (M-11.3)."""
+    """Return the tokens of a message by the host's counter; where there is none or it gives no number above 0, by the default
+    one (M-11.3)."""
     count = 0 if counter is None else counter(message, by or "")
     return count if count > 0 else count_message(message, blobs)
 
@@ -660,8 +666,8 @@ def total(messages: Iterable[Msg]) -> int:
 
 
 def longest_prefix(text: str, limit: int, suffix: str = "") -> str:
-    """Return the longest prefix of `text` that together with `suffix` counts at most `limit` tokens; no character is
-    split."""
+    """Return the longest prefix of `text` that together with `suffix` counts at most `limit` tokens by the default counter,
+    empty when there is no room; no character is split."""
     room = (limit - MESSAGE_TOKENS) * BYTES_PER_TOKEN - text_bytes(suffix)
     if room <= 0:
         return ""

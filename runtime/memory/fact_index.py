@@ -1,10 +1,11 @@
 """An index of facts for recall, so that a query looks at few of many facts (M-10.9, M-14.4).
 
 Hands on `FactIndex` (facts by number, with their words and trigrams, the graph of their entities and the bands of their
-accesses), and `entities`, `relation_of`, `slots_in` and `trigrams` for `recall.py`, which computes the scores. A store
-keeps one index per key and tells it of every change. The words of changed facts are read when a query comes, so that a
-program that only writes facts does not pay for it. Each fact has a slot; the facts that contain a term are also a set of
-bits, one per slot, so that counting the trigrams of a query over all facts is arithmetic on long integers.
+accesses) to stores, memories and recall, and `entities`, `folded`, `relation_of`, `slots_in` and `trigrams` to `recall.py`,
+which computes the scores. A store keeps one index per key and tells it of every change. The words of changed facts are read
+when a query comes, so that a program that only writes facts does not pay for it. Each fact has a slot; the facts that contain
+a term are also a set of bits, one per slot, so that counting the trigrams of a query over all facts is arithmetic on long
+integers.
 """
 
 from __future__ import annotations
@@ -345,8 +346,13 @@ class FactIndex:
     """Facts by number, ready to be searched.
 
     `stamp`: the change of a store after which it was read. `divided`: slots that are lists, by tier and name, whose
-    elements are searched each for itself (M-10.38). Take `len` before any other question: it reads the words of what has
-    changed.
+    elements are searched each for itself (M-10.38). Take `len` before any other question about words: it reads those of
+    what has changed.
+
+    An item is a fact or an element of a list; each has a slot of the index. `slots` gives the item of a slot, None for one
+    that was given up; `lengths` its number of tokens, `length` that of all items, `shortest` the least so far; `live` are the
+    slots in use, as bits; `counts` says, by token and slot, how often an item contains a token. Only `change`, `divide` and
+    `reconcile` change which facts are found; several threads may call these.
     """
 
     __slots__ = (
@@ -421,7 +427,7 @@ class FactIndex:
             del self._names[fact.tier, fact.name]
 
     def divide(self, names: frozenset[tuple[str, str]]) -> None:
-        """Search the slots with these names by their elements from now on."""
+        """Search the slots with these tiers and names by their elements from now on."""
         with self._alone:
             more = names - self.divided
             self.divided |= more
@@ -435,7 +441,7 @@ class FactIndex:
         return elements_of(fact) if (fact.tier, fact.name) in self.divided else [fact]
 
     def reconcile(self, facts: Sequence[Fact], stamp: int) -> None:
-        """Make these the facts of the index, and no others."""
+        """Make these the facts of the index, and no others, as they were at the change `stamp` of their store."""
         numbers = {fact.id for fact in facts}
         self.change(facts, [number for number in self.facts if number not in numbers])
         self.stamp = stamp

@@ -1,8 +1,9 @@
 """The methods of facts with values of the machine (M-10.5 to M-10.7), and the slots of a context.
 
 Hands on `FACT_METHODS` for `methods.py`: each function takes the facts that a task sees and then the checked arguments.
-Also `content_of` (the JSON of a value) and `initial_facts` (what a log begins with). The work itself is done by
-`remembering.Facts`.
+Also `checked` and `initial_facts` (what a log begins with) for `memories.py`, `drafted` (the fact of a `remember`) for its
+performer, which asks for the vector before, and `content_of` (the JSON of a value) for functions of rules. The work itself
+is done by `remembering.Facts`, which says what is raised.
 """
 
 from __future__ import annotations
@@ -54,7 +55,8 @@ def fact_value(hit: Found) -> Any:
 
 def content_of(value: Any) -> Any:
     """Return the JSON form of a content, or of the data of an observation; structs, schemas and enums as
-    `json::stringify` writes them (L-5.1). Raises InvalidValue (P452) for a value without one."""
+    `json::stringify` writes them (L-5.1). Raises InvalidValue (P452) for a value without one, and panic P103 for one beyond the
+    limits of JSON."""
     from json import loads
 
     if type(value) is Array and set(map(type, value.items)) == {str} and _is_text(value.items):
@@ -129,7 +131,8 @@ def _items(array: Array | None) -> list[Any]:
 def drafted(
     facts: Facts, name: str, content: Any, confidence: float, tier: str | None, about: Array | None, seqs: Array | None
 ) -> Fact:
-    """Return the fact that arguments of `remember` describe, without a number yet."""
+    """Return the fact that arguments of `remember` describe, without a number yet; nothing is stored. Raises as `content_of`
+    and `Facts.drafted`."""
     word = None if tier is None else tier.lower()
     return facts.drafted(name, content_of(content), confidence, word, _items(about), _items(seqs))
 

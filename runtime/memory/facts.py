@@ -1,9 +1,10 @@
 """Facts: remembered values beside the log of a key (M-10), their decaying confidence (M-10.18 to M-10.20), and
 observations that rules learn from (M-10.22).
 
-Hands on `Fact`, `Observation`, `Happenings` (what the runtime observes of a run), and pure functions on them:
-`confidence`, `carried`, `touched`. It relies on no store; `remembering.py` reads and writes facts, `fact_index.py` and
-`recall.py` find them.
+Hands on `Fact` and `Observation`, with their tiers and trusts and the functions that read them from JSON, to memories and
+stores; `Happenings` (what the runtime observes of a run) to `turns.py`; and pure functions on them, such as `confidence`,
+`carried` and `touched`, to `remembering.py`, `recall.py` and the stores. It relies on no store and writes nothing;
+`remembering.py` reads and writes facts, `fact_index.py` and `recall.py` find them.
 """
 
 from __future__ import annotations
@@ -37,10 +38,11 @@ MOST_FACTS = 1 << 40
 
 
 class Fact:
-    """`content` is JSON; `c0` the confidence it was remembered with; times are Unix ms. `seqs`: the entries it derives from.
-    `task`: of an ephemeral fact, the path of who wrote it. `vector`: of its text, with its embedder's label, beside the JSON.
-    `elements`: of a slot that is a list, when each element was written, last recalled and refreshed; `element`: of a fact that
-    stands for one of them, its place (M-10.38)."""
+    """A remembered value. `content` is JSON; `c0` the confidence it was remembered with, from 0 to 1; times are Unix ms. `seqs`:
+    the numbers of the entries it derives from. `tier` is one of TIERS, `trust` one of TRUST. `task`: of an ephemeral fact, the
+    path of who wrote it. `vector`: of its text, with its embedder's label, beside the JSON. `elements`: of a slot that is a list,
+    when each element was written, last recalled and refreshed; `element`: of a fact that stands for one of them, its place
+    (M-10.38)."""
 
     __slots__ = (*FIELDS, "task", "vector", "elements", "element")
 
@@ -184,7 +186,8 @@ def _is_times(times: Any) -> bool:
 
 
 def lowest(trusts: Sequence[str]) -> str:
-    """Return the trust of what derives from all of these (M-10.21); an unknown source counts as the least trusted."""
+    """Return the trust of what derives from all of these, at least one (M-10.21); an unknown source counts as the least
+    trusted."""
     # TRUST is ordered from the highest to the lowest, so the largest index is the least trusted.
     return max(trusts, key=lambda trust: TRUST.index(trust) if trust in TRUST else len(TRUST) - 1)
 
@@ -363,7 +366,8 @@ def _match(
 
 
 def touched_elements(fact: Fact, recalled: Sequence[Any], now: int, refreshes: bool) -> list[Times]:
-    """Return the times of all elements after those with these contents were recalled at `now`."""
+    """Return the times of all elements of a slot that is a list, after those with these contents were recalled at `now` (Unix
+    ms); `refreshes` says whether that refreshes them too. The fact is not changed."""
     texts = {content_text([content]) for content in recalled}
     times = []
     for element, (created, accessed, refreshed) in zip(fact.content, times_of(fact), strict=True):
@@ -381,8 +385,9 @@ OBSERVATION_FIELDS = ("topic", "n", "data", "seqs", "trust", "at")
 
 
 class Observation:
-    """`data` is a JSON object; `seqs` are the entries of the turn that it describes, `trust` the lowest of their origins
-    (M-10.21), `at` Unix ms. `shown`: its value for functions of rules, made once."""
+    """What the rules of `learn` look at. `n` is its number in its topic, from 0; `data` is a JSON object; `seqs` are the entries
+    of the turn that it describes, `trust` the lowest of their origins (M-10.21), `at` Unix ms. `shown`: its value for functions
+    of rules, made once."""
 
     __slots__ = (*OBSERVATION_FIELDS, "shown", "_text")
 

@@ -1,7 +1,8 @@
 """The memories that an image declares (M-2.13), as declarations of the runtime.
 
 Hands on `declarations`, `namespace` and `open_stores`, which a session calls when it starts. A policy is made from the
-rows of `vm/memory_steps.py`. Functions of steps are numbers in an image; `functions` returns what calls them.
+rows of `vm/memory_steps.py`. Functions of steps are numbers in an image; `functions` returns what calls them. The image is a
+verified one: nothing of it is checked here, and no store is opened.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """A memory with a log for each key, and a memory that only shows another one (M-7.3, M-6.21).
 
-Hands on `KeyedMemory` and `DerivedMemory`, which `memories.Memories` makes of declarations. One key of a keyed memory is
-a `memory.Memory`.
+Hands on `KeyedMemory` and `DerivedMemory` to `memories.Memories`, which makes them of declarations; what has to tell a
+derived view from a memory (methods, turns, callbacks) takes `DerivedMemory` too. One key of a keyed memory is a
+`memory.Memory`. What reads a store lets its MemoryFailure and MustWait (`stores/operations.py`) through.
 """
 
 from __future__ import annotations
@@ -60,7 +61,8 @@ class KeyedMemory:
         self._met = met
 
     def key(self, **values: Any) -> Memory:
-        """Return the memory at this key. Raises InvalidValue (P452) for a value that no key may have."""
+        """Return the memory at this key. Raises InvalidValue (P452) for a value that no key may have, and MemoryFailure as
+        `at`."""
         return self.at(key_values(self.per, values))
 
     def at(self, values: Key) -> Memory:
@@ -80,7 +82,8 @@ class KeyedMemory:
         return stored_twice(self.name, *(f"the key {', '.join(map(repr, one)) or 'without parts'}" for one in both))
 
     def keys(self) -> list[dict[str, str | int]]:
-        """Return the stored keys as maps of part to value, without branches."""
+        """Return the stored keys as maps of part to value, without branches. Raises MemoryFailure("Store") for a key that was
+        written under another declaration."""
         keys = [key for key in self._stores[0].keys(self._prefix) if branch_of(key) == MAIN_BRANCH]
         return [dict(zip(self.per, self._parts(key), strict=True)) for key in keys]
 
@@ -95,7 +98,8 @@ class KeyedMemory:
         return declared
 
     def erase(self, **values: Any) -> int:
-        """Erase every key with these values; return the number of removed entries."""
+        """Erase every key with these values, without any all keys, and the facts of the session there; return the number of
+        removed entries. Raises as `has`, and MemoryFailure("Store") for a key of another declaration."""
         from .log import erase_keys
 
         has = self.has(values)
@@ -103,7 +107,8 @@ class KeyedMemory:
         return sum([erase_keys(store, keys, self._met) for store, keys in by_store])
 
     def has(self, values: Mapping[str, Any]) -> Callable[[Key], bool]:
-        """Return the test whether a key has these values. Raises InvalidValue for a value that no key may have."""
+        """Return the test whether a key has these values. Raises InvalidValue for a value that no key may have; the test raises
+        MemoryFailure("Store") for a key of another declaration, when there are values to compare."""
         names = [name for name in self.per if name in values]
         at = [self.per.index(name) for name in names]
         by_place = list(zip(at, key_values(names, values), strict=True))
@@ -117,7 +122,7 @@ class KeyedMemory:
         return fits
 
     def stored(self, values: Mapping[str, Any]) -> list[Key]:
-        """Return the keys of stored logs with these values, branches too, ordered by their bytes."""
+        """Return the keys of stored logs with these values, branches too, ordered by their bytes. Raises as `erase`."""
         return list(filter(self.has(values), self._stores[0].keys(self._prefix)))
 
 
@@ -139,7 +144,8 @@ class DerivedMemory:
         raise Panic("P014", f"the derived view {self.name} has no method clear")
 
     def view(self, prompt_tokens: int = 0, recalled: Recalled | None = None) -> View:
-        """Return what a request would take from it; `prompt_tokens` are those of the prompt."""
+        """Return what a request would take from it; `prompt_tokens` are those of the prompt, `recalled` what its step `recall`
+        found. Raises MemoryFailure as `Memory.view`."""
         policy = self.memory.views[self.view_name]
         return self.memory.view(prompt_tokens=prompt_tokens, policy=policy, name=self.view_name, recalled=recalled)[0]
 

@@ -1,8 +1,9 @@
 """Who may write a memory next: the turn locks of `Serial` memories (M-5.17, M-8.13), and the queue of sessions that
 change one slot (M-8.21).
 
-Hands on `TurnLocks` (first come, first served in the process, a lease between processes) and `SlotTurns`. A lease only
-orders writers; when it is lost the version check of the store still protects the log.
+Hands on `TurnLocks` (first come, first served in the process, a lease between processes) to conversations, turns and the
+performer of memories, and `SlotTurns` with its `SlotTurn` to `memories.py`. A lease only orders writers; when it is lost the
+version check of the store still protects the log. Nothing here reads or writes a log.
 """
 
 from __future__ import annotations
@@ -52,8 +53,9 @@ class TurnLocks:
         self._returns: dict[Memory, Task[None]] = {}
 
     async def take(self, memory: Memory, timeout: float | None = None) -> None:
-        """Wait for the lock of a memory, at most `timeout` seconds (None: without end). Raises MemoryFailure("Conflict")
-        when it does not come in time (M-5.19)."""
+        """Wait for the lock of a memory: at most `timeout` seconds for turns of this process, and as long for the lease where
+        a store has one (None: without end). Raises MemoryFailure("Conflict") when it does not come in time (M-5.19), or the
+        failure of the store; it is not held then."""
         if memory not in self._waiting:
             self._waiting[memory] = deque()
         else:
@@ -90,7 +92,8 @@ class TurnLocks:
             raise waited_too_long(self._version(memory))
 
     def release(self, memory: Memory) -> None:
-        """Give the lock to the caller that has waited longest, and the lease back to the store."""
+        """Give the lock, which is held, to the caller that has waited longest, and the lease back to the store. Does not
+        wait, and raises no failure of the store."""
         renewal = self._renewals.pop(memory, None)
         if renewal is not None:
             renewal.cancel()
@@ -118,7 +121,7 @@ class TurnLocks:
             job.add_done_callback(lambda _: self._returns.pop(memory, None) if self._returns.get(memory) is job else None)
 
     async def returned(self) -> None:
-        """Wait until the leases on their way back have arrived, at most RETURNED_WITHIN seconds each."""
+        """Wait until the leases on their way back have arrived, at most RETURNED_WITHIN seconds each; then give up."""
         for job in list(self._returns.values()):
             with suppress(TimeoutError):
                 await within(self.loop(), RETURNED_WITHIN, wait_until_done(self.loop(), job))
@@ -263,8 +266,9 @@ class SlotTurns:
         return turn
 
     async def take(self, slot: SlotTurn, store: Any, key: Key, use: Use, rest: Rest) -> None:
-        """Take the lease before a change, if others change the slot too. `use` performs an operation on the store, `rest`
-        waits some seconds. A store that fails is reported by the change itself."""
+        """Take the lease before a change, if others change the slot too; after PATIENCE seconds return without it. `use`
+        performs an operation on the store, `rest` waits so many seconds. A store that fails is reported by the change
+        itself."""
         if not slot.is_awaited() or not all(hasattr(store, method) for method in NEEDS):
             return
         with suppress(MemoryFailure):  # the change that follows reports it
@@ -298,7 +302,7 @@ class SlotTurns:
                 await self.give_back(slot, store, key, use)
 
     async def give_back(self, slot: SlotTurn, store: Any, key: Key, use: Use) -> None:
-        """Give the lease back if it is held."""
+        """Give the lease back if it is held. Raises the failure of the store."""
         if slot.since is not None:
             slot.since = None
             await use(lambda: store.release(key, self.owner))

@@ -1,8 +1,10 @@
 """The log of a key in a store, as a snapshot that views read (M-8.7), and what copies, erases or serialises a whole log.
 
-Hands on `StoredLog` (entries in pieces, newest first, as far as a view asks), `Changed` (the log as it will be after a
-commit), `fork`, `branch`, `erase_entries`, `erase_all`, and `dumped` and `loaded` for the text form of M-8.10. It checks
-what a store returns: counts and units that do not fit are Corrupt (G-12.10).
+Hands on `StoredLog` (entries in pieces, newest first, as far as a view asks) and `Changed` (the log as it will be after a
+commit), which are both a `Source`; `fork`, `branch` and `branches`; `erase_entries`, `erase_all` and `erase_keys`; what a key
+has of facts (`stored_facts`, `stored_seen`, `facts_naming`); and `dumped` and `loaded`, with `Content`, for the text form of
+M-8.10. `memory.py` uses most of it, `keyed_memory.py`, `changes.py`, `summaries.py` and `states.py` the rest. It checks what
+a store returns: counts and units that do not fit are Corrupt (G-12.10). MemoryFailure and MustWait of a store pass through.
 """
 
 from __future__ import annotations
@@ -232,7 +234,8 @@ def stored_seen(store: Store, key: Key) -> list[Observation]:
 
 def erase_entries(store: Store, key: Key, wanted: Callable[[Entry], bool], at: int) -> dict[Key, list[int]]:
     """Erase whole units that hold a wanted entry, in all branches, with the summaries that cover them and the facts that
-    derive from them; return the numbers of the removed entries by key. Tried again when somebody commits meanwhile."""
+    derive from them; return the numbers of the removed entries by key, nothing when there were none. `at` is in Unix ms.
+    Tried again when somebody commits meanwhile."""
     while True:
         erased = _units_with(store, key, wanted)
         if not erased:
@@ -365,8 +368,8 @@ def dumped(content: Content) -> str:
 
 
 def loaded(text: str) -> Content:
-    """Return the content of a dump. Raises MemoryFailure("Version") for a newer format, "Corrupt" for a text that is no
-    dump."""
+    """Return the content of a dump. Raises MemoryFailure("Version") for a newer format or a part that this version does not
+    carry, "Corrupt" for a text that is no dump."""
     works_on(len(text))
     dump = _parsed(text)
     version = dump.get("v")

@@ -1,9 +1,9 @@
 """The memories of a session by name (O-8.3, O-10.15, M-7): plain ones, keyed ones, and views derived from either.
 
-Hands on `Memories`, which the effects of the runtime and the machine ask for the memory of a handle, `Beginning`, which
-takes its place while initialisation statements run, and `MetVersions`. Logs and stores are opened when a memory is first
-used (M-14.7). One memory at one key is `memory.Memory`; the methods of the language with values of the machine are in
-`methods.py`.
+Hands on `Memories` to the session, whose performers and machine ask it for the memory of a handle; `Beginning`, which
+takes its place in the machine while initialisation statements run; `MetVersions` to what reads stores; and `EMBEDDED` to the
+performer of memories. Logs and stores are opened when a memory is first used (M-14.7). One memory at one key is
+`memory.Memory`; the methods of the language with values of the machine are in `methods.py`.
 """
 
 from __future__ import annotations
@@ -174,7 +174,10 @@ CHANGES = LOCKED.union(("fork", "observe", "remember", "relate", "forget", "conf
 
 
 class Memories:
-    """Every declared memory by name. Logs are shared handles and live as long as the session or their store (O-3.3)."""
+    """Every declared memory by name. Logs are shared handles and live as long as the session or their store (O-3.3).
+
+    What opens a memory raises MemoryFailure when its store cannot be opened, or holds its data under another declaration, or
+    when a bound cannot be computed; and MustWait, having changed nothing, where a store has to be waited for."""
 
     __slots__ = (
         "_declared", "_by_path", "computed", "lost", "slot_turns",
@@ -268,7 +271,8 @@ class Memories:
                 memory.listen(self._listener)
 
     def __getitem__(self, name: str) -> Any:
-        """Return the Memory, KeyedMemory or DerivedMemory of this name."""
+        """Return the Memory, KeyedMemory or DerivedMemory of a declared name, for a view of a keyed memory the KeyedMemory that
+        it is of. It is opened at the first use."""
         memory = self._open.get(name)
         if memory is None:
             memory = self._open[name] = self._opened(self._declared[name])
@@ -296,7 +300,8 @@ class Memories:
         return computed
 
     def memory_value(self, name: str, bounds: dict[str, Any], messages: Sequence[Any] | None) -> MemoryRef:
-        """Return a new memory value with these bounds, and with these messages as a turn of no run (M-2.19, M-2.20)."""
+        """Return a new memory value with these bounds, and with these messages as a turn of no run (M-2.19, M-2.20). Panics with
+        P014 when `name` is no memory that values are made of, with P452 for wrong bounds or messages."""
         from ...vm.values import MemoryRef
 
         declared = self._declared[name]
@@ -425,7 +430,7 @@ class Memories:
         self, ref: MemoryRef, method: str, arguments: Sequence[Any], task: Any, heard: Callable[[Any], Any] | None = None
     ) -> Any:
         """Return the value of a method of the direct API, for values of the machine (M-6.2 to M-6.20). `heard` replaces
-        the memory by one whose events are noted. Panics where the method has no Result."""
+        the memory by one whose events are noted. Panics as `methods.perform`."""
         from .methods import WRITES, perform
 
         def opened() -> tuple[Any, bool]:
@@ -435,13 +440,14 @@ class Memories:
         return perform(ref, opened, method, arguments, task.path)
 
     def keyed(self, ref: KeyedRef, method: str, values: dict[str, Any], task: Any) -> Any:
-        """Return the value of `key`, `keys` or `erase`, for values of the machine (M-7.3)."""
+        """Return the value of `key`, `keys` or `erase`, for values of the machine (M-7.3). Panics as `methods.perform_keyed`."""
         from .methods import perform_keyed
 
         return perform_keyed(ref, lambda: self[ref.name], method, values, lambda: self.within_keys(ref, values, task))
 
     def within_keys(self, ref: KeyedRef, values: dict[str, Any], task: Any) -> bool:
-        """Whether the task runs within a turn of a key with these values (M-5.20)."""
+        """Whether the task runs within a turn of a key with these values (M-5.20), or within a function that makes a view of
+        one. Raises as `KeyedMemory.has`."""
         has = self[ref.name].has(values)
         if any(has(memory.key) and is_below(task.path, path) for path, memory in self.reading.items()):
             return True
@@ -473,7 +479,7 @@ class Memories:
         self._declared[name].initial.append((role, content, pinned))
 
     def initial_fact(self, name: str, arguments: Sequence[Any]) -> None:
-        """Keep `remember` as an initialisation statement. Panics with P452 for a wrong value."""
+        """Keep `remember` as an initialisation statement. Panics with P452 for a wrong value, with P014 as `initial`."""
         if not self.initialising:
             raise Panic("P014", f"the memory {name} has keys: call `key` first")
         try:
@@ -603,7 +609,8 @@ class Memories:
 
     def stored_parts(self, path: str, values: Sequence[str | int]) -> Key:
         """Return the key parts of a volatile log as they are stored now, also of one that an earlier declaration wrote
-        (M-7.8, M-7.9)."""
+        (M-7.8, M-7.9). Raises KeyError for a path that no memory has, MemoryFailure("Store") and InvalidValue for parts that
+        do not fit."""
         declared = self._by_path[path]
         declared_parts = declared_values(declared.per, declared.key_defaults, tuple(values))
         if declared_parts is None:

@@ -1,13 +1,15 @@
 """One memory at one key, over any store: what the language's direct methods read and write (M-6), and the commits of
 runs.
 
-Hands on `MemoryReader` (everything that only reads) and `Memory`. Views are computed by `views.py`, the content of a
-commit by `changes.py`, branches and dumps by `log.py`; this file joins them to a store and tries again when somebody else
-has committed meanwhile. A memory without steps in a volatile store appends by only noting the message (M-14.1). All
-methods are plain functions; one whose store has to be waited for waits in its thread.
+Hands on `MemoryReader` (everything that only reads) to `recall.py`, and `Memory` to this folder and to the effects and
+tools that use a memory. Views are computed by `views.py`, the content of a commit by `changes.py`, branches and dumps by
+`log.py`; this file joins them to a store and tries again when somebody else has committed meanwhile. A memory without steps
+in a volatile store appends by only noting the message (M-14.1). Facts are written by `remembering.py`.
 
-Errors: `MemoryFailure` for what M-6.23 lists (a store that fails, a conflict, a damaged log), `InvalidValue` for a wrong
-value.
+All methods are plain functions. Any that reads or writes the store raises `MemoryFailure` for what M-6.23 lists (a store
+that fails, a damaged log, a redactor that fails), and `MustWait` (`stores/operations.py`), having changed nothing, where the
+store has to be waited for and this is not the thread that may. Panics of the functions in the memory's steps, and of a run
+whose limits long work exceeds, pass through.
 """
 
 from __future__ import annotations
@@ -180,7 +182,7 @@ class MemoryReader:
         return [entry.message for entry in self.newest(n)]
 
     def newest(self, limit: int) -> list[Entry]:
-        """Return the newest `limit` entries, oldest first."""
+        """Return the newest `limit` entries (1 or more), oldest first."""
 
         def read(log: StoredLog) -> list[Entry]:
             return self.store.entries(self.key, before=log.head.next, limit=limit, newest=True) if log.length else []
@@ -280,7 +282,7 @@ class MemoryReader:
     ) -> tuple[View, Head]:
         """Return what a request would take, and the head of the log that it was computed from (M-6.12). `policy` and
         `name` choose a derived view; `prompt_tokens` and `budget` are in tokens. Raises MemoryFailure("Overflow") when
-        system message and pins alone exceed the budget."""
+        system message and pins alone exceed the budget, "Redaction" when older text cannot be redacted as now."""
         chosen = policy or self.policy
 
         def compute(log: StoredLog) -> tuple[View, Head]:
@@ -362,8 +364,8 @@ class MemoryReader:
         return self.policy.ttl is not None and self.store.head(self.key).touched < self.now() - self.policy.ttl
 
     def origins(self, seqs: Sequence[int]) -> list[str]:
-        """Return where the entries with these numbers came from. What the host wrote counts as the program; an entry that
-        is no longer in the log counts as a tool, the least trusted origin."""
+        """Return, for each of these numbers, where its entry came from: a word of TRUST. What the host wrote counts as the
+        program; an entry that is no longer in the log counts as a tool, the least trusted origin."""
         by_seq = {entry.seq: entry.origin for entry in paced(self.store.entries(self.key))} if seqs else {}
         return ["program" if by_seq.get(seq) == "host" else by_seq.get(seq, "tool") for seq in seqs]
 
@@ -497,7 +499,8 @@ class Memory(MemoryReader):
         """Commit messages as one turn, together with facts. Return False when the turn's run is stored already (M-5.10).
 
         With `expect` a log of another version raises MemoryFailure("Conflict"); without it the turn goes behind whatever
-        was committed meanwhile. `learn` makes facts and observations of the new entries (M-10.24).
+        was committed meanwhile. `learn` makes facts and observations of the new entries (M-10.24). The messages are
+        redacted here: MemoryFailure("Redaction") where that fails, and nothing is stored.
         """
         return self._written(drafts, turn, expect, facts, learn) is not None
 
@@ -615,8 +618,9 @@ class Memory(MemoryReader):
                 return self._tell_evicted(seqs, "clear")
 
     def rewind(self, turn: int) -> int:
-        """Remove the turns numbered above `turn` and return how many; their turn and entry numbers are used again
-        (M-6.18). -1 removes all; a lower number raises MemoryFailure("NotFound")."""
+        """Remove the turns numbered above `turn`, with the facts and observations that derive from them, and return how many
+        turns; their turn and entry numbers are used again (M-6.18). -1 removes all; a lower number raises
+        MemoryFailure("NotFound")."""
         if turn < -1:
             raise no_turn(turn)
         while True:
@@ -694,8 +698,8 @@ class Memory(MemoryReader):
 
     def load(self, text: str) -> None:
         """Replace the content of the key by a dump, in one commit that never evicts (M-6.19). Raises
-        MemoryFailure("Corrupt" or "Version") and changes nothing for a text that is no dump. Without a store persistent
-        facts become facts of the session."""
+        MemoryFailure("Corrupt" or "Version") for a text that is no dump, "Store" for facts in a store that keeps none, and
+        changes nothing then. Without a store persistent facts become facts of the session."""
         content = loaded(text)
         facts = [fact_of(stored) for stored in content.facts]
         persistent = [fact for fact in facts if fact.tier == PERSISTENT] if self.keeps else []
@@ -716,8 +720,9 @@ class Memory(MemoryReader):
             self.session.keep(self.key, self.now(), of_session, [fact.id for fact in self.session_facts()])
 
     def erase(self, seqs: Sequence[int] | None = None, run: str | None = None) -> int:
-        """Erase the units with these entries or of this run, or, without either, the whole key with its branches; return
-        the number of removed entries (M-6.20, M-8.14). Nothing of them stays in the files of the store."""
+        """Erase the units with these entries or of this run, here and in the branches that copied them; return the number
+        that was removed here. Without either erase the whole key with its branches, on a branch that branch alone, and return
+        the number of all entries that were removed (M-6.20, M-8.14). Nothing of them stays in the files of the store."""
         if seqs is None and run is None:
             # The main branch takes all branches along; a branch is erased alone.
             prefix = self.key[:-1] if branch_of(self.key) == MAIN_BRANCH else self.key

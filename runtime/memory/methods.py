@@ -1,9 +1,10 @@
 """The direct methods of a memory with values of the machine (M-6.2 to M-6.20); loaded when a program first calls one that
 needs it.
 
-Hands on `perform` and `perform_keyed` for `memories.Memories`, `message_of` and `viewed`. `METHODS` has a function for
-each method: it takes the handle, the memory, and then the checked arguments. A new method gets its row in
-`vm/builtins/memories.py` and its function here; methods of facts are in `fact_methods.py`.
+Hands on `perform`, `perform_keyed` and `WRITES` to `memories.Memories`; `of_failure` and `viewed` to the performer of
+memories; and `message_of` to what takes messages from the program. `METHODS` has a function for each method: it takes the
+handle, the memory, and then the checked arguments. A new method gets its row in `vm/builtins/memories.py` and its function
+here; methods of facts are in `fact_methods.py`.
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ def perform(
     ref: MemoryRef, opened: Callable[[], tuple[Any, bool]], method: str, arguments: Sequence[Any], task: Any
 ) -> Any:
     """Return the value of a method, as a Result where it has one. `opened` returns the memory, and whether it is a
-    derived view, which has few methods (M-6.21). Panics with P451, P452 or P453 where the method has no Result (M-6.22).
+    derived view, which has few methods (M-6.21): P014 for any other. Panics with P452 or P453 for an invalid value, and for a
+    failure of the memory as `of_failure` (M-6.22). MustWait of a store passes through.
     """
     try:
         memory, is_view = opened()
@@ -56,7 +58,7 @@ def perform(
 
 
 def of_failure(method: str, failure: MemoryFailure) -> Any:
-    """Return the Err of a method that returns a Result; panic for any other one (M-6.22)."""
+    """Return the Err of a method that returns a Result; for any other one panic with P451, or P452 for a bound (M-6.22)."""
     if method in RESULTS:
         return failed(failure)
     raise Panic(failure.panic_code, failure.message) from None
@@ -75,7 +77,8 @@ def perform_keyed(
     ref: KeyedRef, opened: Callable[[], Any], method: str, values: dict[str, Any], within: Callable[[], bool]
 ) -> Any:
     """Return the value of `key`, `keys` or `erase` of a keyed memory (M-7.3). `within`: whether the task runs inside a
-    turn on one of these keys, where `erase` is refused."""
+    turn on one of these keys, where `erase` is refused. Panics with P452 for an invalid value; a failure of the memory is an
+    Err of `erase`, and panic P451 of the others. MustWait of a store passes through."""
     try:
         if method == "key":
             return MemoryRef(ref.name, "", key_values(ref.names, values))
@@ -95,7 +98,7 @@ def perform_keyed(
 
 
 def message_of(value: Any) -> Msg:
-    """Return the message of a `Message` value."""
+    """Return the message of a `Message` value; its role is not checked."""
     role, content, calls, call_id = value.values()
     tool_calls = []
     for call in calls.items:
@@ -159,7 +162,8 @@ def _turns(ref: MemoryRef, memory: Memory, last: int | None) -> Array:
 
 
 def viewed(memory: Any, prompt: str) -> View:
-    """Return the view of a memory, or of a derived one, for that prompt."""
+    """Return the view of a memory, or of a derived one, for that prompt, with what its step `recall` finds. Raises MemoryFailure
+    as `Memory.view`, and lets MustWait through."""
     if isinstance(memory, DerivedMemory):
         recalled = _recalled(memory.memory, memory.view_name, prompt)
         return memory.view(count_text(prompt), recalled)

@@ -1,10 +1,12 @@
 """What the steps of a memory's declaration mean, as records that views and commits read (M-2.3, M-4), and the declaration
 itself.
 
-Hands on `Policy` and its groups (`RecallPolicy`, `Decay`, `SummaryPolicy`), `Declaration`, `FactAccess` (who may read
-which facts), the rules of `learn` (`Rule`, `Group`, `Lesson`), and `advice` about prompt caches. The fields of a policy
-and their defaults are those of the rows of `vm/memory_steps.py`: a new step gets its row there and its type here. A
-policy never changes after it was made.
+Hands on `Policy` and its groups (`RecallPolicy`, `Decay`, `SummaryPolicy`), `Declaration` and `FactAccess` (who may read and
+write which facts) to `from_image.py`, which makes them with the help of `ROWS`, and to the memories; the rules of `learn`
+(`Rule`, `Group`, `Lesson`) to `remembering.py`; and `advice`, `bound_of` and `prefix_share` about prompt caches to the
+commands `compile` and `inspect`. The fields of a policy and their defaults are those of the rows of `vm/memory_steps.py`: a
+new step gets its row there and its type here. The fields of a policy never change after it was made; it only keeps texts that
+it has rewritten.
 """
 
 from __future__ import annotations
@@ -89,8 +91,9 @@ class Decay(StepRecord):
 
 
 class SummaryPolicy(StepRecord):
-    """The step `summary` (M-9.1). `every_turns` or `every_ms` or neither, which is `Evict`. `by` names who summarises. `text`:
-    what is shown, with one `{}` (M-9.22). `whole`: the summariser is given all that the view shows (M-9.21)."""
+    """The step `summary` (M-9.1). `every_turns` or `every_ms` (milliseconds) or neither, which is `Evict`. `by` names who
+    summarises. `text`: what is shown, with one `{}` (M-9.22). `whole`: the summariser is given all that the view shows
+    (M-9.21)."""
 
     DEFAULTS = {"by": (), **{row.field: row.default for row in SUMMARY.values() if row.field is not None}}
     __slots__ = tuple(DEFAULTS)
@@ -121,10 +124,11 @@ class SummaryPolicy(StepRecord):
 class Policy(StepRecord):
     """What all steps of one memory or view say; without any it is that of `Memory::new()`.
 
-    The rows say what the fields mean. `roles` and `pin_roles` are in lower case; `redact` and `pin_when` are applied in order;
-    `view_with` is the place of its function. Beside them: `counter`, a host's TokenCounter. `pins_in_view`: `pin_roles`
-    and `pin_when` are those of a derived view, which pins nothing in the log (M-9.11). `inner`: of a view of a view, name and
-    policy of the one it is of (M-9.15). `secrets`: what the filter of G-10.3 knows, which is in no log.
+    The rows say what the fields mean; bounds are in messages, turns or tokens, `ttl` is in milliseconds. `roles` and `pin_roles`
+    are in lower case; `redact` and `pin_when` are applied in order; `view_with` is the place of its function. Beside them:
+    `counter`, a host's TokenCounter. `pins_in_view`: `pin_roles` and `pin_when` are those of a derived view, which pins nothing
+    in the log (M-9.11). `inner`: of a view of a view, name and policy of the one it is of (M-9.15). `secrets`: what the filter of
+    G-10.3 knows, which is in no log.
 
     Computed: `shows_all`: without a view step the view is the log, in all requests of a run (M-3.3). `only_window`: a plain
     window is its only view step. `stores_plainly`: a direct append is only put at the end and cut at the front. `retention`: the
@@ -357,8 +361,8 @@ def bound_of(max_messages: int | None, steps: Mapping[str, Any]) -> tuple[int, i
 
 
 def prefix_share(bound: tuple[int, int] | None) -> int:
-    """Return which percentage of a request is the same as in the request before, on average once the bound is reached;
-    without a bound over the first 50 turns."""
+    """Return which percentage of a request, 0 to 100, is the same as in the request before, on average once the bound, as
+    `bound_of` gives it, is reached; without a bound over the first UNBOUNDED_TURNS turns."""
     most, low = bound or (UNBOUNDED_TURNS * MESSAGES_OF_A_TURN, 0)
     scale = max(most // LARGEST, 1)  # the share depends on their ratio alone
     most, low = most // scale, low // scale
@@ -432,7 +436,7 @@ class Rule:
         return self._groups[text]
 
     def members(self, key: str, known: Sequence[Observation]) -> list[Observation]:
-        """Return those of `known` that are in the group `key`."""
+        """Return those of `known` that are in the group `key`. An observation whose `by` panics is in none."""
         members = []
         for one in known:
             if one.text not in self._groups:

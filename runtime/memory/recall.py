@@ -1,8 +1,9 @@
 """What a query finds among facts, and in which order (M-10.8 to M-10.13): words, trigrams, a graph of entities.
 
-Hands on `rank` (the best k of some indexes), `Found` (a hit with its scores), `neighbors` and `related` (the graph), and
-`spoken` (the messages of a log as items to search). Everything is a pure function of facts, query and clock. Facts are
-visited in the order of the highest score they can have, until no other can be among the best k.
+Hands on to `remembering.py`: `rank` (the best k of some indexes), `Found` (a hit with its scores), `neighbors` and `related`
+(the graph, with its `DIRECTIONS`), and `spoken` and `items_of` (messages as items to search). All but `spoken`, which reads a
+log and keeps its index, is a pure function of facts, query and clock: nothing here notes an access or asks for a vector. Facts
+are visited in the order of the highest score they can have, until no other can be among the best k.
 """
 
 from __future__ import annotations
@@ -333,8 +334,8 @@ ROLES = ("user", "assistant", "tool")
 
 
 def spoken(memory: MemoryReader) -> FactIndex:
-    """Return the index of the newest messages of a memory. It is kept for the session; after a change of the log only the
-    words of what differs are read again."""
+    """Return the index of the newest MOST messages of a memory. It is kept for the session; after a change of the log only the
+    words of what differs are read again. Raises MemoryFailure and MustWait of the store."""
     index = memory.session.spoken.get(memory.key)
     version = memory.version()
     if index is None or index.stamp != version:

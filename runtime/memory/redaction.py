@@ -89,7 +89,8 @@ def _phone(match: re.Match[str]) -> str:
 
 
 def redacted(message: Msg, redactors: Sequence[Callable[[str], str]]) -> Msg:
-    """Return the message with every text, argument and result rewritten. Raises MemoryFailure("Redaction")."""
+    """Return a copy of the message with its text, and the arguments of its calls, rewritten: the values, not the names of fields.
+    Raises MemoryFailure("Redaction")."""
     try:
         content = _clean(message.content, redactors)
         calls = tuple(_clean_call(call, redactors) for call in message.calls)
@@ -138,8 +139,8 @@ def _clean_json(value: Any, redactors: Sequence[Callable[[str], str]]) -> Any:
 
 
 def redacted_json(value: Any, redactors: Sequence[Callable[[str], str]]) -> Any:
-    """Return a JSON value, such as the content of a fact, with every text rewritten (M-4.4). Raises
-    MemoryFailure("Redaction")."""
+    """Return a copy of a JSON value, such as the content of a fact, with every text in it rewritten, but no name of a field
+    (M-4.4). Raises MemoryFailure("Redaction")."""
     try:
         return _clean_json(value, redactors)
     except Exception as error:
@@ -201,20 +202,21 @@ class Shown:
         return entry.showing(cached[1], cached[2])
 
     def state(self, state: ViewState) -> ViewState:
-        """Return the state of a view with its summary rewritten, if that is older than the redaction."""
+        """Return the state of a view with its summary rewritten, if that is older than the redaction. Raises
+        MemoryFailure("Redaction")."""
         if not state.text or (self.mark is not None and state.folded_at > self.mark.folded_at):
             return state
         text = json_shown(self.policy, state.text)
         return ViewState(state.name, state.cut, text, state.upto, state.folded, state.folded_at)
 
     def log(self, source: Source) -> Source:
-        """Return the log with entries as they may go to a model."""
+        """Return the log with entries as they may go to a model; what reads them raises MemoryFailure("Redaction")."""
         return _Log(source, self)
 
 
 def json_shown(policy: Policy, value: Any) -> Any:
     """Return a text, or the name or content of a fact, as it may go to a model. The result is kept: a redactor returns
-    the same for the same text."""
+    the same for the same text. Raises MemoryFailure("Redaction")."""
     if not policy.redact:
         return value
     from json import dumps

@@ -1,10 +1,11 @@
 """The facts of one memory at one key (M-10.1 to M-10.24): remembering, recalling, forgetting, and the rules that learn
 facts.
 
-Hands on `Facts` (all of it for one task), `observe` and `of_turn` (learning), `recalled_for` and `Recalling` (the step
-`recall` of a call). Persistent facts are in the memory's store, session and ephemeral ones in the volatile store of the
-session. A change of facts takes effect at once and is no change of the log (M-10.5). Ranking is in `recall.py`, the index
-in `fact_index.py`.
+Hands on `Facts` (all of it for one task) to methods, tools and performers of memories; `observe` and `of_turn` (learning);
+`recalled_for` and `Recalling` (the step `recall` of a call); `check_fact`, `embedded_tier` and `shown_fact` to those who need
+the same rule. Persistent facts are in the memory's store, session and ephemeral ones in the volatile store of the session. A
+change of facts takes effect at once and is no change of the log (M-10.5). Ranking is in `recall.py`, the index in
+`fact_index.py`.
 """
 
 from __future__ import annotations
@@ -64,7 +65,8 @@ class Facts:
     `task`: the path of the task, whose ephemeral facts are seen and written. `by`: the model or agent that is shown the
     result, None for the program itself, which no permission binds. `said`: the messages that a recall searches besides
     facts, by default those of the log. `as_now`: returns the stored content of a slot in the type of now, None where it
-    does not fit. Wrong values raise InvalidValue, stores MemoryFailure.
+    does not fit. Wrong values raise InvalidValue; stores raise MemoryFailure, and MustWait, having changed nothing, where one
+    has to be waited for.
     """
 
     __slots__ = ("memory", "task", "by", "said", "degraded", "as_now")
@@ -153,7 +155,8 @@ class Facts:
         M-10.14).
 
         `tiers` None searches all tiers of facts; `messages` in it searches the log too (M-10.40), without the entries in
-        `shown`, which the asker sees anyway. `half_life` is in ms; `trusted` are the trusts that count.
+        `shown`, which the asker sees anyway. `half_life` is in ms; `trusted` are the trusts that count. A query whose vector is
+        not known yet (`memory/embedding.py: Embedding.fill`) is ranked without vectors, and sets `degraded`.
         """
         indexes = self._indexes()
         searched = TIERS if tiers is None else [MESSAGE if tier == MESSAGES else tier for tier in tiers]
@@ -253,8 +256,8 @@ class Facts:
         """Return a fact that is checked and redacted, but has no number yet.
 
         `origin` is the caller, `by` the model or agent it is. `named`: name and subjects are the caller's own, and a
-        redactor may rewrite none of them, which would make one fact of several (M-4.4). Raises InvalidValue for values
-        that no fact has.
+        redactor may rewrite none of them, which would make one fact of several (M-4.4): MemoryFailure("Redaction") if it does,
+        or fails. Raises InvalidValue for values that no fact has. Nothing is stored.
         """
         memory = self.memory
         if tier is None:
@@ -286,8 +289,8 @@ class Facts:
         self._upsert(fact, None)
 
     def swap(self, fact: Fact, said: str) -> bool:
-        """Store the fact as `keep` does if the content under its name is still what `seen_slot` returned as `said`;
-        return False and store nothing if not (M-8.21)."""
+        """Store the fact as `keep` does, and return True, if the content under its name is still what `seen_slot` returned as
+        `said`; return False and store nothing if not (M-8.21). Raises as `keep`."""
         return self._upsert(fact, said)
 
     def _upsert(self, fact: Fact, said: str | None) -> bool:
@@ -374,7 +377,7 @@ class Facts:
         self.put(touched_facts)
 
     def confirm(self, name: str) -> bool:
-        """Refresh the confidence of the fact of that name; False without one (M-10.19)."""
+        """Refresh the confidence of the fact of that name, in the first tier that has one; False without one (M-10.19)."""
         named, now = self._named(name), self.memory.now()
         confirmed = [fact.changed(refreshed=now) for fact in named[:1]]
         for fact in confirmed:
@@ -463,8 +466,9 @@ def check_fact(confidence: float, tier: str | None, memory: str, keeps: bool) ->
 
 
 def observe(facts: Facts, topic: str, data: dict[str, Any]) -> None:
-    """Store an observation of the program at once, with the facts that rules make of it (M-10.7, M-10.24). Raises
-    InvalidValue for a topic of the runtime."""
+    """Store an observation of the program at once, with the facts that rules make of it (M-10.7, M-10.24). A rule that fails
+    raises nothing: it is told as the event `memory:learn_failed`. Raises InvalidValue for a topic of the runtime,
+    MemoryFailure("Store") where the store keeps no facts, "Redaction" where the data cannot be redacted."""
     memory = facts.memory
     if topic.startswith(PREFIX):
         raise InvalidValue(f"{topic} is a topic that the runtime observes: topics of a program do not begin with {PREFIX}")
@@ -484,7 +488,7 @@ def observe(facts: Facts, topic: str, data: dict[str, Any]) -> None:
 
 def of_turn(observed: Sequence[tuple[str, dict[str, Any]]], run: str) -> Callable[[Memory, Sequence[Entry]], Lesson | None]:
     """Return the function that makes, at a commit, the observations and facts of a turn, from what the runtime observed
-    of it (M-10.22, M-10.43)."""
+    of it (M-10.22, M-10.43); it returns None when that is nothing, and raises MemoryFailure as `observe`."""
 
     def learn(memory: Memory, entries: Sequence[Entry]) -> Lesson | None:
         if not observed:
