@@ -4,7 +4,7 @@ Hands on to the wires (`openai.py`, `anthropic.py`): `SdkProvider`, of which a w
 its client and reads the JSON of a reply; `Refusal` and `stream_failure`, in which reading may end; and what checks a request
 or a reply (`require_carried`, `not_carried`, `require_countable`). To `pool.py` only the type is known. SDKs are imported with
 the first request (O-1.24). They only carry bytes: they retry nothing, limit no time, and take nothing from the environment
-but the proxies of their HTTP client (O-1.25).
+but what their HTTP client reads there, such as proxies (O-1.25).
 """
 
 from __future__ import annotations

@@ -265,7 +265,7 @@ class Session:
         (G-6.10).
 
         A panic of the program is in the outcome. Raised are `Stopped`, when the host has called `stop`, the cancellation of the
-        task that awaits this, and what a sink of the host raises (`Host.emit`, `Host.print`)."""
+        task that awaits this, what a sink of the host raises (`Host.emit`, `Host.print`), and what `arguments` raises."""
         started = self.host.now()
         machine = self.machine
         machine.panic = None  # of the call before

@@ -36,8 +36,8 @@ class PostgresStore(SqlStore):
     `deflates`: parts are compressed where that helps (M-8.8). The tables are made when they are missing.
 
     The constructor connects and waits for it. It raises MemoryFailure: "Store" when psycopg is missing or the database cannot be
-    reached, "Corrupt" when a table or the format of an existing store is gone, "Version" for a newer format. Methods raise as
-    `SqlStore` says."""
+    reached, "Corrupt" when a table or the format of an existing store is gone, "Version" for a newer format; and ValueError when
+    `connect_timeout` in the `url` is no whole number of seconds. Methods raise as `SqlStore` says."""
 
     def __init__(self, url: str, *, name: str = "postgres", schema: str | None = None, deflates: bool = False) -> None:
         try:
