@@ -1,8 +1,10 @@
 """The neutral records between the call algorithm and all providers, mocks too (O-1.82, O-1.83), and their values in the machine.
 
-Hands on `Request` to providers, which turn it into what their wire wants; `Reply` to the call algorithm; `Msg`, `Call` and
-`ToolDef`, which both hold; `as_json()` of all of them to traces and digests. At the end stand the ways between values of the
-machine and plain data: `to_plain`, `response_value`, `failed`, `TreeBuilder`.
+Hands on `Request` and `EmbedRequest` to providers, which turn them into what their wire wants; `Reply` to the call algorithm;
+`Msg`, `Call`, `ToolDef`, `SchemaField` and `ProviderState`, which they hold, and of which memories keep some; their `as_json()`,
+if they have one, to traces and digests; the limits of time (`Timeout`, `DEFAULTS`, `call_seconds`) to settings and providers. At
+the end stand the ways between values of the machine and plain data: `to_plain`, `response_value`, `failed`, `succeeded`,
+`TreeBuilder`.
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ DEFAULTS: dict[str, float] = {name: field.default for name, field in TIMEOUT.ite
 
 
 def call_seconds(timeout: Timeout) -> float:
-    """Return the seconds that a whole call may take, from the value of a field `timeout`."""
+    """Return the seconds that a request for a whole reply may take, from the value of a field `timeout`."""
     if type(timeout) is float:
         return timeout
     return float(timeout) if isinstance(timeout, (int, float)) else TimeLimits(timeout).call
@@ -68,8 +70,8 @@ ROLES = ("system", "user", "assistant", "tool")
 
 
 class Call:
-    """A tool call of a reply. `arguments` is None when the model sent anything but a JSON object (O-1.84);
-    `text` then holds what it sent."""
+    """A tool call of a reply. `arguments` is None when the model sent anything but a JSON object (O-1.84). `text` is what it
+    sent, empty where that is not known."""
 
     __slots__ = ("id", "name", "arguments", "text")
 
@@ -111,8 +113,9 @@ class ProviderState:
 class Msg:
     """A message. It is never changed, so requests and memories share it.
 
-    `call_id` names the call that a tool message answers. `state` is no part of the record. `plain` is the JSON when role and
-    content are all there is, which is what most wires send; None before `as_json` was called."""
+    `role` is one of ROLES. `call_id` names the call that a tool message answers. `state` is no part of the record. `plain` is the
+    JSON when role and content are all there is, which is what most wires send; None for any other message, and before `as_json`
+    was called."""
 
     __slots__ = ("role", "content", "calls", "call_id", "is_error", "state", "plain", "_json")
 
@@ -332,8 +335,8 @@ class Reply:
 
 
 def to_plain(value: Any) -> Any:
-    """Return a value of the machine in a config field as plain data (L-5.1.20). TypeError with the type's name when it is
-    none."""
+    """Return a value of the machine in a config field as plain data (L-5.1.20). TypeError with the name of its Python class when
+    it has no such form."""
     if isinstance(value, (str, int, float, bool)) or value is None:
         return value
     if isinstance(value, (Array, tuple)):
@@ -384,7 +387,7 @@ class TreeBuilder:
         self.classes = classes
 
     def value(self, node: Any) -> Any:
-        """Return the value of one node of a tree."""
+        """Return the value of one node of a tree. KeyError for a type that the program does not have."""
         if not isinstance(node, tuple):
             return node
         tag = node[0]

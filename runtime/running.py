@@ -1,4 +1,9 @@
-"""What performers of effects may use of the session that runs (V-6.3): a protocol, so that they need not know the session."""
+"""What performers of effects may use of the session that runs (V-6.3): a protocol, so that they need not know the session.
+
+Hands on `EffectContext` to performers and to all whom they call in `access/`, `agents/`, `calls/`, `mcp/`, `schema/` and
+`tools/`; `session/session.py: Session` is what they get, and says more of each method. Hands on `context_around` to the functions
+of the host (`host.py`) and the effects that a host answers (`effects/world.py`).
+"""
 
 from __future__ import annotations
 
@@ -44,41 +49,42 @@ if TYPE_CHECKING:
         """What a family keeps for the session, under its own name."""
 
         def emit(self, channel: str, value: Any) -> None:
-            """An emit of the program."""
+            """Send an emit of the program to the host, without secrets."""
 
         def tag(self, lasting: bool) -> str:
-            """What makes ids of runs unique (M-5.10): in the session, with `lasting` among all sessions."""
+            """Return what makes ids of runs unique (M-5.10): in this session and those before it, with `lasting` among all."""
 
         def clean(self, value: Any) -> Any:
-            """A value of the machine without secrets (G-10.3)."""
+            """Return a value of the machine without secrets (G-10.3)."""
 
         def runtime_emit(self, channel: str, payload: dict[str, Any]) -> None:
-            """An emit of the runtime itself (O-5.30)."""
+            """Send an emit of the runtime itself to the host, without secrets (O-5.30)."""
 
         async def call(
             self, effect: Effect, function: Any, arguments: Sequence[Any], started: Callable[[str], object] | None = None,
             contains: bool = False,
         ) -> Any:  # fmt: skip
-            """The value of a function of the program (its Code, or a Closure), run as a child of the task that waits for
-            `effect`; `started` gets the path of that child. With `contains` its panic is raised here, else it ends the run."""
+            """Run a function of the program (its Code, or a Closure) as a child of the task that waits for `effect`, and return
+            its value; `started` gets the path of that child. With `contains` its panic is raised here, else it ends the run."""
 
         def remaining(self) -> float | None:
-            """Seconds up to the deadline of the run, None without one."""
+            """Return the seconds up to the deadline of the run, None without one."""
 
         def future(self) -> Any:
-            """A future of the loop that runs the session."""
+            """Return a new future of the loop that runs the session."""
 
         def hold(self, effect: Effect, work: Coroutine[Any, Any, Any]) -> None:
-            """Work that goes on after the answer to its effect, until it is over or nobody wants the effect any more."""
+            """Run work that goes on after the answer to its effect, until it is over or nobody wants the effect any more."""
 
         async def release(self, effect: Effect) -> None:
-            """Ends what is held for an effect."""
+            """End what is held for an effect."""
 
         async def gather(self, *coroutines: Coroutine[Any, Any, Any]) -> list[Any]:
-            """The results of coroutines that run side by side; offline runs have no asyncio."""
+            """Run coroutines side by side and return their results in order; a failure cancels the others and is raised when
+            those before it are over. Used in place of asyncio's, which offline runs do not have."""
 
         async def within(self, seconds: float, coroutine: Coroutine[Any, Any, Any]) -> Any:
-            """The result of a coroutine; TimeoutError when it takes longer."""
+            """Return the result of a coroutine; TimeoutError when it takes longer than so many seconds."""
 
 
 def context_around(effect: Effect) -> Any:

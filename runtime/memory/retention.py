@@ -2,6 +2,10 @@
 
 A log whose one bound is its number of messages is a queue; `Retention.fifo` says so. A volatile log then takes the fast forms
 of the same rule: the length of a deque for the notes that it keeps in place of entries, and `end_of_front` for a list of entries.
+
+Hands on `Retention` and `RETAINING` to `policy.py`, `Index` and `leaving` to `changes.py` and `summaries.py`, which compute
+what a commit or a new summary removes, and `end_of_front` to `stores/volatile.py`. Nothing is removed here. A new bound
+gets its row in `vm/memory_steps.py` and its rule here.
 """
 
 from __future__ import annotations
@@ -19,15 +23,18 @@ if TYPE_CHECKING:
     Rule = Callable[["Index", int], bool]
     Bounds = list[tuple[Rule, int]]
 
+# The names that bounds of a log have in an image, low bounds too; and that of the bound which alone makes the log a queue.
 RETAINING = [row.image for row in rows() if row.retains]
 (FIFO,) = [row.image for row in rows() if row.fifo]
 
 
 class Index:
-    """A log at a commit: `messages`, `tokens` and `turns` count what it holds with the entries that come, `new`.
+    """A log at a commit. `messages` and `tokens` count what it holds together with `new`, the entries that come; `leave` counts
+    them down. `turns` is the number that the turn after `new` gets.
 
-    `unpinned` gives its entries that are not pinned, oldest first and read only as far as they leave. `covered` is the number up
-    to which every summary covers the log, None without summaries.
+    `unpinned` gives the entries that are not pinned, those of `new` too, oldest first; it is read lazily, a little further than
+    what leaves, and what it raises passes through. `covered` is the entry number up to which every summary covers the log, None
+    without summaries.
     """
 
     __slots__ = ("messages", "tokens", "turns", "_newest", "_covered", "_units", "_next", "_following")
@@ -44,7 +51,8 @@ class Index:
         self._following: Unit | None = None
 
     def oldest(self) -> Unit | None:
-        """The unit that leaves next: never the newest one, nor one that a summary still has to cover. None for none."""
+        """Return the unit that leaves next, None for none: the newest unit stays, and so does one that a summary still has to
+        cover, with all that are newer. The same unit is returned until `leave` takes it out."""
         if self._next is None:
             self._next = self._following or next(self._units, None)
             self._following = next(self._units, None)
@@ -55,7 +63,7 @@ class Index:
         return None if newest or (self._covered is not None and unit[-1].seq > self._covered) else unit
 
     def leave(self, unit: Unit) -> None:
-        """Count out a unit that `oldest` returned."""
+        """Count out the unit that `oldest` returned last."""
         self.messages -= len(unit)
         self.tokens -= sum(entry.tokens for entry in unit)
         self._next = None
@@ -65,7 +73,8 @@ RULES: dict[str, Rule] = {}
 
 
 def rule(name: str) -> Callable[[Rule], Rule]:
-    """Enter the rule of one row: whether a log exceeds the bound. It may look at `log.oldest()`."""
+    """Return a decorator that enters a function in RULES as the rule of the row with this name in an image. The function is
+    given the log and the bound, and returns whether the log exceeds it. It may look at `log.oldest()`."""
 
     def enter(function: Rule) -> Rule:
         RULES[name] = function
@@ -87,10 +96,10 @@ def tokens(log: Index, most: int) -> bool:
 
 
 class Retention:
-    """The bounds of a log. When one of `bounds` is exceeded, units leave until none of `targets` is, which have the low bounds in
-    place of their bounds.
+    """The bounds of a log, made from the values of `RETAINING` by name (None: no such bound). When one of `bounds` is exceeded,
+    units leave until none of `targets` is, which have the low bounds in place of their bounds.
 
-    `fifo`: the largest number of messages, of a log that has no other bound; None for any other log.
+    `fifo`: the largest number of messages, of a log that has no other bound, not even a low one; None for any other log.
     Raises NotImplementedError for a bound that has no rule.
     """
 
@@ -112,7 +121,8 @@ def _rule_of(name: str) -> Rule:
 
 
 def leaving(retention: Retention, log: Index) -> Iterator[Entry]:
-    """Entries that leave, oldest first, by whole units."""
+    """Yield the entries that leave, oldest first, by whole units; none when no bound is exceeded. The counts of `log` go down
+    meanwhile. More than the bounds may stay: pinned entries, the newest unit, and what a summary still has to cover."""
     # Two sets of bounds give hysteresis: with `low` many units leave at once, and then none for many turns (prompt
     # caches).
     if not _exceeds(log, retention.bounds):
@@ -126,7 +136,8 @@ def leaving(retention: Retention, log: Index) -> Iterator[Entry]:
 
 
 def end_of_front(entries: Sequence[Entry], start: int, over: int) -> int:
-    """Where those end that leave a queue: of `entries` from `start` on, of which `over` are too many, what `leaving` gives."""
+    """Return the index of the first entry that stays in a queue: what is before it is what `leaving` would give. `entries` are
+    its unpinned entries in log order, those before the index `start` have left already, and `over` messages are too many."""
     newest = len(entries) - 1
     while newest > start and entries[newest].message.role == "tool":
         newest -= 1

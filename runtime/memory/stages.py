@@ -1,8 +1,10 @@
 """The stages of a view that act on units before its window does (M-4.1): roles, prune, clip, and the form without tools.
 
-Hands on `visible` (all stages of a policy in order), `of_roles`, `clipped`, `shown_as` and `without_tools`. Units come
-and go newest first and lazily, so that a window pays only for what it shows (M-14.2). A unit that a stage changes is a
-copy for showing; stored entries are never changed.
+Hands on `visible` (all stages of a policy in order) to `views.py`; `of_roles` and `clipped` for one unit to `turns.py`,
+the former to `summaries.py` too; and `without_tools` to those who make requests: `views.py`, `turns.py` and
+`providers/openai.py`. In `visible` units come and go newest first and lazily, so that a window pays only for what it shows
+(M-14.2). A unit that a stage changes is a copy for showing; stored entries are never changed. What functions of the program
+raise (`clip` with a function) passes through.
 """
 
 from __future__ import annotations
@@ -25,8 +27,9 @@ CLIPPED = " [clipped]"
 
 
 def visible(policy: Policy, units: Iterable[Unit], pinned_turns: set[int], left_out: dict[str, int]) -> Iterator[Unit]:
-    """Yield the units that roles and prune let through, clipped; add the number of hidden messages to `left_out` by
-    stage."""
+    """Return an iterator over the units that roles and prune let through, clipped, in the order in which they come: newest
+    first. `pinned_turns` are the numbers of turns with a pinned entry, which prune does not hide. As units are read, the number
+    of hidden messages is added to `left_out` under "roles" and "prune"."""
     shown = iter(units)
     if policy.roles is not None:
         shown = _with_roles(policy.roles, shown, policy.counter, left_out)
@@ -38,7 +41,7 @@ def visible(policy: Policy, units: Iterable[Unit], pinned_turns: set[int], left_
 
 
 def shown_as(entry: Entry, message: Msg, counter: TokenCounter | None) -> Entry:
-    """Return the entry with another message in its place, counted anew; for showing only."""
+    """Return a copy of the entry with another message, its tokens counted anew; for showing only."""
     return Entry(
         entry.seq, entry.turn, message, run=entry.run, by=entry.by, origin=entry.origin, pinned=entry.pinned,
         tokens=count_with(counter, message, entry.by), at=entry.at,
@@ -58,8 +61,9 @@ def _with_roles(
 
 
 def of_roles(roles: frozenset[str], unit: Unit, counter: TokenCounter | None = None) -> Unit:
-    """Return what the step `roles` shows of a unit (M-4.5): of a tool unit Assistant and Tool together show all,
-    Assistant alone its text, anything else nothing."""
+    """Return what the step `roles` shows of a unit (M-4.5), an empty list for nothing: of a tool unit Assistant and Tool
+    together show all, Assistant alone its text, anything else nothing. `roles` are in lower case; `counter` counts the copy
+    with the text alone."""
     first = unit[0]
     if first.message.role not in roles:
         return []
@@ -98,7 +102,9 @@ def _by_turn(units: Iterator[Unit]) -> Iterator[list[Unit]]:
 
 
 def clipped(policy: Policy, unit: Unit) -> Unit:
-    """Return the unit with each tool result that has more tokens than the step `clip` allows shortened to that many (M-4.8)."""
+    """Return the unit with each tool result that has more tokens than the step `clip` allows in a shorter form (M-4.8): what its
+    function makes of it, or the longest beginning that fits with the mark CLIPPED behind it, at least the mark. The unit
+    itself is returned where nothing is too long."""
     limit = policy.clip
     if limit is None or len(unit) == 1 or all(count_text(entry.message.content) <= limit for entry in unit[1:]):
         return unit
@@ -117,8 +123,8 @@ def _clipped_entry(policy: Policy, entry: Entry, limit: int) -> Entry:
 
 
 def without_tools(messages: list[Msg], stays: Callable[[Msg], bool] = lambda message: False) -> list[Msg]:
-    """Return messages for a request that offers no tools: each tool unit becomes one assistant text, unless its message
-    `stays` (M-4.20)."""
+    """Return messages for a request that offers no tools: each tool unit becomes one assistant text, unless `stays` is true
+    of its message with the calls (M-4.20). A call without a result is shown with an empty one."""
     rendered: list[Msg] = []
     at = 0
     while at < len(messages):

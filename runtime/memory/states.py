@@ -2,8 +2,9 @@
 holds of a log only what changed since the snapshot before (M-14.6).
 
 Hands on `lowered` (logs to rows) and `Logs` with `Changes` (rows back to logs, all of them checked before any is
-changed). A log in a store stays there; what the session alone keeps of it, facts of the tier `session`, is in the
-volatile log of its key. `session/state.py` and `vm/snapshot` turn the rows into bytes.
+changed) to `session/state.py`, which with `vm/snapshot` turns the rows into bytes; `memories.py` puts the logs of a `Logs`
+in the place of those of the session. A log in a store stays there; what the session alone keeps of it, facts of the tier
+`session`, is in the volatile log of its key.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     """The name of a store, None for memories without."""
 
     class Memories(Protocol):
-        """Those that are declared."""
+        """What is asked here of the memories of a session; `memories.Memories` has it."""
 
         @property
         def namespace(self) -> str: ...
@@ -34,15 +35,17 @@ if TYPE_CHECKING:
         def volatile(self, label: Label, key: Key) -> VolatileStore | None: ...
 
     class Secrets(Protocol):
-        """They stand in texts by their names (G-10.3)."""
+        """The secrets of the session. A text is written as parts, in turn a piece of text and the name of a secret (G-10.3);
+        `value` gives the text that a name stands for when it is read."""
 
         def parts_of(self, text: str, form: Callable[[str], str] = ...) -> list[str]: ...
         def value(self, name: str) -> str: ...
 
 
 def lowered(memories: Memories, secrets: Secrets, whole: bool) -> list[Any]:
-    """Return a row for each volatile log; unless `whole` only what has changed since it was last written, where the store
-    knows that."""
+    """Return a row for each volatile log that the session still uses, in the order of label and key: with `whole` for each that
+    was written, with all it holds; else with what has changed since it was last written, where the store knows that. Nothing
+    is changed; after `VolatileStore.written` these rows count as written."""
     labelled = []
     for label, store in memories.volatile_stores():
         logs = store.logs if whole or store.changed is None else store.changed
@@ -93,19 +96,19 @@ def _in_json(text: str) -> str:
 
 
 class Logs:
-    """The volatile logs of a session as bytes describe them, apart from the logs that it uses."""
+    """The volatile logs of a session as bytes describe them, by store; apart from the logs that the session uses."""
 
     def __init__(self) -> None:
         self.stores: dict[Label, VolatileStore] = {}
 
     def log(self, label: Label, key: Key) -> VolatileLog:
-        """Return a log, an empty one where there is none."""
+        """Return a log, a new empty one, not kept here, where there is none."""
         store = self.stores.get(label)
         return (store and store.logs.get(key)) or VolatileLog(key)
 
     def checked(self, memories: Memories, secrets: Secrets, rows: Any) -> Changes:
-        """Return the changes that these rows describe. Raises MemoryFailure("Corrupt") or what Python raises for a
-        malformed row, unless all of it can be applied."""
+        """Return the changes that these rows describe. Raises MemoryFailure("Corrupt", or "Version" for the rows of a newer
+        program) or what Python raises for a malformed row, unless all of it can be applied."""
         return Changes(self, memories, secrets, rows)
 
 
@@ -122,12 +125,12 @@ class Changes:
             self._all[change.label, change.log.key] = change
 
     def version(self, label: Label, key: Key) -> int:
-        """Return the version that a log will have."""
+        """Return the version that a log will have after `take`; 0 for one that is unknown."""
         change = self._all.get((label, key))
         return self.logs.log(label, key).stored.version if change is None else change.batch.head.version
 
     def take(self) -> None:
-        """Apply all changes."""
+        """Apply all changes to `logs`; called once."""
         for change in self._all.values():
             change.log.change_into(change.batch, change.turns, change.views)
             self.logs.stores.setdefault(change.label, VolatileStore()).logs[change.log.key] = change.log

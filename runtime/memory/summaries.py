@@ -4,9 +4,9 @@ To *fold* entries of a log is to write them into the summary of a view: the summ
 and returns the new summary. The entries up to the number that the state of the view has as `upto` are *covered*: the summary
 stands for them, so that the view need not show them and, under a policy that folds on eviction, the log may drop them.
 
-Hands on `refresh`, which a conversation calls after a commit, and its parts `due_fold` and `store_fold`. A fold runs
-between a commit and the return of its call, never while reading. The summariser is an argument and may wait; when it
-fails nothing changes, and it is tried again after the next commit.
+Hands on `refresh`, which a conversation (`turns.py`) calls after a commit; only tests use its parts `due_fold` and `store_fold`
+by themselves. A fold runs between a commit and the return of its call, never while reading. The summariser is an argument and
+may wait (`effects/summarisers.py` makes it); when it fails nothing changes, and it is tried again after the next commit.
 """
 
 from __future__ import annotations
@@ -52,7 +52,8 @@ class Fold:
 
 
 def due_fold(memory: Memory, view: str = "") -> Fold | None:
-    """Return the fold that is due now for a view, None for none (M-9.3, M-9.4)."""
+    """Return the fold that is due now for the view of this name, "" for the memory itself; None for none (M-9.3, M-9.4). Raises
+    MemoryFailure when the log cannot be read or a redactor fails."""
     policy = memory.views[view]
     if policy.summary is None:
         return None
@@ -180,8 +181,8 @@ def _released(memory: Memory, log: StoredLog, folded: ViewState) -> list[Entry]:
 
 
 async def refresh(memory: Memory, view: str, summarise: Summarise, operations: Operations = IN_PLACE) -> str | None:
-    """Fold a view if that is due. Return the reason when it failed, else None (M-9.6). Raises nothing but what cancels
-    the task."""
+    """Fold a view if that is due. Return the reason when it failed, else None (M-9.6); the event `memory:summary_failed` tells it
+    too. No Exception passes, only what cancels the task."""
     try:
         fold = await operations.use(lambda: due_fold(memory, view))
         if fold is None:

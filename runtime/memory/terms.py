@@ -1,8 +1,11 @@
 """The tokens of a text that similarity and recall compare (M-10.8): words in any script.
 
-Hands on `terms` and `jaccard`. A text is normalised (NFKC) and case-folded; a token is a run of letters, marks, digits,
-`_` and `-`. A run with `_` or `-` also yields its pieces; in scripts written without spaces each overlapping pair of
-characters is a token.
+Hands on `terms` to recall and the index of facts (`recall.py`, `remembering.py`, `fact_index.py`), the embedder of `vectors.py`
+and the step `prune` (`stages.py`), which uses `jaccard` too.
+
+A text is normalised (NFKC) and case-folded; a token is a run of letters, marks, digits, `_` and `-`. A run with `_` or `-`
+also yields its pieces, and a run of nothing else is no token. In scripts written without spaces each overlapping pair of
+characters is a token, and so is a character that stands alone.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """The memory side of one call (M-5): it opens a run on a snapshot of its memories, holds what is in flight, and commits
 one turn or nothing.
 
-Hands on `Conversation` (what a model or agent call uses: lock, views, commit, folds), `Run` (the run itself, without an
-event loop), `Attached`, and `open_run`. The views come from `views.py`, the commit is `memory.Memory.write`, the turn
-lock `locks.TurnLocks`.
+Hands on `Conversation` (what a call of a model or agent uses: lock, views, commit, folds) to `calls/call.py` and the performers
+in `effects/`, `Attached` and `attached_as` (an element of `with_memory`) to recall and the effects on memories. `Run`, the
+run itself without an event loop, is reached through a conversation; tests begin one with `open_run`. The views come from
+`views.py`, the commit is `memory.Memory.write`, the turn lock `locks.TurnLocks`.
 """
 
 from __future__ import annotations
@@ -48,7 +49,8 @@ class Refreshing:
         self.since = self.after = since
 
     def arrivals(self) -> tuple[int, list[Msg]]:
-        """Return the newest entry number now, and the messages that came after `after`, each unit once."""
+        """Return the newest entry number now, and the messages that came after `after`, each unit once. `after` stays as it is.
+        Raises MemoryFailure when the log cannot be read."""
         newest = self.memory.head().next - 1
         entries = [entry for entry in self.memory.entries(min(self.after, newest)) if entry.seq <= newest]
         shown = [max((self._as(policy, unit) for policy in self.policies), key=len) for unit in units(entries)]
@@ -163,7 +165,8 @@ class Run:
             self.happenings.refused(schema, reason, reply)
 
     def arrived(self) -> list[Msg]:
-        """Return what others have stored since the request before, for the next one (M-5.31)."""
+        """Return what others have stored since the request before, for the next one (M-5.31); it counts as shown then. Raises
+        MemoryFailure when a log cannot be read, and MustWait; then nothing counts as shown."""
         arrivals = [(one, *one.arrivals()) for one in self.refreshing]
         for one, newest, _ in arrivals:
             one.after = newest
@@ -207,9 +210,10 @@ class Run:
         """Append this turn to the target memory and return the turn's messages (M-1.3, M-5.8, M-5.22).
 
         `tokens_in` and `tokens_out` are the provider's counts for the accepted reply; `reasoning` tokens are subtracted
-        from the stored count. Nothing is stored when the run has no target. Raises MemoryFailure("Conflict") when another
-        run committed first and the policy is Reject or Serial; a store that fails raises its own MemoryFailure. Raises
-        MustWait, having changed nothing, where the store has to be waited for: then call it again.
+        from the stored count. Nothing is stored when the run has no target, or when its id is stored already (M-5.10). Raises
+        MemoryFailure("Conflict") when another run committed first and the policy is Reject or Serial, "Redaction" when a redactor
+        fails; a store that fails raises its own MemoryFailure. Raises MustWait where the store has to be waited for: then
+        call it again, and what was done is not done twice.
         """
         self.ended = True
         answer = Msg("assistant", reply) if state is None else self._said(reply, (), state)
@@ -294,8 +298,9 @@ class Run:
             return memory.branch(name)
 
     def abandon(self, reason: str, text: str = "", *, cause: str = "") -> None:
-        """End a run that failed. Nothing is stored, except by `Record` after at least one reply part (M-5.11, M-5.12).
-        `cause` is one of RECORDABLE or empty."""
+        """End a run that failed. Nothing is stored, except by `Record` after at least one reply part (M-5.11, M-5.12). `text` is
+        what the model has said of its last reply, `cause` one of RECORDABLE or empty. A run that has ended stays as it is. Raises
+        the MemoryFailure of a store that cannot record it, and MustWait."""
         record = self.roll_back(reason, text, cause=cause)
         if record is not None:
             record()
@@ -335,7 +340,8 @@ class Frame:
         self._run.writes.append(Draft(Msg(role, content), pinned=True))
 
     def append_all(self, messages: Sequence[Msg]) -> int:
-        """Add messages to the turn and return the length the log will have. Raises MemoryFailure("InvalidUnit")."""
+        """Add messages to the turn and return the number of entries of the log together with what was written so inside this run.
+        Raises MemoryFailure("InvalidUnit") for an incomplete tool unit or an unknown role."""
         check_units(messages)
         self._run.writes += [Draft(message) for message in messages]
         assert self._run.target is not None, "only a run that writes has a frame"
@@ -394,7 +400,8 @@ def open_run(
     """Return the run of a call with these memories.
 
     The turn goes to the last of them, to none when `auto` is false (M-9.13). `tokens` is the budget of `with_memory([…],
-    tokens: t)`. Raises MemoryFailure("Overflow") when system message and pins alone exceed a budget.
+    tokens: t)`. Raises MemoryFailure("Overflow") when system message and pins alone exceed a budget, the MemoryFailure of a store
+    that cannot be read, and MustWait.
     """
     if len(attached) == 1 and tokens is None and recall is None and not attached[0].view:
         memory = attached[0].memory
@@ -456,8 +463,8 @@ def opened_views(
     tokens: int | None = None,
     recall: Recall | None = None,
 ) -> Opening:
-    """Compute the views of a call, with the facts that `recall` finds. `tokens` is the budget for all of them. Raises
-    MemoryFailure("Overflow")."""
+    """Return the views of a call, with the facts that `recall` finds. `tokens` is the budget for all of them. Raises as
+    `open_run` does."""
     by_view: dict[int, Recalled] = {}
 
     def find(number: int, element: Attached, query: str) -> Recalled | None:
@@ -504,7 +511,7 @@ def views_of(
     recall: Callable[[int, Attached, str], Recalled | None] | None = None,
 ) -> tuple[list[View], list[Head]]:
     """Return one view per element, each as it would be alone (M-9.12), and the heads they were computed from. With
-    `tokens` the elements share that budget (M-9.14)."""
+    `tokens` the elements share that budget (M-9.14). Raises as `open_run` does."""
     query = asked_text(prompt)
     weight = total(prompt)
     shares = None if tokens is None else _shares(attached, tokens, system, weight)
@@ -644,7 +651,8 @@ class Conversation:
 
     @property
     def folds(self) -> bool:
-        """Whether something follows the commit: a summary, vectors of facts, functions of the program that hear of it."""
+        """Whether something may follow the commit, so that the caller runs `fold` after it: a summary, vectors of facts,
+        functions of the program that hear of it."""
         if self.heard is not None:
             return True
         if not self.auto:
@@ -664,7 +672,9 @@ class Conversation:
         """Begin the run and return parts 1 to 5 of every request of the call (M-4.17).
 
         `timeout` is the number of seconds it may wait for the turn lock (M-5.19); None waits without end. Raises
-        MemoryFailure ("Conflict" when the lock does not come in time, "Overflow", or that of a store).
+        MemoryFailure ("Conflict" when the lock does not come in time, "Overflow", or that of a store), what a function of the
+        program that gives a view raises (`ask`), and the Panic of a budget that the embedder has used up. After a failure the
+        caller still calls `abandon`, which gives the lock back.
         """
         if self.auto and self.locks is not None and self.memory.policy.on_conflict == "Serial":
             await self.locks.take(self.memory, timeout)
@@ -747,7 +757,8 @@ class Conversation:
             self.run.add_round(text, calls, results, tokens, state, finish)
 
     async def arrived(self) -> Sequence[Msg]:
-        """Return what others have stored since the request before, where a view is refreshed (M-5.31)."""
+        """Return what others have stored since the request before, where a view is refreshed (M-5.31). Raises MemoryFailure when
+        a log cannot be read."""
         run = self.run
         if run is None or not run.refreshing:
             return ()
@@ -763,8 +774,9 @@ class Conversation:
         self, reply: str, *, tokens_in: int = 0, tokens_out: int = 0, reasoning: int = 0, state: ProviderState | None = None,
         finish: str = "stop",
     ) -> None:  # fmt: skip
-        """Commit the turn in one transaction and give the lock back; called when the task that made the call goes on.
-        Arguments and errors as `Run.commit`. `fold` comes after."""
+        """Commit the turn in one transaction and give the lock back, also when that fails; called when the task that made the
+        call goes on. Arguments and errors as `Run.commit`: after MustWait the lock is kept, and it is called again. `fold` comes
+        after. Without an open run it does nothing."""
         run = self.run
         if run is None:
             return
@@ -781,7 +793,7 @@ class Conversation:
 
     async def fold(self) -> None:
         """Fold the summaries that are due after a commit (M-9.5), embed facts that have no vector (M-10.16), then tell
-        the program of all that."""
+        the program of all that. A failure of summary or vectors goes to `report`; only the Panic of a budget is raised."""
         if self.auto:
             await self._fold()
         await self.tell()
@@ -807,8 +819,8 @@ class Conversation:
                     self.report(f"the memory {view or self.memory.name} was not summarised: {reason}")
 
     async def abandon(self, reason: str, text: str = "", *, cause: str = "") -> None:
-        """End a call that failed: nothing is stored, except by `Record` (M-5.11, M-5.12). `cause` is one of RECORDABLE or
-        empty."""
+        """End a call that failed and give the lock back: nothing is stored, except by `Record` (M-5.11, M-5.12). `text` and
+        `cause` as `Run.abandon`. Raises the MemoryFailure of a store that cannot record the turn."""
         run = self.run
         try:
             if run is not None and not run.ended:
@@ -827,7 +839,8 @@ class Conversation:
             self.operations.attempt(record)
 
     def close(self) -> None:
-        """Give the lock back. A caller that drops a call between its answer and its commit has to call this."""
+        """Give the lock back and forget the run; nothing is stored. A caller that drops a call between its answer and its commit
+        has to call this. It may be called again."""
         self.run = None
         self.ended()
         if self._locked and self.locks is not None:

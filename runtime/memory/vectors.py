@@ -1,6 +1,8 @@
 """Vectors of facts that were stored without one, and the embedder `offline` (M-10.16).
 
-Hands on `embed_pending`, which a conversation calls after its commit, and `offline_vectors`.
+Hands on `embed_pending`, which a conversation (`turns.py`) calls after its commit; `pending` and `store_pending`, with which
+`effects/memories.py` does the same after a direct write; and `offline_vectors` to `providers/offline.py` and
+`effects/models.py`. Vectors are asked for and compared in `embedding.py`.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ AT_ONCE = 64
 
 def pending(memory: Memory) -> list[Fact]:
     """Return the first AT_ONCE facts that should have a vector of this embedder and have none: those stored while it
-    failed, or before there was one."""
+    failed, or before there was one. None of a memory without an embedder. Raises the MemoryFailure of the store."""
     embedding = memory.embedding
     if embedding is None:
         return []
@@ -37,7 +39,8 @@ def pending(memory: Memory) -> list[Fact]:
 
 async def embed_pending(memory: Memory, operations: Operations = IN_PLACE) -> None:
     """Ask for the missing vectors and store them. Facts may change while the embedder is waited for, so they are read
-    again before that. Raises the MemoryFailure of the store."""
+    again before that. An embedder that fails leaves them without. Raises the MemoryFailure of the store, and the Panic of a
+    budget that is used up."""
     embedding = memory.embedding
     if embedding is None:
         return
@@ -46,7 +49,7 @@ async def embed_pending(memory: Memory, operations: Operations = IN_PLACE) -> No
 
 
 def store_pending(memory: Memory) -> None:
-    """Store the vectors that are known by now."""
+    """Store the vectors that are known by now. Raises the MemoryFailure of the store."""
     embedding = memory.embedding
     if embedding is not None:
         facts = [embedding.with_vector(fact, embedded_tier(memory)) for fact in pending(memory)]
@@ -62,7 +65,7 @@ PIECE = 0.5
 
 
 def offline_vectors(texts: Sequence[str]) -> list[list[float]]:
-    """Return a vector of DIMENSIONS numbers for each text."""
+    """Return a vector of DIMENSIONS numbers, not all 0, for each text; the same one for the same text."""
     return [_vector(text) for text in texts]
 
 

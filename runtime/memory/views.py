@@ -1,8 +1,11 @@
 """The view: what a request takes from a memory, as a pure function of log, policy and prompt (M-1.2, M-4).
 
-Hands on `view_of`, which computes a `View` (the parts of M-4.17, and what was left out and why), `request_head` for one
-view or a list of them, `advanced` (the stored cut after a commit), and the logs that derived views read: `pinned_in`,
-`source_of`. The log is read newest first, and only as far as the window, the budget or an uncovered unit reaches. The
+Hands on `view_of`, which computes a `View` (the parts of M-4.17, and what was left out and why) with the facts that recall has
+found (`Recalled`), to `memory.py` and `summaries.py`; to `turns.py`, which makes requests of views, `request_head`, `with_lead`,
+`tool_lead` and `with_tool_lead`; to `changes.py` `advanced` (the stored cut after a commit) and `pins_message`; and what the
+log of a derived view is, and what it pins: `source_of`, `pinned_in`, `pins_unit`. The log is read newest first, and only as
+far as the window, the budget or an uncovered unit reaches; for a derived view with pins of its own it is read to its end.
+Nothing is written. What reading the log raises (MemoryFailure) and what functions of the program raise passes through. The
 stages before the window (roles, prune, clip) are in `stages.py`.
 """
 
@@ -105,8 +108,8 @@ class View:
         return [*self.before, *self.placed("Prefix"), *self.window, *self.placed("Suffix")]
 
     def shaped(self, messages: Sequence[Msg]) -> View:
-        """Replace the messages by those that a function made of them, and return the view; refused where they are not
-        whole units."""
+        """Replace the messages of this view by those that a function made of them, and return it. Raises
+        MemoryFailure("InvalidUnit") where they are not whole units, and then nothing has changed."""
         check_units(messages)
         shown = [*self.before, *self.window]
         shaped = list(messages)
@@ -208,8 +211,9 @@ def view_of(
     """Return the view of a policy on a log.
 
     `budget` (tokens) is that of the policy unless a list of views gives a share of its own, which then counts neither
-    system message nor prompt. Raises MemoryFailure("Overflow") when system message and pins alone exceed the budget;
-    facts and then the summary are left out before that (M-4.12).
+    system message nor prompt; `prompt_tokens` are those of the prompt. Raises MemoryFailure("Overflow") when system message and
+    pins alone exceed the budget; facts and then the summary are left out when the rest is too much (M-4.12). Raises "InvalidUnit"
+    when the function of `shape` gives no whole units.
     """
     if policy.only_window and budget is None and recalled is None:
         return _plain_window(policy.window, source)
@@ -412,8 +416,9 @@ def _with_states(shaped: list[Msg], shown: list[Msg]) -> list[Msg]:
 
 
 def advanced(policy: Policy, source: Source, state: ViewState, next_seq: int) -> ViewState:
-    """Return the state of a view after a commit (M-4.10). With `window(n, low: m)` the cut moves only when more than n
-    messages are behind it, and then so far that m are left: in between requests begin alike and hit prompt caches."""
+    """Return the state of a view after a commit (M-4.10), the same object where the cut does not move. `next_seq` is the number
+    that the next entry gets. With `window(n, low: m)` the cut moves only when more than n messages, pinned ones included, are
+    behind it, and then so far that at most m are left: in between requests begin alike and hit prompt caches."""
     if policy.window is None or policy.window_low is None:
         return state
     if policy.pins_in_view:

@@ -1,7 +1,8 @@
 """The wire of Anthropic, the Messages API through the official SDK (O-1.85 to O-1.103, last column).
 
 Hands on `Anthropic`, which `pool.py` makes for connections of that provider. `lower` writes a request, `read` and
-`MessageStream` read a reply; everything else of a provider is `sdk.py`.
+`MessageStream` read a reply: they raise `Refusal` where the model refuses, and `Unreadable` for JSON that is no reply. What
+else a provider does is in `sdk.py`.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ INPUT_TOKENS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input
 
 
 class Anthropic(SdkProvider):
-    """The provider of the Messages API."""
+    """The provider of the Messages API. What its methods promise is said in `SdkProvider` and `Provider`."""
 
     package = "anthropic"
     wire = "messages"
@@ -131,7 +132,7 @@ class Anthropic(SdkProvider):
 
 
 class MessageStream:
-    """Puts a streamed reply together, block by block."""
+    """Puts a streamed reply together, block by block (a `Growing` of `sdk.py`)."""
 
     def __init__(self) -> None:
         self.is_empty = True

@@ -1,8 +1,8 @@
 """What a provider is: it takes the neutral record of a request and returns the neutral reply, or raises `CallFailure`.
 
-Hands on `Provider`, which every provider extends, `timed_out` and `origin_of`, which make its failures. A provider retries
-nothing (`calls/retry.py` does) and knows no memory. A new one is a file here and a row in `vm/providers.py`
-(CONTRIBUTING.md).
+Hands on `Provider`, which every provider extends, and, for the providers, `timed_out` and `origin_of`, which make its failures.
+A provider retries no failed request (`calls/retry.py` does) and stores nothing in a memory. A new one is a file here and a row
+in `vm/providers.py` (CONTRIBUTING.md).
 """
 
 from __future__ import annotations
@@ -36,15 +36,16 @@ class Provider:
         raise NotImplementedError
 
     async def stream(self, request: Request, give: Callable[[str], Awaitable[None]]) -> Reply:
-        """Do the same, and hand each piece of the text to `give` when it comes. The text of the reply is that of all pieces."""
+        """Do the same, and hand each piece of the text to `give` when it comes. The text of the reply is that of all pieces. What
+        `give` raises passes through, and ends the stream."""
         raise NotImplementedError
 
     async def embed(self, request: EmbedRequest) -> list[list[float]]:
-        """Return one vector for each text, in their order. CallFailure for a provider without embeddings."""
+        """Return one vector for each text, in their order. Raises CallFailure, also for a provider without embeddings."""
         raise origin_of(request).failure("ConnectionError", "ProviderUnavailable", f"{self.name} has no embeddings")
 
     async def aclose(self) -> None:
-        """Close connections and processes. Sending again opens new ones."""
+        """Close what it keeps open, such as connections. Sending again opens new ones."""
 
 
 OVER = {
@@ -54,8 +55,8 @@ OVER = {
 
 
 def timed_out(request: Request | EmbedRequest, limit: str, place: str = "") -> CallFailure:
-    """Return the failure of a request whose time limit of this name ran out; `place` is the host it went to. A request that
-    could not connect is a NetworkError (O-1.129)."""
+    """Return the failure of a request whose time limit of this name ran out (connect, first, idle or total); `place` is the host
+    it went to. A request that could not connect is a NetworkError (O-1.129)."""
     limits, origin = request.limits, origin_of(request)
     streams = getattr(request, "stream", False)
     if limit == "total" and not streams:

@@ -1,8 +1,8 @@
 """Answers over HTTP, before a wire reads them: no redirect is followed and no body is read without a bound (G-6.1, G-8.6).
 
-Hands on to `sdk.py`: `watch`, which makes an HTTP client raise `Redirected` and `Refused`; `body_of` and `pieces_of`, the
-bounded body; `Reason`, what a provider says of a request that it refuses (O-1.130); and `EventReader`, which cuts events out of
-a stream.
+Hands on to `sdk.py`: `watch`, which makes an HTTP client raise `Redirected` and `Refused`, and `asked_by_us`, which says for
+which requests; `body_of` and `pieces_of`, the bounded body; `Reason`, what a provider says of a request that it refuses
+(O-1.130), and `first_named`, which finds the words; and `EventReader`, which cuts events out of a stream.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Refused(Exception):
 
 
 def watch(client: Any) -> None:
-    """Make an HTTP client of httpx2 pass the answers to our requests to `watch_answers` first."""
+    """Make an HTTP client of httpx2 pass its answers to `watch_answers` first. To call it again changes nothing."""
     hooks = client.event_hooks
     if watch_answers not in hooks["response"]:
         client.event_hooks = {**hooks, "response": [watch_answers, *hooks["response"]]}
@@ -65,12 +65,14 @@ async def watch_answers(response: Any) -> None:
 
 
 async def body_of(response: Any) -> bytes:
-    """Return the whole body, decoded. Unreadable when it is larger than MOST_BODY_BYTES."""
+    """Return the whole body, its compression undone. Unreadable when it is larger than MOST_BODY_BYTES; what the HTTP client
+    raises passes through."""
     return b"".join([piece async for piece in pieces_of(response, MOST_BODY_BYTES)])
 
 
 async def pieces_of(response: Any, most: int) -> AsyncGenerator[bytes, None]:
-    """Yield the body as it comes, decoded. Unreadable beyond `most` bytes."""
+    """Yield the body as it comes, its compression undone. Unreadable beyond `most` bytes; what the HTTP client raises passes
+    through."""
     size = 0
     async for piece in response.aiter_bytes():
         size += len(piece)
@@ -191,7 +193,8 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 class EventReader:
     """Cuts server-sent events out of the pieces of a body, as the HTML standard reads them (9.2.6), each of bounded size (G-6.1).
 
-    Only the data of events is kept; that of several lines is joined by line feeds."""
+    Only the data of events is kept; that of several lines is joined by line feeds. Other than in the standard, an event that the
+    end of the body cuts off counts, too."""
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []  # of a line that has not ended yet

@@ -1,8 +1,9 @@
 """Reads the JSON of providers part by part: fields by name and kind, parts that we do not know, and reports of usage (O-1.98,
 O-1.105, O-1.209).
 
-Hands on to the wires: `Fields`, which raises `Unreadable` for anything that is not what a reply must be; `merge` and `joined`,
-which put together the unknown parts of a stream, so that they can go back as they came; and `Usage`, a report of tokens.
+Hands on to the wires and to `sdk.py`: `Fields`, which raises `Unreadable` for anything that is not what a reply must be, and
+`fields_of`, which makes them of a body; `object_in`, the arguments of a call; `merge` and `joined`, which put together the
+unknown parts of a stream, so that they can go back as they came; and `Usage`, a report of tokens.
 """
 
 from __future__ import annotations
@@ -149,7 +150,8 @@ class GrowingText:
 def merge(whole: Json, piece: Json, known: Set[str] = frozenset()) -> None:
     """Add to `whole` what a piece of a stream has under keys that are not `known`. `joined` makes plain JSON of it.
 
-    Texts grow; objects, and list elements with the same `index`, are merged; of anything else the last one counts."""
+    Texts grow; objects, and list elements with the same `index`, are merged, and other list elements added; of anything else, and
+    of the texts in REPEATED, the last one counts. A null changes nothing."""
     for key, value in piece.items():
         if key in known or value is None:
             continue
@@ -188,7 +190,7 @@ def _merge_elements(whole: list[Any], pieces: list[Any]) -> None:
 
 
 def joined(value: Any) -> Any:
-    """Return what `merge` has built as plain JSON."""
+    """Return a copy of what `merge` has built as plain JSON."""
     if type(value) is GrowingText:
         return "".join(value.pieces)
     if type(value) is dict:

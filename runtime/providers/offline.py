@@ -1,8 +1,9 @@
 """Providers without a network: the offline provider, and scripted ones for mocks (O-1.29 to O-1.34, O-8.16 to O-8.22).
 
 A reply is a pure function of the request's record and the script; nothing waits but a scripted delay. Hands on
-`OfflineProvider` to `pool.py`, `ScriptedProvider` to mocks of models, and `Script`, `scripted_reply` and `comes_within` to
-mocks of agents.
+`OfflineProvider` to `pool.py`, `ScriptedProvider` to mocks of models (`effects/tests.py`); `scripted_reply`, `comes_within` and
+the name MOCK to mocks of agents (`agents/calls.py`); and `Script` to all of them, and to the command line, which checks a file
+of replies with it.
 """
 
 from __future__ import annotations
@@ -40,8 +41,8 @@ FAULT_MESSAGE = "scripted error: {name}"
 
 
 class Script:
-    """Replies in order, then `rest` for ever. `missed` counts the requests that found none. ConfigFailure for a reply that is
-    none."""
+    """Replies in order, then `rest` for ever, unless it is None. `missed` counts the requests that found none. A reply is a text
+    or a dict of PARTS (O-8.19). ConfigFailure for a reply that is none."""
 
     __slots__ = ("_replies", "_rest", "_next", "missed")
 
@@ -82,7 +83,8 @@ def _arguments_text(arguments: Any) -> str:
 
 
 def scripted_reply(scripted: Any, origin: Origin, *, model: str) -> Reply:
-    """Return a scripted reply, or raise the failure that it stands for. Its delay is not waited for."""
+    """Return a scripted reply, or raise the CallFailure that it stands for. Its delay is not waited for. `model` is the model of
+    the reply where the script names none."""
     if isinstance(scripted, str):
         scripted = {"text": scripted}
     if "error" in scripted:
@@ -166,8 +168,8 @@ MOCK = "mock"
 
 
 class WirelessProvider(Provider):
-    """What the two providers here share: replies from a script, streamed in the pieces that it says. Several connections may
-    have the same script, which then is one order of replies for all of them."""
+    """What the two providers here share: replies from a script, streamed in the pieces that it says. `sleep` waits so many
+    seconds. Several connections may have the same script, which then is one order of replies for all of them."""
 
     def __init__(
         self, settings: ConnectionSettings, name: str, script: Script, sleep: Callable[[float], Awaitable[None]]

@@ -2,7 +2,8 @@
 O-1.22, O-1.85 to O-1.102).
 
 Hands on `OpenAIChat`, `GoogleChat` and `OpenAIResponses`, which `pool.py` makes by the row of a connection. In each, `lower`
-writes a request and `read`, with a class for streams, reads a reply; everything else of a provider is `sdk.py`.
+writes a request and `read`, with a class for streams, reads a reply: they raise `Refusal` where the model refuses, and
+`Unreadable` for JSON that is no reply. What else a provider does is in `sdk.py`.
 """
 
 from __future__ import annotations
@@ -89,7 +90,7 @@ CONTINUES = "(conversation continues)"
 
 
 class OpenAIChat(OpenAIProvider):
-    """The wire `chat`."""
+    """The wire `chat`. What its methods promise is said in `SdkProvider` and `Provider`."""
 
     wire = "chat"
     raw_form = dict
@@ -353,7 +354,8 @@ PARAMS = {"temperature": "temperature", "top_p": "top_p", "max_tokens": "max_out
 
 
 class OpenAIResponses(OpenAIProvider):
-    """The wire `responses`."""
+    """The wire `responses`. What its methods promise is said in `SdkProvider` and `Provider`; `lower` raises NotSent for `stop`,
+    which this wire does not carry, unless the connection drops such parameters."""
 
     wire = "responses"
     raw_form = list

@@ -30,7 +30,7 @@ class Countdown:
         self._handle: asyncio.TimerHandle | None = None
 
     def start(self) -> None:
-        """Let the time count."""
+        """Let the time count; call `over` at once when none is left. Called while it is stopped, in a running event loop."""
         if self._left <= 0:
             self._over()
             return
@@ -44,7 +44,7 @@ class Countdown:
         self._step = seconds / STEPS
 
     def stop(self) -> None:
-        """Pause."""
+        """Let the time stand still; do nothing when it does already."""
         if self._handle is None:
             return
         self._handle.cancel()
@@ -58,8 +58,8 @@ class Countdown:
 
 
 class Patience:
-    """The time limits of one request. They count only inside `waiting`. `over` is the name of the limit that ran out, empty
-    before."""
+    """The time limits of one request; `seconds` is that named "total". They count only inside `waiting`. `over` is the name of
+    the limit that ran out first, empty before."""
 
     def __init__(self, seconds: float) -> None:
         self.over = ""
@@ -77,7 +77,7 @@ class Patience:
             self._step.renew(seconds)
 
     async def waiting(self, work: Awaitable[Any]) -> Any:
-        """Return the result of `work`, which the limits count for. TimeoutError when one runs out."""
+        """Return the result of `work`, which the limits count for. TimeoutError when one runs out, else what `work` raises."""
         step = self._step
         async with asyncio.timeout(None) as self._scope:
             self._total.start()

@@ -1,6 +1,6 @@
 """The providers of a session, one for each connection, made when first asked for (O-1.24, O-1.29).
 
-Hands on `ProviderPool` to the session and `wire_class` to whoever checks the rows of connections.
+Hands on `ProviderPool` to the session. Which class a connection has is said by its row in `vm/providers.py`.
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ if TYPE_CHECKING:
 
 class ProviderPool:
     """With `offline` every connection has the offline provider. `script` is the one order of replies for all of them; without
-    it an offline connection takes its own `replies`. `http_client` is handed to the SDKs' clients.
+    it an offline connection takes its own `replies`. `sleep` waits so many seconds, for scripted delays. `http_client` is handed
+    to the SDKs' clients.
 
-    Raises ConfigFailure when the replies of a connection are no script, whether the connection is used or not."""
+    Raises ConfigFailure when `script`, or the replies of a connection, are no script, whether they are used or not."""
 
     def __init__(
         self,
@@ -49,7 +50,8 @@ class ProviderPool:
                 _check_replies(name, settings.replies)
 
     def __getitem__(self, name: str) -> Provider:
-        """Return the provider of a connection. KeyError for an unknown name, CallFailure when its library is missing."""
+        """Return the provider of a connection, the same one each time. KeyError for an unknown name. A library or a key that is
+        missing is found when the provider sends its first request."""
         provider = self._providers.get(name)
         if provider is None:
             provider = self._providers[name] = self._make(self._connections[name])

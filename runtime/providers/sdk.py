@@ -1,8 +1,10 @@
 """What the providers through the official SDKs share: client, time limits, size limits, and their exceptions as failures.
 
-Hands on `SdkProvider`, of which a wire is a subclass: it lowers the record, makes its client and reads the JSON of a reply.
-SDKs are imported with the first request (O-1.24). They only carry bytes: they retry nothing, limit no time and take nothing
-from the environment (O-1.25).
+Hands on to the wires (`openai.py`, `anthropic.py`): `SdkProvider`, of which a wire is a subclass that lowers the record, makes
+its client and reads the JSON of a reply; `Refusal` and `stream_failure`, in which reading may end; and what checks a request
+or a reply (`require_carried`, `not_carried`, `require_countable`). To `pool.py` only the type is known. SDKs are imported with
+the first request (O-1.24). They only carry bytes: they retry nothing, limit no time, and take nothing from the environment
+but what their HTTP client reads there, such as proxies (O-1.25).
 """
 
 from __future__ import annotations
@@ -51,7 +53,8 @@ WIRE_NAMES = {
 
 
 def require_carried(request: Request, settings: ConnectionSettings, name: str, wire: str) -> None:
-    """Raise NotSent for a parameter that the wire cannot carry, unless the connection says `unsupported: "drop"` (O-1.47)."""
+    """Raise NotSent when the request has the parameter `name`, which the wire cannot carry, unless the connection says
+    `unsupported: "drop"` (O-1.47). `wire` is what the message calls the wire."""
     if name in request.params and settings.unsupported != "drop":
         raise origin_of(request).not_sent("AgentError", "InvalidRequest", not_carried(name, wire))
 
@@ -433,7 +436,8 @@ class SdkProvider(Provider):
         request.progress.is_final = is_final
 
     async def fetch(self, request: EmbedRequest, arguments: dict[str, Any], create: Create) -> Fields:
-        """Send a request that is none for a reply, and return the JSON of its answer. Raises CallFailure."""
+        """Send a request for something else than a reply (vectors), and return the JSON of its answer. Raises CallFailure.
+        `create` returns the function of the SDK's client that sends it."""
         try:
             return fields_of(await self._body(request, arguments, create))
         except RefusedParameter as refused:

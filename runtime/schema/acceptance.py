@@ -1,8 +1,9 @@
 """Whether a reply is accepted: its JSON is found, then validated, then shown to the validators of the program (O-2.18 to O-2.29,
 O-2.40, O-2.54 to O-2.59).
 
-Hands on `judge`, which decides about a reply; `accept_data`, which decides about data that is parsed already; and
-`program_validators`, which makes the `Validators` that both take.
+Hands on `judge`, which decides about a reply, with its `Verdict`, to the calls of models; `accept_data`, which decides about data
+that is parsed already, to those of agents; and `program_validators`, which makes the `Validators` that both take. What a
+validator raises passes through both. How JSON is found is `extraction.py`, how it is compared `validation.py`.
 """
 
 from __future__ import annotations
@@ -41,7 +42,8 @@ REJECTED = "rejected by validator"  # the message of a validator that gives Ok(f
 
 
 class Verdict:
-    """An accepted reply: its `tree`, in the form that `validation.py` describes, and whether its text had to be repaired."""
+    """An accepted reply: its `tree`, in the form that `validation.py` describes, and whether it was anything but the JSON of the
+    value (`repaired`): text around it, other spellings, the letter case of a set's member."""
 
     __slots__ = ("tree", "repaired")
 
@@ -87,7 +89,8 @@ def _fitting(schema: Schema, runs: Sequence[Sequence[Any]]) -> Accepted | list[V
 async def accept_data(schema: Schema, data: Any, validators: Validators | None) -> Accepted | list[Violation]:
     """Decide whether plain JSON data is a value of the schema: return the accepted tree, or all violations (O-2.18).
 
-    Unlike the text of a reply, the data gets no repair: every field must be spelled as the schema says."""
+    Unlike the text of a reply, the data gets no repair: every field must be spelled as the schema says. `validators` is None for
+    none."""
     outcome = validate(schema.shape, data)
     return await _rejections(outcome, validators) or outcome if isinstance(outcome, Accepted) else outcome
 
@@ -101,7 +104,8 @@ async def _rejections(accepted: Accepted, validators: Validators | None) -> list
 def program_validators(run: EffectContext, effect: Effect, schema: str) -> Validators | None:
     """Return what runs the program's validators of a schema and of the schemas in it (O-2.18, O-2.19); None if there are none.
 
-    They run as children of the task that waits for `effect`. Panic P007 when a validator gives no Result<Bool, String>."""
+    They run as children of the task that waits for `effect`. Awaiting what is returned raises Panic P007 when a validator gives
+    no Result<Bool, String>. KeyError for a schema that the program does not have."""
     codes = {declared.shape[1]: declared.validators for declared in run.schemas.values() if declared.validators}
     if not any(kind[1] in codes for kind in objects(run.schemas[schema].shape)):
         return None

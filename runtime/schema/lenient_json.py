@@ -1,7 +1,8 @@
 """JSON from outside, under the bounds of the language (G-9.2), and JSON in the spellings that models write (O-2.55).
 
-Hands on `parse_json`, `compact_json` and `digest` to everybody who reads or writes JSON, and `LenientReader` to
-`extraction.py`: it rewrites a bracket pair as JSON, in time linear in the text, which `parse_json` then reads or refuses.
+Hands on `parse_json` with its `JsonRefused`, `compact_json` and `digest` to everybody who reads or writes JSON, and
+`LenientReader`, with what it knows of spellings, to `extraction.py`: it rewrites a bracket pair as JSON, in time linear in the
+text, which `parse_json` then reads or refuses.
 Brackets, colons and values are never made up, so what is missing stays missing. `re` is loaded with the first text that needs
 it.
 """
@@ -60,14 +61,16 @@ def parse_json(text: str) -> Any:
 
 
 def compact_json(value: Any) -> str:
-    """Return JSON without white space, keys in their order, characters outside ASCII as they are (O-0.5)."""
+    """Return JSON without white space, keys in their order, characters outside ASCII as they are (O-0.5). ValueError for NaN or
+    an infinity, TypeError for what is no plain data."""
     from json import dumps
 
     return dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
 def digest(value: Any) -> str:
-    """Return the SHA-256 of a value's compact JSON with sorted keys, in hexadecimal (O-0.5)."""
+    """Return the SHA-256 of a value's compact JSON with sorted keys, in hexadecimal (O-0.5). Raises as `compact_json`, and
+    ValueError for a text with a lone surrogate."""
     from hashlib import sha256
     from json import dumps
 
@@ -201,8 +204,8 @@ _LITERALS = {"True": "true", "False": "false", "None": "null"}
 
 
 class Rewritten:
-    """A pair rewritten as JSON, and the offset `end` behind it. When `json` is None, the text cannot be read from `end` on,
-    where the brackets `open` are open."""
+    """A pair rewritten as JSON, and the offset `end`, in characters, behind it. When `json` is None, the text cannot be read from
+    `end` on, where the brackets `open` are open."""
 
     __slots__ = ("end", "json", "open")
 
@@ -223,7 +226,8 @@ class LenientReader:
         self._last_block_end = text.rfind("*/")
 
     def rewritten(self, start: int) -> Rewritten:
-        """Rewrite the pair whose opening bracket stands at the offset `start`."""
+        """Rewrite the pair whose opening bracket stands at the offset `start`. The JSON need not be valid: `parse_json`
+        decides."""
         rewriting = _Rewriting(self._patterns.in_string)
         at = start
         while True:

@@ -1,7 +1,8 @@
 """How a schema reaches the model: native field, tool `respond`, or block in the prompt (O-2.42 to O-2.48).
 
-Hands on `Plan` to the call algorithm: what a request carries for the schema, and where the text of the answer stands in a reply;
-`why_block`, what a retry says of the reply before; and `minimal_instance`, which the offline provider answers with (O-1.32).
+Hands on `Schema` to the session, which has one for each schema of the program. Hands on `Plan` to the call algorithm: what a
+request carries for the schema, and where the text of the answer stands in a reply; `why_block`, what a retry says of the reply
+before; and `minimal_instance`, which the offline provider answers with (O-1.32).
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
 """Validation of parsed JSON against a schema type (O-2.14 to O-2.29), and of a reply in particular (O-2.58, O-2.59).
 
-Hands on `validate` and `validate_reply`: both return an `Accepted` with the tree of the value, or all violations in field
-order. Hands on `schema_failure` and `retries_exhausted`, which make SchemaErrors of them. `acceptance.py` finds the JSON in a
-reply and runs the program's validators; `records.py: TreeBuilder` makes values of trees. A node of the tree is
+Hands on `validate` to whoever has JSON for a schema type (tools, MCP servers, `acceptance.py`) and `validate_reply` to
+`acceptance.py`: both return an `Accepted` with the tree of the value, or all violations in field order. Hands on to
+`acceptance.py` the violations that it finds itself (`parse_violation` and its neighbours) and `objects_of`, and to the calls of
+models `schema_failure` and `retries_exhausted`, which make SchemaErrors of violations. `acceptance.py` finds the JSON in a reply
+and runs the program's validators; `records.py: TreeBuilder` makes values of trees. A node of the tree is
 
     a str, int, float, bool, bytes or None   for String, Int, Float, Bool, Bytes, Nil and string sets
     ("enum", TYPE, VARIANT)              for an enum with unit variants
@@ -115,7 +117,7 @@ def objects_of(tree: Any, path: str = "$") -> Iterator[tuple[str, Any]]:
 
 
 def validate(kind: SchemaType, value: Any) -> Accepted | list[Violation]:
-    """Compare a JSON value with a schema type: return its tree, or every violation."""
+    """Compare a value of plain JSON, which stays as it is, with a schema type: return its tree, or every violation."""
     return _Validation(kind).outcome(kind, value)
 
 
@@ -401,7 +403,8 @@ KIND = "SchemaError"
 
 
 def schema_failure(violations: Sequence[Violation], raw_response: str, **origin: Any) -> CallFailure:
-    """Return the SchemaError of one failed validation (O-1.120); the first violation gives its variant and fields (O-2.29)."""
+    """Return the SchemaError of one failed validation (O-1.120); the first violation, of which there must be one, gives its
+    variant and fields (O-2.29). `raw_response` is the text of the reply, `origin` further fields."""
     first = violations[0]
     message = "; ".join(violation.text for violation in violations)[:MESSAGE_LENGTH]
     fields: dict[str, Any] = {
@@ -420,8 +423,8 @@ def schema_failure(violations: Sequence[Violation], raw_response: str, **origin:
 
 
 def retries_exhausted(last: CallFailure, attempts: int, model: str, provider: str) -> CallFailure:
-    """Return the SchemaError after the last attempt, `MaxRetriesExceeded` (O-2.47). The failure of the last attempt is its
-    `last_error`; `violations` and `path` of that one can be read at the top, too."""
+    """Return the SchemaError after the last attempt, `MaxRetriesExceeded` (O-2.47). `last`, the failure of the last attempt as
+    `schema_failure` makes it, is its `last_error`; `violations` and `path` of that one can be read at the top, too."""
     noun = "attempt" if attempts == 1 else "attempts"
     return CallFailure(
         KIND,

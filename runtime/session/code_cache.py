@@ -2,7 +2,9 @@
 
 A file holds the translated parts of one image, for one version of Python and of the translator; a file that does not fit, or
 cannot be trusted, counts as missing. Files are read when something is first worth translating, and written at the end of a
-session. Hands on `CodeCache` to the host; `code_files.py` reads and writes, and decides what can be trusted.
+session. Hands on `CodeCache`, which the command line and the Python API give to the host; the session asks it for the `Kept`
+of its program, which the machine reads and the session saves; there no failure of a file passes out. `code_files.py` reads and
+writes, and decides what can be trusted.
 """
 
 from __future__ import annotations
@@ -69,7 +71,7 @@ class Kept:
         return done
 
     def key(self) -> bytes:
-        """Return the digest of all that code objects depend on: image, Python, translator."""
+        """Return the digest of all that code objects depend on: image, Python, translator. Raises as `translator` does."""
         if self.digest is None:
             image = self.program.content_hash or content_hash(encode(self.program.image))
             origin = (image, sys.version, sys.implementation.cache_tag, sys.flags.optimize, translator(self.cache.began))
@@ -78,11 +80,11 @@ class Kept:
 
     @property
     def name(self) -> str:
-        """The name of the file in the folder."""
+        """The name of the file in the folder. Raises as `translator` does."""
         return self.key().hex()[:40] + ".code"
 
     def read(self) -> Any:
-        """Return what `save` of another process has written, None when there is nothing that can be used."""
+        """Return what `save` of an earlier run has written, None when there is nothing that can be used."""
         from . import code_files
 
         try:
@@ -118,7 +120,8 @@ def translator(began: float) -> tuple[Any, ...]:
     """Return the version of the translator: name, size and time of all sources of the machine, since translated code calls it
     by name.
 
-    `began` is when this process started, in seconds since 1970. Raises Unusable when a source was changed after it."""
+    `began` is when this process started, in seconds since 1970. Raises Unusable when a source was changed after it, and OSError
+    when the sources cannot be listed."""
     from .code_files import Unusable
 
     versions = sorted(sources(os.path.dirname(os.path.dirname(link.__file__ or "")), ""))

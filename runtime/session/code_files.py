@@ -35,7 +35,8 @@ class Unusable(Exception):
 
 
 def read(path: str, name: str, key: bytes) -> Any:
-    """Return the content of the file `name` in the folder `path`. Raises Unusable and OSError."""
+    """Return the content of the file `name` in the folder `path`, and note that it was used now. Raises Unusable for a folder or
+    a file that cannot be trusted or does not fit `key`, and OSError, also when there is no such file."""
     folder = open_folder(path)
     try:
         value = content(folder, name, key)
@@ -47,7 +48,8 @@ def read(path: str, name: str, key: bytes) -> Any:
 
 
 def write(path: str, name: str, key: bytes, value: Any) -> None:
-    """Write plain data with code objects to a file, in a folder that is made if there is none. Raises Unusable and OSError."""
+    """Write plain data with code objects to a file, in a folder that is made if there is none, and remove what is then too much
+    in it. Raises Unusable, also for more than LARGEST bytes, and OSError."""
     try:
         data = with_digest(key, marshal.dumps(value))
     except ValueError as error:

@@ -1,7 +1,9 @@
 """A session: the machine of one program with its memories, providers and counters, and the loop that performs its effects.
 
-Hands on `Session` to the command line and the Python API, and the `Outcome` of each call. A new kind of effect is a row in
-`effects/table.py`, not a case here. asyncio is imported only when something really waits (V-8.6).
+Hands on `Session`, and the `Outcome` of each call, to the command line, the Python API, the runner of tests (`testing.py`) and
+the drivers of conformance; `run_offline` to `concerto run`; and the session itself, as the `EffectContext` of `running.py`, to
+those who perform its effects. A new kind of effect is a row in `effects/table.py`, not a case here. asyncio is imported only when
+something really waits (V-8.6). Its state as bytes is `state.py`.
 """
 
 from __future__ import annotations
@@ -80,7 +82,7 @@ class Outcome:
 
     @property
     def message(self) -> str:
-        """The message of the error; its Display text when it is of no error type (L-3.11.14)."""
+        """The message of the error of an Err; its Display text when it is of no error type (L-3.11.14). Built once."""
         if self._message is None:
             error = self.error
             own = isinstance(error, Struct | EnumValue) and error.decl.is_error
@@ -100,8 +102,8 @@ class Outcome:
 class Session:
     """The machine of one program and all that its effects need. It is what performers know as `EffectContext`.
 
-    `earlier` is a session that this one goes on from: it takes over memories, stores and tool states that it declares too.
-    Raises ConfigFailure when connections, pipelines or permissions are configured wrongly."""
+    `earlier` is a session that this one goes on from: it takes over memories, stores and tool states that it declares too. One
+    call runs at a time. Raises ConfigFailure when connections, their replies, pipelines or permissions are configured wrongly."""
 
     def __init__(self, program: Program, host: Host, *, earlier: Session | None = None) -> None:
         self.earlier = earlier
@@ -262,7 +264,8 @@ class Session:
         are further ones that this call draws on. `give` turns the value into what the host gets, under the same limits
         (G-6.10).
 
-        A panic of the program is in the outcome; raised is only `Stopped`, when the host has called `stop`."""
+        A panic of the program is in the outcome. Raised are `Stopped`, when the host has called `stop`, the cancellation of the
+        task that awaits this, what a sink of the host raises (`Host.emit`, `Host.print`), and what `arguments` raises."""
         started = self.host.now()
         machine = self.machine
         machine.panic = None  # of the call before
@@ -345,7 +348,8 @@ class Session:
             del self.unread[0]
 
     async def aclose(self) -> None:
-        """Close connections and stores, save translated code, and close what families of effects keep open in `state`."""
+        """Close connections and stores, save translated code, and close what families of effects keep open in `state`. What
+        closing one of them raises passes through, and the rest stays open. The session is not used any more then."""
         await self.pool.aclose()
         self.open_stores.close()
         if self.host.code_cache is not None:
@@ -364,7 +368,8 @@ class Session:
         return self.program.codes[number]
 
     def stop(self, reason: str) -> None:
-        """End the run at the next point where the machine looks for a stop; `run` then raises Stopped. Any thread may call it."""
+        """End the run at the next point where the machine looks for a stop; `run` and `invoke` then raise Stopped. Any thread may
+        call it."""
         self.machine.stop = Stopped(reason)
 
     def expire(self, seconds: float) -> None:
@@ -372,7 +377,8 @@ class Session:
         self.machine.stop = Panic("P102", f"time limit exceeded: {seconds:g} s (budget `seconds`)")
 
     def remaining(self) -> float | None:
-        """Return the seconds up to the deadline of the run, by the clock of the loop; None without a deadline."""
+        """Return the seconds up to the deadline of the run, by the clock of the loop, below 0 when it has passed; None without a
+        deadline."""
         return None if self.deadline is None else self.deadline - self.work.loop.time()
 
     def _overdue(self, seconds: float) -> None:
@@ -517,7 +523,8 @@ class Session:
         return self.work.loop.create_future()
 
     async def gather(self, *coroutines: Coroutine[Any, Any, Any]) -> list[Any]:
-        """Run coroutines side by side and return their results in order; the first failure cancels the others and is raised."""
+        """Run coroutines side by side and return their results in order. They are awaited in order: a failure cancels the others
+        and is raised when those before it are over."""
         return await gather(self.work.loop, list(coroutines))
 
     async def within(self, seconds: float, coroutine: Coroutine[Any, Any, Any]) -> Any:
@@ -525,7 +532,8 @@ class Session:
         return await within(self.work.loop, seconds, coroutine)
 
     def emit(self, channel: str, value: Any) -> None:
-        """Send an emit of the program to the host, without secrets (G-10.3)."""
+        """Send an emit of the program to the host, without secrets (G-10.3). What the host's sink raises passes through, such as
+        the Panic of a value that is too large for JSON."""
         self.metrics.emit_count += 1
         self.emits.send(self.redactor.clean(channel), self.clean(value), False)
 
@@ -557,7 +565,8 @@ async def _then(work: Awaitable[None], value: Any) -> Any:
 
 
 def run_offline(session: Session, **limits: Any) -> Outcome:
-    """Run a session's main to its end without asyncio: nothing outside the process is waited for (V-8.6)."""
+    """Run a session's main to its end without asyncio: nothing outside the process is waited for (V-8.6). `limits` are those of
+    `Session.run`, which raises the same. A host without a loop gets one."""
     host = session.host
     if host.loop is None:
         host.loop = OfflineLoop(host.now())

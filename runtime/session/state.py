@@ -1,9 +1,9 @@
 """The state of a session as bytes, and back (O-9.45), and snapshots of a session in the middle of a run (V-5.8, G-13.7).
 
-Hands on `dumped` and `restored`, between calls: hashmaps, ledgers, volatile memories, states of tools, spawned models, and what
-was used of the session's budgets. Hands on `snapshot`, `Snapshots`, `SnapshotLogs` and `resume`, between two steps of a run.
-What lives elsewhere is in neither: logs and hashmaps with a store or file of their own, processes, caches, counters. The form
-of the bytes is `vm/snapshot/`.
+Hands on `dumped` and `restored` to the Python API, for use between calls: hashmaps, ledgers, volatile memories, states of tools,
+spawned models, and what was used of the session's budgets. Hands on `snapshot`, `Snapshots`, `SnapshotLogs` and `resume` to the
+drivers of conformance and to tests, for use between two steps of a run. What lives elsewhere is in neither: logs and hashmaps
+with a store or file of their own, processes, caches, most counters. The form of the bytes, and SnapshotError, is `vm/snapshot/`.
 """
 
 from __future__ import annotations
@@ -66,7 +66,8 @@ WHAT = "session state"
 
 
 def dumped(session: Session) -> bytes:
-    """Return the state of a session, between two calls. SnapshotError when it is larger than 64 MiB."""
+    """Return the state of a session, between two calls. SnapshotError (V001) when it is larger than 64 MiB, and (V008) for a
+    value that no state can hold, such as a reply that is still read or a function of an earlier program."""
     secrets = SnapshotSecrets(session)
     w = Writer(session.program, secrets, session.memories.head)
     roots = [
@@ -84,7 +85,8 @@ def dumped(session: Session) -> bytes:
 
 
 def lowered_logs(session: Session, secrets: SnapshotSecrets, whole: bool) -> list[Any]:
-    """Return the volatile logs, with `whole` all of them, else what the snapshot before does not have."""
+    """Return the volatile logs as rows of `memory/states.py`: with `whole` all of them, else what the snapshot before does not
+    have."""
     if not session.memories.volatile_stores():
         return []
     from ..memory import states  # with the code of a store, which a program without memories does not load (M-14.7)
@@ -135,7 +137,7 @@ def _instance(w: Writer, name: str, number: int, instance: ModelInstance) -> lis
 def restored(session: Session, data: bytes) -> Callable[[], Awaitable[None]]:
     """Read a state and return what makes the session go on from it. SnapshotError when it does not fit; then nothing has changed.
 
-    Everything is built and checked here; the returned function only puts it in its place."""
+    Everything is built and checked here; the returned function only puts it in its place, and closes the processes of agents."""
     secrets = SnapshotSecrets(session)
     r = Reader(session.program, data, WHAT, secrets)
     try:
@@ -271,7 +273,7 @@ class WentBack:
 
 
 def snapshot(session: Session) -> bytes:
-    """Return a whole snapshot of a session. SnapshotError for what no snapshot can hold."""
+    """Return a whole snapshot of a session. SnapshotError for what no snapshot can hold, or when it is too large."""
     return _written(session, b"", True)
 
 
@@ -286,7 +288,8 @@ class Snapshots:
         self.last = b""
 
     def write(self) -> bytes:
-        """Return the next snapshot. SnapshotError for what no snapshot can hold."""
+        """Return the next snapshot. SnapshotError for what no snapshot can hold, or when it is too large; then the next one goes
+        on from the one before."""
         session = self.session
         whole = not self.last or session.written != self.last or not _noted(session)
         data = _written(session, b"" if whole else self.last, whole)

@@ -1,7 +1,8 @@
 """Runs the tests of a program, each in a fresh session (O-8.3), and the clocks that tests run by (V-6.6, G-14.5).
 
 Hands on `chosen`, `run_tests` and `TestOutcome` to the verb `test` and the Python API; `SkippingClock`, by which waits take no
-time unless something outside is waited for; and `VirtualLoop`, whose clock somebody else moves, to the drivers of test suites.
+time unless something outside is waited for, to the verbs `run` and `test` and to the Python API; and `judged` and `VirtualLoop`,
+whose clock somebody else moves, to the drivers of conformance and to tests.
 """
 
 from __future__ import annotations
@@ -29,9 +30,10 @@ if TYPE_CHECKING:
 class TestOutcome:
     """How a test ended. `failure` is the text of what went wrong, None when the test passes.
 
-    `place` is the file, line and column where it panicked or its error was made, else where its body begins; `way` are the places
-    that an error has passed (L-5.11.3). `emits` are the emits of the program as (channel, value); `expected` says that the test
-    expects to fail."""
+    `place` is the file, line and column (from 1 on) where it panicked or its error was made, else where its body begins, if that
+    is known; None too for a test that expects to fail and does so, or does not fail at all. `way` are the places that an error
+    has passed (L-5.11.3). `emits` are the emits of the program as (channel, value); `expected` says that the test expects to
+    fail."""
 
     __slots__ = ("description", "failure", "place", "expected", "emits", "way")
 
@@ -51,7 +53,7 @@ class TestOutcome:
 
 
 def chosen(program: Program, part: str) -> Iterator[Test]:
-    """Return the tests whose description contains a text, in source order."""
+    """Return an iterator over the tests whose description contains the text `part`, in source order."""
     return (test for test in program.image.tests if part in test.description)
 
 
@@ -63,8 +65,9 @@ def run_tests(
 ) -> Iterator[TestOutcome]:
     """Run tests, each in a session of its own, and yield their outcomes one after another.
 
-    `host` makes the host of one session from the sink of its emits; `run` runs the function of a number in a session. Raises
-    ConfigFailure for connections that cannot be used."""
+    `host` makes the host of one session from the sink of its emits; its memories are made volatile. `run` runs the function of a
+    number in a session, and closes it; what it raises passes through. Raises ConfigFailure as `Session` does. A test begins when
+    its outcome is asked for."""
     for test in tests:
         emits: list[tuple[str, Any]] = []
 

@@ -1,7 +1,8 @@
 """One thread per process that looks after the runs which compute: at their deadlines and at the memory of the process (G-6.1).
 
-A program that computes never comes back to its event loop, so somebody else must look at the clock. The thread only raises flags,
-which the machine reads; it sleeps while nothing computes. Hands on `Watch` to the session, one for each machine.
+A program that computes never comes back to its event loop, so somebody else must look at the clock. The thread ends nothing
+itself: it calls `expire` of the session and raises flags, which the machine reads; it sleeps while nothing computes. Hands on
+`Watch` to the session, one for each machine, which knows it as its `gauge`.
 """
 
 from __future__ import annotations

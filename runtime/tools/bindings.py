@@ -1,8 +1,9 @@
 """The tools that one model call offers, whoever has them: declared tools, MCP servers, stores, memories (O-4.11, O-4.23).
 
-A `ToolBinding` is one tool as a model sees it, bound to what runs it; each owner of tools has a class of its own for that. Hands
-on `bind_tools`, which makes them of the handles of a program, and `BoundTools`, which runs the tool calls of a reply: it is the
-`ToolRunner` of `calls/services.py` for one model call. That the model is asked again with the results is `calls/call.py`.
+A `ToolBinding` is one tool as a model sees it, bound to what runs it; each owner of tools has a class of its own for that
+(`tools.py`, `memory_tools.py`, `mcp/servers.py`). Hands on, to the calls of models (`effects/models.py`), `bind_tools`, which
+makes them of the handles of a program, and `BoundTools`, which runs the tool calls of a reply: it is the `ToolRunner` of
+`calls/services.py` for one model call. That the model is asked again with the results is `calls/call.py`.
 """
 
 from __future__ import annotations
@@ -43,7 +44,8 @@ async def bind_tools(run: EffectContext, handles: Iterable[Any], tools: Callable
     """Return the tools behind `handles` (of tools, MCP servers, stores and memories), in their order, for the model named `by`.
 
     `tools` gives the declared tools as this model has them: a spawned model has a state of its own for each. Raises CallFailure
-    for a memory that the model may not read, and what connecting to an MCP server raises."""
+    for a memory that the model may not read, and what connecting to an MCP server raises. Of several tools of one name
+    `BoundTools` takes the first."""
     bindings: list[ToolBinding] = []
     for handle in handles:
         if type(handle) is McpRef:
@@ -87,7 +89,8 @@ class BoundTools:
         """Run the tool calls of one reply and return one message for each, in the order of the calls.
 
         Calls of one tool run one after another when any of them may change its state, all others side by side (O-4.25). A call
-        that fails gives a message that says so (O-4.27); CallFailure when a hook ends the model call (O-4.31)."""
+        that fails gives a message that says so (O-4.27); CallFailure when a hook ends the model call (O-4.31). A Panic, such as
+        P103 for a result that is too large for JSON, passes through; the other calls are cancelled then."""
         chains: dict[Any, list[int]] = {}
         changed_owners = {b.owner for call in calls if (b := self.bindings.get(call.name)) is not None and b.changes_state}
         for number, call in enumerate(calls):
@@ -135,5 +138,6 @@ class BoundTools:
 
 
 def result_text(value: Any) -> str:
-    """Return a result as its tool message has it: a String as it is, any other value as JSON (O-4.26)."""
+    """Return a result as its tool message has it: a String as it is, any other value as JSON (O-4.26). Raises P103 for a value
+    that is too large or too deep."""
     return value if type(value) is str else to_json(value)

@@ -2,7 +2,8 @@
 
 Hashmaps and ledgers in that list give tools too (O-4.22). Hands on `memory_bindings` and `store_bindings` to `bindings.py`. A
 fact that a model remembers is stored as the model's word (`origin="model"`). How facts are ranked and stored is
-`memory/remembering.py`.
+`memory/remembering.py`. A failure of a memory, or of a limit of a ledger, becomes an Err for the model; a Panic, such as that of
+a budget, passes through.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """The declared tools of a session: their states, and their methods as programs and models call them (O-4.4, O-4.20 to O-4.31).
 
-Hands on `Tools`: `use` performs a call in source, `bindings` are its methods as models call them. Hands on `Hooks` to the
-runner of a model's calls (`bindings.py`), and to other owners of tools what they share: `is_enabled`, `denial`,
-`fitting_arguments`.
+Hands on `Tools` to the effects of tools and models and to the state of a session: `use` performs a call in source, `bindings` are
+its methods as models call them. Hands on `Hooks` to the runner of a model's calls (`bindings.py`), and to other owners of tools
+(`memory_tools.py`, `mcp/servers.py`) what they share: `is_enabled`, `denial`, `fitting_arguments`. MOCKS is where
+`effects/tests.py` puts mocks.
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ class Turns:
             raise
 
     def begin(self, task: str) -> None:
-        """Say which task runs the method that has its turn."""
+        """Note which task runs the method that has its turn, by its path."""
         self.runs = task
 
     def end(self) -> None:
@@ -178,7 +179,8 @@ class Tools:
     # ------------------------------------------------------------ from source
 
     async def use(self, effect: Effect, use: ToolUse) -> Any:
-        """Perform a call in source and return what the method gives (O-4.6). A denial is an Err, or P407 without a Result."""
+        """Perform a call in source and return what the method gives (O-4.6). A denial is an Err, or P407 without a Result. Raises
+        P015 for an argument that is left out and has no default, and as `call`."""
         method = self.methods[use.tool][use.method]
         arguments = [
             self._default(method, field) if argument is UNSET else argument
@@ -216,7 +218,8 @@ class Tools:
         return [MethodBinding(self, method) for method in self.methods[name].values()]
 
     async def answer(self, effect: Effect, method: Method, call: Call) -> Any:
-        """Perform a call in a reply and return its value, an Err of ToolError where it fails (O-4.27, O-4.28)."""
+        """Perform a call in a reply and return its value, an Err of ToolError where it fails (O-4.27, O-4.28). Raises as
+        `call`."""
         if not self.is_enabled(method):
             return denial(self.run, method.tool, method.name, method.guard)
         accepted = fitting_arguments(method.shape, call)
@@ -231,7 +234,10 @@ class Tools:
     # ------------------------------------------------------------ running
 
     async def call(self, effect: Effect, method: Method, arguments: list[Any]) -> Any:
-        """Run a method, or what stands in for it: a mock, or a function of the host. Return its value."""
+        """Run a method, or what stands in for it: a mock, or a function of the host. Return its value. A method that changes the
+        state waits for its turn. Raises P013 for a wait that could never end and for a tool that is used before its
+        initialisation, P007 where a mock gives a value of another type, and P415 where a function of the host fails for a method
+        without a Result. A panic in the method ends the run."""
         mocks = self.run.state.get(MOCKS, {}).get(method.tool, {})
         if method.name in mocks:
             return await self._mock_answer(effect, method, mocks[method.name], arguments)

@@ -1,6 +1,11 @@
 """Built-in functions and methods of the language: one row each (V-2.8, language.md 6).
 
-Importing this package fills the tables of `registry`. The compiler reads signatures there, the machine bodies.
+Importing this package fills the tables of `registry`; the functions of `std::` follow module by module, when `std_row` or
+`std_module` first asks for one. The compiler and the language server read signatures there, the machine bodies.
+
+Hands on what its users need of three files: of `registry.py` the tables, `Row`, `lookup` and `method_names`, of `modules.py` the
+modules of `std::`, of `signatures.py` the parsed form of a signature. A new built-in is a decorated function, or a text for
+`prelude`, in the file of its kind (CONTRIBUTING.md).
 """
 
 from __future__ import annotations

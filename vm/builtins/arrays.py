@@ -1,4 +1,9 @@
-"""Methods of Array (L-6.4). Those that take functions are Concerto text, so that calls stay on the machine's frames."""
+"""Methods of Array (L-6.4). Those that take functions are Concerto text, so that calls stay on the machine's frames.
+
+Hands on rows, to the registry: the docstring of a decorated function is its text in the reference, for readers of the language.
+A body raises P007 for an argument of another kind, P004 for a position out of range, P002 for a sum beyond Int, P103 for a result
+beyond the limits of G-6.1, and, where it looks at the run meanwhile, what ends the run. Hands on `joined` to `strings.py`, too.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +31,7 @@ LONG = 1 << 12  # characters of a String whose comparison is worth a look
 
 
 class Paced:
-    """A long String as it is compared."""
+    """A long String as it is compared: with a look at the run before each comparison."""
 
     __slots__ = ("text",)
 
@@ -39,7 +44,8 @@ class Paced:
 
 
 def sort_in_place(items: list[Any]) -> None:
-    """As `items.sort()`, of Ints, of numbers without NaN, or of Strings."""
+    """Sort as `items.sort()` does, with looks at the run: Ints, numbers without NaN, or Strings. Raises what ends the run; then
+    the order of the items means nothing."""
     if items and type(items[0]) is str and max(map(len, items)) > LONG:
         items.sort(key=Paced)
         return
@@ -246,7 +252,7 @@ def array_join(a: Array, sep: Any) -> str:
 
 
 def joined(separator: str, parts: list[str]) -> str:
-    """Return `parts` with `separator` between them, and charge the run for its length."""
+    """Return `parts` with `separator` between them, and charge the run for its length. P103 beyond the length of a String."""
     text = join(separator, parts)
     if len(text) >= LARGE:
         spend(len(text))

@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 def entry_of(row: Row, argc: int) -> Entry:
     """Return what a site with `argc` arguments calls for the method of this row; -1 stands for any number with names among them.
 
-    Every call of the entry raises P015 where number or names do not fit the signature, P007 where an argument is of a wrong kind.
+    A call of the entry raises P015 where number or names do not fit the signature, P007 where an argument is of a wrong kind, and
+    what the body raises. The body of a row `by_site` is the entry itself: it checks its arguments by the functions below.
     """
     body = row.body
     if row.by_site:

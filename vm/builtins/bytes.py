@@ -1,4 +1,9 @@
-"""Methods of Bytes and what makes them (L-6.10): binary data, of which every element is an Int from 0 to 255."""
+"""Methods of Bytes and what makes them (L-6.10): binary data, of which every element is an Int from 0 to 255.
+
+Hands on rows only, to the registry: the docstring of a decorated function is its text in the reference, for readers of the
+language. A body raises P007 for an argument of another kind and P103 for a result beyond the limits of G-6.1. How base64 and
+hexadecimal digits are read and written is `values/containers.py`.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +25,8 @@ def charge(size: int) -> None:
 
 
 def decoded(outcome: bytes | int, source: str, form: str) -> Ok | Err:
-    """Return the outcome of a text reader as the Result of a program: Bytes as Ok, the position of a fault as a ParseError."""
+    """Return the outcome of a text reader as the Result of a program: Bytes as Ok; the position of a fault, from 0 on, as a
+    ParseError whose `column` counts from 1 on."""
     if type(outcome) is not int:
         return Ok(outcome)
     at = outcome

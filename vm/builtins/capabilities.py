@@ -1,7 +1,9 @@
 """The capabilities a program may be granted: one row each (O-4.13 to O-4.18).
 
-Flags of the command line, keys of the manifest, messages and the host's settings are read from `CAPABILITIES`, and nothing else
-lists them. Whether a program has been granted one is decided in `runtime/access/permissions.py`.
+Flags of the command line, keys of the manifest, messages and the host's settings are read from `CAPABILITIES` (by `BY_NAME`,
+`BY_KEY` and the `GROUPS`), and nothing else lists them. Hands on, too, how a host is written: `split_host`, `canonical_host` and
+`literal_address` to `runtime/access/`, and `Malformed` to whoever reads scopes. Nothing is looked up in a network here. Whether a
+program has been granted a capability is decided in `runtime/access/permissions.py`.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ class Malformed(ValueError):
 
 class Capability:
     """One row. `name`: as in `fs:read=PATH`; `flag` and manifest `key` grant it; `scope`: the word for what it is limited to;
-    `check` raises Malformed for a scope that is written wrongly."""
+    `doc`: what it allows, for the help; `check` raises Malformed for a scope that is written wrongly."""
 
     __slots__ = ("name", "flag", "key", "scope", "doc", "check")
 
@@ -31,8 +33,8 @@ class Capability:
 
 
 def split_host(text: str) -> tuple[str, int | None]:
-    """Return host, in its canonical form, and port of `HOST`, `HOST:PORT`, `*.DOMAIN`, `[V6]:PORT` or a bare IPv6 address.
-    Raises Malformed for anything else."""
+    """Return host, in its canonical form, and port (1 to 65535, None without one) of `HOST`, `HOST:PORT`, `*.DOMAIN`, `[V6]:PORT`
+    or a bare IPv6 address. Raises Malformed for anything else."""
     if "/" in text:
         bare = text.partition("://")[2] or text
         bare = bare.partition("/")[0]

@@ -1,6 +1,10 @@
 """`std::csv` (L-7.12): tables as text, by RFC 4180 with any line end.
 
 A field in quotes may hold separators, line ends and, doubled, quotes; in one without them a quote is a character as any other.
+
+Hands on rows only, to the registry, which `modules.py` loads when a program names the module: the docstring of a decorated
+function is its text in the reference, for readers of the language. A body raises P007 for an argument of another kind, P013 for a
+separator that none is, and P103 for a result beyond the limits of G-6.1.
 """
 
 from __future__ import annotations
@@ -24,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Fault(Exception):
-    """What no table may have, and its position in the text."""
+    """What no table may have, and its position in the text, in characters from 0 on."""
 
     def __init__(self, reason: str, at: int) -> None:
         super().__init__(reason)

@@ -2,6 +2,10 @@
 
 A `DateTime` is what calendar and clock show at a place, with the offset that holds there then. What needs the rules of zones is
 an effect, payload (operation, what it takes as Python has it): only the host knows them. The rest is arithmetic of the calendar.
+
+Hands on rows to the registry, which `modules.py` loads when a program names the module: the docstring of a decorated function is
+its text in the reference, for readers of the language. A body raises P007 for an argument of another kind and P013 for a DateTime
+that is no date. Hands on `MONTHS` to `runtime/effects/dates.py`, which performs the effects.
 """
 
 from __future__ import annotations
@@ -54,7 +58,8 @@ EPOCH = ordinal(1970, 1, 1)
 
 
 def parts_of(value: Any) -> tuple[int, ...]:
-    """Return year, month, day, hour, minute, second, millisecond and offset of a DateTime."""
+    """Return year, month, day, hour, minute, second, millisecond and offset (in minutes) of a DateTime. Raises P007 for any other
+    value, P013 for one that is no date. So do the three functions below, which take a DateTime."""
     if type(value) is not DateTime:
         mismatch("DateTime", value)
     *parts, zone = value.values()

@@ -1,4 +1,10 @@
-"""Text from values: `std::fmt` and `std::prompt` (L-7.5, L-7.9)."""
+"""Text from values: `std::fmt` and `std::prompt` (L-7.5, L-7.9).
+
+Hands on rows only, to the registry, which `modules.py` loads when a program names one of the modules: the docstring of a
+decorated function is its text in the reference, for readers of the language. A body raises P007 for an argument of another kind,
+P013 for a format or a number that is not allowed, and P103 for a text beyond the limits of G-6.1. How a value is shown without a
+format is `values/text.py`.
+"""
 
 from __future__ import annotations
 
@@ -32,6 +38,9 @@ HELP = "a format is `[[fill]align][sign][0][width][,][.precision][form]`, such a
 
 
 class Spec:
+    """A format, part by part; `text` is all of it. `align` is one of ALIGNMENTS, "=" where the fill stands between sign and
+    digits, or empty for the usual one; `width` is in characters; `precision` None without one."""
+
     __slots__ = ("text", "fill", "align", "sign", "width", "separator", "precision", "form")
 
     def __init__(self, text: str) -> None:
@@ -50,7 +59,7 @@ class Spec:
 
 
 def parse_spec(text: str) -> Spec | None:
-    """Return the format of the text behind a colon, None for a text that is no format."""
+    """Return the format of the text behind a colon, None for a text that is no format; an empty text is none."""
     spec = Spec(text)
     at = 0
     if len(text) > 1 and text[1] in ALIGNMENTS:
@@ -86,8 +95,8 @@ def _digits(text: str, at: int) -> tuple[int, int]:
 
 
 def formatted(value: Any, spec: Spec) -> str:
-    """Return the value as the format demands. Raises P007 for no number where one is demanded, P013 for a form that its kind
-    does not have."""
+    """Return the value as the format demands. Raises P007 for no number where one is demanded, P013 for a form that its kind does
+    not have and for more than MOST_DECIMALS decimals, P103 for a text that is too long."""
     is_number = type(value) is int or type(value) is float
     if spec.wants_number and not is_number:
         raise Panic("P007", f"expected a number for `{{:{spec.text}}}`, found {typeof(value)}")
@@ -130,8 +139,8 @@ def grouped(number: str, separator: str, size: int = 3) -> str:
 
 
 def decimal_text(value: Any, decimals: int, shift: int = 0) -> str:
-    """Return a finite number with so many decimals, halves away from zero as `round()` rounds (L-6.2.6); `shift`: a power of
-    ten by which it is multiplied first."""
+    """Return a finite number with so many decimals, halves away from zero as `round()` rounds (L-6.2.6); `shift`: the exponent of
+    the power of ten by which it is multiplied first. Raises P013 for more than MOST_DECIMALS decimals."""
     from decimal import ROUND_HALF_UP, Context, Decimal
 
     if decimals > MOST_DECIMALS:
@@ -162,7 +171,8 @@ def _aligned(sign: str, text: str, spec: Spec, usual: str) -> str:
 
 
 def number_text(value: Any, decimals: int | None, thousands: str, point: str) -> str:
-    """Return a number for people: with so many decimals, a text between thousands and one as the point."""
+    """Return a number for people: with so many decimals (None: as many as it has), a text between thousands and one as the point.
+    Raises P013 for more than MOST_DECIMALS decimals."""
     if value - value != 0:
         return display(value)
     text = display(value) if decimals is None else decimal_text(value, decimals)
@@ -354,7 +364,7 @@ std_prelude(
 
 
 def words(s: str) -> int:
-    """Yield the runs of characters that are no Unicode white space."""
+    """Return how many runs of characters that are no Unicode white space a text has."""
     if s.isascii():
         # Python's own notion has the four control characters 1C to 1F more.
         return len(s.translate(_NOT_BLANK).split())

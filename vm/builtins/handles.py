@@ -1,7 +1,10 @@
 """Methods of tools, MCP servers, pipelines and tasks (L-6.8.6, O-4.6, O-4.45, O-6.5, O-6.22).
 
 The methods of a tool, and the declared ones of a server, are those of its declaration, so dispatch calls `tool_use` and
-`server_use` for them and no row stands here. Hands on, besides its rows, these two and, to the performer of pipelines, `fitting`.
+`server_use` for them and no row stands here. Hands on, besides its rows, these two and, to the performer of pipelines
+(`runtime/effects/pipelines.py`), `fitting`. The docstring of a decorated function is its text in the reference. Nothing is
+performed here: a body makes an effect and returns SUSPENDED, and the answer becomes the value of the call; only the methods of
+tasks answer at once.
 """
 
 from __future__ import annotations
@@ -25,7 +28,8 @@ if TYPE_CHECKING:
 
 
 def tool_use(machine: MachineContext, task: Task, tool: ToolRef, site: Site, arguments: list[Any]) -> Any:
-    """Suspend the task until the host has run the method: the state of a tool is the session's (O-4.4)."""
+    """Suspend the task until the host has run the method: the state of a tool is the session's (O-4.4). An argument that is left
+    out is UNSET in the effect. Raises P015 for arguments that the method does not have."""
     names = machine.program.tool_methods[tool.name, site.name]
     values = arguments_of(site, arguments, names, (UNSET,) * len(names))
     machine.suspend(task, "tool", ToolUse(tool.name, site.name, values))
@@ -33,7 +37,7 @@ def tool_use(machine: MachineContext, task: Task, tool: ToolRef, site: Site, arg
 
 
 def server_use(machine: MachineContext, task: Task, server: McpRef, site: Site, arguments: list[Any]) -> Any:
-    """Suspend the task until the server has answered a call of a declared tool."""
+    """Suspend the task until the server has answered a call of a declared tool. Arguments and errors as `tool_use`."""
     names = machine.program.server_methods[server.name, site.name]
     values = arguments_of(site, arguments, names, (UNSET,) * len(names))
     machine.suspend(task, "mcp", ServerUse(server.name, site.name, values))
@@ -61,8 +65,8 @@ def run(machine: MachineContext, task: Task, ref: PipelineRef, value: Any) -> An
 
 
 def fitting(value: Any, descriptor: Any) -> Any:
-    """Return a value where that type is taken, between stages too: what comes from behind Any is checked (P007), Ints become
-    Floats."""
+    """Return a value as it is taken where that type is expected, between stages too. Raises P007 for a value of another type;
+    Ints become Floats where the type says so, in copies of the Arrays and Maps that hold them."""
     return _widened(check(value, descriptor), descriptor)
 
 

@@ -3,6 +3,10 @@
 A method that writes changes the store first. If somebody watches or the store has a file, the rest is the hidden function
 `StoreWrites::finish`, written in the language, so that watchers run on the machine's own frames and the file is written by an
 effect.
+
+Hands on rows to the registry: the docstring of a decorated function is its text in the reference, for readers of the language.
+Hands on `is_quiet` to dispatch and `finish_call` to the tools that models get (`runtime/tools/memory_tools.py`). What a store
+holds, and its limits, is `interp/stores.py`; the file is read and written by `runtime/effects/`.
 """
 
 from __future__ import annotations
@@ -206,8 +210,9 @@ def _finish(
 def finish_call(
     machine: MachineContext, ref: HashMapRef, store: HashStore, changes: list[Change], result: Any = None
 ) -> tuple[Any, list[Any]] | None:
-    """Return the function that passes changes to file and watchers, and its arguments; None where there are neither. Raises
-    P014 for an image without that function."""
+    """Return the function that passes changes to file and watchers, and its arguments; `result` is what that function gives in
+    the end. None where nothing changed, or where there is neither a file nor a watcher of these changes. Raises P014 for an image
+    without that function."""
     calls = store.calls(changes)
     if not changes or not (calls or store.path):
         return None

@@ -1,8 +1,10 @@
-"""The modules of `std::` whose functions the host performs: files, environment, HTTP, time, logs, digests, standard input, use
-and budgets (L-7).
+"""The modules of `std::` whose functions the host performs: files, environment, HTTP, time, logs, randomness, standard input,
+commands, use, budgets and the context of a call (L-7); and digests, which need no host.
 
-Hands on rows only, to the registry: each decorated function checks its arguments (P007, P013) and returns the payload of an
-effect, which a performer in `runtime/effects/` answers. Its docstring is the text of the reference page.
+Hands on rows only, to the registry, which `modules.py` loads when a program names one of the modules. A function under
+`std_effect` checks its arguments (P007, P013; P103 for a text that is too large) and returns the payload of an effect, which a
+performer in `runtime/effects/` answers: what is done stands there. Its docstring is the text of the reference page, for readers
+of the language.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The stores of a session by name, each opened when a memory first uses it (M-8.2, M-8.3), and the border around a store
 of the host (M-8.6).
 
-Hands on `OpenStores` and `HostStore`. What a declaration says of its store is in the image; a new kind of store gets its
-row in `vm/memory_steps.STORE_KINDS` and is opened here.
+Hands on `OpenStores` to `from_image.py`, which makes that of a session. What a declaration says of its store is in the image;
+a new kind of store gets its name in `vm/memory_steps.STORE_KINDS` and is opened here.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ FILE = os.path.join(".concerto", "memory.db")
 class OpenStores:
     """`configured`: the `store` of the steps of each memory, by the name of the store. `given`: those of the host, which replace
     them. `folder`: where paths start from. `env` holds the addresses of servers. With `volatile` nothing outlives the session
-    (M-8.15)."""
+    (M-8.15). `thread`: where a session waits for its stores; without one they are waited for where they are called. `open` are
+    the stores that were asked for so far."""
 
     def __init__(
         self,
@@ -48,7 +49,10 @@ class OpenStores:
         self.open: dict[str, Any] = {}
 
     def __call__(self, name: str) -> Store:
-        """Return the store of this name, opened. Raises MemoryFailure("Store") when it cannot be opened."""
+        """Return the store of this name, opened at its first use; KeyError for a name that no memory has. Raises MemoryFailure
+        when it cannot be opened ("Store", or "Corrupt" or "Version" for what a file holds), and MustWait in a try of the thread
+        where another process has the file locked. With a thread a server is connected to when a method of the returned store is
+        first called, and a failure to do so comes then."""
         store: Store | None = self.open.get(name)
         if store is None:
             store = self.open[name] = self._opened(name, self.configured[name])
@@ -89,7 +93,7 @@ class OpenStores:
         return Remote(name, kind, opener, self.thread)
 
     def close(self) -> None:
-        """Close what was opened here; a store of the host stays open."""
+        """Close what was opened here; a store of the host stays open. A store that is asked for again is opened again."""
         for name, store in self.open.items():
             if name not in self.given:
                 store.close()
@@ -97,9 +101,9 @@ class OpenStores:
 
 
 class HostStore:
-    """A store that the host gives (M-8.6). Whatever its methods raise becomes MemoryFailure("Store"), so that it does not
-    end the session. It has the optional methods that the host's store has. `keys` is read to its end at once, since it
-    may fail on the way."""
+    """A store that the host gives (M-8.6). Any Exception that its methods raise becomes MemoryFailure("Store"), so that it does
+    not end the session; a MemoryFailure passes as it is. It has the optional methods that the host's store has. `keys` is
+    read to its end at once, since it may fail on the way."""
 
     def __init__(self, name: str, store: Store) -> None:
         self.name = name

@@ -1,8 +1,9 @@
 """Operations on stores: plain code that reads or changes a memory, and may have to wait for a store (G-12.7).
 
-Hands on `Operations`, `InPlace` and `MustWait`. An operation is tried where the session runs, and done there when nothing
-has to be waited for, which costs nothing more. A store that would wait raises `MustWait` before it has changed anything,
-and the operation begins anew where it may wait: in the thread of the session (`thread.py`).
+Hands on the protocol `Operations` and its simple form `IN_PLACE` to whoever reads or changes memories, `MustWait` to those who
+try an operation first, and to the stores the limits of their waits. An operation is tried where the session runs, and done
+there when nothing has to be waited for, which costs nothing more. A store that would wait raises `MustWait` before it has
+changed anything, and the operation begins anew where it may wait: in the thread of the session (`thread.py`).
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Any, Protocol
 
     class Operations(Protocol):
-        """How those of a session are run."""
+        """How the operations of a session are run. What `work` or `call` raises passes through."""
 
         def attempt(self, work: Callable[[], Any]) -> Any:
             """Return what `work` returns. Raises MustWait when a store has to be waited for, or another operation."""
@@ -42,7 +43,8 @@ class MustWait(BaseException):
 
 
 class InPlace:
-    """Operations that are done where they are asked for, however long that takes: for volatile memories, and in tests."""
+    """Operations that are done where they are asked for, however long that takes: for sessions whose memories are all volatile,
+    and in tests. The methods are those of `Operations`; none raises MustWait of its own."""
 
     def attempt(self, work: Callable[[], Any]) -> Any:
         return work()

@@ -1,8 +1,8 @@
 """Logs in PostgreSQL: the same tables and conditional UPDATE as in SQLite, in one transaction (M-8.12).
 
-Hands on `PostgresStore`. The statements are in `sql.py`; here are connection, errors and types of columns. psycopg, the
-extra `postgres`, is imported when such a store is opened. A lost connection is opened anew for the next use; what was
-under way failed as a whole.
+Hands on `PostgresStore` to `opened.py`. The statements are in `sql.py`; here are connection, errors and types of columns.
+psycopg, the extra `postgres`, is imported when such a store is opened. A lost connection is opened anew for the next use;
+what was under way failed as a whole.
 """
 
 from __future__ import annotations
@@ -32,8 +32,12 @@ KIND = {"bytes": "BYTEA", "number": "BIGINT", "rows": ""}
 
 
 class PostgresStore(SqlStore):
-    """Logs in a PostgreSQL database. `url` names the database; `schema`, when given, the schema that its tables are in.
-    Raises MemoryFailure("Store") when the database cannot be reached."""
+    """Logs in a PostgreSQL database. `url` names the database; `schema`, when given, the schema that its tables are in;
+    `deflates`: parts are compressed where that helps (M-8.8). The tables are made when they are missing.
+
+    The constructor connects and waits for it. It raises MemoryFailure: "Store" when psycopg is missing or the database cannot be
+    reached, "Corrupt" when a table or the format of an existing store is gone, "Version" for a newer format; and ValueError when
+    `connect_timeout` in the `url` is no whole number of seconds. Methods raise as `SqlStore` says."""
 
     def __init__(self, url: str, *, name: str = "postgres", schema: str | None = None, deflates: bool = False) -> None:
         try:

@@ -1,10 +1,11 @@
 """What a memory asks of a store (M-8), and the records that cross this border.
 
-Hands on `Head` and `Batch`, and the protocols `Store`, `FactStore`, `Swaps`, `FactIndex` and `Leases`; a new kind of
-store implements the first, and the others as far as it can. A store is plain and synchronous: it is told the whole
-outcome of a change and applies it in one transaction, or not at all, after comparing the version. All policy is decided
-above it, so two stores given the same calls hold the same state (M-8.4). `blocking` says that its methods wait for disk
-or network, and that other processes may write meanwhile.
+Hands on the records `Head` and `Batch` (and `Write`, a batch with its key), and the protocols `Store`, `FactStore`, `Swaps`,
+`FactIndex` and `Leases`, to the stores and to the files that use them; a new kind of store implements `Store`, and the
+other protocols as far as it can. A store is plain and synchronous: it is told the whole outcome of a change and applies
+it in one transaction, or not at all, after comparing the version. All policy is decided above it, so two stores given the
+same calls hold the same state (M-8.4). `blocking` says that its methods wait for disk or network, and that other processes
+may write meanwhile.
 """
 
 from __future__ import annotations
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
     """Key, expected version, change."""
 
     class Store(Protocol):
+        """Every method may raise MemoryFailure("Store") when the store cannot be read or written, and one that reads
+        MemoryFailure("Corrupt", or "Version") for what does not decode. What `opened.HostStore` does about other exceptions
+        stands there. `views` returns the stored states of views by the names of the views."""
+
         name: str
         blocking: bool
 
@@ -38,7 +43,8 @@ if TYPE_CHECKING:
             pinned: bool | None = None,
             run: str | None = None,
         ) -> list[Entry]:
-            """Return entries with after < seq < before in log order, at most `limit` of them: the oldest, or the newest."""
+            """Return entries with after < seq < before in log order, at most `limit` of them: the oldest, or with `newest` the
+            newest. `pinned`: only those that are pinned, or only those that are not; `run`: only those of this run."""
 
         def turns(self, key: Key, since: int = 0) -> list[Turn]:
             """Return the turn records numbered `since` and up; a direct write has none."""
@@ -114,7 +120,8 @@ if TYPE_CHECKING:
         """Optional: order between processes (M-8.13)."""
 
         def acquire(self, key: Key, owner: str, seconds: float) -> bool:
-            """Take or renew the lease; False while another owner holds it."""
+            """Take or renew the lease for so many seconds from now, in real time; False while another owner holds it. `release`
+            gives it back, and does nothing when another owner holds it."""
 
         def release(self, key: Key, owner: str) -> None: ...
         def holder(self, key: Key) -> str | None:
@@ -122,7 +129,9 @@ if TYPE_CHECKING:
 
 
 class Head:
-    """The row of a key. `next` and `turns` are the numbers the next entry and turn get; `touched` is Unix ms."""
+    """The row of a key. `version` is 0 before the first commit and grows with each change of the log; `next` and `turns` are the
+    numbers the next entry and turn get; `length` and `tokens` count the entries that are there; `touched` is the time that
+    `expire` compares, in Unix ms."""
 
     __slots__ = ("version", "next", "turns", "length", "tokens", "touched")
 
@@ -151,9 +160,10 @@ class Head:
 class Batch:
     """One change of a key. `head` is the row afterwards.
 
-    First `everything`, or the entries of `evict`, leave, with the turn records nothing is left of; then `pins` are set, entries,
-    turn records and view states added. A view state replaces that of its name. Facts stay, but those of `gone`, and observations
-    but those of `unseen`, or all of them with `facts_anew`; then `facts` and `seen` are added, as `keep` does it.
+    First all entries, turn records and view states leave (`everything`), or the entries of `evict` with the turn records nothing
+    is left of; then `pins` (entry number to pinned or not) are set, entries, turn records and view states added. A view state
+    replaces that of its name. Of the facts those of `gone` leave and of the observations those of `unseen`, with `facts_anew` all
+    of both; then `facts` and `seen` are added, as `FactStore.keep` does it.
     """
 
     __slots__ = (

@@ -1,9 +1,10 @@
 """Logs in Redis: a few keys per log under one hash tag, changed by one script on the server that compares versions first
 (M-8.12).
 
-Hands on `RedisStore`, whose methods are those of `protocol.Store`, `FactStore`, `Swaps` and `Leases`. The hash tag is
-that of the memory without its branch, so that all branches are in one slot and a script can change them together.
-redis-py, the extra `redis`, is imported when such a store is opened.
+Hands on `RedisStore` to `opened.py`; its methods are those of `protocol.Store`, `FactStore`, `Swaps` and `Leases`. The hash
+tag is the key of the memory without its branch, so that all branches are in one slot and a script can change them together.
+The form of facts and most checks of what is read are those of `sql.py`. redis-py, the extra `redis`, is imported when such a
+store is opened.
 """
 
 from __future__ import annotations
@@ -283,9 +284,12 @@ FORMAT = 4
 
 
 class RedisStore:
-    """Logs on a Redis server. `prefix` separates programs that share it. A returned commit survives as far as the
-    server's settings say (M-8.5). Methods raise MemoryFailure: "Store" when the server fails, "Corrupt" for damaged
-    values, "Conflict" as the protocol says."""
+    """Logs on a Redis server. `url` names it; `prefix` separates programs that share it. A returned commit survives as far as
+    the server's settings say (M-8.5). Methods raise MemoryFailure: "Store" when the server fails or does not answer in time,
+    "Corrupt" for damaged values, "Version" for what a newer program wrote, "Conflict" as the protocol says.
+
+    The constructor asks the server for the format of its keys. It raises the same MemoryFailures, "Store" also when redis-py is
+    missing, and redis-py's ValueError for a `url` that is none."""
 
     blocking = True
 

@@ -1,8 +1,8 @@
 """A store whose methods wait for a network, or for whatever a host does in it, as operations of a session use it
 (G-12.7).
 
-Hands on `Remote`. Each method is called in the thread of the session; the store is opened there too, when it is first
-used.
+Hands on `Remote` to `opened.py`. An operation calls each method in the thread of the session; the store is opened there
+too, when it is first used.
 """
 
 from __future__ import annotations
@@ -27,9 +27,12 @@ _unknown: dict[int, tuple[Lock, Any]] = {}
 
 
 class Remote:
-    """The store `name`, called in the thread. `kind` says which of the optional methods there are before anything is
-    opened; `opener` opens it. A store that several sessions share, such as one of a host, is called by one of them at a
-    time."""
+    """The store `name`, called in the thread. `kind`, its class or an object of it, says which of the optional methods there are
+    before anything is opened; `opener` opens it. A store that several sessions share, such as one of a host, is called by one of
+    them at a time.
+
+    A method raises what that of the store raises, what opening it raises, MemoryFailure("Store") when no answer comes within
+    LONGEST_WAIT seconds, and MustWait and Cancelled as `StoreThread.wait` does."""
 
     blocking = True
 

@@ -1,10 +1,11 @@
 """Logs in SQL tables: the statements and row formats that SQLite and PostgreSQL share (M-8, G-12.5).
 
-Hands on `SqlStore`, which a kind of database completes (how to connect, begin a transaction, translate errors), the row
-formats, which Redis shares in part, and `Indexes`, which keeps the fact indexes of a store in step with other writers.
-One commit is one transaction whose first statement compares the version. Keys are bytes in parameters, never part of a
-statement. What a row holds is checked when it is read, since nobody knows who wrote it: MemoryFailure("Corrupt") says
-where (G-12.10).
+Hands on to `sqlite.py` and `postgres.py`: `SqlStore`, which a kind of database completes (how to connect, begin a
+transaction, translate errors), and the tables that they make (`TABLES`, `NAMES`, `FORMAT`). To `redis.py`: the row formats
+that it shares, and the limits of its notes. To all three: `Indexes`, which keeps the fact indexes of a store in step with
+other writers. One commit is one transaction whose first change is made at the expected version only. Keys are bytes in
+parameters, never part of a statement. What a row holds is checked when it is read, since nobody knows who wrote it:
+MemoryFailure("Corrupt") says where (G-12.10).
 """
 
 from __future__ import annotations
@@ -181,8 +182,8 @@ def entry_row(entry: Entry, deflate: bool) -> tuple[Any, ...]:
 
 @record
 class damage_at:
-    """A context in which whatever does not decode becomes MemoryFailure("Corrupt"), with its place and the way out.
-    `place` returns the place when it is needed, since every read passes here."""
+    """A context in which whatever does not decode (an error of WRONG, or "Corrupt") becomes MemoryFailure("Corrupt") with its
+    place and the way out; any other failure passes. `place` returns the place when it is needed, since every read passes here."""
 
     place: Callable[[], str]
 
@@ -206,7 +207,8 @@ def note_of(number: Any, facts: Any) -> tuple[int, str | None]:
 
 
 def head_of(values: Sequence[Any]) -> Head:
-    """Return the row of a key. Raises MemoryFailure("Corrupt") for values that no commit has made."""
+    """Return the row of a key. Raises MemoryFailure("Corrupt") for values that no commit has made, ValueError or TypeError for
+    what is not six values (`damage_at` makes it Corrupt too)."""
     version, following, turns, length, _, _ = values = tuple(values)
     if any(type(value) is not int or not 0 <= value < MOST for value in values):
         raise corrupt("the row of the log holds what is no count")
@@ -216,7 +218,7 @@ def head_of(values: Sequence[Any]) -> Head:
 
 
 def entry_of_row(row: Sequence[Any]) -> Entry:
-    """Return the entry of its columns. Raises MemoryFailure("Corrupt")."""
+    """Return the entry of its columns. Raises MemoryFailure("Corrupt", or "Version" for a kind of part that is not built yet)."""
     seq, turn, run, by, role, parts, origin, pinned, tokens, at = row
     try:
         if type(parts) is not bytes:
@@ -440,7 +442,8 @@ TAKE_LEASE = (
 
 class SqlStore:
     """A store in SQL tables, all but the database itself. Blocking; used from one thread at a time. Methods are those of
-    `protocol.Store`, `FactStore`, `Swaps` and `Leases`."""
+    `protocol.Store`, `FactStore`, `Swaps` and `Leases`. They raise MemoryFailure: "Store" when the database fails, "Corrupt" for
+    damaged rows, "Version" for a part that is not built yet, "Conflict" as the protocol says."""
 
     name: str
     blocking = True
@@ -599,8 +602,8 @@ class SqlStore:
         return True
 
     def _write(self, key: bytes, expect: int, batch: Batch) -> int | None:
-        """Write one change and return the number of the change of its facts, None without one. The row of the key comes
-        first: other writers wait for it."""
+        """Write one change and return the number of the change of its facts, None without one. The row of the key is changed
+        first: other writers wait for it. Raises `_AlreadyStored` and MemoryFailure("Conflict")."""
         self._refuse_stored_runs(key, batch)
         values = (*batch.head.values(), key)
         done = self._change(INSERT_HEAD, values) if expect == 0 else self._change(UPDATE_HEAD, (*values, expect))

@@ -1,9 +1,9 @@
 """The embedded durable store: one SQLite file (M-8.2, G-12.5), and the names of lease holders between processes.
 
-Hands on `SqliteStore`, `owner_name` and `has_died`. The statements are in `sql.py`; here are opening, locking and errors.
-It uses WAL, `synchronous=FULL`, and `BEGIN IMMEDIATE` for writes. A full disk, a read-only or damaged file raises
-MemoryFailure ("Store" or "Corrupt"); the file is never replaced by an empty one. sqlite3 is imported with this module
-only.
+Hands on `SqliteStore` to `opened.py`, `owner_name` to those who hold leases (`memories.py`, `effects/conversations.py`), and
+`has_died` to `locks.py`. The statements are in `sql.py`; here are opening, locking and errors. It uses WAL,
+`synchronous=FULL`, and `BEGIN IMMEDIATE` for writes. A full disk, a read-only or damaged file raises MemoryFailure ("Store"
+or "Corrupt"); the file is never replaced by an empty one. sqlite3 is imported with this module only.
 """
 
 from __future__ import annotations
@@ -73,9 +73,13 @@ DAMAGED = ("malformed", "not a database", "encrypted", "corrupt", "decode to UTF
 
 
 class SqliteStore(SqlStore):
-    """`path` is an explicit file; it and its directory are made for the user alone. `deflates`:
-    parts are compressed where that helps (M-8.8). `thread`: that of the session, in which it waits for the lock of the file;
-    without one it waits where it is called."""
+    """Logs in the SQLite file `path`; file and directory are made for the user alone where they are missing. `name` is what
+    failures call the store. `deflates`: parts are compressed where that helps (M-8.8). `thread`: that of the session, in which it
+    waits for the lock of the file; without one it waits where it is called, up to LONGEST_WAIT seconds.
+
+    The constructor opens the file. It raises MemoryFailure: "Store" when that fails, on a network file system too, "Corrupt" for
+    a damaged or empty file, "Version" for a newer format. Methods raise as `SqlStore` says; with a thread, they and the
+    constructor also raise MustWait and Cancelled as `StoreThread.wait` does. After `close` every use is a "Store" failure."""
 
     def __init__(
         self, path: str, *, name: str = "durable", deflates: bool = False, thread: StoreThread | None = None
@@ -321,7 +325,7 @@ STATE, BEGUN = 0, 19
 
 
 def owner_name() -> str:
-    """Return a unique name of this process."""
+    """Return a name for one holder of leases in this process. Each call returns another one, unique over all machines."""
     number = os.getpid()
     return f"{_machine()}/{number}/{_begun(number) or ''}/{os.urandom(8).hex()}"
 

@@ -1,7 +1,8 @@
 """The store of memories without `store`: logs that live as long as the session (M-8.1).
 
-Hands on `VolatileStore`, `VolatileLog` (one log, with the fast path of direct appends), and `News` (what changed in it
-since a snapshot, M-14.6). Nothing here waits or fails.
+Hands on `VolatileStore` and `VolatileLog` (one log, with the fast path of direct appends) to the memories, `index_of` to
+`memory.py`, and `News` (what changed in a log since a snapshot, M-14.6) with `split` to `states.py`. Nothing here waits; the
+one failure is MemoryFailure("Conflict"), raised before anything has changed.
 """
 
 from __future__ import annotations
@@ -102,10 +103,10 @@ class VolatileLog:
     """The log of one key. Unpinned entries are in the list `plain`, whose front is removed lazily, pinned ones in
     `pinned`, so that an append and an eviction cost the same at any length (M-14.1).
 
-    `noted` is the fast path of direct appends to a memory without steps, counted in `fresh`: role, content and time in
-    seconds are only noted, and the first other use makes the entries. With `bound` (`Retention.fifo`) the notes
-    themselves are cut at the front, as retention would do it. `news`: what the next snapshot has to write; its writer
-    finds the log in `changed` by its `key`.
+    `noted` is the fast path of direct appends, counted in `fresh`, to a memory without listener, views, and steps that act when a
+    message is stored: role, content and time in seconds are only noted (`Memory.append` does it), and the first other use makes
+    the entries. With `bound` (`Retention.fifo`) the notes themselves are cut at the front, as retention would do it. `news`: what
+    the next snapshot has to write; its writer finds the log in `changed` by its `key`.
     """
 
     __slots__ = (
@@ -127,7 +128,8 @@ class VolatileLog:
         self.changed = changed
 
     def change(self) -> None:
-        """Note that the log is about to differ from what was written."""
+        """Note that the log is about to differ from what was written. `add`, `apply`, `keep` and `reset` do it; who puts a
+        message into `noted` calls it first."""
         if self.changed is not None:
             self.changed[self.key] = self
 
@@ -142,7 +144,7 @@ class VolatileLog:
         self._empty()
 
     def _all_left(self, news: News) -> None:
-        """But facts and observations."""
+        """Note that all has left but facts and observations."""
         news.goes_on_from(0)
         left(news.turns, list(self.rows), self.rows)
         left(news.views, list(self.states), self.states)
@@ -206,8 +208,8 @@ class VolatileLog:
         self.stored = Head(head.version, head.next, head.turns, head.length - len(over), tokens, head.touched)
 
     def add(self, drafts: Sequence[Draft], turn: Turn | None, at: int) -> bool:
-        """Append the unpinned messages of one commit to a memory without steps; False when the run is stored already.
-        `at` is in Unix ms."""
+        """Append the unpinned messages of one commit, as one turn, to a log that can note messages (see the class); return False,
+        with nothing stored, when the run is stored already. `turn` gets its number; `at` is in Unix ms."""
         if turn is not None and turn.run in self.runs:
             return False
         self.settle()
@@ -237,7 +239,7 @@ class VolatileLog:
         return True
 
     def limit(self, bound: int) -> None:
-        """Bound the log from now on; what is too much leaves with the next note."""
+        """Bound the log to so many messages from now on; what is too much leaves with the next message."""
         self.settle()
         self.bound = bound
         self.noted = deque(maxlen=bound)
@@ -251,7 +253,8 @@ class VolatileLog:
         return self.stored
 
     def messages(self) -> list[Msg]:
-        """Return all messages in order; the list is kept until the log changes."""
+        """Return all messages in order. The list belongs to the log, which keeps it and may change it: do not change it, and copy
+        what has to stay."""
         self.settle()
         if self._messages is None:
             self._messages = [entry.message for entry in self.range(-1, None, None, False, None)]
@@ -275,7 +278,7 @@ class VolatileLog:
         return both[max(0, len(both) - limit) :] if newest else both[:limit]
 
     def apply(self, batch: Batch) -> None:
-        """Apply a change. It cannot fail: everything was checked before."""
+        """Apply a change and take its head as it is. It cannot fail: version, runs and facts were checked before."""
         self.settle()
         self.change()
         news = self.news
@@ -316,7 +319,7 @@ class VolatileLog:
         self.apply(batch)
 
     def become(self, other: VolatileLog) -> None:
-        """Take the content of another log, which stays as it is."""
+        """Take the content of another log, which stays as it is, instead of the own one. It is not noted as a change."""
         self._empty()
         other.settle()
         self.stored, self.plain, self.pinned = other.stored, other.plain[other.start :], other.pinned.copy()
@@ -438,14 +441,15 @@ def _slice(entries: list[Entry], start: int, after: int, before: int | None, lim
 
 
 def index_of(facts: Sequence[Fact] = ()) -> FactIndex:
-    """Return an index of facts. Imported late: logs without facts start without that code."""
+    """Return a new index of these facts. Its code is imported late: logs without facts start without it."""
     from ..fact_index import FactIndex
 
     return FactIndex(facts)
 
 
 class VolatileStore:
-    """Logs by key. Nothing here waits or fails."""
+    """Logs by key. Methods are those of `protocol.Store` and `FactStore`; none waits, and only `commit` and `keep` raise:
+    MemoryFailure("Conflict"). Entries, facts and records are handed out as they are stored: do not change them."""
 
     name = "volatile"
     blocking = False
