@@ -1,8 +1,11 @@
 """What the machine asks of its host (V-6.3): effects as data, and protocols of what the host hands in.
 
-The machine makes an `Effect` whose payload is one of the records below, and a performer of the host (`runtime/effects/`) answers
-it with `Machine.resume`. `MachineContext` is what handles' methods use of the machine, `Memories` what the machine uses of the
-session's memories. A change of what an effect carries is a change of its record here and of its performer.
+The machine makes an `Effect`, and a performer of the host (`runtime/effects/`) gives the answer, which `Machine.resume` takes.
+Its payload is one of the records below, or for the smaller kinds a text, a tuple or None: what `prepare` of the row in
+`vm/builtins/` returned, or what `machine.py` made of a `print`, `flush` or cancellation. `MachineContext` is what handles'
+methods use of the machine, `Memories` what the machine uses of the session's memories. A change of what an effect carries is a
+change of its record here and of its performer, and of `vm/snapshot/kinds.py`, which writes the records. Nothing here does
+anything: which performer a kind has says `runtime/effects/table.py`.
 """
 
 from __future__ import annotations
@@ -30,8 +33,9 @@ if TYPE_CHECKING:
 
     class Memories(Protocol):
         """The memories of a session by name, handed to its machine. `failure`: the exception of a store that fails; `must_wait`:
-        the exception, raised before anything was done, of a method that has to wait for a store, a lock or a vector; `attended`:
-        the names of memories of which a method may have to; `computed` runs a function without parameters to its end and
+        the exception, raised before anything was done, of a method that has to wait for a store, a lock, a vector or a function
+        of the program; `attended`: the names of memories of which `append` and the readers of the log may have to, so that they
+        are called through `at_once` too; `computed` runs a function without parameters to its end and
         returns its value; `is_shared`: whether others write the store of a memory meanwhile; `is_queued`: whether sessions
         change a slot of it in turns."""
 
@@ -143,9 +147,10 @@ class ModelCall:
     `model`: the name of a declared model; `instance`: the number of an instance that `spawn` made of it, 0 for the model itself.
     `memory`: the attached memory, or a tuple of memories; None for none, UNSET for the model's own (O-3.24). `auto`: whether the
     turn is appended to it. `turn`: `tokens` (a count) and `meta` of with_memory, None for neither. `context`: a value or UNSET.
-    `overrides`: what a Prompt and `with` replace (O-1.67, O-3.30). `schema`: the name of a schema or None. `tools`: handles of
-    added tools; `own_tools`: whether the model's static ones are offered too (O-3.20, O-3.21). `messages`: those of chat, as the
-    program passed them.
+    `overrides`: what a Prompt and `with` replace (O-1.67, O-3.30). `schema`: the name of a schema or None. `retry_message`: what
+    stands behind the faults of a reply when the model is asked again, or None (O-2.48). `tools`: handles of added tools;
+    `own_tools`: whether the model's static ones are offered too (O-3.20, O-3.21). `messages`: those of chat, as the program
+    passed them, else None.
     """
 
     __slots__ = (
@@ -223,7 +228,8 @@ class ToolUse:
 
 class MemoryUse:
     """Effect `memory`: a method of the direct API that waits: for vectors of facts (M-10.16), for the turn lock (M-5.17), for
-    the store (G-12.7); of a keyed memory `keys` or `erase`, whose argument is a dict of key parts by name (M-7.3)."""
+    the store (G-12.7), for a function of the program; of a keyed memory a method whose one argument is a dict of key parts by
+    name (M-7.3); or a method of slots (`context_slots.py`). `memory` is the handle, `arguments` are checked and in order."""
 
     __slots__ = ("memory", "method", "arguments")
 
