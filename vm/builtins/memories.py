@@ -231,7 +231,7 @@ def computed_bounds(machine: MachineContext, task: Task, memory: MemoryRef | Key
 @hidden(KEYED, f"{VALUE}(values: Any...) -> Memory", by_site=True)
 def memory_value(machine: MachineContext, task: Task, memory: KeyedRef, site: Site, arguments: list[Any]) -> Any:
     """Return a new memory (M-2.19); the argument before its bounds: the messages it begins with, or nil (M-2.20). Raises P007
-    when these are no Messages, P015 for no such argument, P014 or P452 for bounds or messages that the memory may not have."""
+    when these are no Messages, P015 for another number of arguments, P014 or P452 for bounds or messages that it may not have."""
     if len(arguments) != 1 + len(site.names):
         raise Panic("P015", "a memory value is made from messages, or nil, and its bounds")
     first = arguments[0]

@@ -5,7 +5,7 @@ takes `STD_PREFIX`, `takes_receiver` and `methods_named` too; `row_of`, `perform
 which hands the last two to the verifier; `row_of` also to the translated tier (`jit/intrinsics.py`).
 
 The file with the rows of a module is imported when the first program names the module, unless the package imports it anyway: its
-rows then stand in `registry.STD`. A new module needs its name in `STD_MODULES` and, if it has a file of its own, in `FILES`.
+rows then stand in `registry.STD`. A new module needs its name in `STD_MODULES` and the name of its file in `FILES`.
 """
 
 from __future__ import annotations

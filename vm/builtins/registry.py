@@ -5,7 +5,8 @@ module: ask `modules.std_row`. `HIDDEN` has methods of handles that no program c
 
 Hands on the tables, `Row`, `KIND_OF`, `lookup` and `method_names`, mostly through the package `vm/builtins`; the functions that
 declare a row (`method`, `associated`, `function`, `prelude`, `special`, `handle`, `hidden`, `std`, `effect` and their like) and
-the guards of arguments to the files beside it, which have the rows; `hidden` and `HIDDEN` also to `interp/context_slots.py`.
+the guards of arguments to the files beside it, which have the rows; `hidden` and `HIDDEN` also to `interp/context_slots.py`, and
+`HIDDEN` to `interp/dispatch.py`.
 
 A row's `kind` says who does the work: `python` (its `body`, called with the receiver and every parameter), `prelude`
 (its `source`, Concerto text with `self` and the parameters, for what calls functions), `handle` (its `body`, called with the

@@ -184,7 +184,7 @@ def source_text(value: Any, limits: Limits) -> None:
 
 
 def plain(value: Any, limits: Limits) -> None:
-    """Check data without code: nil, Bool, Int, Float, text, lists and maps with names as keys of these, at most `limits.nesting`
+    """Check data without code: nil, Bool, Int, Float, text, lists of these and maps from names to them, at most `limits.nesting`
     deep."""
     _plain(value, limits, limits.nesting)
 

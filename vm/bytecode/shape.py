@@ -88,8 +88,7 @@ def inner_types(descriptor: list[Any]) -> Iterator[int]:
 
 
 def inner_functions(descriptor: list[Any]) -> Iterator[int]:
-    """Yield the numbers of the functions of a trait's impls; none for another type. Those of defaults gives
-    `default_functions`."""
+    """Yield the numbers of the functions of a trait's impls; none for another type. `default_functions` has those of defaults."""
     if descriptor[0] == "trait":
         for _, methods in descriptor[2]:
             yield from methods

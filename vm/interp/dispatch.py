@@ -277,7 +277,7 @@ def fill(row: Row, site: Site, arguments: list[Any]) -> list[Any]:
 
 
 def no_such_member(receiver: Any, name: str) -> Panic:
-    """Return the panic for a method that a value has not; the caller raises it, as those of the functions below."""
+    """Return the panic for a method that a value has not; the caller raises it."""
     return Panic("P014", f"{typeof(receiver)} has no method {name}")
 
 
