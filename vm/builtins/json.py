@@ -58,7 +58,7 @@ class Fault(Exception):
 
 
 def find_fault(text: str) -> Fault | None:
-    """Return the first fault of `text`, None when there is none."""
+    """Return the first fault of `text`, None when there is none. Raises what ends the run."""
     try:
         Scanner(text).document()
     except Fault as fault:
@@ -67,7 +67,8 @@ def find_fault(text: str) -> Fault | None:
 
 
 class Scanner:
-    """One pass over a text. `open`: the brackets that are open; `counts`: the items in each so far."""
+    """One pass over a text. `open`: the brackets that are open; `counts`: the items in each so far; `at`: the offset of the next
+    character. `document` raises the first Fault, and what ends the run."""
 
     __slots__ = ("text", "at", "open", "counts", "next_look")
 

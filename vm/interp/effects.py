@@ -56,7 +56,8 @@ if TYPE_CHECKING:
             """Return the bounds that a declared memory begins with; P014 or P452 when they may not be set (M-2.14)."""
 
         def memory_value(self, name: str, bounds: dict[str, Any], messages: Any) -> Any:
-            """Return the handle of a new memory value, which begins with `messages` (M-2.19, M-2.20)."""
+            """Return the handle of a new memory value, which begins with `messages`, None for none (M-2.19, M-2.20). P014 or P452
+            for bounds that may not be set, P452 for messages that the memory does not take."""
 
         def initial_fact(self, name: str, arguments: list[Any]) -> None:
             """Take `remember` of an initialisation statement (M-2.10)."""
@@ -68,7 +69,8 @@ if TYPE_CHECKING:
             """Return what a task's direct writes go to: the memory, or the open turn that they join (M-5.20)."""
 
         def perform(self, ref: Any, method: str, arguments: list[Any], task: Any) -> Any:
-            """Return the result of a method of the direct API, with values of the machine (M-6.2 to M-6.20)."""
+            """Return the result of a method of the direct API, with values of the machine (M-6.2 to M-6.20). A failure is an Err
+            of a method with a Result, and a panic of any other (M-6.22)."""
 
         def at_once(self, ref: Any, method: str, arguments: list[Any], task: Any) -> Any:
             """As `perform`; raises `must_wait`, and has done nothing, where something has to be waited for."""
