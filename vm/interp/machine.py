@@ -418,7 +418,7 @@ class Machine(Scheduler):
 
     @property
     def used(self) -> int:
-        """Fuel used so far; less than that where `exact` is false."""
+        """Fuel used so far; where `exact` is false, without what translated code has used."""
         return self.steps - self.reserve - self.fuel
 
     # ------------------------------------------------------------ stack traces

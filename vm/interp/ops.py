@@ -6,8 +6,8 @@ the right side, a tuple where that has several names. The interpreter loop is ge
 run `make gen` after a change; `template.py` and translated code (`jit/library.py`) call them. Opcodes that move between
 instructions, frames or tasks have a function in `vm/interp/template.py`.
 
-A function raises the Panic of the operation. A typed opcode trusts the compiler about the kinds of its values: for others it
-raises a Python error, which `dispatch.as_panic` makes P007 (G-4.4).
+A function raises the Panic of the operation. A typed opcode trusts the compiler about the kinds of its values: for others it may
+raise a Python error, which `dispatch.as_panic` makes P007 (G-4.4).
 """
 
 from __future__ import annotations
