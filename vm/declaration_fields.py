@@ -3,6 +3,12 @@ O-1.59, O-4.37 to O-4.41, O-7.2 to O-7.8, L-1.8).
 
 The checker adds types and helps to these rows; manifest, image and host are checked against them as they are. A new field of a
 declaration is one row here; what it does is the matter of whoever reads the declaration.
+
+Hands on the rows (`CONNECTION`, `MODEL`, `AGENT`, `PROCESS`, `MCP`, `RETRY`, `TIMEOUT`, `DECORATORS`), `CALL_SETTINGS` and the
+kinds of fields to compiler, runtime and `vm/`, and the functions that make a `Field` to whoever has rows of its own
+(`compiler/fields.py`, `compiler/manifest.py`, `runtime/providers/offline.py`, `runtime/agents/messages.py`). Nothing is reported
+here: `takes` says whether a value is right, and the caller makes the message. Fields of memories are steps and stand in
+`vm/memory_steps.py`.
 """
 
 from __future__ import annotations
@@ -31,9 +37,9 @@ LONGEST_SECONDS = 10_000_000
 
 
 class Field:
-    """One field or argument. `takes` tests a value; `says` names what it takes, to stand behind `is` in messages. A number is
-    at least `low` (above it, if `above`) and at most `high`; `words`: those that a text, or each of several, may be; `parts`:
-    the fields of an object. `default` counts where no place sets the field."""
+    """One field or argument. `takes` tests a value as plain data; `says` names what it takes, to stand behind `is` in messages. A
+    number is at least `low` (above it, if `above`) and at most `high`, None for no bound; `words`: those that a text, or each of
+    several, may be; `parts`: the fields of an object. `default` counts where no place sets the field."""
 
     __slots__ = ("kind", "says", "takes", "low", "high", "above", "words", "parts", "default")
 

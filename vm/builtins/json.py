@@ -1,9 +1,12 @@
 """`std::json` (L-7.1): reading text into values, writing values as text.
 
 Hands on, besides its rows, `parse_as`, the body of the special form of that name, which takes the type as a descriptor and a
-`TypeTable`, and `fill`, which puts in the defaults that it left open; `read`, `Fault`, `Builder` and `Misfit` to the stores of
-hashmaps and to slots. The decoder of Python's library is loaded with the first text; a text it refuses is read again by
-`find_fault`, which returns the fault with its position.
+`TypeTable`, and `fill`, which puts in the defaults that it left open, both to the opcodes (`interp/ops.py`); `read`, `Fault`,
+`Builder` and `Misfit` to hashmaps with a file (`hashmaps.py`), the last two also to slots (`interp/context_slots.py`).
+`json::value_as` has no body: the compiler writes its value as JSON text and reads that with `parse_as`. How a value becomes JSON
+text stands in `values/text.py`; here it is only spread over lines. The decoder of Python's library is loaded with the first text;
+a text it refuses is read again by `find_fault`, which returns the fault with its position. Whatever works on a long text may
+raise what ends the run (`metering.look`).
 """
 
 from __future__ import annotations
@@ -45,7 +48,8 @@ CLOSING = {"[": "]", "{": "}"}
 
 
 class Fault(Exception):
-    """Why a text is no JSON; `at`: the offset, in characters, of the character that cannot stand there."""
+    """Why a text is no JSON that `std::json` reads. `at`: the 0-based offset, in characters, of the character that cannot stand
+    there, or where the string, escape or number begins that cannot."""
 
     def __init__(self, reason: str, at: int) -> None:
         super().__init__(reason, at)
@@ -54,7 +58,7 @@ class Fault(Exception):
 
 
 def find_fault(text: str) -> Fault | None:
-    """Return the first fault of `text`, None when there is none."""
+    """Return the first fault of `text`, None when there is none. Raises what ends the run."""
     try:
         Scanner(text).document()
     except Fault as fault:
@@ -63,7 +67,8 @@ def find_fault(text: str) -> Fault | None:
 
 
 class Scanner:
-    """One pass over a text. `open`: the brackets that are open; `counts`: the items in each so far."""
+    """One pass over a text. `open`: the brackets that are open; `counts`: the items in each so far; `at`: the offset of the next
+    character. `document` raises the first Fault, and what ends the run."""
 
     __slots__ = ("text", "at", "open", "counts", "next_look")
 
@@ -280,6 +285,7 @@ def stringify_pretty(v: Any, indent: Any) -> str:
 
 
 def json_error(source: str, fault: Fault) -> Any:
+    """Return the JsonError of a fault. Its line and column count from 1, the column in characters."""
     line = source.count("\n", 0, fault.at) + 1
     column = fault.at - source.rfind("\n", 0, fault.at)
     message = f"{fault.reason} at line {line}, column {column}"
@@ -290,7 +296,8 @@ def json_error(source: str, fault: Fault) -> Any:
 
 
 def read(source: str) -> Any:
-    """Return the value of a JSON text, or its `Fault`."""
+    """Return the value of a JSON text, or its `Fault`, which is returned and not raised. A text beyond the limits on nesting and
+    items has one too. Raises what ends the run."""
     builder = _Builder("\\u" in source)
     try:
         if len(source) > SHORT:
@@ -380,8 +387,8 @@ def whole_text(source: str) -> str:
 
 
 class Pretty:
-    """Compact JSON text spread over lines. It walks over the signs of the compact text, so that the rules about values stand
-    once."""
+    """Compact JSON text spread over lines, each level indented by `indent` more blanks. It walks over the signs of the compact
+    text, so that the rules about values stand once. `text` raises P103 when the result is longer than the limit on Strings."""
 
     __slots__ = ("source", "indent", "depth", "parts", "size")
 
@@ -464,12 +471,13 @@ if TYPE_CHECKING:
 
 
 class Misfit(Exception):
-    """A text that is JSON, but not of the type."""
+    """A text that is JSON, but not of the type. Its text says what was expected and found, not where: see `Builder.place`."""
 
 
 def parse_as(s: Any, defaults: Map, descriptor: Descriptor, types: TypeTable) -> tuple[Ok | Err, Array]:
     """Return `Result<T, JsonError>` and the fields that still have to be filled; an Err has none. `defaults`: the default of
-    each field that has one, as a function, under the key of the type and the position of the field, as `Point.0`."""
+    each field that has one, as a function, under the key of the type and the position of the field, as `Point.0`. The holes are
+    what `fill` takes, in the order in which the defaults are evaluated. Raises P007 unless `s` is a String."""
     data = read(text(s))
     if isinstance(data, Fault):
         return Err(json_error(s, data)), Array([])
@@ -483,7 +491,8 @@ def parse_as(s: Any, defaults: Map, descriptor: Descriptor, types: TypeTable) ->
 
 
 def fill(hole: Any, value: Any) -> None:
-    """Put the default of a field in its place; a hole is the tuple (struct, position of the field, its default)."""
+    """Set the field of a hole to `value`, which the machine got by calling the hole's default; a hole is the tuple (struct,
+    position of the field, its default function)."""
     struct, position, _ = hole
     setattr(struct, struct.__slots__[position], value)
 
@@ -501,7 +510,8 @@ def some_of(value: Any, wrappers: int) -> Any:
 
 
 class Builder:
-    """One call of `parse_as`: it turns values of JSON kinds into values of the type. `path` leads to the part being built."""
+    """One reading of a text as a type: it turns values of JSON kinds into values of the type. `path` leads to the part being
+    built, and after a Misfit to the part that does not fit."""
 
     __slots__ = ("types", "defaults", "holes", "path")
 

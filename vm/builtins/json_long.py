@@ -1,7 +1,8 @@
 """Long JSON texts, read piece by piece, so that a run can look whether it is to stop between two pieces (G-6.3).
 
-Hands on `LongText` to `std::json`. Python's own decoder takes each element within a window of the text; an element that is
-longer than the window is opened here and its parts are read one by one.
+Hands on `LongText` to `json.py`, which takes it for texts of more than `SHORT` characters. Python's own decoder takes each
+element within a window of the text; an element that is longer than the window is opened here and its parts are read one by one.
+A position (`at`) is a 0-based offset into the text in characters; `depth` is how many arrays and objects are around an element.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ PACE = 256  # elements between two looks
 
 class LongText:
     """A reader of one long text. `convert` returns the value for plain data at a depth, `array` and `table` for the parts of a
-    whole. ValueError for text that is no JSON, or has too many items or levels."""
+    whole. `document` raises ValueError or StopIteration for text that is no JSON, ValueError or what `convert` raises for too
+    many items or levels, RecursionError for text too deep for the decoder, and what ends the run."""
 
     __slots__ = ("source", "scan", "convert", "array", "table", "start", "window", "count")
 

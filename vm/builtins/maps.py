@@ -1,4 +1,10 @@
-"""Methods of Map (L-6.5), and `std::collections`: Set, Queue, Stack (L-6.7)."""
+"""Methods of Map (L-6.5), and `std::collections`: Set, Queue, Stack (L-6.7).
+
+Hands on its rows only. Bodies panic with P007 for a key that no Map can have or an argument of another type, and with P103 for a
+result with more items than the limit; what works on all items charges the run, and so may raise what ends it. What is declared
+`mut` changes its receiver in place; the others leave receiver and arguments as they are, and the items that they return are
+shared with these (`containers.share`).
+"""
 
 from __future__ import annotations
 
@@ -112,7 +118,7 @@ def merge(m: Map, o: Any) -> Map:
 # ----------------------------------------------------------------
 # `std::collections`: the methods of Set, Queue and Stack and the functions that make them (L-6.7).
 #
-# Unlike the other modules this one is loaded with the table, since the types need no path.
+# These rows are loaded with the table and not with the first program that names the module, since the types need no path.
 
 
 def _collection_over(items: Any) -> None:

@@ -1,7 +1,12 @@
 """Methods of memories and of memories with `.per(values: Any...)` (O-3.4 to O-3.8, M-6.2 to M-6.32, M-7.3, M-10.5 to M-10.7).
 
-What reads or writes the log alone is done here at once, on the log that the host handed in. The rest the memory does itself, by
-the name of the method (`runtime/memory/methods.py`), and where it has to wait it becomes an effect.
+What reads the log alone, and `append`, is done here at once, on the log that the host handed in. The rest the memory does itself,
+by the name of the method (`runtime/memory/methods.py`), and where it has to wait the method becomes an effect; so it is with all
+methods of a memory whose name is in `attended`. A failure of a store is a panic of the failure's code; methods with a Result
+return it as Err (M-6.22). An unknown role is P408.
+
+Hands on, besides its rows, `message_array` to the runtime, which makes values of the program from stored messages, and `ROLES`
+to `runtime/session/state.py`.
 """
 
 from __future__ import annotations
@@ -94,7 +99,8 @@ def _read(
 
 
 def memory_use(machine: MachineContext, task: Task, memory: MemoryRef, method: str, arguments: list[Any]) -> Any:
-    """Return the result of the memory's method; where the host has to wait for it, make an effect and return SUSPENDED."""
+    """Return the result of the memory's method; where the host has to wait for it, make an effect and return SUSPENDED. Raises
+    what the method panics with."""
     memories = machine.memories
     look()
     try:
@@ -166,7 +172,7 @@ for _text, _clause, _doc in (
 
 
 def _of_key(machine: MachineContext, task: Task, memory: KeyedRef, site: Site, arguments: list[Any]) -> Any:
-    """Call a method at the values of key parts: the arguments are named like the parts in the declaration."""
+    """Call a method at the values of key parts: the arguments are named like the parts in the declaration. P015 for others."""
     unknown = [name for name in site.names if name not in memory.names]
     if len(site.names) < len(arguments) or unknown:
         raise Panic("P015", f"{site.name} of {memory.name} takes {', '.join(memory.names)}, each by its name")
@@ -218,13 +224,14 @@ def initial_fact(machine: MachineContext, task: Task, memory: KeyedRef, site: Si
 
 @hidden((MEMORY, KEYED), f"{COMPUTED}(values: Any...) -> Map<String, Any>", by_site=True)
 def computed_bounds(machine: MachineContext, task: Task, memory: MemoryRef | KeyedRef, site: Site, arguments: list[Any]) -> Any:
-    """Return the bounds that the beginning of the program computes (M-2.14)."""
+    """Return the bounds that the beginning of the program computes (M-2.14). Raises P014 or P452 when they may not be set."""
     return from_json(machine.memories.bounds(memory.name, _bounds_of(site, arguments)))
 
 
 @hidden(KEYED, f"{VALUE}(values: Any...) -> Memory", by_site=True)
 def memory_value(machine: MachineContext, task: Task, memory: KeyedRef, site: Site, arguments: list[Any]) -> Any:
-    """Return a new memory (M-2.19); the argument before its bounds: the messages it begins with, or nil (M-2.20)."""
+    """Return a new memory (M-2.19); the argument before its bounds: the messages it begins with, or nil (M-2.20). Raises P007
+    when these are no Messages, P015 for another number of arguments, P014 or P452 for bounds or messages that it may not have."""
     if len(arguments) != 1 + len(site.names):
         raise Panic("P015", "a memory value is made from messages, or nil, and its bounds")
     first = arguments[0]
@@ -249,7 +256,7 @@ def memory_failure(failure: Any) -> Panic:
 
 
 def message_array(stored: Sequence[StoredMessage]) -> Array:
-    """Return the messages as values of the program: copies, so that changing them changes no memory (M-6.24)."""
+    """Return the messages, in their order, as values of the program: copies, so that changing them changes no memory (M-6.24)."""
     works_on(len(stored))
     return Array([_message(message) for message in paced(stored, FEW)])
 

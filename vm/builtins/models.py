@@ -3,6 +3,10 @@
 A method of a builder gives a new builder; what sends a prompt makes an effect for the host. The machine knows one class of
 builders: `AgentBuilder` is what the compiler calls a builder of an agent. The rows register themselves by `@handle` in the table
 of `registry`; the docstring of a row is what editors and the reference show of the method.
+
+Hands on its rows only. Nothing is sent here: `runtime/effects/models.py` and `agents.py` perform the effects. A model, an agent
+and a builder are never changed, and a context or `meta` that a builder keeps is marked as shared; of a stream its state is
+changed here and by the host. Which fields `with` takes stands in `declaration_fields.py`.
 """
 
 from __future__ import annotations
@@ -151,6 +155,8 @@ FIELDS = ", ".join(f"{name}: {kind} = nil" for name, kind in SETTINGS.items())
 @handle(MODELS, f"with({FIELDS}, memory: Any = nil, tools: Array<Any>? = nil) -> ModelBuilder", clause="O-3.30", by_site=True)
 def with_settings(machine: MachineContext, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
     """A builder with other values of the model's fields for this call: `M.with(temperature: 0.2, memory: chat)`."""
+    # nil leaves a field as it is, but `memory: nil` is a call without a memory. `tools` stand in place of the model's own. Raises
+    # P015 for other names or too many arguments, P013 for a value that the field does not take, P411 for no memory or tool.
     values = arguments_of(site, arguments, WITH_NAMES, (UNSET,) * len(WITH_NAMES))
     named = {name: value for name, value in zip(WITH_NAMES, values, strict=True) if value is not UNSET}
     builder = builder_of(receiver)
@@ -164,7 +170,7 @@ def with_settings(machine: MachineContext, task: Task, receiver: Any, site: Site
 
 
 def setting(name: str, value: Any) -> Any:
-    """Return the value of a model's field as plain data. Raises P013 for one that the field does not take."""
+    """Return the value of a model's field as plain data, an Array as a list. Raises P013 for one that the field does not take."""
     plain = list(value.items) if type(value) is Array else value
     row = MODEL[name]
     if not row.takes(plain):
@@ -309,7 +315,8 @@ def response(machine: MachineContext, task: Task, reply: Any) -> Any:
 
 @hidden("Stream", "_chunk(values: Any...) -> Any", by_site=True)
 def next_chunk(machine: MachineContext, task: Task, reply: Any, site: Site, arguments: list[Any]) -> Any:
-    """Return what a `for` asks for: Ok of a chunk, Ok(nil) at the end, or the Err that cut the reply."""
+    """Return what a `for` asks for: Ok of a chunk, Ok(nil) at the end, or the Err that cut the reply; SUSPENDED while the reply
+    goes on, then the host gives one of these. Raises P013 when another loop waits for a chunk of this stream."""
     if reply.response is not None:
         failure, reply.failure = reply.failure, None
         return Ok(None) if failure is None else failure
@@ -322,5 +329,6 @@ def next_chunk(machine: MachineContext, task: Task, reply: Any, site: Site, argu
 
 @hidden("Stream", "_leave(values: Any...) -> Any", by_site=True)
 def leave(machine: MachineContext, task: Task, reply: Any, site: Site, arguments: list[Any]) -> Any:
-    """End the reply, since a loop was left early and nobody wants the rest (O-1.74)."""
+    """End the reply, since a loop was left early and nobody wants the rest (O-1.74). Return None if it has ended already, else
+    SUSPENDED until the host has closed it."""
     return None if reply.response is not None else machine.close_stream(task, reply)

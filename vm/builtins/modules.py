@@ -1,7 +1,11 @@
 """The standard library `std::` as rows of the built-in table, by modules of the library (L-7).
 
-Hands on `STD_MODULES`, `STD_TYPES`, `std_module` and `std_row` to the checker, and `row_of`, `performed_row`, `ARITY` and
-`PERFORMED` to linker and verifier. A module is loaded when the first program names it: its rows then stand in `registry.STD`.
+Hands on `STD_MODULES`, `STD_TYPES`, `std_module` and `std_row` to the compiler (resolver, checker, code generator, hints), which
+takes `STD_PREFIX`, `takes_receiver` and `methods_named` too; `row_of`, `performed_row`, `ARITY` and `PERFORMED` to the linker,
+which hands the last two to the verifier; `row_of` also to the translated tier (`jit/intrinsics.py`).
+
+The file with the rows of a module is imported when the first program names the module, unless the package imports it anyway: its
+rows then stand in `registry.STD`. A new module needs its name in `STD_MODULES` and the name of its file in `FILES`.
 """
 
 from __future__ import annotations
@@ -37,7 +41,8 @@ STD_TYPES: dict[str, tuple[str, ...]] = {
 
 
 def std_module(module: str) -> dict[str, Row]:
-    """Return the functions of `std::module` by name; {} for a module that does not exist."""
+    """Return a new dict of the functions of `std::module` by name; {} for a module that does not exist. `module` is the name
+    without `std::`. Imports the file with its rows, which fills `registry.STD`."""
     if module not in (*STD_MODULES, *LIBRARY_MODULES):
         return {}
     from importlib import import_module
@@ -47,7 +52,7 @@ def std_module(module: str) -> dict[str, Row]:
 
 
 def std_row(module: str, name: str) -> Row | None:
-    """Return the function `std::module::name`, None when there is none."""
+    """Return the function `std::module::name`, None when there is none. Imports as `std_module` does."""
     return STD.get((module, name)) or std_module(module).get(name)
 
 
@@ -91,8 +96,9 @@ def methods_named(name: str) -> Iterator[tuple[str, Row]]:
 
 
 class Arity(dict[tuple[str, str], int]):
-    """Numbers of arguments, receiver included, of the built-ins that `find` returns; an entry is computed when it is first
-    asked for."""
+    """Numbers of arguments, receiver and schema included, of the built-ins that `find` returns, by (receiver, name) as images
+    name them. An entry is computed when it is first asked for, so `in`, `[]` and `get` are to be used and no walk over the dict.
+    `[]` raises KeyError for a name that `find` does not know."""
 
     def __init__(self, find: Callable[[str, str], Row | None]) -> None:
         super().__init__()

@@ -1,4 +1,9 @@
-"""Methods of Int and Float, `to_string` of every value, and `std::math` (L-6.2, L-7.2)."""
+"""Methods of Int and Float, `to_string` of every value, and `std::math` (L-6.2, L-7.7).
+
+Hands on its rows only. Bodies panic with P002 where the result is no Int, with P007 for an argument that is no number, with P013
+where the docstring or `arithmetic.power` says so. Operators on numbers, powers and conversions to Int stand in
+`values/arithmetic.py` and `values/limits.py`; random numbers are made by the host.
+"""
 
 from __future__ import annotations
 

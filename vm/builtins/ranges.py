@@ -1,4 +1,9 @@
-"""Methods of tuple and Range (L-6.5.8 to L-6.5.10)."""
+"""Methods of tuple and Range (L-6.5.8 to L-6.5.10).
+
+Hands on its rows only. A Range without a start begins at 0, one without an end goes to the largest Int (L-5.7.6), so P002 is the
+panic of a length that is no Int, and P103 of an Array with more items than the limit. An argument that is no Int is P007, a step
+below 1 P013. Which Ints a Range has stands in `RangeValue` of `values/containers.py`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""The functions of the prelude (L-6.1), constructors and methods of the built-in records (L-6.9, O-1.68, M-6)."""
+"""The functions of the prelude (L-6.1), constructors and methods of the built-in records (L-6.9, O-1.68, M-6).
+
+Hands on, besides its rows, `AWAITED` to the code generator and to the performer of `mock` (`runtime/effects/tests.py`). Bodies
+panic with P007 for an argument of another type, and with what their docstrings say. The fields of the records stand in
+`values/objects.py`. `print`, `emit` and the other rows without a body are instructions, and `env`, `parse_schema` and `mock` only
+check their arguments here: the host performs them.
+"""
 
 from __future__ import annotations
 
@@ -132,7 +138,7 @@ def observed_rate(g: Any, field: Any) -> Any:
 
 
 def _made(record: Any, *values: Any) -> Any:
-    """Return a record whose fields are checked for their types, since the arguments may come from behind Any."""
+    """Return a record whose fields are checked for their types, since the arguments may come from behind Any: P007 for others."""
     return record.of([check(value, type_) for value, type_ in zip(values, record.decl.types, strict=True)])
 
 

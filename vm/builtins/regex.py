@@ -1,4 +1,9 @@
-"""`std::regex` (L-7.10). The engine is loaded with the first pattern."""
+"""`std::regex` (L-7.10). The engine, `vm/regex/`, is loaded with the first pattern.
+
+Hands on its rows only. Positions of a match are code points of the text, 0-based, the end not included. A pattern or replacement
+that is wrong, and a pattern that takes too many steps, is an Err of RegexError; bodies panic with P007 for what is no String and
+with P103 for a result beyond the limits.
+"""
 
 from __future__ import annotations
 

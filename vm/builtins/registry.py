@@ -3,12 +3,18 @@
 Checker, completion, dispatch and the reference page read these tables; no other place lists built-ins. `STD` fills module by
 module: ask `modules.std_row`. `HIDDEN` has methods of handles that no program can write: the compiler calls them.
 
+Hands on the tables, `Row`, `KIND_OF`, `lookup` and `method_names`, mostly through the package `vm/builtins`; the functions that
+declare a row (`method`, `associated`, `function`, `prelude`, `special`, `handle`, `hidden`, `std`, `effect` and their like) and
+the guards of arguments to the files beside it, which have the rows; `hidden` and `HIDDEN` also to `interp/context_slots.py`, and
+`HIDDEN` to `interp/dispatch.py`.
+
 A row's `kind` says who does the work: `python` (its `body`, called with the receiver and every parameter), `prelude`
 (its `source`, Concerto text with `self` and the parameters, for what calls functions), `handle` (its `body`, called with the
 machine, the task, the receiver and every parameter, see `binding`), `effect` (the host: `prepare` checks the arguments and
 gives the payload of the effect named `effect`; the host's answer is the result), `special` (a form the compiler knows). A
 *mut* body changes an owned receiver in place; a *mut* prelude gives the new receiver. The receiver is of the row's kind:
-callers dispatch on its class.
+callers dispatch on its class. A *linear* body works on every item or character, and charges the run for many of them.
+`permission` is the one that a program needs for the effect, `clause` where the specification says what the row does.
 
 `special="schema"` on an effect or a method of a handle: its type argument is a schema, which `prepare` or the body gets before
 the arguments. `special="numeric"` on a row with a Python body: its Float parameters take an Int as it is, and a Float result is
@@ -161,7 +167,8 @@ def _decorator(table: str, receiver: str, text: str, options: dict[str, Any]) ->
 
 
 def enter(row: Row, table: str) -> None:
-    """Put a row into a table of built-ins. Raises ValueError for a second row of one name."""
+    """Put a row into a table of built-ins: `table` is "function", "std", "method", "hidden" or "associated". Raises ValueError
+    for a second row of one name (and receiver or module)."""
     if table == "function":
         _enter(row, FUNCTIONS, row.name)
     elif table == "std":
@@ -275,8 +282,8 @@ KIND_OF: dict[type, str] = {
 
 
 def lookup(kind: str, name: str) -> Row | None:
-    """Return the row of a method of a receiver kind, else the one that every value has, else None; with kind "" of a global
-    function."""
+    """Return the row of a method of a receiver kind, else the one that every value has, else None; with kind "" the row of a
+    global function or None. Rows of `HIDDEN` are not looked up."""
     if not kind:
         return FUNCTIONS.get(name)
     return METHODS.get((kind, name)) or METHODS.get(("Any", name))
@@ -290,7 +297,7 @@ def method_names(kind: str) -> list[str]:
 # ----------------------------------------------------------------
 # Argument guards: bodies take arguments whose static type may be Any, so each says what it expects (L-3.3.3).
 #
-# Each guard gives the argument back or panics with P007.
+# Each guard gives back the argument, or what its docstring says, or panics with P007.
 
 
 def mismatch(expected: str, value: Any) -> NoReturn:

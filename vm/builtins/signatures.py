@@ -1,7 +1,9 @@
 """Signatures of built-ins as data: the text a row carries, parsed into descriptors.
 
-Hands on `parse_signature` and `parse_type`. The trees are the descriptors of `values/types.py`, so checker and machine read the
-same types; a name of one capital letter is a type parameter, `("var", "T")`.
+Hands on `parse_signature`, `parse_type`, `Parameter`, `Signature` and `REQUIRED` through the package `vm/builtins`, `name_in` to
+`registry.py` and `interp/context_slots.py`, `EMPTY_MAP` to the code generator. The trees are the descriptors of
+`values/types.py`, so checker and machine read the same types; a name of one capital letter is a type parameter, `("var", "T")`.
+Only texts of our own tables are read, so a malformed one is found by tests, not by a careful message.
 
     name<U>(first: Int, rest: fn(T) -> U, last: String = "") -> Array<U>        a parameter `values: Any...` repeats
 """
@@ -64,7 +66,7 @@ class Parameter:
 
 
 class Signature:
-    """A parsed signature."""
+    """A parsed signature; `parameters` without the receiver."""
 
     __slots__ = ("name", "type_parameters", "parameters", "result")
 
@@ -196,15 +198,16 @@ def named(name: str) -> Descriptor:
 
 
 def parse_signature(text: str) -> Signature:
-    """Return the signature of a row's text. Raises ValueError for a malformed one."""
+    """Return the signature of a row's text. Raises ValueError or IndexError for a malformed one."""
     return Reader(text).signature()
 
 
 def parse_type(text: str) -> Descriptor:
-    """Return the descriptor of a type's text. Raises ValueError for a malformed one."""
+    """Return the descriptor of the type that a text begins with; what follows it is not read. Raises ValueError or IndexError
+    for a malformed one."""
     return Reader(text).type()
 
 
 def name_in(text: str) -> str:
-    """Return the name that a signature begins with, without reading the rest."""
+    """Return the name that a signature begins with, without reading the rest. Raises ValueError for a text without `(`."""
     return text[: text.index("(")].partition("<")[0]

@@ -1,8 +1,9 @@
 """The assembler: the text of the disassembler, or one written by hand, to an image (V-3.6).
 
-Hands on `assemble` and `AsmError`. A function's `hash` and line table are computed where the text does not give them; labels are
-any words after `@`, and one that is a number is a first guess of its offset. A wrong image assembles
-too: the verifier refuses it.
+Hands on `assemble` and `AsmError`; tests write images as text with them, and no command does. A function's `hash` is computed
+where the text does not give it, its line table from the `at` lines; labels are any words after `@`, and one that is a number is a
+first guess of its offset in bytes. A wrong image assembles too, as long as its sections have the shape of an image: the verifier
+refuses it. Opcodes stand in `opcodes.py`, the words for kinds of constants and flags in `disasm.py`.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ class AsmError(Exception):
 
 
 def assemble(text: str) -> i.Image:
-    """Return the image that a text describes, not verified. Raises AsmError with the line."""
+    """Return the image that a text describes, not verified. Raises AsmError with the line; with line 0 for an image as a whole
+    whose sections have another shape, or are larger than `DEFAULT` allows."""
     reader = Reader(text)
     sections = []
     for name, kind in i.SECTIONS:
@@ -217,13 +219,13 @@ class Body:
 
 
 def whole_number(word: str) -> int | None:
-    """Return the number of a word of at most ten digits, which every operand has; AsmError for another word."""
+    """Return the number of a word of at most ten digits, which every operand has; None for another word."""
     return int(word) if word.isascii() and word.isdecimal() and len(word) <= 10 else None
 
 
 class Reader:
-    """The text word by word. Every method raises AsmError with the line when something else stands there than it is asked to
-    read."""
+    """The text word by word. A method that reads raises AsmError with the line when something else stands there than it is asked
+    to read. `row` is 0-based, `at` the offset of the next word in its line, in characters."""
 
     def __init__(self, text: str) -> None:
         self.lines = text.split("\n")

@@ -1,6 +1,8 @@
 """The kinds of declarations that an image holds, one row each.
 
-Hashing, verification, linking, snapshots and the Python API loop over these rows. The record of an entry stands in `image.py`.
+Hands on `DECLARATIONS` to the linker and to snapshots, `DECLARED_SECTIONS` to hashing and verification, `OFFERING` and
+`CONFIGURED` to verification. Which fields a declaration may have stands in `vm/declaration_fields.py`, the record of an entry in
+`image.py`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """An image as text: readable, complete, and read back by the assembler to the same bytes (V-3.6).
 
-Hands on `disassemble`, `disassemble_function` and `as_data` (for JSON), and `CONSTANT_WORDS` with the other forms that the
-assembler reads. Takes any decodable image, verified or not: what does not fit the readable form is written as raw bytes.
+Hands on `disassemble`, `disassemble_function` and `as_data` (for JSON) to `concerto disasm`, `CONSTANT_WORDS` and `flags_of` to
+the assembler, `type_text` to `concerto inspect`, and `printable` to `cli/terminal.py` and `std::log`. Takes any decodable image,
+verified or not, and changes nothing in it: what does not fit the readable form is written as raw bytes.
 """
 
 from __future__ import annotations
@@ -66,7 +67,8 @@ def flag_words(flags: int) -> list[Any]:
 
 
 def flags_of(words: list[Any]) -> int:
-    """Return the flags of words. Raises ValueError for an unknown word."""
+    """Return the flags of words, and of numbers as `flag_words` leaves them. Raises ValueError for an unknown word, TypeError for
+    what is no list of words and numbers."""
     bits = {word: bit for bit, word in FLAG_WORDS.items()}
     flags = 0
     for word in words:
@@ -104,7 +106,8 @@ def disassemble(image: i.Image) -> str:
 
 
 def disassemble_function(image: i.Image, number: int) -> str:
-    """Return the text of one function, as it stands in the whole text."""
+    """Return the text of one function, as it stands in the whole text but without its `hash`. Raises IndexError when there is no
+    function of that number, which is 0-based."""
     return "\n".join(_function(image, number, image.functions[number].hash, Sources(image))) + "\n"
 
 
@@ -224,7 +227,8 @@ def operand_text(image: i.Image, function: i.Function, kind: k.OperandKind, oper
 
 
 def type_text(image: i.Image, index: int, depth: int = 3) -> str:
-    """Return a type in a few words: head, name, and the types inside to a small depth."""
+    """Return type number `index` in a few words: head, name, and the types inside to that depth; "?" when there is no such
+    type."""
     descriptor = image.types[index] if index < len(image.types) else ["?"]
     head, *rest = descriptor
     if rest and type(rest[0]) is str:
@@ -237,7 +241,8 @@ def type_text(image: i.Image, index: int, depth: int = 3) -> str:
 
 
 def as_data(image: i.Image) -> dict[str, Any]:
-    """Return an image as data for JSON: sections by name, records as maps, code as instructions with their positions."""
+    """Return an image as data for JSON: sections by name, records as maps, code as instructions with their positions, or in
+    hexadecimal digits where it is not readable. Infinities and NaN are words. Lists may be those of the image: change none."""
     data: dict[str, Any] = {}
     for (name, kind), section in zip(i.SECTIONS, image.values(), strict=True):
         if kind is i.Function:

@@ -1,8 +1,10 @@
 """An image as bytes: magic and version, one msgpack value, SHA-256 of both (V-3.1).
 
 `encode` returns equal bytes for equal images; `decode` refuses, in the order of G-3.1, everything that `encode` would not have
-written, and allocates nothing before it knows how much. Hands on also `content_hash`, `sha256`, `precheck_msgpack` (to
-snapshots), instructions to and from code bytes, and the line tables (`encode_lines`, `decode_lines`, `position_at`).
+written, and allocates nothing before it knows how much. Nothing here reads or writes a file. Hands on also `content_hash`,
+`sha256`, `MAGIC` (to the command line and the Python API, which know an image by it), `precheck_msgpack` (to snapshots),
+instructions to and from code bytes (`scan`, `instructions`, `encode_instructions`), and the line tables (`encode_lines`,
+`walk_lines`, `decode_lines`, `position_at`). The shape of a section stands in `shape.py`, its record in `image.py`.
 """
 
 from __future__ import annotations
@@ -114,7 +116,8 @@ _FRAME_NESTING = 6  # sections, section, entry, decorators, decorator, arguments
 
 
 def encode(image: Image) -> bytes:
-    """Return the bytes of an image. Raises ImageError V008 for one that `decode` would refuse."""
+    """Return the bytes of an image. Raises ImageError V006 to V008 for one whose content `decode` would refuse; the size of the
+    file and the versions in the header are not checked."""
     try:
         payload = _pack(shape.lower(image))
     except (ValueError, TypeError, OverflowError, RecursionError) as error:
@@ -138,7 +141,7 @@ def decode(data: bytes, limits: Limits = DEFAULT, pinned: Collection[str] | None
 
 
 def content_hash(data: bytes) -> str:
-    """Return the identity of an encoded image: its SHA-256 in hexadecimal digits."""
+    """Return the identity of an encoded image: the SHA-256 at its end, which only `decode` checks, in hexadecimal digits."""
     return data[-_HASH:].hex()
 
 
@@ -261,7 +264,8 @@ def encode_instructions(
     program: Sequence[tuple[int, int]], guess: dict[int, int] | None = None
 ) -> tuple[bytes, list[int]]:
     """Return the code of (opcode number, operand) pairs, and the byte offset of each instruction and of the end. A label operand
-    is the index of its target instruction; `guess` has offsets to assume first for some of those indexes."""
+    is the index of its target instruction; `guess` has offsets to assume first for some of those indexes. Raises ValueError for
+    an operand outside 0..2**32-1."""
     offsets = _settle(program, dict(guess or ()))
     out = bytearray()
     add, has_operand, is_label = out.append, HAS_OPERAND, IS_LABEL
@@ -313,7 +317,7 @@ if TYPE_CHECKING:
 
 def encode_lines(runs: Iterable[Run]) -> bytes:
     """Return the line table of runs in ascending order of offset; a run that repeats its predecessor's position is left out.
-    Raises ValueError for another order."""
+    Raises ValueError for another order, or a number that does not fit into 32 bits."""
     numbers: list[int] = []
     at, last_file, last_line, last_column = 0, -1, 0, 0
     for offset, file, line, column in runs:
@@ -348,11 +352,13 @@ def walk_lines(lines: bytes) -> Iterator[Run]:
 
 
 def decode_lines(lines: bytes) -> list[Run]:
+    """Return all runs. Raises ValueError for a malformed table."""
     return list(walk_lines(lines))
 
 
 def position_at(lines: bytes, offset: int) -> Position:
-    """Return (number of the file, line, column) of the instruction at or around a code offset; (0, 0, 0) before the first run."""
+    """Return (number of the file, line, column) of the instruction at or around a code offset in bytes; (0, 0, 0) before the
+    first run. Files count from 0, lines and columns from 1. Raises ValueError for a malformed table."""
     position = (0, 0, 0)
     for at, file, line, column in walk_lines(lines):
         if at > offset:

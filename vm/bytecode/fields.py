@@ -1,7 +1,8 @@
 """Checkers of single fields of decoded data, and the LEB128 numbers of code and line tables (V-3.3, V-3.5).
 
 A checker takes (value, limits) and raises `Misshapen` with what was expected; `shape.py` combines them to the shape of each
-section. Of a number below 2**32 only the shortest form is legal (V102).
+section. It returns nothing and changes nothing. The LEB128 functions (`append`, `width`, `read`, `read_all`, `write_all`,
+`zigzag`) are for `encoding.py`.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _GOES_ON = bytes(byte >> 7 for byte in range(256))
 
 
 def append(out: bytearray, number: int) -> None:
-    """Write one number at the end of `out`."""
+    """Write one number at the end of `out`. Raises ValueError for one outside 0..2**32-1."""
     if not 0 <= number <= LARGEST:
         raise ValueError(f"{number} is outside 0..{LARGEST}")
     while number > 0x7F:
@@ -37,7 +38,7 @@ def append(out: bytearray, number: int) -> None:
 
 
 def width(number: int) -> int:
-    """Return the bytes that `number` takes."""
+    """Return how many bytes `number` takes, which is not negative."""
     return max(1, (number.bit_length() + 6) // 7)
 
 
@@ -105,6 +106,7 @@ class Misshapen(Exception):
     """A field of another shape; the text says what was expected, callers put the place before it."""
 
     def at(self, place: str) -> Misshapen:
+        """Return the same with `place` before its text: `[3]` or `.name`."""
         return Misshapen(f"{place}{'' if str(self)[0] in '[.' else ': '}{self}")
 
 
@@ -182,7 +184,8 @@ def source_text(value: Any, limits: Limits) -> None:
 
 
 def plain(value: Any, limits: Limits) -> None:
-    """Check data without code: nil, Bool, Int, Float, text, lists and maps of these, at most `limits.nesting` deep."""
+    """Check data without code: nil, Bool, Int, Float, text, lists of these and maps from names to them, at most `limits.nesting`
+    deep."""
     _plain(value, limits, limits.nesting)
 
 

@@ -2,6 +2,9 @@
 
 Covers the instructions with what their operands name: constants, callees, types, declarations, and what those name
 in turn; not the numbers under which an image holds them, nor lines.
+
+Hands on `hash_functions` to the code generator, the assembler and the disassembler. It changes nothing in the image: the caller
+puts the hashes into its functions. The hash of a whole image is `content_hash` in `encoding.py`.
 """
 
 from __future__ import annotations
@@ -63,7 +66,7 @@ def _digest(content: bytes, parts: list[bytes]) -> bytes:
 
 
 def components(nodes: list[Node]) -> Iterator[list[int]]:
-    """Return the groups of nodes that reach each other (strongly connected components), each after all groups that it reaches:
+    """Yield the groups of nodes that reach each other (strongly connected components), each after all groups that it reaches:
     Tarjan's algorithm with an explicit stack."""
     order: dict[int, int] = {}
     low: dict[int, int] = {}
@@ -105,7 +108,8 @@ _FORMS = tuple(
 
 
 def hash_functions(image: i.Image) -> list[bytes]:
-    """Return the hash of each function, in order. Never fails: a number outside its table stands for itself."""
+    """Return the hash of each function, 32 bytes, in order. Takes any image whose sections have their shape, verified or not: a
+    number outside its table stands for itself."""
     graph = _Graph(image)
     return digest_nodes(graph.nodes())[: len(image.functions)]
 

@@ -1,7 +1,10 @@
 """The image as data (V-3.2, O-10): what a compiled program is, before encoding and after decoding.
 
-Hands on `Image`, with one record per section entry, to code generation, verifier and linker. The encoding of a record is its
-fields in the order of `__slots__`, so a new field goes to the end and `STD_VERSION` or `FORMAT` tells older readers.
+Hands on `Image`, with one record per section entry, to code generation, verifier, linker and the runtime, and to the readers and
+writers of images beside it, the numbers of kinds of constants (`K_…`) and flags of functions (`F_…`), `ImageError`, `Limits` with
+`DEFAULT`, and the tests of names (`is_identifier`, `is_path`, `is_unicode`). The encoding of a record is its fields in the order
+of `__slots__`, so a new field goes to the end and `STD_VERSION` or `FORMAT` tells older readers. Only data stands here:
+`shape.py` says what each field must look like, `encoding.py` how it becomes bytes, `verify.py` which rules hold between fields.
 """
 
 from __future__ import annotations
@@ -31,8 +34,9 @@ F_PROPAGATES = 16  # `?` and throw may leave it: its result is Result, or it is 
 
 
 class Record:
-    """A positional record: its fields are encoded in the order of `__slots__`. Equality is by fields, so that images can be
-    compared."""
+    """A positional record: its fields are encoded in the order of `__slots__`, in which it takes them too; TypeError for another
+    number of values. Equality is by fields, so that images can be compared, but a hash is that of the object: equal records are
+    two keys of a dict or set."""
 
     __slots__: tuple[str, ...] = ()
 
@@ -74,8 +78,8 @@ class Header(Record):
 class Function(Record):
     """`params`: [name, type index, default function or None]. `captures`: per captured cell the index of the
     parent's cell. `cells`: number of all cells, captured first. `stack`: largest operand-stack depth. `code`: bytes.
-    `handlers`: [start, end, target, depth] byte offsets, innermost first. `lines`: bytes, see
-    positions.py. `hash`: bytes."""
+    `handlers`: [start, end, target, depth], of which the first three are byte offsets and the end is not included, innermost
+    first. `lines`: bytes, see `encode_lines` in encoding.py. `hash`: 32 bytes, see hashing.py."""
 
     __slots__ = (
         "name", "params", "result", "slots", "captures", "cells", "stack", "flags", "code", "handlers", "lines", "hash",
@@ -200,7 +204,8 @@ def memories_of(model: Model) -> list[int]:
 
 
 def log_of(memories: list[Memory], memory: Memory) -> Memory:
-    """Return the memory whose log a view shows, through the views between; a memory that is no view itself."""
+    """Return the memory whose log a view shows, through the views between; for a memory that is no view, the memory itself. Needs
+    an image whose views lead to a log, as the verifier sees to."""
     while memory.of is not None:
         memory = memories[memory.of]
     return memory
@@ -247,8 +252,7 @@ class Exports(Record):
     init: list[int]
 
 
-# Sections in file order (V-3.2). None marks a list of plain entries; the sections that later constructs fill are
-# empty lists.
+# Sections in file order (V-3.2). None marks a list of plain entries. A section of which a program has nothing is an empty list.
 SECTIONS: tuple[tuple[str, type[Record] | None], ...] = (
     ("header", Header),
     ("constants", None),
@@ -274,7 +278,7 @@ SECTIONS: tuple[tuple[str, type[Record] | None], ...] = (
 
 
 class Image(Record):
-    """A program. `types`: descriptors (nested lists, see vm/values/casts.py; declared ones carry their fields:
+    """A program. `types`: descriptors (nested lists, see `HEADS` in shape.py; declared ones carry their fields:
     ["struct", name, [[field, type index, public, function of the default if any, its name before if any]]], ["schema", …],
     ["enum", name, [[variant, [type index…], name…]]]);
     inner types are type indexes. `source_map`: [[file name, sha-256 bytes of its text]]; `names`: per function
@@ -304,12 +308,13 @@ class Image(Record):
     source: list[str]
 
     def strip(self) -> None:
-        """Leave out source texts and names of locals, which only readers of traces and listings need (O-10.20)."""
+        """Take source texts and names of locals out of this image, which only readers of traces and listings need (O-10.20)."""
         self.names, self.source = [], []
 
 
 class ImageError(Exception):
-    """An image that is refused (G-3.1). `code` V0xx or V1xx; `message` names place and rule."""
+    """An image that is refused (G-3.1). `code` is V0xx or V1xx, `message` says where and why; the text of the exception is
+    both."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(f"{code}: {message}")
@@ -371,7 +376,8 @@ def is_identifier(text: str) -> bool:
 
 
 def is_path(text: str) -> bool:
-    """Return whether a text consists of identifiers, numbers and the signs that join them in names of functions."""
+    """Return whether a text consists of identifiers, numbers and the signs that join them in names of functions, and has more
+    than such signs."""
     return text.isascii() and text.translate(_JOINTS).replace("_", "a").isalnum()
 
 

@@ -5,6 +5,10 @@ A row is `name | operand kind | stack effect | flow | sentence`. The stack effec
 deepest first; a starred name takes the operand's count (V-2.2): the number itself for a count, the parameters of a
 function, the arguments of a method or builtin, the fields of a type or error, the payload
 of a variant. `FLOWS` says where control goes.
+
+Hands on `OPCODES` (by number), `BY_NAME`, `Opcode`, `OPCODE_SET_VERSION` and `FLOWS`, and to the verifier one column per question
+it asks (`POPS` to `ENDS_BLOCK`). What an opcode does stands in `interp/ops.py` and `interp/template.py`. `CONTRIBUTING.md` says
+where a new row goes: the number of an opcode is its place in the table, so a row moves the numbers of those behind it.
 """
 
 from __future__ import annotations
@@ -226,7 +230,7 @@ PLAIN, READ_SLOT, WRITE_SLOT, MIXED, BEGIN_WALK, WALK, MAKE_CELL, USE_CELL, CAPT
 
 
 def role(op: Opcode) -> int:
-    """Return the role of an opcode for the verifier: one of the words above."""
+    """Return the role of an opcode for the verifier: one of the numbers above."""
     if op.kind is k.LOCAL:
         return WRITE_SLOT if op.pops else READ_SLOT
     if op.kind is k.CELL:

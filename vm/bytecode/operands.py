@@ -1,13 +1,15 @@
-"""Operand kinds: each says once how it encodes, which table bounds it, and what a starred name in a stack effect counts.
+"""Operand kinds: each says once which table bounds it, and which rule an operand outside of it breaks.
 
-Every operand is one unsigned LEB128 number after the opcode byte (V-3.3). Which opcode takes which kind is in `opcodes.py`.
+Every operand is one unsigned LEB128 number after the opcode byte (V-3.3). Hands on one constant per kind, `KINDS` and
+`OperandKind`. Which opcode takes which kind is in `opcodes.py`, what a starred name in a stack effect counts in `verify_code.py`.
 """
 
 from __future__ import annotations
 
 
 class OperandKind:
-    """One kind of operand. `table`: the section of the image that it is an index of (G-4.3); `rule`: the code of a breach."""
+    """One kind of operand. `table`: the section of the image, or what of the function, that it is an index of (G-4.3), "" for
+    none; `rule`: the code of a breach."""
 
     __slots__ = ("name", "table", "rule", "doc")
 

@@ -1,8 +1,9 @@
 """The rules of the verifier (G-4.3): code and text of each, and the one function that refuses an image.
 
-Hands on `RULES`, `LOADING` and `NOT_APPLICABLE`, and to the checks `refuse`, `place`, `decoded`, `MOST_VISITS`, `Scope` (the
-tables of one image) and `Code` (the decoded instructions of a function). `refuse` enforces the rules of RULES only: the tests
-take one out at a time and see what is then accepted.
+Hands on `RULES`, `LOADING` and `NOT_APPLICABLE` to the reference page, and to the checks (`verify.py`, `verify_code.py`,
+`verify_tables.py`) `refuse`, `place`, `decoded`, `MOST_VISITS`, `Scope` (the tables of one image) and `Code` (the decoded
+instructions of a function). `refuse` enforces the rules of RULES only: the tests take one out at a time and see what is then
+accepted.
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
 """The shape of each section, field by field (V008): after this, no later phase can meet a value of another Python type.
 
-`check_sections` looks at decoded plain data, `build` and `lower` lead from it to records and back. Which numbers are in range the
-verifier asks.
+`check_sections` looks at decoded plain data, `build` and `lower` lead from it to records and back; encoding and assembler use
+them. Hands on also what a type descriptor names (`inner_types`, `inner_functions`, `default_functions`) to hashing and verifier,
+`field_count` and `DECLARED` to the verifier. A new field of a record needs its checker in `RECORDS`. Which numbers are in range
+the verifier asks.
 """
 
 from __future__ import annotations
@@ -23,8 +25,9 @@ if TYPE_CHECKING:
 # A descriptor is a list of a head and its arguments; inner types are indexes into the same section.
 
 # Arguments of a head: T a type index, L a list of type indexes, N a name, O a name that may be missing, W a list of
-# texts, F fields [name, type, public] and, where there is one, the function of the default, V variants [name, payload types,
-# names of the parts of a struct variant…], I impls of a trait [type, [function…]], Q numbers of functions.
+# texts, F fields [name, type, public] and, where there is one, the function of the default, then the name before, V variants
+# [name, payload types, names of the parts of a struct variant…], I impls of a trait [type, [function…]],
+# Q numbers of functions.
 HEADS: dict[str, str] = {
     "int": "", "float": "", "string": "", "bool": "", "nil": "", "any": "", "never": "", "range": "", "prompt": "", "bytes": "",
     "array": "T", "map": "TT", "option": "T", "result": "TT", "nilable": "T", "set": "T", "queue": "T",
@@ -61,7 +64,7 @@ _ROWS = {head: _row(form) for head, form in HEADS.items()}
 
 
 def check_descriptor(value: Any, limits: Limits) -> None:
-    """Check the row of one type: its head is known, and its arguments are what that head has."""
+    """Check the row of one type: its head is known, and its arguments are what that head has. Raises Misshapen."""
     if type(value) is not list or not value or type(value[0]) is not str or value[0] not in HEADS:
         raise f.Misshapen("a type descriptor expected")
     if len(value) > 1 + len(HEADS[value[0]]):
@@ -72,7 +75,7 @@ def check_descriptor(value: Any, limits: Limits) -> None:
 
 
 def inner_types(descriptor: list[Any]) -> Iterator[int]:
-    """Return the type indexes in a well-shaped descriptor."""
+    """Yield the type indexes in a well-shaped descriptor, in order."""
     for letter, argument in zip(HEADS[descriptor[0]], descriptor[1:], strict=False):
         if letter == "T":
             yield argument
@@ -88,7 +91,7 @@ def inner_types(descriptor: list[Any]) -> Iterator[int]:
 
 
 def inner_functions(descriptor: list[Any]) -> Iterator[int]:
-    """Return the numbers of the functions that a descriptor names: those of the impls of a trait."""
+    """Yield the numbers of the functions of a trait's impls; none for another type. `default_functions` has those of defaults."""
     if descriptor[0] == "trait":
         for _, methods in descriptor[2]:
             yield from methods
@@ -279,7 +282,7 @@ def check_sections(value: Any, limits: Limits) -> None:
 
 
 def build(value: list[Any]) -> i.Image:
-    """Return the image of checked data."""
+    """Return the image of data that `check_sections` has passed; it holds the lists of the data."""
     sections = []
     for (name, kind), section in zip(i.SECTIONS, value, strict=True):
         if name == "constants":
@@ -293,7 +296,7 @@ def build(value: list[Any]) -> i.Image:
 
 
 def lower(image: i.Image) -> list[Any]:
-    """Return the data of an image: every record is the list of its fields."""
+    """Return the data of an image: every record is the list of its fields, whose values are those of the image and no copies."""
     sections = []
     for (_, kind), section in zip(i.SECTIONS, image.values(), strict=True):
         if kind in _SINGLE:

@@ -1,7 +1,9 @@
 """The verifier: no image runs before it has passed (V-4.1).
 
-`verify(image, builtins)` checks the tables, then each function in one linear pass. It returns a `Verified`, which the linker and
-the translated tier read: decoded instructions, the depth of the stack before each, block leaders.
+`verify(image, builtins)` checks the tables, then each function, with a bounded number of visits to each instruction. It returns a
+`Verified`, which the linker and the translated tier read: decoded instructions, the depth of the stack before each, block
+leaders. It changes nothing in the image. The rules stand in `rules.py`; what is checked of the tables in `verify_tables.py`, of
+code in `verify_code.py`, of the names of locals here. An image must have its shape (`shape.py`) before it comes here.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 
 
 def check_name_table(image: Image) -> None:
+    """Check that there are names of locals for every function or for none (V122)."""
     if len(image.names) not in (0, len(image.functions)):
         refuse("V122", "names", f"{len(image.names)} entries for {len(image.functions)} functions")
 
@@ -93,7 +96,8 @@ def verify(
     performed: Mapping[tuple[str, str], int] = NOTHING,
 ) -> Verified:
     """Return the image with the facts of its functions. Raises ImageError V1xx for the first rule that it breaks. `builtins`:
-    number of arguments, receiver included, per (receiver kind or "", name); `performed`: the same for what the host does."""
+    number of arguments, receiver included, per (receiver kind, type, `std::module` or "", name); `performed`: the same for what
+    the host does. The linker hands in `ARITY` and `PERFORMED` of `vm/builtins/modules.py`, which stands above this folder."""
     scope = Scope(image, builtins, performed, limits)
     check_tables(scope)
     check_name_table(image)

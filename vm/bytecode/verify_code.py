@@ -1,7 +1,7 @@
 """Rules of the verifier about code: each instruction by itself, and what flows through a function (V102 to V120, L-5.11.3).
 
-Hands on to `verify.py`: `check_operands`, which also returns the stack effect of each instruction, `StackMap`, the depths of the
-stack, and `unplaced_returns`. The first breach raises ImageError with the code of its rule.
+Hands on to `verify.py`: `check_operands`, which also returns the stack effect of each instruction, and `StackMap`, the depths of
+the stack; to linker and translated tier: `unplaced_returns`. The first breach raises ImageError with the code of its rule.
 """
 
 from __future__ import annotations
@@ -46,7 +46,8 @@ _PARALLEL = BY_NAME["PARALLEL"].number
 
 
 def check_operands(scope: Scope, function: i.Function, code: Code) -> list[Effect]:
-    """Return the stack effect of each instruction, with counted groups counted. Raises ImageError V102 to V109, V119, V120."""
+    """Return the stack effect of each instruction, with counted groups counted. Raises ImageError V102 to V109, V119, V120,
+    V125. Enters effects that hold in the whole image into `scope.effects`."""
     stack_effects = []
     effects, slots, offsets = scope.effects, function.slots, code.index_of
     for _, number, operand in code.instructions:
@@ -270,7 +271,7 @@ _COUNTS: dict[str, Callable[[Scope, int], int]] = {
 
 
 # ----------------------------------------------------------------
-# Rules about paths: what the stack, the locals and the cells hold before each instruction (V109 to V117, V126).
+# Rules about paths: what the stack, the locals and the cells hold before each instruction (V110 to V117, V126).
 #
 # `StackMap` makes one pass over the reachable blocks of a function, forward through a worklist. Handlers and snapshots rely on
 # the depths found here and on nothing else (G-4.2).
@@ -340,7 +341,7 @@ class StackMap:
         return handlers
 
     def run(self) -> None:
-        """Make the pass. Raises ImageError V109 to V117, V126."""
+        """Make the pass, which fills `depths` and `iterators`. Raises ImageError V110 to V117, V126."""
         function = self.function
         if not self.program or p.FALLS_THROUGH[self.program[-1][1]]:
             at = self.program[-1][0] if self.program else 0
@@ -484,9 +485,9 @@ RETURN, CALL, JUMP, SETTLE, SLIDE, OK, ERR = (
 
 
 def unplaced_returns(verified: Verified, number: int) -> set[int]:
-    """Return the indexes of the RETURNs of a fallible function that may return an Err without a place. Left out are those that
-    return an Ok, an Err made in this function, or the result of another function of the program, whose own RETURN has set the
-    place."""
+    """Return the indexes of the RETURNs of function `number` that may return an Err without a place; none for a function whose
+    result is no Result, or that is hidden. Left out are those that return an Ok, an Err made in this function, or the result of
+    another function of the program, whose own RETURN has set the place."""
     image = verified.image
     function = image.functions[number]
     if image.types[function.result][0] != "result" or function.flags & im.F_HIDDEN:

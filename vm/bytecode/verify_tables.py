@@ -1,4 +1,8 @@
-"""Rules about the tables of an image and the records of a function (V104 to V108, V112, V117, V119, V122, V123, V125)."""
+"""Rules about the tables of an image and the records of a function (V104 to V108, V112, V117, V119, V122, V123, V125).
+
+Hands on `check_tables`, `check_schemas`, `check_tools` and `check_function_tables` to `verify.py`. Each raises ImageError with
+the code of the first rule that is broken, and returns and changes nothing; rules about instructions stand in `verify_code.py`.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +24,8 @@ if TYPE_CHECKING:
 
 
 def check_tables(scope: Scope) -> None:
-    """Check everything outside of functions."""
+    """Check types, constants, declarations and entry functions: V105 to V108, V119, V123, V125. The schema types in them are left
+    to `check_schemas` and `check_tools`."""
     for check in (_types, _constants, _declarations, _entries):
         check(scope)
 
@@ -362,7 +367,7 @@ def _identifiers(at: str, names: Iterable[str]) -> None:
 
 
 def check_function_tables(scope: Scope, function: i.Function, code: Code) -> None:
-    """Check everything in the record of a function but its instructions."""
+    """Check everything in the record of a function but its instructions: V104 to V107, V112, V117, V119, V122, V125."""
     if not is_path(function.name):
         refuse("V125", f"function {function.name!r}", f"{function.name!r} is no name")
     for check in (_sizes, _parameters, _cells):
@@ -487,8 +492,8 @@ def _check_schema(schema: Schema, image: Image, declared: dict[str, Any]) -> Non
 
 
 def check_tools(image: Image) -> None:
-    """Raise ImageError V107, naming the tool and what does not fit, unless all shapes of tools are well-formed; that arguments
-    are an object has been checked by `check_tables`."""
+    """Raise ImageError V107, naming the tool, hashmap or MCP server and what does not fit, unless all shapes of tools, and those
+    of what else offers tools, are well-formed; that arguments are an object has been checked by `check_tables`."""
     declared = {entry[1]: entry for entry in image.types if entry[0] in ("struct", "schema", "enum")}
     for tool in image.tools:
         for name, _, _, _, shape, schema, _, effect in tool.methods:

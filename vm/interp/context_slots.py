@@ -1,7 +1,9 @@
 """Slots of contexts as the code of a program reads and writes them (M-8.21, M-8.23, M-10.2 to M-10.4).
 
 Values of slots have their declared types here and are JSON for the memory that stores them. No signature offers these hidden
-methods to a program: the compiler calls them. Hands on `linked_slots` to the linker and `slot_method` to the host.
+methods to a program: the compiler calls them. Hands on `linked_slots` to the linker, and `slot_method`, `is_slot_method` and
+`CHANGING` to the host, which calls a method again when it has waited (`runtime/effects/memories.py`). This module does no I/O:
+what is stored, `machine.memories` reads and writes.
 """
 
 from __future__ import annotations
@@ -37,7 +39,7 @@ WAY_OUT = (
 
 
 class LinkedSlot:
-    """A slot of a context in a linked program. `default`: the function that computes its value where none is stored, or None."""
+    """A slot of a context in a linked program. `default`: the `Code` that computes its value where none is stored, or None."""
 
     __slots__ = ("tier", "name", "descriptor", "default")
 
@@ -158,8 +160,10 @@ def is_slot_method(name: str) -> bool:
 
 
 def slot_method(machine: MachineContext, task: Task, memory: MemoryRef, name: str, arguments: list[Any]) -> Any:
-    """Return the result of a slot's method, or the `Invoke` that computes it. Raises `must_wait` of the memories when it has
-    to wait."""
+    """Return the result of a slot's method, or the `Invoke` that computes it. `name` is one for which `is_slot_method` is true,
+    `arguments` all of its arguments in order. Raises `must_wait` of the memories when it has to wait, and then has done nothing;
+    P014 for a slot that the memory does not have, P452 for stored content that does not fit its type, P454 for a slot without
+    the value that the function needs, and what the memory's own methods panic with."""
     return BODIES[name](machine, task, memory, *arguments)
 
 

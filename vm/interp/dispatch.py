@@ -3,6 +3,10 @@
 `exec_call_method` goes by the receiver's class to a method of the program or a row of the built-in registry, then to its body
 or to a function written in the language. A call returns its result, `Invoke` for a function that the loop enters, or `SUSPENDED`
 when an effect ends the slice.
+
+Hands on the calls, `as_panic`, `node_before` and the panics (`bad_call`, `not_fallible`, `wrong_length`, …) to the generated loop
+and `template.py`; `safe_method`, `changes_self` and a few of these to translated code (`vm/jit/`). What a built-in method does
+stands in `vm/builtins/`, how arguments reach a method of a handle in `vm/builtins/binding.py`.
 """
 
 from __future__ import annotations
@@ -46,7 +50,8 @@ if TYPE_CHECKING:
 
 def exec_call_method(machine: MachineContext, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
     """Run one method; the last `len(site.names)` arguments are named, those before are positional. Returns its result, `Invoke`
-    or SUSPENDED. Raises Panic P014 when the receiver has no such method.
+    or SUSPENDED. Raises Panic P014 when the receiver has no such method, P015 for other arguments than it takes, and what its
+    body raises.
 
     The generated loop holds the text of this function: a call of Python's own costs as much as the look-up."""
     entry = site.cache.get(type(receiver)) or method_entry(machine, receiver, site)
@@ -54,7 +59,8 @@ def exec_call_method(machine: MachineContext, task: Task, receiver: Any, site: S
 
 
 def method_entry(machine: MachineContext, receiver: Any, site: Site) -> Any:
-    """Return the function that a site calls for receivers of this class, and keep it in the site's cache."""
+    """Return the function that a site calls for receivers of this class, and keep it in the site's cache. It is called with
+    (machine, task, receiver, site, arguments). Raises P014 when impls of several traits fit."""
     entry = site.cache[type(receiver)] = find_method(machine, receiver, site)
     return entry
 
@@ -182,14 +188,15 @@ def _program_call(machine: MachineContext, task: Task, receiver: Any, site: Site
 
 
 def changes_self(machine: MachineContext, receiver: Any, site: Site) -> bool:
-    """Return whether the method has `mut self`, so that the call must store the receiver back."""
+    """Return whether the method has `mut self`, so that the call must store the receiver back; False when the program has no such
+    method. Raises P014 when impls of several traits fit."""
     code = program_method(machine, receiver, site)
     return code is not None and code.inout
 
 
 def exec_call_inout(machine: MachineContext, receiver: Any, site: Site, arguments: list[Any]) -> Invoke:
     """Return the `Invoke` of a method with `mut self`, which returns its result and the new receiver. P014 for any other
-    method."""
+    method, P015 and P007 for arguments that it does not take."""
     code = program_method(machine, receiver, site, arguments)
     if code is None or not code.inout:
         raise no_such_member(receiver, site.name)
@@ -270,6 +277,7 @@ def fill(row: Row, site: Site, arguments: list[Any]) -> list[Any]:
 
 
 def no_such_member(receiver: Any, name: str) -> Panic:
+    """Return the panic for a method that a value has not; the caller raises it."""
     return Panic("P014", f"{typeof(receiver)} has no method {name}")
 
 
@@ -281,14 +289,14 @@ def bad_call(callee: Any, count: int) -> Panic:
 
 
 def node_before(code: Code, following: Any, count: int) -> Any:
-    """Return the node that is `count` before `following`. Where one node stands for a run of opcodes, this finds the node of an
-    opcode inside."""
+    """Return the node of `code` that is `count` before `following`; what is no node of it stands for its end. Where one node
+    stands for a run of opcodes, this finds the node of an opcode inside."""
     at = next((i for i, node in enumerate(code.nodes) if node is following), len(code.nodes))
     return code.nodes[at - count]
 
 
 def missing_value() -> Any:
-    """Return the error of a `?` on None."""
+    """Return the error, a value of the program, of a `?` on None."""
     return make_error("RuntimeError", None, ("missing value",))
 
 

@@ -1,8 +1,10 @@
 """What the machine asks of its host (V-6.3): effects as data, and protocols of what the host hands in.
 
-The machine makes an `Effect` whose payload is one of the records below, and a performer of the host (`runtime/effects/`) answers
-it with `Machine.resume`. `MachineContext` is what handles' methods use of the machine, `Memories` what the machine uses of the
-session's memories. A change of what an effect carries is a change of its record here and of its performer.
+The machine makes an `Effect`, and a performer of the host (`runtime/effects/`) gives the answer, which `Machine.resume` takes.
+Its payload is one of the records below, or for the smaller kinds a text, a tuple, a handle or None, as the row in `vm/builtins/`
+or the method of `machine.py` says that makes the effect. `MachineContext` is what handles' methods use of the machine, `Memories`
+what the machine uses of the session's memories. A change of what an effect carries is a change of its record here and of its
+performer, and of `vm/snapshot/kinds.py`, which writes the records. `runtime/effects/table.py` says which performer a kind has.
 """
 
 from __future__ import annotations
@@ -30,8 +32,9 @@ if TYPE_CHECKING:
 
     class Memories(Protocol):
         """The memories of a session by name, handed to its machine. `failure`: the exception of a store that fails; `must_wait`:
-        the exception, raised before anything was done, of a method that has to wait for a store, a lock or a vector; `attended`:
-        the names of memories of which a method may have to; `computed` runs a function without parameters to its end and
+        the exception, raised before anything was done, of a method that has to wait for a store, a lock, a vector or a function
+        of the program; `attended`: the names of memories of which `append` and the readers of the log may have to, so that they
+        are called through `at_once` too; `computed` runs a function without parameters to its end and
         returns its value; `is_shared`: whether others write the store of a memory meanwhile; `is_queued`: whether sessions
         change a slot of it in turns."""
 
@@ -53,7 +56,8 @@ if TYPE_CHECKING:
             """Return the bounds that a declared memory begins with; P014 or P452 when they may not be set (M-2.14)."""
 
         def memory_value(self, name: str, bounds: dict[str, Any], messages: Any) -> Any:
-            """Return the handle of a new memory value, which begins with `messages` (M-2.19, M-2.20)."""
+            """Return the handle of a new memory value, which begins with `messages`, None for none (M-2.19, M-2.20). P014 or P452
+            for bounds that may not be set, P452 for messages that the memory does not take."""
 
         def initial_fact(self, name: str, arguments: list[Any]) -> None:
             """Take `remember` of an initialisation statement (M-2.10)."""
@@ -65,7 +69,8 @@ if TYPE_CHECKING:
             """Return what a task's direct writes go to: the memory, or the open turn that they join (M-5.20)."""
 
         def perform(self, ref: Any, method: str, arguments: list[Any], task: Any) -> Any:
-            """Return the result of a method of the direct API, with values of the machine (M-6.2 to M-6.20)."""
+            """Return the result of a method of the direct API, with values of the machine (M-6.2 to M-6.20). A failure is an Err
+            of a method with a Result, and a panic of any other (M-6.22)."""
 
         def at_once(self, ref: Any, method: str, arguments: list[Any], task: Any) -> Any:
             """As `perform`; raises `must_wait`, and has done nothing, where something has to be waited for."""
@@ -143,9 +148,10 @@ class ModelCall:
     `model`: the name of a declared model; `instance`: the number of an instance that `spawn` made of it, 0 for the model itself.
     `memory`: the attached memory, or a tuple of memories; None for none, UNSET for the model's own (O-3.24). `auto`: whether the
     turn is appended to it. `turn`: `tokens` (a count) and `meta` of with_memory, None for neither. `context`: a value or UNSET.
-    `overrides`: what a Prompt and `with` replace (O-1.67, O-3.30). `schema`: the name of a schema or None. `tools`: handles of
-    added tools; `own_tools`: whether the model's static ones are offered too (O-3.20, O-3.21). `messages`: those of chat, as the
-    program passed them.
+    `overrides`: what a Prompt and `with` replace (O-1.67, O-3.30). `schema`: the name of a schema or None. `retry_message`: what
+    stands behind the faults of a reply when the model is asked again, or None (O-2.48). `tools`: handles of added tools;
+    `own_tools`: whether the model's static ones are offered too (O-3.20, O-3.21). `messages`: those of chat, as the program
+    passed them, else None.
     """
 
     __slots__ = (
@@ -223,7 +229,8 @@ class ToolUse:
 
 class MemoryUse:
     """Effect `memory`: a method of the direct API that waits: for vectors of facts (M-10.16), for the turn lock (M-5.17), for
-    the store (G-12.7); of a keyed memory `keys` or `erase`, whose argument is a dict of key parts by name (M-7.3)."""
+    the store (G-12.7), for a function of the program; of a keyed memory a method whose one argument is a dict of key parts by
+    name (M-7.3); or a method of slots (`context_slots.py`). `memory` is the handle, `arguments` are checked and in order."""
 
     __slots__ = ("memory", "method", "arguments")
 

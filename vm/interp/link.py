@@ -1,7 +1,9 @@
 """From a verified image to a program that runs: operands resolved to objects, jumps to nodes (V-2.4, speed.md 2).
 
-Hands on `Program`, and `load_bytes` and `load_image`, which verify before they link. A function is linked at its first call into
-nodes; a node is the list [opcode number of the loop, operand, next node, its marks in the loop's search tree].
+Hands on `Program`, and `load_bytes` and `load_image`, which verify before they link; `run_costs` to the translated tier; what
+concerns runs of opcodes (`run_names`, `tiling`, …) to `tools/choose_runs.py`. A function is linked at its first call into
+nodes; a node is the list [opcode number of the loop, operand, next node, its marks in the loop's search tree]. No file is read
+here: callers bring the bytes or the image.
 """
 
 from __future__ import annotations
@@ -169,7 +171,8 @@ class Program:
         return node(NUMBERS["LINK"], code, None)
 
     def handle(self, section: str, number: int, scope: list[str]) -> Any:
-        """Return the handle of declaration `number` of a section of the image, or of a scope of it."""
+        """Return the handle of declaration `number`, from 0, of a section of the image whose declarations have handles, or of a
+        scope of it."""
         handle = self.handles[section][number]
         return type(handle)(handle.name, tuple(scope)) if scope else handle
 
@@ -392,7 +395,8 @@ class Program:
     # ------------------------------------------------------------ positions
 
     def position(self, code: Code, following: Any) -> tuple[str, int, int]:
-        """Return (file, line, column) of the instruction before node `following`."""
+        """Return (file, line, column) of the instruction before node `following`; line and column from 1, 0 where nothing is
+        known."""
         return self._place(code, self._offset(code, following))
 
     def _place(self, code: Code, offset: int) -> tuple[str, int, int]:
@@ -402,7 +406,7 @@ class Program:
 
     def locals_of(self, code: Code, following: Any, slots: list[Any], cells: list[Any]) -> dict[str, Any]:
         """Return the variables that have a value at the instruction before node `following`, by name; an inner one hides an outer
-        one of its name. {} for an image without names (V-3.9)."""
+        one of its name. {} for an image without names (V-3.9). `slots`, `cells`: those of the frame; nothing is copied."""
         if not self.image.names:
             return {}
         offset = self._offset(code, following)
@@ -432,7 +436,8 @@ class Program:
         return self._place(code, self.verified.functions[code.number].instructions[index][0])
 
     def start_of(self, function: int) -> tuple[str, int, int] | None:
-        """Return (file, line, column) where the body of a function begins; None for an image without positions."""
+        """Return (file, line, column), the last two from 1, where the body of function number `function` begins; None where no
+        position is known."""
         file, line, column = position_at(self.image.functions[function].lines, 0)
         return (self.image.source_map[file][0], line, column) if line and file < len(self.image.source_map) else None
 
@@ -472,6 +477,6 @@ def load_bytes(data: bytes) -> Program:
 
 
 def load_image(image: Image, shared_classes: dict[Any, Any] | None = None) -> Program:
-    """Return the program of an image made in this process; it is verified like any other (G-4.1). `shared_classes`: as for
-    `Program`. Raises ImageError (V1xx)."""
+    """Return the program of an image that this process has made or decoded; it is verified like any other (G-4.1).
+    `shared_classes`: as for `Program`. Raises ImageError (V1xx)."""
     return Program(verify(image, ARITY, performed=PERFORMED), shared_classes)

@@ -1,6 +1,8 @@
 """The records that linked code consists of: functions, call sites, loops, error forms.
 
-The linker makes them; dispatch, tasks, the loop and the translated tier read them without importing one another.
+The linker (`link.py`) makes them, and hooks and counters in them change while the program runs, for all of its sessions;
+dispatch, tasks, the loop and the translated tier read them without importing one another. Bodies of built-ins that take their
+call site get a `Site`.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
     from ..values.objects import Way
 
 
-# How many values the starred name of a stack effect stands for, by the kind of the operand.
+# How many values the starred name of a stack effect stands for, by the kind of the operand: functions of the linked operand.
 GROUP_SIZES: dict[k.OperandKind, Callable[[Any], int]] = {
     k.COUNT: lambda operand: operand,
     k.FUNCTION: lambda operand: operand.argc,

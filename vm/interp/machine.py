@@ -2,6 +2,10 @@
 
 It performs no input or output itself: `step()` runs whatever can run and returns the effects it ended in; `resume(effect, value)`
 continues a task. `limit` sets fuel, call depth, tasks at work, bytes of Strings and bytes of all values (G-6.1).
+
+Hands on `Machine`, `Stopped`, `UNLIMITED` and `LARGEST_MEMORY` to the runtime, `Stopped` also to the Python API and
+`concerto run`. Another thread may set `stop` and call `weigh_soon` while the machine runs. Which task runs next, and waiting and
+cancelling, stand in `scheduler.py`; what opcodes do, in `ops.py` and `template.py`; who performs effects, in `runtime/`.
 """
 
 from __future__ import annotations
@@ -44,7 +48,7 @@ SMALL = frozenset({int, float, bool, type(None)})  # payloads that are never too
 
 def checked_emit(channel: Any, payload: Any, timeout: Any, answer: Any = None) -> EmitPayload:
     """Return the payload of an emit effect. Raises Panic: P007 for a channel that is no String, P013 for a `timeout` that is no
-    count of milliseconds, P103 for a payload of more than 1 MiB of JSON (G-6.1)."""
+    count of milliseconds, P103 for a payload of more than 1 MiB of JSON, or that nests too deep (G-6.1)."""
     if type(channel) is not str:
         raise Panic("P007", f"expected String, found {typeof(channel)} as a channel")
     if timeout is not None and (type(timeout) is not int or timeout < 0):
@@ -103,7 +107,8 @@ class Machine(Scheduler):
         self.memory_bytes = memory_bytes
 
     def successor(self) -> Machine:
-        """Return a new machine under the same limits, for the same host, in which nothing runs."""
+        """Return a new machine under the same limits, for the same host, in which nothing runs and no fuel is used. The gauge, if
+        there is one, belongs to it from now on; stores begin empty."""
         successor = Machine(self.program, self.memories, self.make_tier)
         copied = ("steps", "depth_limit", "task_limit", "value_bytes", "memory_bytes")
         for name in (*copied, "keeps_locals", "calls_before", "loops_before"):
@@ -179,14 +184,16 @@ class Machine(Scheduler):
             self.attend()
 
     def spend(self, items: int) -> None:
-        """Charge the fuel of a built-in that works on this many items, one per 16 of them (G-6.1), before its work."""
+        """Charge the fuel of a built-in that works on this many items, one per 16 of them (G-6.1), before its work. Raises what
+        `attend` raises, and in translated code what sends the call back to the interpreter (`Tier.charge`)."""
         self.announce(items)
         cost = -(-items // 16)  # rounded up
         if self.tier is None or not self.tier.charge(cost):
             self.debt.append(cost)
 
     def pay_debt(self, fuel: int) -> int:
-        """Return what is left of a chunk after the fuel that built-ins have charged; raises P101 when none is left."""
+        """Return what is left of a chunk after the fuel that built-ins have charged, from the next chunk if need be; raises what
+        `refill` raises."""
         fuel -= sum(self.debt)
         self.debt.clear()
         return fuel if fuel >= 0 else self.refill(fuel)
@@ -234,14 +241,16 @@ class Machine(Scheduler):
     # ------------------------------------------------------------ running
 
     def start(self, code: Code, arguments: list[Any]) -> Task:
-        """Return a new root task; its outcome is `task.result` once its status is done."""
+        """Return a new root task, which `step` will run; its outcome is `task.result` once its status is done. `arguments`: one
+        value for each parameter of `code`."""
         return self.new_task(None, code, list(arguments), [None] * code.cell_count)
 
     def step(self) -> list[Effect]:
         """Run ready tasks, in order of creation, until one makes effects; return these effects in order, [] when nothing can run.
 
-        A task goes on after an effect that is not awaited before any other runs (O-6.16). Raises Panic with position and trace,
-        after every task was cancelled (O-6.15), and Stopped."""
+        A task goes on after an effect that is not awaited before any other runs (O-6.16). Effects that the host is to end come
+        last, in one effect `cancel`. Raises Panic with position and trace, after every task was cancelled (O-6.15), and `stop`
+        as it was set, a `Stopped` for example."""
         self.effects = []
         if self.stop is not None:
             raise self._stopped(self.stop)
@@ -290,7 +299,8 @@ class Machine(Scheduler):
         self.after_slice(task)
 
     def under_limits(self, work: Callable[[], Any]) -> Any:
-        """Return the result of `work`, which the host does for the run; it stops and is charged as a built-in is."""
+        """Return the result of `work`, which the host does for the run; it stops and is charged as a built-in is. Raises what
+        `work` raises, among it `stop` and P103. The limit on Strings is not set here."""
         meter = exchange(self)
         try:
             return work()
@@ -350,6 +360,7 @@ class Machine(Scheduler):
         self.effects.append(effect)
 
     def emit(self, task: Task, channel: Any, payload: Any) -> None:
+        """Make an emit that no task waits for. Raises what `checked_emit` raises; so does `ask`."""
         self.effects.append(Effect(task.next_key(), "emit", checked_emit(channel, payload, None), False, task))
 
     def ask(self, task: Task, channel: Any, payload: Any, timeout: Any, answer: Any = None) -> None:
@@ -360,10 +371,12 @@ class Machine(Scheduler):
         self.effects.append(Effect(task.next_key(), "flush", None, False, task))
 
     def print(self, task: Task, values: list[Any], end: str) -> None:
+        """Make an effect that writes the Display texts, joined by spaces, and `end`. Raises P103 for one beyond the limits."""
         text = " ".join(display(value) for value in values) + end
         self.effects.append(Effect(task.next_key(), "print", text, False, task))
 
     def configure(self, target: tuple[str, int, str], value: Any) -> None:
+        """Keep the value of a field that is no constant (O-0.3). `target`: section, number of the entry and name of the field."""
         self.configured[target] = value
 
     def call(
@@ -405,7 +418,7 @@ class Machine(Scheduler):
 
     @property
     def used(self) -> int:
-        """Fuel used so far."""
+        """Fuel used so far; where `exact` is false, without what translated code has used."""
         return self.steps - self.reserve - self.fuel
 
     # ------------------------------------------------------------ stack traces

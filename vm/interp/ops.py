@@ -2,8 +2,12 @@
 
 Each opcode that needs no control over the machine is one function. Its parameters are the left side of the opcode's stack
 effect, then, by name, what else it needs: `operand` (the linked operand), `locals_`, `cells`, `machine`. Its return value is
-the right side. The interpreter loop is generated from these bodies (tools/gen_loop.py), and the translator calls them. Opcodes
-that move between instructions, frames or tasks have a function in `vm/interp/template.py`.
+the right side, a tuple where that has several names. The interpreter loop is generated from these bodies (tools/gen_loop.py), so
+run `make gen` after a change; `template.py` and translated code (`jit/library.py`) call them. Opcodes that move between
+instructions, frames or tasks have a function in `vm/interp/template.py`.
+
+A function raises the Panic of the operation. A typed opcode trusts the compiler about the kinds of its values: for others it may
+raise a Python error, which `dispatch.as_panic` makes P007 (G-4.4).
 """
 
 from __future__ import annotations
@@ -77,8 +81,9 @@ if TYPE_CHECKING:
 
 
 def iterate(value: Any, machine: Any = None) -> Iterator[Any]:
-    """Return an iterator over the elements. The storage is not written while it is walked, because the value was marked
-    shared. A HashMap, whose store `machine` has, is walked as it is now (L-5.7.7). Raises P007 for any other kind."""
+    """Return an iterator over the elements: of a Map and a HashMap (key, value), of a String its characters, of Bytes Ints. The
+    storage is not written while it is walked, because the value was marked shared. A HashMap, whose store `machine` has, is
+    walked as it is now (L-5.7.7). Raises P007 for any other kind."""
     kind = type(value)
     if kind is Array:
         return iter(value.items)
@@ -243,7 +248,8 @@ def SET_ELEMENT(value: Any, tuple: Any, operand: int) -> Any:
 
 
 def write_element(object: Any, index: Any, value: Any) -> None:
-    """Store an element by index, in all cases but the plain one, an Int within an Array, which the loop does itself."""
+    """Store an element by index, in all cases but the plain one, an Int within an Array, which the loop does itself. Raises P004
+    for an Int outside of an Array, P103 for a Map that would have too many entries, P007 for other kinds of index and object."""
     if type(object) is Array and type(index) is int:
         index_out_of_range(index, len(object.items))
     elif type(object) is Map:
@@ -260,7 +266,8 @@ def refuse_write(object: Any, index: Any) -> NoReturn:
 
 
 def index_place(object: Any, index: Any) -> Any:
-    """Return the element that a place with several indexes goes through. Raises P005 for a missing key (L-5.5.5)."""
+    """Return the element that a place with several indexes goes through. Raises P005 for a missing key (L-5.5.5), P004 for an
+    Int outside of an Array, P007 for an object that is neither Array nor Map."""
     if type(object) is Array or type(object) is Map:
         return read_index(object, index)
     return refuse_write(object, index)
@@ -613,7 +620,8 @@ def LENGTH(value: Any) -> Any:
 
 
 def parse_as(text: Any, defaults: Any, descriptor: Any, types: Any) -> Any:
-    """Loaded by the first program that reads JSON as a type."""
+    """Return what `parse_as` of `vm/builtins/json.py` returns; that module is imported by the first program that reads JSON as a
+    type."""
     from ..builtins import json
 
     return json.parse_as(text, defaults, descriptor, types)
