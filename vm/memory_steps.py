@@ -8,8 +8,8 @@ field.
 
 Hands on the rows (`STEPS`, `BLOCK`, the tables of a summary, a store, a rule and a handler), the kinds of arguments and the words
 of steps to the compiler, `runtime/memory/` and the language server; `field_rank` to the compiler and its formatter; `problem` and
-`written_problem` to the verifier; `bound_problem` to `runtime/memory/bounds.py`. MADE, VALUE and
-COMPUTED go to linking, code generation and built-ins, `is_function` to `concerto inspect`. Durations are milliseconds.
+`written_problem` to the verifier; `bound_problem` to `runtime/memory/bounds.py`; MADE, VALUE and
+COMPUTED to linking, code generation and built-ins; `is_function` to `concerto inspect`. Durations are milliseconds.
 """
 
 from __future__ import annotations
