@@ -183,6 +183,7 @@ class HostCall:
         self.panic: Panic | None = None
 
     def ended(self, machine: Machine, ended: Task) -> None:
+        """Put the parent at work again, if this was its last call, and call `on_end`."""
         parent = ended.parent
         if parent is not None:
             machine.call_ended(parent)
@@ -271,6 +272,7 @@ class Scheduler:
             self.current = task
 
     def wait_for_host(self, task: Task, effect: Effect) -> None:
+        """Let a task wait for an effect; it still counts as at work."""
         task.status = WAITING
         task.effect = effect
 
@@ -317,6 +319,7 @@ class Scheduler:
             self.closed.append(effect)
 
     def cancel_all(self) -> None:
+        """Cancel every task that has not ended."""
         for root in list(self.roots):
             self.cancel(root)
 

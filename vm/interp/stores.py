@@ -113,6 +113,7 @@ class View:
         return [key for key in paced(self.store.items) if type(key) is str and key.startswith(self.prefix)]
 
     def size(self) -> int:
+        """Return how many entries this view shows."""
         return len(self.inside() if self.prefix else self.store.items)
 
     def find(self, key: Any) -> Any:
@@ -189,6 +190,7 @@ class Ledger:
         return [self.record(identifier) for identifier in self.identifiers()]
 
     def record(self, identifier: str) -> Any:
+        """Return an entry as a new value of the program. Raises KeyError for an identifier that is not there."""
         keys, value = self.entries[identifier]
         return LedgerEntry(identifier, Array(list(keys)), value)
 

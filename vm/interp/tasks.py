@@ -97,6 +97,7 @@ class Task:
         return f"{self.path}.{self.born}"
 
     def finish(self, value: Any) -> None:
+        """Note that the first function has returned `value`; the scheduler does the rest when the slice is over."""
         self.status = DONE
         self.result = value
 

@@ -92,6 +92,7 @@ class Loop:
             self.fuel = self.machine.pay_debt(self.fuel)
 
     def jump(self, target: Target) -> None:
+        """Go on at a node, and take the fuel of the run that begins there. Raises as `charge`."""
         self.ins, cost = target
         self.charge(cost)
 

@@ -136,6 +136,7 @@ class Emitter:
     # ------------------------------------------------------------ the operand stack
 
     def push(self, value: Value) -> None:
+        """Push a value, in a temporary if its expression is nested too deeply."""
         self.stack.append(value)
         if value.depth > DEEPEST_EXPRESSION:
             self.spill()

@@ -80,6 +80,7 @@ class Kinds:
         return (word, self._numbered((word, *[self.number(kind) for kind in inner])))
 
     def tuple(self, parts: Iterable[Kind]) -> Kind:
+        """Return the kind of a tuple of parts of these kinds, in order."""
         parts = list(parts)
         word = "plain" if all(kind[0] in SCALARS for kind in parts) else "tuple"
         if any(self._nesting(kind) >= DEEPEST for kind in parts):
@@ -100,6 +101,7 @@ class Kinds:
         return PLAIN if kind[0] == "plain" else ANY
 
     def field(self, kind: Kind, position: int) -> Kind:
+        """Return the kind of a field of a struct or schema, by its position from 0; ANY where it is not known."""
         if kind[0] in ("struct", "schema") and kind[1] >= 0:
             fields = self.descriptor(kind[1])[2]
             return self.of_type(fields[position][1]) if position < len(fields) else ANY

@@ -263,6 +263,8 @@ class Tier:
         return self.invoke(exec_call_inout(self.machine, receiver, site, arguments), room)
 
     def invoke(self, call: Invoke, room: int) -> Any:
+        """Return what a function of the program gives, called as translated code. Raises Deoptimise where no Python function is
+        there, and what comes out of it."""
         code = call.code
         function = self.function(code.number) if code.home is self.program else None
         if function is None:

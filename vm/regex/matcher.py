@@ -246,6 +246,7 @@ class Regex:
             self.backward = Automaton(compile_backward(pattern.tree), backward=True)
 
     def is_match(self, text: str) -> bool:
+        """Return whether the text has a match anywhere."""
         if self.program.linear:
             return self.forward.finds(self.subject(text))
         return self.find(text) is not None
@@ -269,9 +270,11 @@ class Regex:
         return Subject(text, self.program.final)
 
     def slots(self) -> list[int]:
+        """Return the slots of a `Backtracker` before a match: a new list."""
         return [-1] * (2 * self.groups + 2)
 
     def may_begin(self, sign: str) -> bool:
+        """Return False for a character that no match begins with."""
         return self.first is None or any(test == sign if type(test) is str else test.has(sign) for test in self.first)
 
 

@@ -313,6 +313,7 @@ class Subject:
         return FINAL_LINE_END if at < len(self.text) else END
 
     def holds(self, kind: str, at: int) -> bool:
+        """Return whether an assertion holds before position `at`, from 0 to the length of the text."""
         return holds(kind, class_of(self.symbol(at - 1)), class_of(self.symbol(at)))
 
 

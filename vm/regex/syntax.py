@@ -83,6 +83,7 @@ class CharSet:
         self.classes.append((CLASSES[letter.lower()], letter.isupper()))
 
     def has(self, sign: str) -> bool:
+        """Return whether a character belongs to the set."""
         answer = self.answers.get(sign)
         if answer is None:
             if len(self.answers) >= CACHED:

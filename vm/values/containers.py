@@ -286,6 +286,7 @@ class RangeValue:
         return max(0, span.stop - span.start)
 
     def contains(self, value: Any) -> bool:
+        """Return whether an Int is an element; False for any other value."""
         return type(value) is int and value in self.span()
 
     def slice_bounds(self, length: int) -> tuple[int, int]:

@@ -90,6 +90,7 @@ class MemoryRef(Ref):
         self.life = life
 
     def at_branch(self, branch: str) -> MemoryRef:
+        """Return the handle of a branch of the same memory and key, "" for the memory itself."""
         return MemoryRef(self.name, branch, self.key, self.life)
 
     def __eq__(self, other: object) -> bool:
