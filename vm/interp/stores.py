@@ -91,7 +91,7 @@ class View:
 
     def key(self, key: Any) -> Any:
         """Return the dict key for a key of the program. Raises P007 for a key of a scope that is no String, and as `key_of`. So
-        do all methods that take a key."""
+        do the methods below that take a key of the program."""
         if self.prefix:
             if type(key) is not str:
                 raise Panic("P007", f"expected String, found {typeof(key)} as a key of a scope")

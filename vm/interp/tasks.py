@@ -3,9 +3,9 @@
 `Task.frames` holds the suspended callers as (next node, locals, cells, code), `Task.state` the running frame in the same form
 with the top of the stack. The scheduler decides when a task runs and what ends its wait; the loop runs its instructions.
 
-Hands on `Task` and its states READY, WAITING and DONE to the machine, snapshots and the session; `Invoke`, `SUSPENDED` and
-`NOTHING`, which methods and opcodes return to the loop, to the loop, built-ins and the translated tier; `is_below` to the
-runtime.
+Hands on `Task` and its states READY, WAITING and DONE to the machine, snapshots and the runtime; `Invoke`, `SUSPENDED` and
+`NOTHING`, which methods and opcodes return to the loop, to the loop, built-ins, the translated tier and, `Invoke` only, to
+`runtime/effects/memories.py`; `is_below` to the runtime.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@ A `Value` is an abstract value: the Python expression that computes a value of t
 bounds and what else holds of it. `Facts` is what holds at one point of the program: bounds of locals, elements and results that
 variables hold already. The functions at the end are the lattice that the fixpoint over a whole function climbs down.
 
-Hands on `Value` and questions about values to all that translates, `Facts` to the emitter, `branches` and `control`, and the
-lattice to `functions`.
+Hands on `Value` and questions about values to all that translates, `Facts` to the emitter, `branches` and `control`, the
+lattice to `functions`, READING to `control`, MOST_STEP and MOST_COUNTED to `arithmetic` and `values`.
 """
 
 from __future__ import annotations

@@ -3,8 +3,9 @@
 The dominator tree is computed by iteration in reverse postorder (Cooper, Harvey and Kennedy, "A Simple, Fast Dominance
 Algorithm").
 
-Hands on `Flow` to `functions`, `control`, `loops` and `liveness`, and `Unshaped` to all that may find that code cannot be
-translated; the tier catches it. Blocks are named by the index of their first instruction in a `Body`.
+Hands on `Flow` to `functions`, `control`, `loops` and `liveness`, ENDS to `control`, STORES to `loops`, and `Unshaped` to all
+that may find that code cannot be translated; the tier catches it. Blocks are named by the index of their first instruction in a
+`Body`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """What translated code is run with: the functions that it calls by name, and a translated part as data.
 
 Hands on to the tier `NAMES`, from which it takes the globals of translated code, `Deoptimise` and `blank`, and `Part` with its
-`Site`s, which `functions` makes, the tier runs and a host may keep from one process to the next; `Inlined` also to `inlining`. A
-name in `NAMES` stands in the texts that the emitter's families write, so it is changed in both places.
+`Site`s, which `functions` makes, the tier runs and a host may keep from one process to the next; `Site` also to the emitter,
+`Inlined` to `inlining`. A name in `NAMES` stands in the texts that the emitter's families write, so it is changed in both places.
 """
 
 from __future__ import annotations

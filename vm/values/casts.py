@@ -1,7 +1,7 @@
 """Run-time types: the shallow check behind `Any`, the deep cast `as`, the test of `catch` (L-3.3.3, L-3.5, L-5.12.3).
 
-Hands on `matches`, `check`, `cast` and `try_cast`, all driven by descriptors (`types.py`), to both tiers, built-ins, snapshots
-and the runtime, and `truth` to built-ins. None of them changes the value.
+Hands on `matches`, `check`, `cast` and `try_cast`, all driven by descriptors (`types.py`), to both tiers, built-ins, snapshots,
+the compiler and the runtime, and `truth` to built-ins. None of them changes the value.
 """
 
 from __future__ import annotations

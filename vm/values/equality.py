@@ -1,7 +1,8 @@
 """Equality and order (L-5.3).
 
-Hands on `equal` to both tiers, built-ins, the compiler and Sets, `compare`, `comparable` to arithmetic and `fresh_key` to the
-methods of Sets (`builtins/maps.py`). Equality walks with an explicit stack and holds to the nesting limit of G-6.1.
+Hands on `equal` to both tiers, built-ins, the compiler and Sets, `comparable` to arithmetic and `fresh_key` to the methods of
+Sets (`builtins/maps.py`); only tests call `compare`. Equality walks with an explicit stack and holds to the nesting limit of
+G-6.1.
 """
 
 from __future__ import annotations

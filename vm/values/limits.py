@@ -1,8 +1,9 @@
 """The bounds of values: of Int and Float, and the size limits of G-6.1 that values and built-ins hold to.
 
-Hands on `limits`, one settings object whose String size the machine sets for each slice, checks that raise P103, `concat`,
-`repeat` and `join`, which make Strings under the limit, the Int bounds, the text of a Float, and the saturating conversion from
-Float to Int. What `metering.look` raises, which is what ends the run, may come out of `concat`, `check_concat` and `join`.
+Hands on `limits`, one settings object whose String size the machine sets for each slice (LONGEST_STRING bytes without a budget),
+checks that raise P103, `concat`, `repeat` and `join`, which make Strings under the limit, `utf8_size`, the Int bounds, the text
+of a Float, and the saturating conversion from Float to Int. What `metering.look` raises, which is what ends the run, may come out
+of `concat`, `check_concat` and `join`.
 """
 
 from __future__ import annotations

@@ -8,8 +8,8 @@
 and `("handle", type name)`. Only signatures of built-ins have `("var", name)`, `hashmap` and `pipeline`.
 
 Hands on `type_text`, which writes a descriptor as source does, and `typeof`, the type name of a value, to everything that writes
-messages; `plain_name` and `kind_of_type` to linking; the type `Descriptor` to built-ins. What a value of a type is, `casts.py`
-decides. An image has another form of types (`bytecode/shape.py`).
+messages; `plain_name` to linking, dispatch and the API, `kind_of_type` to linking; the type `Descriptor` to built-ins. What a
+value of a type is, `casts.py` decides. An image has another form of types (`bytecode/shape.py`).
 """
 
 from __future__ import annotations
