@@ -3,7 +3,7 @@ whom, the heap, stores.
 
 Hands on to `runtime/session/state.py` `write_run`, `read_run` and `own_part` for runs that are resumed, with `HostRecords`, what
 the host has of the machine; and `lower_stores`, `read_stores` and `RestoredStores.replace` for the state of a session. Reading
-any bytes that no machine wrote raises SnapshotError. Memories and what the host keeps of them are written there, not here.
+any bytes that no machine wrote raises SnapshotError. Memories are written by `runtime/session/state.py`, not here.
 """
 
 from __future__ import annotations
