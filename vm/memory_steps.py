@@ -5,6 +5,11 @@ A row says what an argument takes, its names in a source, in an image and in the
 checker adds types and help to the rows, `[memory.defaults]` of a manifest is read by them, the verifier refuses what they
 refuse (`problem`), and the runtime makes policies from them. A new step is a row of `STEPS` and the code that acts on its
 field.
+
+Hands on the rows (`STEPS`, `BLOCK`, the tables of a summary, a store, a rule and a handler), the kinds of arguments and the words
+of steps to the compiler, `runtime/memory/` and the language server; `field_rank` to the compiler and its formatter; `problem` and
+`written_problem` to the verifier; `bound_problem` to `runtime/memory/bounds.py`; MADE, VALUE and
+COMPUTED to linking, code generation and built-ins; `is_function` to `concerto inspect`. Durations are milliseconds.
 """
 
 from __future__ import annotations
@@ -73,7 +78,7 @@ def is_true(value: Any) -> bool:
 
 
 def is_function(value: Any) -> bool:
-    """Return whether a value is [index of the memory, number]: the place where initialisation puts the function."""
+    """Return whether a value is [index of the memory, number], both from 0: the place where initialisation puts the function."""
     return type(value) is list and len(value) == 2 and all(type(part) is int and 0 <= part < 1 << 31 for part in value)
 
 
@@ -267,7 +272,7 @@ def redactors(image: str, words: tuple[str, ...], signature: str, **more: Any) -
 
 
 def names(image: str, takes: Takes = are_names) -> Argument:
-    """Return the row of a list of names of models and agents."""
+    """Return the row of a list of names of models and agents, or with another `takes` of rules in which such names are."""
     return Argument(image, NAMES, takes)
 
 
@@ -607,6 +612,7 @@ BOUNDS = {
 """The bounds that a run may compute (M-2.14), with the words by which messages name them."""
 LOG_BOUND = "retain"
 """The one bound that an image has beside the steps: `max_messages`."""
+# Low bounds, each with the bound that it has to be below.
 LOWS = {row.image: row.below for row in rows() if row.below is not None}
 
 
@@ -623,6 +629,7 @@ ACCEPTED: dict[str, Takes] = {
     "made": lambda value: are_names(value) and all(name in BOUNDS for name in value),
 }
 """The test of each value of an image, by its name there."""
+# Names in an image of what a memory value cannot have (M-2.19).
 NO_VALUE = {"bounds", *(row.image for step in STEPS.values() if step.no_value is not None for row in step.rows)}
 
 

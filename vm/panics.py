@@ -1,6 +1,7 @@
 """The panic codes and the exception that carries one (L-5.13, O-11, memory.md 2 and 6).
 
-Hands on `Panic` to every part of the machine and the table `PANICS` to documentation and tests.
+Hands on `Panic` to every part of the machine, to the runtime, the API, the command line and the checker's constants, and the
+table `PANICS` to documentation and tests.
 The machine fills in where a panic happened: whoever raises one gives code and text only.
 """
 
@@ -55,9 +56,10 @@ PANICS: Final[dict[str, tuple[str, str]]] = {
 class Panic(Exception):
     """A panic on its way out of the program; nothing in the language catches it (L-5.12.5).
 
-    `position` and `trace` stay empty until the machine, which alone knows its frames, adds them; so does `locals`, per frame of
-    the trace the names and values of its variables, where the machine keeps them. `inside`: trace and locals in a machine that
-    ran a function for this one; they come first.
+    `position` (file, line, column) and `trace` (function, file, line, column of each frame, innermost first) stay empty until the
+    machine, which alone knows its frames, adds them; so does `locals`, per frame of the trace the names and values of its
+    variables, where the machine keeps them. `inside`: trace and locals in a machine that ran a function for this one; they come
+    first.
     """
 
     __slots__ = ("code", "message", "position", "trace", "locals", "inside")
@@ -72,10 +74,11 @@ class Panic(Exception):
         self.inside: tuple[tuple[Any, ...], tuple[dict[str, Any], ...]] = (), ()
 
     def leave(self) -> None:
-        """Hand the panic from the machine that placed it to the one that waits for it."""
+        """Move trace and locals to `inside` and clear the position, when the panic goes from the machine that placed it to the
+        one that waits for it."""
         self.inside = self.trace, self.locals
         self.position, self.trace, self.locals = None, (), ()
 
     def __str__(self) -> str:
-        """The line L-5.13.1 prescribes."""
+        """Return the line that L-5.13.1 prescribes."""
         return f"panic[{self.code}]: {self.message}"

@@ -3,6 +3,10 @@
 What the checker says of connections, the defaults of connections, the class that sends their requests, the templates of `concerto
 init` and the notes on prompt caches are read from `PROVIDERS`, and no other file of the product lists providers. The table stands
 here because compiler and runtime both read it; the machine does not (V-1.8).
+
+Hands on `PROVIDERS` to the compiler (checker, fields, manifest), the commands `compile` and `init` and, with `ProviderRow`, to
+`runtime/connections.py`, `PREDECLARED` to the checker and `runtime/connections.py`, and `APIS` to `declaration_fields.py`.
+Nothing is sent here: that is `runtime/providers/`.
 """
 
 from __future__ import annotations

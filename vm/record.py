@@ -6,6 +6,10 @@ constructor runs as fast as one that is written by hand. There is no equality by
 
 A written class is still cheaper to import, by a fiftieth of a millisecond, so those that every run of an image imports are
 written by hand.
+
+Hands on `record`, a decorator, and `field` to the compiler, the runtime and parts of the machine, and `fields_of` and `FieldSpec`
+to `compiler/syntax/ast.py`. As in a plain function, a field without a default must not come behind a positional one with a
+default, also not behind an inherited one: nothing checks that.
 """
 
 from __future__ import annotations
@@ -44,14 +48,15 @@ def field(
     kw_only: bool = False,
     is_derived: bool = False,
 ) -> Any:
-    """Return the specification of a field: its default, or the function that gives a new one for each record. Without `init` it
-    is no parameter of the constructor, and None at first. `is_derived` is a mark for readers of the table of fields."""
+    """Return the specification of a field: its default, or the function that gives a new one for each record. Without `init`,
+    which does not go with `factory`, it is no parameter of the constructor, and None at first. `is_derived` is a mark for readers
+    of the table of fields."""
     return FieldSpec(NEW if factory is not None else default, factory, init, kw_only, is_derived)
 
 
 def fields_of(value: Any) -> dict[str, Any]:
-    """Return the fields of a record, or of a class of records: by name, those of its bases, then its own, the plain default or
-    the FieldSpec."""
+    """Return the fields of a record, or of a class of records: by name, those of its bases, then its own, with the plain default
+    or the FieldSpec, REQUIRED for none. The table is the class's own: do not change it."""
     fields: dict[str, Any] = value.record_fields
     return fields
 
@@ -64,6 +69,8 @@ if TYPE_CHECKING:
 else:
 
     def record(cls):
+        """Return a class like `cls`, to take its place, whose annotated fields, behind those of its bases, are its slots and the
+        parameters of its constructor."""
         namespace = {name: value for name, value in cls.__dict__.items() if name not in ("__dict__", "__weakref__")}
         inherited = getattr(cls, "record_fields", {})
         own = namespace.get("__annotations__", ())

@@ -16,8 +16,12 @@ A *schema type* is nested lists or tuples of strings, booleans and JSON values, 
 
 Names of objects and sums are unique in a tree: a generic schema carries its arguments (`Ticket<Int>`).
 
-Hands on the plain and the strict form as ordered dicts, ready to send to a provider, and `DeclaredTypes`, the declared types of a
-program as the reader of JSON asks for them.
+Hands on `plain_form`, `strict_form` and `arguments_form` as ordered dicts, ready to send to a provider, to the compiler, which
+puts them into an image, to the verifier and to the runtime; questions about schema types and `type_text` to `runtime/schema/`;
+the names of schemas and tools as models see them (`wire_name`, `tool_name`, `store_name`, STORE_METHODS, RESPOND) to the checker
+and the runtime; `bare_name` to the verifier and `runtime/records.py`; and `DeclaredTypes`, the declared types of a program as
+whatever builds values from text or bytes asks for them. A schema type is never changed here, and is taken for sound: whether an
+image has a sound one is asked in `bytecode/verify_tables.py`.
 """
 
 from __future__ import annotations
@@ -38,7 +42,8 @@ WIRE_NAME_LENGTH = 64
 
 
 def wire_name(name: str) -> str:
-    """Return the name of a schema as providers accept it (O-1.104)."""
+    """Return the name of a schema as providers accept it (O-1.104): 64 characters at most, others than ASCII letters, digits, `_`
+    and `-` replaced by `_`."""
     return "".join(c if c.isascii() and (c.isalnum() or c in "_-") else "_" for c in name)[:WIRE_NAME_LENGTH]
 
 
@@ -142,12 +147,13 @@ def arguments_form(kind: SchemaType) -> Json:
 
 def strict_form(kind: SchemaType) -> Json | None:
     """Return the JSON Schema with every property required and closed objects, as strict modes of providers demand; None for a
-    type with a Map, Any, Bytes or a payload of several parts inside (O-2.33 f., O-2.61, O-2.62)."""
+    type with a Map, Any, Bytes or a tuple payload of several parts inside (O-2.33 f., O-2.61, O-2.62)."""
     return None if _has_open_part(kind) else _Lowering(kind, strict=True).document()
 
 
 def is_strict_form(document: Json) -> bool:
-    """Return whether a document was made by `strict_form`: only that closes its objects."""
+    """Return whether the document of an object was made by `strict_form`, not by `plain_form`, which leaves objects open. The
+    documents of `arguments_form` are closed too: they are not to be asked about."""
     return document.get("additionalProperties") is False
 
 
@@ -276,7 +282,8 @@ class DeclaredTypes:
         self.numbers = {entry[1]: number for number, entry in enumerate(types) if classes[number] is not None}
 
     def struct_class(self, key: str) -> Any:
-        """Return the class of a struct's values, whose `decl.types` are the descriptors of the fields, in order."""
+        """Return the class of a struct's values, or a schema's, whose `decl.types` are the descriptors of the fields, in
+        order."""
         number = self.numbers[key]
         cls = self.classes[number]
         if not cls.decl.types:

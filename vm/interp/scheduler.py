@@ -1,7 +1,9 @@
 """The tree of tasks: which can run, who waits for whom, what a cancellation takes with it (V-6.4, O-6.12 to O-6.16, G-7.2).
 
-Hands on `Scheduler`, the base class of the machine, and the classes of what a task waits for. Ready tasks run in order of
-creation. At most `task_limit` are at work; the rest are held back until one ends or waits for others.
+Hands on `Scheduler`, the base class of the machine, and the classes of what a task waits for, which snapshots write. Ready tasks
+run in order of creation. At most `task_limit` are at work; the rest are held back until one ends or waits for others. Nothing
+here runs an instruction: that is the loop, which `machine.py` calls. Where a method returns SUSPENDED, the slice of the task is
+over.
 """
 
 from __future__ import annotations
@@ -124,7 +126,8 @@ class Each(Wait):
         self.places: dict[Task, int] = {}  # of the running ones
 
     def fill(self, machine: Machine) -> None:
-        """Start tasks for the next elements while fewer than `limit` run."""
+        """Start tasks for the next elements while fewer than `limit` run. Raises P103 for more elements than an Array may
+        have."""
         while len(self.places) < self.limit:
             for element in self.elements:
                 check_items(len(self.results) + 1)
@@ -180,6 +183,7 @@ class HostCall:
         self.panic: Panic | None = None
 
     def ended(self, machine: Machine, ended: Task) -> None:
+        """Put the parent at work again, if this was its last call, and call `on_end`."""
         parent = ended.parent
         if parent is not None:
             machine.call_ended(parent)
@@ -219,7 +223,8 @@ class Scheduler:
         return task
 
     def next_ready(self) -> Task | None:
-        """Return the task to run next: the one whose last effect was not awaited, else the oldest; None when none can run."""
+        """Take from the queue and return the task to run next: the one whose last effect was not awaited, else the oldest; None
+        when none can run."""
         task = self.current
         self.current = None
         if task is not None and task.status is READY:
@@ -267,6 +272,7 @@ class Scheduler:
             self.current = task
 
     def wait_for_host(self, task: Task, effect: Effect) -> None:
+        """Let a task wait for an effect; it still counts as at work."""
         task.status = WAITING
         task.effect = effect
 
@@ -313,13 +319,15 @@ class Scheduler:
             self.closed.append(effect)
 
     def cancel_all(self) -> None:
+        """Cancel every task that has not ended."""
         for root in list(self.roots):
             self.cancel(root)
 
     # ------------------------------------------------------------ waits
 
     def wait(self, wait: Wait, watched: list[Task]) -> Any:
-        """Suspend the task of this wait until tasks in `watched` end; it does not count as at work meanwhile."""
+        """Suspend the task of this wait until tasks in `watched` end, and return SUSPENDED; it does not count as at work
+        meanwhile."""
         task = wait.task
         task.status = WAITING
         task.wait = wait
@@ -355,14 +363,16 @@ class Scheduler:
         return self.new_task(task, code, arguments, copies(code, cells)).handle
 
     def join(self, task: Task, handles: list[Any]) -> Any:
-        """`await (a, b)`: return the values as a tuple, or SUSPENDED until all have ended. P007 for what is no Task."""
+        """`await (a, b)`: return the values as a tuple, or SUSPENDED until all have ended. Raises P007 for what is no Task, P413
+        as `outcome`."""
         operands = tasks_of(handles)
         running = [operand for operand in operands if operand.status is not DONE]
         wait = JoinAll(task, operands, len(running))
         return self.wait(wait, running) if running else wait.values(self)
 
     def race(self, task: Task, handles: list[Any]) -> Any:
-        """`race (a, b)`: return the value of the first that has ended and cancel the others, or SUSPENDED (O-6.12)."""
+        """`race (a, b)`: return the value of the first that has ended and cancel the others, or SUSPENDED (O-6.12). Raises P007
+        for what is no Task, P013 for no operand, P413 as `outcome`."""
         operands = tasks_of(handles)
         if not operands:
             raise Panic("P013", "race: expected one operand or more")
@@ -375,7 +385,8 @@ class Scheduler:
         return self.pause(task, value) if self.closed else value
 
     def await_value(self, task: Task, value: Any) -> Any:
-        """`.await`: return the value of a task, or SUSPENDED; any other value is returned as it is (L-9.1.2)."""
+        """`.await`: return the value of a task, or SUSPENDED; any other value is returned as it is (L-9.1.2).
+        Raises P413 as `outcome`."""
         if type(value) is not TaskHandle:
             return value
         awaited = value.task
@@ -385,7 +396,8 @@ class Scheduler:
 
     def parallel(self, task: Task, code: Code, cells: list[Any], iterable: Any, limit: Any) -> Any:
         """`parallel for`: start the first tasks and return SUSPENDED, or an empty Array for no elements. `limit`: how many run at
-        a time, None for as many as the run allows; P007 or P013 for one that is no count."""
+        a time, None for as many as the run allows. Raises P007 or P013 for one that is no count, P007 for what no `for` walks
+        over, P103 as `Each.fill`."""
         if limit is None:
             limit = self.task_limit
         elif type(limit) is not int:
@@ -415,13 +427,14 @@ class Scheduler:
         return self.pause(task, running) if self.closed else running
 
     def close_stream(self, task: Task, stream: Any) -> Any:
-        """Let the host end a reply that is on its way and set the stream's response, before the task goes on."""
+        """Let the host end a reply that is on its way and set the stream's response, before the task goes on with nil. Return
+        SUSPENDED."""
         stream.effect.task.streams.pop(stream.effect, None)
         self._close(stream.effect)
         return self.pause(task, None)
 
     def pause(self, task: Task, value: Any) -> Any:
-        """End the slice; the task goes on with `value` once the host has seen the effects."""
+        """End the slice and return SUSPENDED; the task goes on with `value` once the host has seen the effects."""
         task.status = WAITING
         task.answer = value
         return SUSPENDED

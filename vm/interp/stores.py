@@ -2,6 +2,10 @@
 
 `Stores` finds the store behind a handle; `View` is a hashmap or a scope of it. This is plain data: the methods of a program, with
 what watchers, files and wrong arguments need, are in `builtins/hashmaps.py` and `builtins/ledgers.py`.
+
+Hands on `Stores` to the machine, which has one, and with the classes of stores to snapshots; `HashStore` and `Change` also to
+those built-ins and the translated tier; `Ledger` and `words` to `runtime/calls/settings.py`. Where many entries are walked over,
+the run is charged for them and what ends it (`values/metering.py`) may come out.
 """
 
 from __future__ import annotations
@@ -46,13 +50,14 @@ class HashStore:
         self.value_class = _CLASSES.get(value_type[0])
 
     def fitting(self, value: Any, descriptor: Any, what: str) -> Any:
-        """Return a value as one of the declared type; P415 for another, which may come from behind Any. `what` names it."""
+        """Return a value as one of the declared type. Raises P415 for another, which may come from behind Any. `what` names
+        it."""
         if matches(value, descriptor) or (type(value) is int and descriptor[0] == "float"):
             return check(value, descriptor)
         raise Panic("P415", f"{what} of hashmap {self.name} is {type_text(descriptor)}, found {typeof(value)}")
 
     def put(self, key: Any, value: Any) -> None:
-        """Write an entry of the whole hashmap for which no watcher has to run; P415 when it does not fit."""
+        """Write an entry of the whole hashmap for which no watcher has to run. Raises P415 when it does not fit."""
         if type(key) is not self.key_class:
             key = self.fitting(key, self.key_type, "the key")
         if type(value) is not self.value_class:
@@ -85,7 +90,8 @@ class View:
         self.prefix = prefix
 
     def key(self, key: Any) -> Any:
-        """Return the dict key for a key of the program; P007 for a key of a scope that is no String."""
+        """Return the dict key for a key of the program. Raises P007 for a key of a scope that is no String, and as `key_of`. So
+        do the methods below that take a key of the program."""
         if self.prefix:
             if type(key) is not str:
                 raise Panic("P007", f"expected String, found {typeof(key)} as a key of a scope")
@@ -107,10 +113,11 @@ class View:
         return [key for key in paced(self.store.items) if type(key) is str and key.startswith(self.prefix)]
 
     def size(self) -> int:
+        """Return how many entries this view shows."""
         return len(self.inside() if self.prefix else self.store.items)
 
     def find(self, key: Any) -> Any:
-        """Return the value as an Option."""
+        """Return the value as an Option, marked as shared, since the store keeps it."""
         at = self.key(key)
         items = self.store.items
         return Some(share(items[at])) if at in items else NONE
@@ -119,7 +126,7 @@ class View:
         return self.key(key) in self.store.items
 
     def set(self, key: Any, value: Any) -> Change:
-        """Write one entry and return the change; P415 when key or value does not fit."""
+        """Write one entry and return the change. Raises P415 when key or value does not fit."""
         at = self.key(self.store.fitting(key, self.store.key_type, "the key"))
         value = self.store.fitting(value, self.store.value_type, "the value")
         old = self.find(key)
@@ -127,7 +134,8 @@ class View:
         return at, old, Some(value)
 
     def set_many(self, entries: Map) -> list[Change]:
-        """Write all entries and return the changes, or none: a value that does not fit (P415) leaves the store as it was."""
+        """Write all entries and return the changes, in their order. Raises P415 when one does not fit; then the store is as it
+        was."""
         works_on(len(entries.items))
         changes: list[Change] = []
         new: dict[Any, Any] = {}
@@ -159,7 +167,8 @@ class Ledger:
         self.entries: dict[str, tuple[list[str], str]] = {}
 
     def put(self, identifier: str, keys: list[str], value: str) -> None:
-        """Insert or replace an entry; a replaced one stays at its place (O-5.15). P416 for one that is too long."""
+        """Insert or replace an entry; a replaced one stays at its place (O-5.15). Raises P416 for one with a part that
+        is too long, or too many keys."""
         self._limit("an identifier", len(identifier), MOST_IDENTIFIER)
         self._limit("a value", len(value), MOST_VALUE)
         self._limit("the keys of an entry", len(keys), MOST_KEYS, "keys")
@@ -172,14 +181,16 @@ class Ledger:
             raise Panic("P416", f"{what} of ledger {self.name} has {size} {unit}; the limit is {most}")
 
     def identifiers(self) -> Iterable[str]:
-        """Yield all identifiers, and charge the run for work on all entries."""
+        """Return an iterator over all identifiers, and charge the run for work on all entries."""
         works_on(len(self.entries))
         return paced(self.entries, FEW)
 
     def records(self) -> list[Any]:
+        """Return all entries as values of the program, new ones each time."""
         return [self.record(identifier) for identifier in self.identifiers()]
 
     def record(self, identifier: str) -> Any:
+        """Return an entry as a new value of the program. Raises KeyError for an identifier that is not there."""
         keys, value = self.entries[identifier]
         return LedgerEntry(identifier, Array(list(keys)), value)
 
@@ -189,10 +200,12 @@ class Ledger:
         return [self.record(i) for i in self.identifiers() if wanted and wanted <= words(i)]
 
     def by_any_key(self, keys: Iterable[str]) -> list[Any]:
+        """Return the entries that have one of the keys, in upper or lower case; none for no keys."""
         wanted = {key.lower() for key in keys}
         return [self.record(i) for i in self.identifiers() if not wanted.isdisjoint(k.lower() for k in self.entries[i][0])]
 
     def by_all_keys(self, keys: Iterable[str]) -> list[Any]:
+        """Return the entries that have all of the keys, in upper or lower case; none for no keys."""
         wanted = {key.lower() for key in keys}
         return [self.record(i) for i in self.identifiers() if wanted and wanted <= {k.lower() for k in self.entries[i][0]}]
 
@@ -213,6 +226,7 @@ class Stores:
         self.ledgers: dict[tuple[str, tuple[str, ...]], Ledger] = {}
 
     def view(self, ref: HashMapRef) -> View:
+        """Return the view of a hashmap handle. Raises KeyError for a hashmap that the program does not declare."""
         store = self.hashmaps[ref.name]
         return View(store, "".join(f"{name}:" for name in ref.scope)) if ref.scope else store.whole
 
@@ -224,7 +238,8 @@ class Stores:
         return self.ledgers[at]
 
     def take_over(self, earlier: Stores) -> None:
-        """Take the stores of an earlier program of the session where both declare one of the same name and type."""
+        """Take the stores of an earlier program of the session where both declare one of the same name, type and file: they are
+        the same objects from then on."""
         for name, store in earlier.hashmaps.items():
             own = self.hashmaps.get(name)
             if own is not None and (own.key_type, own.value_type, own.path) == (store.key_type, store.value_type, store.path):

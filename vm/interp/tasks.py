@@ -2,6 +2,10 @@
 
 `Task.frames` holds the suspended callers as (next node, locals, cells, code), `Task.state` the running frame in the same form
 with the top of the stack. The scheduler decides when a task runs and what ends its wait; the loop runs its instructions.
+
+Hands on `Task` and its states READY, WAITING and DONE to the machine, snapshots and the runtime; `Invoke`, `SUSPENDED` and
+`NOTHING`, which methods and opcodes return to the loop, to the loop, built-ins, the translated tier and, `Invoke` only, to
+`runtime/effects/memories.py`; `is_below` to the runtime.
 """
 
 from __future__ import annotations
@@ -18,7 +22,7 @@ if TYPE_CHECKING:
 
 
 READY, WAITING, DONE = "ready", "waiting", "done"
-NOTHING = object()
+NOTHING = object()  # no value: of `Task.answer`, and of an opcode that pushes nothing
 
 
 def is_below(path: str, above: str) -> bool:
@@ -31,6 +35,8 @@ class Task:
 
     `base` counts the frames of the tasks above it, `depth` those of its parent when it started. `working`: it counts against the
     limit of tasks at work. `wait`: the wait inside the machine that it is suspended in; `watchers`: the waits for its end.
+    `effect`: the effect that it waits for, None without one. `counter` and `born`: how many effects and children it has had.
+    `result` is there once the status is DONE; `cancelled`: then it is None, for the task was stopped.
     """
 
     __slots__ = (
@@ -80,21 +86,23 @@ class Task:
         return TaskHandle(self, self.code.label)
 
     def next_key(self) -> str:
-        """Return the key of the next effect of this task: it does not depend on the order of scheduling (V-6.5)."""
+        """Return the key of the next effect of this task, `PATH:NUMBER` from 1, and count it: it does not depend on the order of
+        scheduling (V-6.5)."""
         self.counter += 1
         return f"{self.path}:{self.counter}"
 
     def next_path(self) -> str:
-        """Return the path of the next child."""
+        """Return the path of the next child, `PATH.NUMBER` from 1, and count it."""
         self.born += 1
         return f"{self.path}.{self.born}"
 
     def finish(self, value: Any) -> None:
+        """Note that the first function has returned `value`; the scheduler does the rest when the slice is over."""
         self.status = DONE
         self.result = value
 
     def push(self, value: Any) -> None:
-        """Put the result of an effect on top of the operand stack."""
+        """Put a value, such as the result of an effect, on top of the operand stack."""
         ins, locals_, cells, code, top = self.state
         self.stack.append(top)
         self.state = (ins, locals_, cells, code, value)
@@ -108,7 +116,7 @@ class Task:
             pending.extend(reversed(task.children))
 
     def drop(self) -> None:
-        """Release what only a running task needs, and leave the parent's list of children."""
+        """Release what only a running task needs, and leave the parent's list of children. The result stays."""
         self.stack = []
         self.frames = []
         self.state = ()

@@ -1,12 +1,14 @@
 """What the opcodes do that move between instructions, frames or tasks, and a plain loop that runs every opcode (V-2.5).
 
 A function per opcode: its parameters are the left side of the opcode's stack effect, then `operand`, the linked operand, and
-`loop`, the variables of the loop. What it returns is pushed, unless it is NOTHING (control is elsewhere, or the stack effect
-pushes nothing) or SUSPENDED (the task waits, or has ended). While a function runs, `loop.stack` is what lies beneath its
-parameters.
+`loop`, the variables of the loop. What it returns is pushed (of a pair, for an opcode that pushes two, both parts), unless it is
+NOTHING (control is elsewhere, or the stack effect pushes nothing) or SUSPENDED (the task waits, or has ended). While a function
+runs, `loop.stack` is what lies beneath its parameters.
 
 `tools/gen_loop.py` writes the fast loop from these functions and those of `vm/interp/ops.py`: it puts them into one function,
-with the variables of `Loop` as local ones. `run` does the same slowly, call by call, so that a test can compare the two.
+with the variables of `Loop` as local ones. `run` does the same slowly, call by call, so that a test can compare the two; nothing
+else imports this file. Opcodes that stay within one frame, and go on with the next instruction, are in `ops.py`; what
+methods do, in `dispatch.py` and `builtins/`.
 """
 
 from __future__ import annotations
@@ -78,22 +80,24 @@ class Loop:
         self.fuel = machine.chunk()
 
     def charge(self, cost: int) -> None:
-        """Takes the fuel of a run of instructions, up to the next jump. Raises P101 where none is left."""
+        """Take the fuel of a run of instructions, up to the next jump. Raises what `Machine.refill` raises: P101 where none is
+        left, or what ends the run."""
         self.fuel -= cost
         if self.fuel < 0:
             self.fuel = self.machine.refill(self.fuel)
 
     def settle_debt(self) -> None:
-        """Takes the fuel that a built-in has charged (G-6.1)."""
+        """Take the fuel that a built-in has charged (G-6.1). Raises as `charge`."""
         if self.debt:
             self.fuel = self.machine.pay_debt(self.fuel)
 
     def jump(self, target: Target) -> None:
+        """Go on at a node, and take the fuel of the run that begins there. Raises as `charge`."""
         self.ins, cost = target
         self.charge(cost)
 
     def enter(self, callee: Code, arguments: list[Any], captured: Sequence[Any]) -> None:
-        """A new frame, whose first cells are those that a closure has captured. Raises P012."""
+        """Begin a new frame, whose first cells are those that a closure has captured. Raises P012, and as `charge`."""
         if len(self.frames) >= self.limit:
             raise self.machine.too_deep()
         self.frames.append((self.ins, self.locs, self.cells, self.code))
@@ -104,11 +108,11 @@ class Loop:
         self.cells = [*captured, *[None] * (callee.cell_count - len(captured))] if callee.cell_count else NO_CELLS
 
     def leave(self) -> None:
-        """Back to the caller."""
+        """Go back to the caller's frame."""
         self.ins, self.locs, self.cells, self.code = self.frames.pop()
 
     def fail(self, failed: Err, handler: Handler) -> Any:
-        """An Err goes to its handler, which gets the error, or out of the function."""
+        """Let an Err go to its handler, or out of the function, and return what is pushed there: the error, or the Err."""
         target, cost, beneath, _, here = handler
         if beneath:
             del self.stack[len(self.stack) - beneath :]
@@ -120,7 +124,7 @@ class Loop:
         return handled(failed, here)
 
     def save(self) -> None:
-        """Gives the variables back to the task, the top of the stack apart."""
+        """Give the variables back to the task, with the top of the stack apart."""
         self.task.state = (self.ins, self.locs, self.cells, self.code, self.stack.pop())
 
 
@@ -139,7 +143,7 @@ class Meaning:
         self.moves = function.__module__ == __name__  # it is one of this file
 
     def arguments(self, operand: Any, loop: Loop) -> dict[str, Any]:
-        """The values of its parameters, those of its stack effect taken off the stack."""
+        """Return the values of its parameters by name; those of its stack effect are taken off the stack."""
         context = {"operand": operand, "loop": loop, "locals_": loop.locs, "cells": loop.cells, "machine": loop.machine}
         found: dict[str, Any] = {}
         for parameter in reversed(self.parameters):
@@ -156,7 +160,7 @@ class Meaning:
 
 @cache
 def meanings() -> dict[int, Meaning]:
-    """By the number of the opcode."""
+    """Return the meaning of each opcode, by its number."""
     functions = {**vars(ops), **globals()}
     return {number: Meaning(name, functions[name]) for name, number in NUMBERS.items()}
 

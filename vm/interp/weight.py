@@ -1,8 +1,8 @@
 """What the values weigh that a run can reach: the memory that counts against its budget (G-6.8).
 
 Hands on `weight_of_run` to the machine, and `MemoryGauge`, the protocol by which the host says when to weigh. Each value is
-weighed once, however often it is reached, by the bytes that CPython reports for it. The stack of Python is searched too, so that
-values in the hands of translated code and of built-ins count.
+weighed once, however often it is reached, by the bytes that CPython reports for it, rounded up as its allocator does. The stack
+of Python is searched too, so that values in the hands of translated code and of built-ins count.
 """
 
 from __future__ import annotations
@@ -71,7 +71,8 @@ ALONE = 4
 
 
 def weight_of_run(machine: Any, most: int) -> int:
-    """Return the bytes of all values that a run can reach; the walk stops once they are more than `most`."""
+    """Return the bytes of all values that a run can reach; the walk stops once they are more than `most`, and the result is then
+    only above it. Raises what `look` raises."""
     roots: list[Any] = [machine.stores, machine.memories, machine.effects, machine.configured]
     roots += [parts() for parts in machine.beside]
     for task in machine.roots:

@@ -1,6 +1,10 @@
 """Analysis of the call graph of a program: which functions may suspend, which may recur, and which only read an argument (V-7.3).
 
 A call of a function value, or of a method that is found at run time, is not followed: there translated code asks what it meets.
+
+Hands on `CallGraph` to the rest of the translator and the tier, `INTERPRETED` to `control` and `functions`, `marked_arguments` to
+`inlining`, `WHOLES` to `places` and `TALLEST` to the tier. It only reads the verified image; numbers are those of functions in
+it.
 """
 
 from __future__ import annotations
@@ -35,7 +39,8 @@ WHOLES = frozenset({"struct", "schema", "array", "map"})
 
 
 def only_reads(image: Any, number: int, facts: FunctionFacts, position: int) -> bool:
-    """Whether a parameter is used for nothing but reading its fields and elements. The function calls no other."""
+    """Return whether a parameter is used for nothing but reading its fields and elements, in a function that calls no other;
+    `position` counts from 0."""
     if image.types[image.functions[number].params[position][1]][0] not in WHOLES:
         return False
     for at, (_, opcode, operand) in enumerate(facts.instructions):
@@ -57,8 +62,8 @@ def _read(image: Any, facts: FunctionFacts, at: int, opcode: int) -> bool:
 
 
 def marked_arguments(instructions: list[tuple[int, int, int]], depths: list[int], base: int, count: int) -> list[int]:
-    """The SHARE that ends the code of each of the `count` arguments of a call that comes next, -1 where none does; `base` is
-    the depth of the stack beneath the arguments."""
+    """Return the index of the SHARE that ends the code of each of the `count` arguments of a call that comes next, -1 where none
+    does; `base` is the depth of the stack beneath the arguments."""
     shares = [-1] * count
     at = len(instructions) - 1
     for position in reversed(range(count)):
@@ -83,8 +88,8 @@ TALLEST = 40  # calls of functions that cannot recur may nest so deep without be
 
 class CallGraph:
     """By function: `suspends`, whether it may end the slice, by itself or through a call; `counted`, whether it takes the
-    number of calls that may still nest as an argument; `leaf`, whether it calls nothing. `values`: the functions that become
-    function values or capture variables, which take their cells as an argument."""
+    number of calls that may still nest as an argument; `leaf`, whether it calls nothing but built-ins. `values`: the functions
+    that become function values or capture variables, which take their cells as an argument."""
 
     def __init__(self, program: Any) -> None:
         self.verified = program.verified
@@ -124,14 +129,15 @@ class CallGraph:
         self._spread(self.counted)
 
     def cost(self, number: int) -> int:
-        """The fuel of the straight run that a function begins with, up to the first instruction that never falls through."""
+        """Return the fuel of the straight run that a function begins with, up to and including the first instruction that never
+        falls through."""
         for count, (_, opcode, _) in enumerate(self.facts[number].instructions, 1):
             if OPCODES[opcode].flow in ("jump", "stop"):
                 return count
         return 0
 
     def inlined_size(self, number: int) -> int:
-        """The number of instructions of a function that can be inlined; 0 for one that cannot: it is large, has a loop or
+        """Return the number of instructions of a function that can be inlined; 0 for one that cannot: it is large, has a loop or
         cells, may suspend, or notes where an Err was first seen."""
         if number not in self._sizes:
             function, facts = self.image.functions[number], self.facts[number]
@@ -145,13 +151,13 @@ class CallGraph:
         return self._sizes[number]
 
     def unplaced(self, number: int) -> set[int]:
-        """The returns of a function that note where an Err was first seen."""
+        """Return the indexes of those returns of a function that note where an Err was first seen."""
         if number not in self._unplaced:
             self._unplaced[number] = unplaced_returns(self.verified, number)
         return self._unplaced[number]
 
     def borrows(self, number: int, position: int) -> bool:
-        """Whether a function does nothing with an argument but read it, until it returns."""
+        """Return whether a function does nothing with an argument but read it, until it returns."""
         key = (number, position)
         if key not in self._borrows:
             self._borrows[key] = self.leaf[number] and only_reads(self.image, number, self.facts[number], position)

@@ -1,6 +1,7 @@
 """The family of opcodes that compute, compare and test: Int with its range, Float, String, Bool (V-7.2).
 
-What is known of the bounds of an Int (a range analysis) leaves out the overflow tests that cannot fail.
+What is known of the bounds of an Int (a range analysis) leaves out the overflow tests that cannot fail. Hands on `EMIT` to
+`control`. Each form means, for values of the declared types, what the function of the opcode in vm/interp/ops.py means.
 """
 
 from __future__ import annotations
@@ -59,8 +60,8 @@ def mul_int(e: Emitter, op: Opcode, operand: int) -> None:
 
 
 def checked(e: Emitter, sign: str, low: int, high: int) -> None:
-    """An operation on two Ints whose exact result is between `low` and `high`: with an overflow test, unless it fits or the same
-    operation stands in a variable already."""
+    """Push an operation on two Ints whose exact result is between `low` and `high`: with an overflow test, unless it fits or the
+    same operation stands in a variable already."""
     a, b = parts = e.pop_many(2)
     text = product(a, b) if sign == "*" else f"{a.text} {sign} {b.text}"
     key = (sign, a.name, b.name)
@@ -89,8 +90,9 @@ def checked(e: Emitter, sign: str, low: int, high: int) -> None:
 
 
 def product(a: Value, b: Value) -> str:
-    """The product of two values that are declared to be Ints. For a forged image Python would repeat a text as often as the other
-    factor says. So a factor that may be a text is compared first, or marked as positive, which only numbers can be."""
+    """Return the expression of the product of two values that are declared to be Ints. For a forged image Python would repeat a
+    text as often as the other factor says. So a factor that may be a text is compared first, or marked as positive, which only
+    numbers can be."""
     if a.numeric and b.numeric:
         return f"{a.text} * {b.text}"
     if a.numeric or b.numeric:
@@ -229,7 +231,7 @@ def join(e: Emitter, op: Opcode, operand: int) -> None:
 
 
 def format_string(e: Emitter, count: int) -> None:
-    """Strings and Ints side by side as one f-string, if the result is surely not too long; 20 characters hold any Int."""
+    """Push Strings and Ints side by side as one f-string, if the result is surely not too long; 20 characters hold any Int."""
     parts = e.pop_many(count)
     for position, part in enumerate(parts):
         if not part.is_atom:
@@ -274,7 +276,7 @@ def compare_ints(e: Emitter, op: Opcode, operand: int) -> None:
 
 
 def implied_limits(sign: str, a: Value, b: Value) -> tuple[Limit, ...]:
-    """The bounds of the locals among two Ints that compare so."""
+    """Return the bounds of the locals among two Ints that compare so."""
     if sign in (">", ">="):
         return implied_limits({">": "<", ">=": "<="}[sign], b, a)
     if sign == "!=":
@@ -287,7 +289,7 @@ def implied_limits(sign: str, a: Value, b: Value) -> tuple[Limit, ...]:
 
 
 def implied_order(sign: str, a: Value, b: Value) -> tuple[tuple[str, str], ...]:
-    """The locals of which one is less than the other where two Ints compare so."""
+    """Return the locals of which one is less than the other where two Ints compare so."""
     if sign not in "<>" or slot_of(a.text) < 0 or slot_of(b.text) < 0:
         return ()
     return ((a.text, b.text),) if sign == "<" else ((b.text, a.text),)

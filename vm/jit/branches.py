@@ -1,10 +1,10 @@
 """Translate the last instruction of a block: conditions, `?` and throws to a handler, the step of an iterator outside of a `for`
 (V-7.2).
 
-Hands `end_block` on to `control`, which calls it for each block, and `condition_at` and `pure_condition` to `loops`. Conditions
-that follow each other become one Python expression with `and` and `or`, and what a condition says of locals (`l2 < 10`) is a fact
-on its paths. Code with fuel (`metered`) joins none: each block charges for itself. Nothing here may change what the interpreter
-would do; a case it cannot translate stays a branch.
+Hands `end_block` and `merged_conditions` on to `control`, which calls them for each block, and `condition_at` to `loops`.
+Conditions that follow each other become one Python expression with `and` and `or`, and what a condition says of locals, as
+`l2 < 10` does, is a fact on its paths. Code with fuel (`metered`) joins none: each block charges for itself. Nothing here may
+change what the interpreter would do; a case it cannot translate stays a branch.
 """
 
 from __future__ import annotations
@@ -71,7 +71,8 @@ def branch_on_condition(s: Structure, start: int, last: int) -> None:
 
 
 def condition_at(s: Structure, last: int, succs: list[Successor]) -> Condition:
-    """The condition on top of the stack, as a Bool, before the conditional jump `last`."""
+    """Pop the condition on top of the stack, before the conditional jump `last`, and return it as a Bool, with where control goes
+    when it holds, and when not."""
     e = s.emitter
     e.at = last
     part = e.pop()
@@ -134,8 +135,8 @@ def joined_conditions(
 def pure_condition(
     s: Structure, target: int, sources: set[int], facts: Facts
 ) -> tuple[Value, Successor, Successor, Facts] | None:
-    """The condition of a block that does nothing else and is reached from `sources` alone, and the facts behind it. Where it does
-    something else, the trial leaves no trace."""
+    """Return the condition of a block that does nothing else and is reached from `sources` alone, and the facts behind it; None
+    for any other block, where the trial leaves no trace."""
     e = s.emitter
     block = s.flow.blocks.get(target)
     if block is None or block.body or not sources.issuperset(block.preds) or len(block.preds) != 1:
@@ -155,7 +156,7 @@ def pure_condition(
 
 
 def merged_conditions(s: Structure, start: int) -> list[int]:
-    """The blocks whose conditions become part of the condition that a block ends in: found by a trial of the block."""
+    """Return the blocks whose conditions become part of the condition that a block ends in: found by a trial of the block."""
     e, flow = s.emitter, s.flow
     block = flow.blocks[start]
     last = block.end - 1
@@ -195,7 +196,7 @@ def fold_default(s: Structure, branch: Branch) -> bool:
     """Write `option ?? other` without a branch: where the statement before gives END for an absent value, and the branch only
     puts `other` in place of END, let that statement give `other` itself. Return whether it was done.
 
-    This looks at texts that `places` and `intrinsics` wrote: `NAME = … END` or `NAME = (… END)`, with one END, in front of the
+    This looks at texts that `intrinsics` and `calls` wrote: `NAME = … END` or `NAME = (… END)`, with one END, in front of the
     branch on `NAME is END`. Any other text is left alone."""
     e = s.emitter
     last = e.out[-1] if e.out else None
@@ -218,7 +219,7 @@ def fold_default(s: Structure, branch: Branch) -> bool:
 
 
 def next_element(s: Structure, start: int) -> None:
-    """NEXT where it is not the head of a loop."""
+    """Translate NEXT where it is not the head of a loop."""
     e = s.emitter
     succs = s.flow.blocks[start].succs
     e.spill()
@@ -239,7 +240,7 @@ def next_element(s: Structure, start: int) -> None:
 
 
 def try_in_handler(s: Structure, start: int, last: int, name: str) -> None:
-    """`?`, or the value of a statement, inside `try`."""
+    """Translate `?`, or the value of a statement, inside `try`."""
     e = s.emitter
     succs = s.flow.blocks[start].succs
     part = e.pop_bound()
@@ -264,7 +265,7 @@ def try_in_handler(s: Structure, start: int, last: int, name: str) -> None:
 
 
 def error_with_path(s: Structure, last: int, error: Value) -> Value:
-    """What the instruction `last` throws to a handler of this function: an error has the path to it then."""
+    """Return what the instruction `last` throws to a handler of this function: an error has the path to it then."""
     e = s.emitter
     path = e.body.error_path(last)
     if error.kind[0] in kinds.SCALARS:

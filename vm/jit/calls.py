@@ -2,7 +2,7 @@
 
 A call that control may leave for the interpreter stands alone on its line, with what the operand stack holds beneath it in atoms:
 its `Site` says how the frame of the caller goes on. Where the interpreter does the whole call (`again`), it needs the stack from
-before the call too.
+before the call too. Hands on `EMIT` to `control`, `prologue` to `functions` and `propagated_error` to `branches`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ emit = registrar(EMIT)
 
 
 def nesting_left(e: Emitter) -> str:
-    """The expression of how many calls may still nest in the one here; inlined functions have taken theirs."""
+    """Return the expression of how many calls may still nest in the one here; inlined functions have taken theirs. In a loop it
+    is noted as one to hoist."""
     around = e.body.places[e.at][1].around
     taken = sum([e.graph.counted[inlined.function] for inlined in around])
     if not e.in_loop():
@@ -70,8 +71,8 @@ def call_value(e: Emitter, op: Opcode, operand: int) -> None:
 
 
 def callee(e: Emitter, closure: Value, count: int) -> str:
-    """The variable with the Python function of a function value that takes `count` arguments. That of a parameter that is never
-    assigned and is called in a loop is looked up before the loop."""
+    """Return the variable with the Python function of a function value that takes `count` arguments. That of a parameter that is
+    never assigned and is called in a loop is looked up before the loop."""
     slot = closure.text[1:] if closure.text[0] == "l" else ""
     parameter = slot.isdigit() and int(slot) < len(e.image.functions[e.function].params)
     if parameter and not is_assigned(e, int(slot)) and e.in_loop():
@@ -83,7 +84,7 @@ def callee(e: Emitter, closure: Value, count: int) -> str:
 
 
 def callee_lookup(name: str, closure: str, count: int, site: str) -> list[Statement]:
-    """The statements that look a Python function up; without one, the interpreter does the call."""
+    """Return the statements that look a Python function up; without one, the interpreter does the call."""
     fits = f"type({closure}) is Closure and {closure}.function.argc == {count}"
     unknown = Branch(f"{name} is None")
     unknown.yes.append(f"{site}raise Deoptimise")
@@ -96,8 +97,8 @@ def is_assigned(e: Emitter, slot: int) -> bool:
 
 
 def prologue(e: Emitter, site: str) -> list[Statement]:
-    """The statements that compute what was hoisted out of all loops. Where one has to deoptimise, the interpreter starts from
-    `site`, the beginning."""
+    """Return the statements that compute what was hoisted out of all loops. Where one has to deoptimise, the interpreter starts
+    from `site`, the beginning."""
     statements: list[Statement] = [f"e{taken} = d - {taken}" for taken in sorted(e.hoisted_depths)]
     statements += [f"h{number} = {store_text(e, number)}" for number in sorted(e.hoisted_stores)]
     for slot, count in sorted(e.hoisted_callees):
@@ -144,17 +145,19 @@ STORE_METHODS = {"get": 1, "has": 1, "len": 0, "is_empty": 0, "set": 2, "delete"
 
 
 def hashmap_of(text: str) -> int:
-    """The number of the hashmap that an expression names, else -1."""
+    """Return the number of the hashmap that an expression names, else -1."""
     return int(text[len(HANDLE) :]) if text.startswith(HANDLE) else -1
 
 
 def store_text(e: Emitter, number: int) -> str:
-    """The expression of the store of a hashmap. A session may go on with the stores of another one, so the machine is asked."""
+    """Return the expression of the store of a hashmap. A session may go on with the stores of another one, so the machine is
+    asked."""
     return f"MACHINE.stores.hashmaps[{e.image.hashmaps[number].name!r}]"
 
 
 def store_of(e: Emitter, number: int) -> str:
-    """The same, or the variable with it in a loop: no slice puts another store in its place."""
+    """Return the expression of the store of a hashmap, in a loop the variable with it, which is noted as one to hoist: no slice
+    puts another store in its place."""
     if not e.in_loop():
         return store_text(e, number)
     e.hoisted_stores.add(number)
@@ -210,8 +213,8 @@ def write_to_store(e: Emitter, name: str, number: int) -> None:
 
 
 def class_test(part: Value, kind: Kind) -> str | None:
-    """The test that a value is of the class that a store holds: "" where it is, None where values of other classes may be in
-    it."""
+    """Return the text of the test that a value is of the class that a store holds: "" where it is, None where values of other
+    classes may be in it."""
     if kind[0] not in ("int", "string"):
         return None
     return "" if part.certain and part.kind[0] == kind[0] else f"type({part.text}) is {'int' if kind[0] == 'int' else 'str'}"
@@ -297,5 +300,5 @@ def return_error_if(e: Emitter, condition: str, error: str) -> None:
 
 
 def propagated_error(e: Emitter, part: Value) -> str:
-    """The expression of what `?` passes on for an Err or a None."""
+    """Return the expression of what `?` passes on for an Err or a None."""
     return f"{'none_or_err' if e.body.keeps_none[e.at] else 'err_of'}({part.text}, {e.error_path()})"

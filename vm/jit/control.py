@@ -3,7 +3,7 @@
 This is structured control flow from the dominator tree: a block stands inside the construct of the block that dominates it,
 and a block that several paths join in stands behind that construct. A path that has to pass by one such block, to get to a
 later one, says so in the variable `g`. `loops` writes the loops and `branches` the ends of blocks; both work on the
-`Structure` of this module.
+`Structure` of this module, which `functions` makes for each part. EMIT is the tables of all families in one.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Structure:
         self.merged: dict[int, list[int]] = {}  # by block, those whose conditions have become part of its condition
 
     def statements(self) -> list[Statement]:
-        """Translate from the root of the flow graph on."""
+        """Return the translation from the root of the flow graph on. Raises Unshaped where blocks are nested too deeply."""
         e, flow = self.emitter, self.flow
         blocks = [flow.blocks[start] for head in flow.loops() for start in flow.blocks[head].body]
         e.loop_code = frozenset([at for block in blocks for at in range(block.start, block.end)])
@@ -83,7 +83,7 @@ class Structure:
     # ------------------------------------------------------------ what stands where
 
     def _joins(self) -> dict[int, list[int]]:
-        """By block, those that stand behind its construct, in order: where paths join, and what comes behind a loop."""
+        """Return, by block, those that stand behind its construct, in order: where paths join, and what comes behind a loop."""
         joins: dict[int, list[int]] = {}
         blocks = self.flow.blocks
         all_loops = [blocks[head] for head in self.flow.loops()]
@@ -103,8 +103,8 @@ class Structure:
         return joins
 
     def _stays_inside(self, start: int) -> bool:
-        """Whether what comes behind a loop is done before it ends: where control ends there, or a few instructions lead to where
-        others come to as well."""
+        """Return whether what comes behind a loop is done before it ends: where control ends there, or a few instructions lead to
+        where others come to as well."""
         block = self.flow.blocks[start]
         if not block.succs:
             return True
@@ -221,7 +221,7 @@ class Structure:
             self.jump(target)
 
     def _stands_elsewhere(self, target: int) -> bool:
-        """Whether a block stands behind some construct, or is the head of a loop that control is in."""
+        """Return whether a block stands behind some construct, or is the head of a loop that control is in."""
         around = any(scope.is_loop and scope.target == target for scope in self.scopes)
         return around or any(target in joins for joins in self.joins.values())
 
@@ -277,13 +277,13 @@ class Structure:
         self.go(self.flow.blocks[start].succs[0][0], start)
 
     def steps(self, start: int, end: int) -> int:
-        """Translate the instructions from `start` to `end`; give the index of the next one."""
+        """Translate the instructions from `start` up to `end`, and return the index of the next one, which may be one further."""
         while start < end:
             start = self.step(start)
         return start
 
     def step(self, at: int) -> int:
-        """Translate an instruction, perhaps with the next one; give the index of the one behind."""
+        """Translate an instruction, perhaps with the next one, and return the index of the one behind."""
         if at == self.skip:
             return at + 1
         self.emitter.at = at
@@ -316,7 +316,7 @@ class Structure:
             form(self.emitter, op, operand)
 
     def _skip_operation(self, op: Opcode) -> None:
-        """What only the interpreter does, as far as the stack goes."""
+        """Do what only the interpreter does, as far as the stack goes."""
         e = self.emitter
         e.spill()
         e.pop_many(len(e.stack) - self.flow.code.depths[e.at + 1] + len(op.pushes))

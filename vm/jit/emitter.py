@@ -8,7 +8,10 @@ fixpoint.
 
 The functions that translate single opcodes stand in families (`arithmetic`, `values`, `places`, `intrinsics`, `calls`); each
 takes the emitter, the opcode and the operand, and is a row of the table `EMIT` of its family. An opcode without a row has the
-generic form, a call of its function in vm/interp/ops.py.
+generic form, a call of its function in vm/interp/ops.py. What ends a block is in `branches`.
+
+Hands on `Emitter` to `functions`, which makes one for each translation, and to the families; `registrar`, `Form` and
+`starred_count` to the families; `DEEPEST_EXPRESSION` to `branches`.
 """
 
 from __future__ import annotations
@@ -58,7 +61,7 @@ def registrar(rows: dict[int, Form]) -> Callable[..., Callable[[Form], Form]]:
 
 
 def starred_count(op: Opcode, operand: int, linked: Any) -> int:
-    """Return how many values the starred name in the stack effect of an opcode stands for."""
+    """Return how many values the starred name in the stack effect of an opcode stands for; `linked` is the linked operand."""
     if op.name == "STRUCT":
         return len(linked.decl.fields)
     if op.name == "ERROR":
@@ -133,6 +136,7 @@ class Emitter:
     # ------------------------------------------------------------ the operand stack
 
     def push(self, value: Value) -> None:
+        """Push a value, in a temporary if its expression is nested too deeply."""
         self.stack.append(value)
         if value.depth > DEEPEST_EXPRESSION:
             self.spill()

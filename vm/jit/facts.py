@@ -3,6 +3,9 @@
 A `Value` is an abstract value: the Python expression that computes a value of the operand stack or of a local, with its kind, its
 bounds and what else holds of it. `Facts` is what holds at one point of the program: bounds of locals, elements and results that
 variables hold already. The functions at the end are the lattice that the fixpoint over a whole function climbs down.
+
+Hands on `Value` and questions about values to all that translates, `Facts` to the emitter, `branches` and `control`, the
+lattice to `functions`, READING to `control`, MOST_STEP and MOST_COUNTED to `arithmetic` and `values`.
 """
 
 from __future__ import annotations
@@ -20,8 +23,8 @@ if TYPE_CHECKING:
     # of a local: at least, at most; the number of its variant; what divides it without remainder
     Limit = tuple[int, int | None, int | None, int | None, int | None]
 
-MOST_STEP = 16  # the largest step of a local that counts,
-MOST_COUNTED = 1 << 60  # and further than any run counts in such steps: at ten nanoseconds each it is twenty years away
+MOST_STEP = 16  # the largest step of a local that is taken for one that counts
+MOST_COUNTED = 1 << 60  # further than any run counts in such steps: at ten nanoseconds each it is twenty years away
 
 
 class Value:
@@ -90,7 +93,7 @@ class Value:
         return self.certain or self.is_number or self.low is not None or self.high is not None
 
     def with_kind(self, kind: Kind) -> Value:
-        """A copy with another kind."""
+        """Return a copy with another kind."""
         copy = Value(self.text)
         for name in self.__slots__:
             setattr(copy, name, getattr(self, name))
@@ -98,11 +101,11 @@ class Value:
         return copy
 
     def under_name(self, name: str) -> Value:
-        """What stays true of the value when it is read from a variable."""
+        """Return what stays true of the value when it is read from a variable."""
         return Value(name, self.kind, low=self.low, high=self.high).with_certainty_of(self)
 
     def with_certainty_of(self, other: Value) -> Value:
-        """This value itself, as certain of its kind as another one that is the same at run time."""
+        """Make this value as certain of its kind as another one that is the same at run time, and return it itself."""
         self.certain, self.is_number = other.certain, other.is_number
         return self
 
@@ -111,22 +114,22 @@ NOTHING = Value("")
 
 
 def slot_of(text: str) -> int:
-    """The number of the local that an expression is, else -1."""
+    """Return the number of the local that an expression is, else -1."""
     return int(text[1:]) if text[:1] == "l" and text[1:].isdigit() else -1
 
 
 def variables_of(values: Iterable[Value]) -> frozenset[str]:
-    """The variables that the expressions of some values read."""
+    """Return the variables that the expressions of some values read."""
     return frozenset().union(*[value.uses for value in values])
 
 
 def depth_around(values: Iterable[Value]) -> int:
-    """The depth of an expression with these inside it."""
+    """Return the depth of an expression with these inside it."""
     return 1 + max([value.depth for value in values], default=0)
 
 
 def canonical_stack(count: int) -> list[Value]:
-    """The operand stack where control flow joins: position n is in the variable sn."""
+    """Return the operand stack where control flow joins: position n is in the variable sn."""
     return [Value(f"s{position}", uses=frozenset({f"s{position}"})) for position in range(count)]
 
 
@@ -187,7 +190,7 @@ class Facts:
     # ------------------------------------------------------------ across several instructions
 
     def after_stores(self, stored: Iterable[int]) -> Facts:
-        """What still holds after any code that assigns these locals."""
+        """Return what still holds after any code that assigns these locals."""
         other = Facts()
         other.opened = self.opened
         changed = set(stored)
@@ -200,7 +203,7 @@ class Facts:
         return other
 
     def after_pure_code(self, stored: Iterable[int]) -> Facts:
-        """What still holds after code of `READING` opcodes that assigns these locals."""
+        """Return what still holds after code of `READING` opcodes that assigns these locals."""
         other = self.copy()
         for slot in stored:
             other.kill(f"l{slot}")
@@ -213,7 +216,7 @@ class Facts:
         return other
 
     def after(self, number: int) -> None:
-        """An instruction with this opcode was translated."""
+        """Forget what may not hold any more once an instruction with this opcode was translated."""
         if number in KEEPING:
             return
         if number in ESCAPING:
@@ -224,7 +227,7 @@ class Facts:
     # ------------------------------------------------------------ single events
 
     def kill(self, name: str) -> None:
-        """A variable gets another value."""
+        """Forget what depends on a variable, since it gets another value."""
         self.unique -= {name}
         self.spare -= {name}
         self.variants.pop(name, None)
@@ -240,23 +243,25 @@ class Facts:
                 del self.elements[key]
 
     def kill_elements(self, array: str) -> None:
-        """An element of an array was replaced, at any position. Two elements of elements may belong to one array."""
+        """Forget the elements of an array of which one was replaced, at any position. Two elements of elements may belong to one
+        array."""
         for key in list(self.elements):
             if key[0] == array or (array[0] != "l" and key[0][0] != "l"):
                 del self.elements[key]
 
     def kill_field(self, field: int) -> None:
-        """A field of a struct was assigned; other variables may hold the same struct."""
+        """Forget a field that was assigned in some struct; other variables may hold the same struct."""
         for key in [key for key in self.elements if key[1] == f".f{field}"]:
             del self.elements[key]
 
     def kill_all_elements(self) -> None:
-        """Anything may have been written into any container."""
+        """Forget all elements: anything may have been written into any container."""
         self.elements.clear()
         self.unique = self.spare = frozenset()
 
     def escape(self, array: str | None = None) -> None:
-        """The elements of an array may be seen from another place now: with None, all arrays and their elements."""
+        """Take note that the elements of an array may be seen from another place now; with None, all arrays and their
+        elements."""
         if array is None:
             self.unique = frozenset()
         for key, (variable, alone) in list(self.elements.items()):
@@ -268,8 +273,8 @@ class Facts:
 
 
 def join_values(slot: Any, values: list[Value]) -> Value:
-    """What holds of all values that are stored in one local. A lower bound is -1, 0, 1 or unknown, so that the chain is finite. A
-    local that only counts in small steps, from a bounded start, comes to no overflow."""
+    """Return what holds of all values that are stored in one local. A lower bound is -1, 0, 1 or unknown, so that the chain is
+    finite. A local that only counts in small steps, from a bounded start, comes to no overflow."""
     kind = join([value.kind for value in values])
     lows = [-1 if value.low is None else value.low for value in values]
     fixed = [value for value in values if value.increment_of != f"l{slot}"]
@@ -284,7 +289,7 @@ def join_values(slot: Any, values: list[Value]) -> Value:
 
 
 def optimistic(joined: Value, values: list[Value]) -> Value:
-    """The join, with the assumption that it is never negative where no single value contradicts that."""
+    """Return the join, with the assumption that it is never negative where no single value contradicts that."""
     if joined.kind[0] == "int" and joined.low is None and all(
         value.low is None or value.low >= 0 or value.keeps_sign for value in values
     ):
@@ -293,7 +298,7 @@ def optimistic(joined: Value, values: list[Value]) -> Value:
 
 
 def confirms(joined: Value | None, assumed: Value) -> bool:
-    """Whether the join of all stores, computed under an assumption, implies it. What nothing stores is never read."""
+    """Return whether the join of all stores, computed under an assumption, implies it. What nothing stores is never read."""
     if joined is None:
         return True
     kind = assumed.kind in (ANY, joined.kind) or (assumed.kind[1] == -1 and assumed.kind[0] == joined.kind[0])
@@ -304,7 +309,7 @@ def confirms(joined: Value | None, assumed: Value) -> bool:
 
 
 def improves(value: Value, assumed: Value | None) -> bool:
-    """Whether a value says more than what is assumed."""
+    """Return whether a value says more than what is assumed."""
     if assumed is None:
         return True
     bounded = (value.low is not None and assumed.low is None) or (value.high is not None and assumed.high is None)

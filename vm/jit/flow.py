@@ -2,6 +2,10 @@
 
 The dominator tree is computed by iteration in reverse postorder (Cooper, Harvey and Kennedy, "A Simple, Fast Dominance
 Algorithm").
+
+Hands on `Flow` to `functions`, `control`, `loops` and `liveness`, ENDS to `control`, STORES to `loops`, and `Unshaped` to all
+that may find that code cannot be translated; the tier catches it. Blocks are named by the index of their first instruction in a
+`Body`.
 """
 
 from __future__ import annotations
@@ -89,7 +93,7 @@ class Flow:
             pending += [target for target, _ in block.succs if self.within is None or target in self.within]
 
     def successors(self, at: int) -> list[tuple[int, bool]]:
-        """Where control goes from an instruction that ends a block: indexes, and whether by a jump, which costs fuel."""
+        """Return where control goes from an instruction that ends a block: indexes, and whether by a jump, which costs fuel."""
         _, number, operand = self.code.instructions[at]
         op = OPCODES[number]
         following: list[tuple[int, bool]] = []
@@ -102,7 +106,8 @@ class Flow:
         return following
 
     def thread(self, target: int, jumps: bool) -> tuple[int, bool]:
-        """Jump threading: where control comes to behind jumps. These cost fuel, so it is only done where that is not counted."""
+        """Return where control comes to behind jumps (jump threading), and `jumps` as it is. Jumps cost fuel, so this is only
+        done where that is not counted."""
         for _ in range(8):
             _, number, operand = self.code.instructions[target]
             outside = self.within is not None and target not in self.within
@@ -159,6 +164,7 @@ class Flow:
         return one
 
     def dominates(self, one: int, other: int) -> bool:
+        """Return whether each way from the root to the block `other` comes through the block `one`."""
         while self.blocks[other].order > self.blocks[one].order:
             other = self.blocks[other].idom
         return one == other
@@ -182,7 +188,7 @@ class Flow:
         self.blocks[head].body = frozenset(body)
 
     def between(self, parent: int, start: int) -> set[int]:
-        """The blocks on a way from the end of one that dominates another to the beginning of that."""
+        """Return the blocks on a way from the end of one that dominates another to the beginning of that."""
         seen = {parent}
         pending = list(self.blocks[start].preds)
         while pending:
@@ -193,21 +199,22 @@ class Flow:
         return seen - {parent}
 
     def numbers(self, blocks: set[int]) -> set[int]:
-        """The opcodes of some blocks."""
+        """Return the opcodes of some blocks."""
         return {self.code.instructions[at][1] for start in blocks for at in range(start, self.blocks[start].end)}
 
     def stored(self, start: int) -> frozenset[int]:
-        """The locals that a block assigns, or owns."""
+        """Return the locals that a block assigns, or owns."""
         if start not in self._stored:
             span = self.code.instructions[start : self.blocks[start].end]
             self._stored[start] = frozenset(operand for _, number, operand in span if number in STORES)
         return self._stored[start]
 
     def is_merge(self, start: int) -> bool:
-        """Whether control comes to it from more than one place, back edges not counted."""
+        """Return whether control comes to it from more than one place, back edges not counted."""
         block = self.blocks[start]
         forward = [pred for pred in block.preds if self.blocks[pred].order < block.order]
         return len(forward) > 1
 
     def loops(self) -> list[int]:
+        """Return the heads of the loops; that of an outer one stands before those inside it."""
         return [start for start in self.sequence if self.blocks[start].body]

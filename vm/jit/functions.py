@@ -3,7 +3,8 @@
 An abstract interpretation of the whole function comes first. It finds, as a fixpoint, what holds of each local wherever it is
 read. With that, any part of the function is translated. The layers of the package below, from the bottom up:
 `library`, `kinds` and `analysis`; `inlining`, `flow`, `text` and `liveness`; `facts` and the `emitter`; the families
-`arithmetic`, `values`, `places`, `intrinsics` and `calls`; `branches`, `loops` and `control`.
+`arithmetic`, `values`, `places`, `intrinsics` and `calls`; `branches`, `loops` and `control`. Hands on `Function` to the tier,
+which compiles the text of a part and runs it.
 """
 
 from __future__ import annotations
@@ -39,8 +40,9 @@ CALL = BY_NAME["CALL"].number
 
 class Function:
     """What is known of a function before any part of it is translated: `body`, its code with what is inlined, and
-    `invariants`, what holds of its locals. Where fuel is counted (`metered`) nothing is inlined. Raises Unshaped if it is too
-    large, or has a jump into a loop."""
+    `invariants`, what holds of its locals. Where fuel is counted (`metered`) nothing is inlined. The constructor and the methods
+    that make parts raise Unshaped if it is too large, nested too deeply, or has a jump into a loop, and RecursionError where
+    Python has too little room left for the depth of its blocks."""
 
     def __init__(self, program: Any, graph: CallGraph, number: int, metered: bool) -> None:
         self.program = program
@@ -69,8 +71,8 @@ class Function:
     # ------------------------------------------------------------ the fixpoint
 
     def _invariants(self) -> dict[Any, Value]:
-        """What holds of each local wherever it is read: first everything that the stores do not contradict is assumed, then
-        less until the stores, translated under the assumptions, confirm them."""
+        """Return what holds of each local wherever it is read: first everything that the stores do not contradict is assumed,
+        then less until the stores, translated under the assumptions, confirm them."""
         arguments = {n: Value("", self.uses.kinds.of_type(kind)) for n, (_, kind, _) in enumerate(self.image_function.params)}
         assumed: dict[Any, Value] = {}
         sound: dict[Any, Value] = {}
@@ -110,7 +112,7 @@ class Function:
     # ------------------------------------------------------------ parts
 
     def whole(self) -> Part:
-        """The function from its beginning."""
+        """Return the function as a part that is entered at its beginning."""
         metered = self.metered
         emitter = self._emitter(self.invariants, metered)
         entry = emitter.site(0, [])
@@ -132,7 +134,7 @@ class Function:
         return self._part(f"fn{self.number}", parameters, [*beginning, *prologue(emitter, entry), *statements], emitter)
 
     def loop(self, first: int) -> Part | None:
-        """A loop, entered at its head, the instruction `first` of the function, with all locals and cells and what the
+        """Return a loop, entered at its head, the instruction `first` of the function, with all locals and cells and what the
         operand stack holds; None for one that is not in `loops()`."""
         metered = self.metered
         if first not in self.loops():
@@ -179,8 +181,8 @@ class Function:
                 store.text = None
 
     def loops(self) -> dict[int, frozenset[int]]:
-        """The loops that are worth translating by themselves, those without an instruction that only the interpreter does: by the
-        index of their head in the function, the indexes of their blocks."""
+        """Return the loops that are worth translating by themselves, those without an instruction that only the interpreter does:
+        by the index of their head in the function, the indexes of their blocks."""
         if not self._loops_known:
             self._loops_known = True
             for head in self.flow.loops():
@@ -192,7 +194,7 @@ class Function:
         return {first: frozenset([own[at] for at in body if at in own]) for first, (_, body) in self._bodies.items()}
 
     def _is_interpreted(self, index: int) -> bool:
-        """Whether the interpreter does this instruction."""
+        """Return whether the interpreter does this instruction."""
         _, number, operand = self.body.instructions[index]
         if number == CALL:
             return bool(self.graph.suspends[operand])

@@ -1,8 +1,8 @@
 """Inlining: the code of one function as it is translated, with small functions in the place of their calls (V-7.2).
 
-A call becomes stores to locals of its own, a return a jump behind the call. A throw that an inlined function does not catch
-goes to where the caller catches it. `places` says which instruction of which function each one is, for positions, traces and
-frames.
+A call becomes stores to locals of its own, a return a jump behind the call. An error that an inlined function does not catch
+goes to where the caller catches it, if a `?` stands behind the call. `places` says which instruction of which function each one
+is, for positions, traces and frames. Hands on `Body` to `functions`, which makes it; all that translates reads it.
 """
 
 from __future__ import annotations
@@ -163,7 +163,7 @@ class Body:
     # ------------------------------------------------------------ errors
 
     def _handler(self, inlined: Inlined, index: int) -> tuple[Key, int] | None:
-        """The handler of an instruction in its own function, and the depth of the stack there."""
+        """Return the handler of an instruction in its own function, and the depth of the stack there."""
         facts = self.program.verified.functions[inlined.function]
         offset = facts.instructions[index][0]
         for start, end, target, kept in self.program.image.functions[inlined.function].handlers:
@@ -172,14 +172,14 @@ class Body:
         return None
 
     def error_path(self, at: int) -> str:
-        """The name of the path that an error takes by an instruction, "()" where no function on it is shown in traces."""
+        """Return the name of the path that an error takes by an instruction, "()" where no function on it is shown in traces."""
         index, inlined = self.places[at]
         passed = [(place.function, each) for place, each in self._paths.get(at, [(inlined, index)])]
         shown = [f"_{number}_{each}" for number, each in passed if not self.program.codes[number].hidden]
         return f"W{''.join(shown)}" if shown else "()"
 
     def _catcher(self, inlined: Inlined, index: int, path: list[tuple[Inlined, int]]) -> tuple[Inlined, int, bool]:
-        """Where an error goes that an instruction raises: the function and instruction whose handler catches it, or that
+        """Return where an error goes that an instruction raises: the function and instruction whose handler catches it, or that
         returns it; and whether a None stays a None. The instructions that it passes are added to `path`."""
         keeps_none = True
         while True:

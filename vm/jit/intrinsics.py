@@ -2,7 +2,7 @@
 
 A row of a table gives the text for receiver and arguments; it means what the body in vm/builtins means for values of the declared
 types. `{items}` is the storage of the receiver, `{body}` the body itself for what the short form does not cover, `{room}` the
-characters of a constant last argument and one more; `Q` and `M` are as of a `Tier`.
+characters of a constant last argument and one more; `Q` and `M` are as of a `Tier`. Hands on `EMIT` to `control`.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Intrinsic:
     elements: str = ""
 
     def fitting(self, parts: list[Value]) -> Intrinsic | None:
-        """This row, or the next one that holds for the parts."""
+        """Return this row, or the next one that holds for the parts; None without one."""
         if self.needs is None or self.needs(parts):
             return self
         return None if self.otherwise is None else self.otherwise.fitting(parts)
@@ -55,7 +55,7 @@ def all_of(word: str) -> Callable[[list[Value]], bool]:
 
 
 def case_mapping(method: str) -> Intrinsic:
-    """A method of Python's str whose result may be longer than its receiver."""
+    """Return the row of a method of Python's str whose result may be longer than its receiver."""
     return Intrinsic(f"w if len(w := {{0}}.{method}()) <= Q else join(EMPTY, [w])")
 
 
@@ -76,7 +76,7 @@ def natural_arguments(parts: list[Value]) -> bool:
 
 
 def unencoded_key(parts: list[Value]) -> bool:
-    """Whether the dict of the Map has this key as it is."""
+    """Return whether the dict of the Map has this key as it is."""
     return parts[1].certain and parts[1].kind[0] in ("string", "int")
 
 
@@ -174,7 +174,7 @@ def call_builtin(e: Emitter, op: Opcode, operand: int) -> None:
 
 
 def result_kind(e: Emitter, row: Any, parts: list[Value]) -> Kind:
-    """What a built-in gives by its row in vm/builtins, None where it has none."""
+    """Return the kind of what a built-in gives, by its row in vm/builtins; ANY for one without a row."""
     if row is None or row.special == "numeric":
         return kinds.ANY
     return e.kinds.result(row.result, row.receiver_type, parts[0].kind if parts else kinds.ANY)
@@ -213,7 +213,7 @@ def call_charging(e: Emitter, operand: int, count: int, row: Any) -> None:
 
 
 def bind_parts(e: Emitter, parts: list[Value]) -> list[Value]:
-    """Parts that were popped, as atoms."""
+    """Return parts that were popped, as atoms."""
     for part in parts:
         e.push(part)
     e.spill()

@@ -4,6 +4,9 @@ A kind is the word of a type descriptor and the number of that descriptor: in th
 that only the translator tells apart, `UNKNOWN` where nothing is known of what is inside, `EMPTY` for an Array or Map that
 nothing was put into yet. An image may state a type wrongly. So a kind chooses a form and proves nothing: every form raises a
 panic for a value of another kind (V-2.6).
+
+Hands on `Kinds` to `liveness`, and the kinds that have names, the sets of their words and `join` to the emitter, its families and
+`facts`.
 """
 
 from __future__ import annotations
@@ -48,12 +51,12 @@ class Kinds:
         return self.types[number] if number < count else self.built[number - count]
 
     def of_type(self, number: int) -> Kind:
-        """The kind of a type of the image, or of a container that was numbered here."""
+        """Return the kind of a type of the image, or of a container that was numbered here."""
         descriptor = self.descriptor(number)
         return (descriptor[0], UNKNOWN) if len(descriptor) == 1 else (descriptor[0], number)
 
     def number(self, kind: Kind) -> int:
-        """The number that stands for a kind inside the descriptor of another."""
+        """Return the number that stands for a kind inside the descriptor of another."""
         return kind[1] if kind[1] >= 0 else self._numbered((kind[0],))
 
     def _numbered(self, descriptor: tuple[Any, ...]) -> int:
@@ -71,12 +74,13 @@ class Kinds:
         return 1 + max([self._nesting(self.of_type(number)) for number in inner], default=0)
 
     def container(self, word: str, *inner: Kind) -> Kind:
-        """The kind of a container that holds values of these kinds: of a Map the keys first."""
+        """Return the kind of a container that holds values of these kinds: of a Map the keys first."""
         if any(self._nesting(kind) >= DEEPEST for kind in inner) or all(kind == ANY for kind in inner):
             return (word, UNKNOWN)
         return (word, self._numbered((word, *[self.number(kind) for kind in inner])))
 
     def tuple(self, parts: Iterable[Kind]) -> Kind:
+        """Return the kind of a tuple of parts of these kinds, in order."""
         parts = list(parts)
         word = "plain" if all(kind[0] in SCALARS for kind in parts) else "tuple"
         if any(self._nesting(kind) >= DEEPEST for kind in parts):
@@ -84,38 +88,39 @@ class Kinds:
         return (word, self._numbered((word, tuple([self.number(kind) for kind in parts]))))
 
     def inner(self, kind: Kind, position: int = 0) -> Kind:
-        """The kind of what a container holds; `position` 1 asks for the keys of a Map."""
+        """Return the kind of what a container holds; `position` 1 asks for the keys of a Map."""
         if kind[1] < 0 or kind[0] not in HOLDERS:
             return ANY
         return self.of_type(self.descriptor(kind[1])[position or HOLDERS[kind[0]]])
 
     def element(self, kind: Kind, position: int) -> Kind:
-        """The kind of a part of a tuple."""
+        """Return the kind of a part of a tuple."""
         if kind[0] in ("tuple", "plain") and kind[1] >= 0:
             parts = self.descriptor(kind[1])[1]
             return self.of_type(parts[position]) if position < len(parts) else ANY
         return PLAIN if kind[0] == "plain" else ANY
 
     def field(self, kind: Kind, position: int) -> Kind:
+        """Return the kind of a field of a struct or schema, by its position from 0; ANY where it is not known."""
         if kind[0] in ("struct", "schema") and kind[1] >= 0:
             fields = self.descriptor(kind[1])[2]
             return self.of_type(fields[position][1]) if position < len(fields) else ANY
         return ANY
 
     def payload(self, kind: Kind, variant: int, position: int) -> Kind:
-        """The kind of a part of an enum value that is of the variant with this number."""
+        """Return the kind of a part of an enum value that is of the variant with this number."""
         if kind[0] != "enum" or kind[1] < 0 or variant >= len(self.descriptor(kind[1])[2]):
             return ANY
         parts = self.descriptor(kind[1])[2][variant][1]
         return self.of_type(parts[position]) if position < len(parts) else ANY
 
     def success(self, kind: Kind) -> Kind:
-        """The kind of what the Ok of a Result or the Some of an Option of a declared type holds."""
+        """Return the kind of what the Ok of a Result or the Some of an Option of a declared type holds."""
         return self.of_type(self.descriptor(kind[1])[1]) if kind[0] in ("result", "option") and kind[1] >= 0 else ANY
 
     def result(self, descriptor: Any, receiver: Any, kind: Kind) -> Kind:
-        """What a built-in method gives: `descriptor` and `receiver` are the types of its signature, `kind` that of the receiver
-        of this call."""
+        """Return what a built-in method gives: `descriptor` and `receiver` are the types of its signature, `kind` that of the
+        receiver of this call."""
         word = descriptor[0]
         if word in WORDS:
             return (str(word), UNKNOWN)
@@ -126,7 +131,7 @@ class Kinds:
         return (word, UNKNOWN) if word in ("map", "result") else ANY
 
     def filled(self, kind: Kind, element: Kind, key: Kind) -> Kind:
-        """The kind of an Array or Map after elements of one kind, under keys of another, were put into it."""
+        """Return the kind of an Array or Map after elements of one kind, under keys of another, were put into it."""
         if kind[1] == UNKNOWN:
             return kind
         inner = element if kind[1] == EMPTY else join([self.inner(kind), element])
@@ -136,7 +141,7 @@ class Kinds:
 
 
 def join(kinds: Iterable[Kind]) -> Kind:
-    """The least kind that includes all of these: what is known of a value that may be of any of them."""
+    """Return the least kind that includes all of these: what is known of a value that may be of any of them."""
     different = set(kinds)
     if len(different) > 1 and len({word for word, _ in different}) == 1:
         different.discard((next(iter(different))[0], EMPTY))

@@ -1,8 +1,8 @@
 """What translated code is run with: the functions that it calls by name, and a translated part as data.
 
-Hands on `NAMES`, from which the tier takes the globals of translated code, and `Part` with its `Site`s, which `functions` makes,
-the tier runs and a host may keep from one process to the next. A name in `NAMES` stands in the texts that the emitter's families
-write, so it is changed in both places.
+Hands on to the tier `NAMES`, from which it takes the globals of translated code, `Deoptimise` and `blank`, and `Part` with its
+`Site`s, which `functions` makes, the tier runs and a host may keep from one process to the next; `Site` also to the emitter,
+`Inlined` to `inlining`. A name in `NAMES` stands in the texts that the emitter's families write, so it is changed in both places.
 """
 
 from __future__ import annotations
@@ -147,15 +147,16 @@ def shared_payload(value: Any) -> Any:
 
 
 def put_in_store(store: HashStore, key: Any, value: Any) -> None:
-    """`set` of a hashmap. Raises Deoptimise, before anything has happened, where someone watches the store or a file follows
-    it."""
+    """Do `set` of a hashmap. Raises Deoptimise, before anything has happened, where someone watches the store or a file follows
+    it, and P415 for what does not fit."""
     if store.watchers or store.path is not None:
         raise Deoptimise
     store.put(key, value)
 
 
 def drop_from_store(store: HashStore, key: Any) -> bool:
-    """`delete` of a hashmap. Raises Deoptimise as `put_in_store` does."""
+    """Do `delete` of a hashmap, and return whether the key was there. Raises Deoptimise as `put_in_store` does, P007 for what is
+    no key."""
     if store.watchers or store.path is not None:
         raise Deoptimise
     return store.items.pop(key if type(key) is str else key_of(key), End) is not End
@@ -178,7 +179,7 @@ def err_of(value: Any, path: Any) -> Any:
 
 
 def none_or_err(value: Any, path: Any) -> Any:
-    """Return what `err_of` does, for a function whose result is an Option: there None stays None."""
+    """Return what `err_of` does, for a function whose result is an Option: there None stays None. Raises as `err_of`."""
     return value if value is NONE else err_of(value, path)
 
 

@@ -3,7 +3,8 @@ V-7.2).
 
 `LocalUses` finds the arrays that are only read and written in place, whose lists may be promoted to variables. The functions
 are a liveness analysis: a value that is moved on from its last use needs no mark as shared, and a local that nothing reads is
-not stored.
+not stored. Hands on `LocalUses` to the emitter, `moves`, `hidden_stores` and `read_after` to `functions`, `WRITTEN` to `places`
+and `loops`. Locals are named by their slots, instructions by their index in a `Body`.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ class LocalUses:
         self.repeated = frozenset(slot for slot, count in indexed.items() if count > 1)
 
     def with_contents(self, invariants: dict[Any, Value]) -> dict[Any, Value]:
-        """The invariants of a function, where an Array or Map also tells what is put into it; a parameter's type says that
+        """Return the invariants of a function, where an Array or Map also tells what is put into it; a parameter's type says that
         already."""
         filled = invariants.copy()
         for slot, value in invariants.items():
@@ -73,7 +74,7 @@ class LocalUses:
         return filled
 
     def consumer(self, at: int) -> tuple[int, int]:
-        """The instruction that pops what the instruction `at` pushes, and as which operand; -1 if paths part before."""
+        """Return the instruction that pops what the instruction `at` pushes, and as which operand; -1 if paths part before."""
         place = self.depths[at]
         for by in range(at + 1, len(self.instructions) - 1):
             op = OPCODES[self.instructions[by][1]]
@@ -91,7 +92,7 @@ class LocalUses:
         return -1, 0
 
     def _use(self, load: int, consumer: int, position: int) -> int:
-        """How an instruction uses what an opcode of loading has pushed, as its operand at a position."""
+        """Return how an instruction uses what an opcode of loading has pushed, as its operand at a position."""
         if consumer < 0:
             return ESCAPES
         number = self.instructions[consumer][1]
@@ -105,7 +106,7 @@ class LocalUses:
         return READ if READS.get(number) == position else ESCAPES
 
     def builtin_at(self, at: int) -> tuple[str, ...]:
-        """Receiver and name of the built-in that an instruction calls, () for any other instruction."""
+        """Return the receiver and name of the built-in that an instruction calls, () for any other instruction."""
         _, number, operand = self.instructions[at]
         if number != CALL_BUILTIN:
             return ()
@@ -113,7 +114,8 @@ class LocalUses:
         return tuple(value) if tag == im.K_BUILTIN else ()
 
     def growth_sites(self, flow: Flow, body: frozenset[int], slot: int, word: str) -> frozenset[int]:
-        """The instructions of these blocks that may put an element more into a local's Array or Map."""
+        """Return the instructions of these blocks that may put an element more into a local's container; `word`: "array" or
+        "map"."""
         sites: set[int] = set()
         for at, use in self.loads.get(slot, {}).items():
             consumer = self.consumer(at)[0] if use == WRITTEN else -1
@@ -123,8 +125,8 @@ class LocalUses:
         return frozenset(sites)
 
     def promotable(self, flow: Flow, body: frozenset[int]) -> dict[int, bool]:
-        """The locals whose list may stay in a variable throughout a loop of these blocks, and whether the loop writes to it:
-        the local is not assigned in it, and the array does not escape."""
+        """Return the locals whose list may stay in a variable throughout a loop of these blocks, and whether the loop writes to
+        it: the local is not assigned in it, and the array does not escape."""
         written: dict[int, bool] = {}
         refused: set[int] = set()
         for start in body:
@@ -144,7 +146,7 @@ class LocalUses:
 
 
 def live_locals(body: Body, flow: Flow) -> dict[int, frozenset[int]]:
-    """By block, the locals that are read from its beginning on before they are assigned: a backward dataflow fixpoint."""
+    """Return, by block, the locals that are read from its beginning on before they are assigned: a backward dataflow fixpoint."""
     reads: dict[int, frozenset[int]] = {}
     writes: dict[int, frozenset[int]] = {}
     for start, block in flow.blocks.items():
@@ -166,7 +168,7 @@ def _live_after(flow: Flow, start: int, live: dict[int, frozenset[int]]) -> froz
 
 
 def _reads_and_writes(instructions: list[tuple[int, int, int]]) -> tuple[frozenset[int], frozenset[int]]:
-    """The locals that a straight run reads before it assigns them, and those that it assigns."""
+    """Return the locals that a straight run reads before it assigns them, and those that it assigns."""
     read: set[int] = set()
     written: set[int] = set()
     for _, number, slot in instructions:
@@ -178,7 +180,7 @@ def _reads_and_writes(instructions: list[tuple[int, int, int]]) -> tuple[frozens
 
 
 def read_after(body: Body, flow: Flow, places: set[int]) -> set[int]:
-    """The locals that are read from some of these instructions on, or from the one behind, before they are assigned."""
+    """Return the locals that are read from some of these instructions on, or from the one behind, before they are assigned."""
     live = live_locals(body, flow)
     read: set[int] = set()
     for start, block in flow.blocks.items():
@@ -197,7 +199,7 @@ def read_after(body: Body, flow: Flow, places: set[int]) -> set[int]:
 
 
 def hidden_stores(body: Body) -> set[int]:
-    """Each STORE of a local without a name: those that the compiler has made for itself, which no panic shows."""
+    """Return each STORE of a local without a name: those that the compiler has made for itself, which no panic shows."""
     names = body.program.image.names
     named: dict[int, set[int]] = {}
     hidden = set()
@@ -216,7 +218,7 @@ def hidden_stores(body: Body) -> set[int]:
 
 
 def moves(body: Body, flow: Flow) -> set[int]:
-    """Each SHARE of a local that is not read again: its value moves on to another local, or to an argument, and its first
+    """Return each SHARE of a local that is not read again: its value moves on to another local, or to an argument, and its first
     place is gone. A method that is found at run time asks for the mark of its receiver."""
     live = live_locals(body, flow)
     moved = set()
@@ -234,7 +236,8 @@ def moves(body: Body, flow: Flow) -> set[int]:
 
 
 def _aliased(body: Body, flow: Flow) -> set[int]:
-    """The locals whose value may lie in another place without a mark, as the parts that a pattern takes out and `self` do."""
+    """Return the locals whose value may lie in another place without a mark, as the parts that a pattern takes out and `self`
+    do."""
     function = body.program.image.functions[body.root.function]
     receiver = {0} if "::" in function.name or function.flags & im.F_METHOD else set()
     return receiver | {
@@ -247,7 +250,8 @@ def _aliased(body: Body, flow: Flow) -> set[int]:
 
 
 def _stores_unaliased(body: Body, flow: Flow, start: int, at: int) -> bool:
-    """Whether nothing else holds what is on the stack before an instruction; a return of an inlined function is a jump to it."""
+    """Return whether nothing else holds what is on the stack before an instruction; a return of an inlined function is a jump to
+    it."""
     if at > start:
         return body.instructions[at - 1][1] in UNALIASED
     for block in [flow.blocks[pred] for pred in flow.blocks[start].preds]:

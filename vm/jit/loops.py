@@ -3,7 +3,7 @@
 
 A `for` walks an iterator, or a range in place of a loop that counts. Hoisted out of a loop are the lists of arrays that it
 only reads and writes by position, the test whether such an array is shared, and the test whether there is room for what all
-rounds push.
+rounds push. Hands on `counting_loops` and `translate_loop` to `control`.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ class Induction:
 
 
 def counting_loops(flow: Flow, image: Any) -> dict[int, Induction]:
-    """By head, the loops of this form; whether the step is positive is not looked at. `continue` goes to the head without a
-    step, so that there is one way back. What may end before the limit often does so after a few rounds, which a range is too
+    """Return, by head, the loops of this form; whether the step is positive is not looked at. `continue` goes to the head without
+    a step, so that there is one way back. What may end before the limit often does so after a few rounds, which a range is too
     dear for."""
     loops: dict[int, Induction] = {}
     for head in flow.loops():
@@ -73,8 +73,8 @@ def counting_loops(flow: Flow, image: Any) -> dict[int, Induction]:
 def _induction(
     instructions: list[tuple[int, int, int]], image: Any, head: int, end: int
 ) -> tuple[Induction, set[int]] | None:
-    """The variable of a loop whose condition begins at `head` and whose step ends before `end`, and the locals that have to
-    stay as they are."""
+    """Return the variable of a loop whose condition begins at `head` and whose step ends before `end`, and the locals that have
+    to stay as they are."""
     (_, first, slot), (_, second, limit), (_, test, _), (_, branch, _) = instructions[head : head + 4]
     (_, loaded, again), (_, by, step), (_, add, _), (_, stored, to), (_, jump, _) = instructions[end - 5 : end]
     if (first, branch, loaded, add, stored, jump) != (LOAD, JUMP_UNLESS, LOAD, ADD_INT, STORE, JUMP):
@@ -122,7 +122,7 @@ def translate_loop(s: Structure, start: int, inside: list[int]) -> None:
 
 
 def counts_up(s: Structure, start: int) -> bool:
-    """Whether a loop is one that counts, in steps that are known to be positive."""
+    """Return whether a loop is one that counts, in steps that are known to be positive."""
     e = s.emitter
     loop = s.counting.get(start)
     if loop is None:
@@ -134,8 +134,8 @@ def counts_up(s: Structure, start: int) -> bool:
 
 
 def walk_range(s: Structure, start: int, scope: Scope, statement: Compound, inside: list[int]) -> None:
-    """The body of a loop that counts. The range ends where the condition does; the step behind the last round is then still to be
-    made."""
+    """Write the body of a loop that counts. The range ends where the condition does; the step behind the last round is then still
+    to be made."""
     e = s.emitter
     loop, last = s.counting[start], start + 3
     s.open(inside)
@@ -164,7 +164,7 @@ def walk_range(s: Structure, start: int, scope: Scope, statement: Compound, insi
 
 
 def walk_iterator(s: Structure, start: int, statement: Compound, inside: list[int], iterator: int) -> None:
-    """The body of a `for` over the iterator at a stack position. A local that is assigned first becomes the variable of the
+    """Write the body of a `for` over the iterator at a stack position. A local that is assigned first becomes the variable of the
     `for`."""
     e = s.emitter
     s.open(inside)
@@ -192,7 +192,7 @@ def walk_iterator(s: Structure, start: int, statement: Compound, inside: list[in
 
 
 def refine_below_end(s: Structure, start: int, slot: int, element: Value) -> None:
-    """The element of a range is less than its end, as long as neither is assigned."""
+    """Note that the element of a range is less than its end, as long as neither is assigned."""
     e = s.emitter
     end = slot_of(element.upper_bound)
     body = s.flow.blocks[start].body
@@ -203,7 +203,7 @@ def refine_below_end(s: Structure, start: int, slot: int, element: Value) -> Non
 
 
 def end_walk(s: Structure, scope: Scope, statement: Compound) -> None:
-    """Where a `for` goes on when its iterator has no more elements."""
+    """Write where a `for` goes on when its iterator has no more elements."""
     e = s.emitter
     target = s.flow.blocks[scope.target].succs[1][0]
     line = Line()
@@ -296,7 +296,7 @@ def hoist_uniqueness(s: Structure, start: int, iterator: int) -> None:
 
 
 def round_test(s: Structure, start: int, iterator: int) -> str:
-    """The test whether a loop has a round; of an iterator that cannot tell, it is true."""
+    """Return the text of the test whether a loop has a round; of an iterator that cannot tell, it is true."""
     if iterator >= 0:
         return f"type(s{iterator}) not in WALKS or s{iterator}.__length_hint__()"
     s.steps(start, start + 2)
@@ -305,7 +305,7 @@ def round_test(s: Structure, start: int, iterator: int) -> str:
 
 
 def in_every_round(s: Structure, start: int, block: int) -> bool:
-    """Whether each way through the body of a loop comes to a block: it dominates all that go back to the head."""
+    """Return whether each way through the body of a loop comes to a block: it dominates all that go back to the head."""
     loop = s.flow.blocks[start]
     return all(s.flow.dominates(block, tail) for tail in loop.preds if tail in loop.body)
 
@@ -332,7 +332,8 @@ def poll(s: Structure, index: int, start: int, iterator: int = -1) -> None:
 
 
 def needs_no_poll(s: Structure, start: int, iterator: int) -> bool:
-    """Whether a loop need not look at the stop flag: a loop inside, which every round comes to, does, or it is soon over."""
+    """Return whether a loop need not look at the stop flag: a loop inside, which every round comes to, does, or it is soon
+    over."""
     e, blocks = s.emitter, s.flow.blocks
     body = blocks[start].body
     inner = [head for head in s.flow.loops() if head in body and head != start]

@@ -1,7 +1,8 @@
 """The family of opcodes that move values between the operand stack, variables, cells, fields and elements (V-5.7, V-7.2).
 
 Containers are copied on write: a value in a second place carries the mark `shared`, and who writes makes its own copy first. The
-facts of the emitter say where that test can be left out, and which elements a variable holds already.
+facts of the emitter say where that test can be left out, and which elements a variable holds already. Hands on `EMIT` and
+`append_in_place` to `control`, `copier` to `loops`, and what writes to Arrays and Maps to `intrinsics` and `calls`.
 """
 
 from __future__ import annotations
@@ -96,8 +97,8 @@ def store(e: Emitter, op: Opcode, operand: int) -> None:
 
 
 def append_in_place(e: Emitter, slot: int) -> bool:
-    """CONCAT, STORE as one operation, if the left operand is the local itself: CPython extends such a text where it lies, so
-    that a loop of these is linear."""
+    """Write CONCAT, STORE as one operation, if the left operand is the local itself, and return whether that was done: CPython
+    extends such a text where it lies, so that a loop of these is linear."""
     left, right = e.stack[-2:]
     name = f"l{slot}"
     if left.text != name or name in right.uses:
@@ -208,12 +209,12 @@ def make_unique(e: Emitter, name: str, kind: Kind) -> None:
 
 
 def copier(e: Emitter, kind: Kind) -> str:
-    """The function that copies a container of a kind."""
+    """Return the function that copies a container of a kind."""
     return "own_plain" if kind[0] == "array" and e.kinds.inner(kind)[0] in kinds.SCALARS else "own"
 
 
 def make_list_unique(e: Emitter, slot: int) -> None:
-    """The same for an array whose list is in a variable throughout a loop: only the first write in the loop tests."""
+    """Do as `make_unique` for an array whose list is in a variable throughout a loop: only the first write in the loop tests."""
     name = f"l{slot}"
     key = (name, e.lists[name])
     if key in e.facts.opened:
@@ -228,8 +229,8 @@ def make_list_unique(e: Emitter, slot: int) -> None:
 
 
 def checks_at_push(e: Emitter, name: str, consumer: int) -> bool:
-    """Whether the test for sharing is left to the push of an element by the instruction `consumer`: where the loop knows before
-    whether there is room, one flag says both."""
+    """Return whether the test for sharing is left to the push of an element by the instruction `consumer`: where the loop knows
+    before whether there is room, one flag says both."""
     known = name in e.facts.unique or (name, e.lists.get(name)) in e.facts.opened
     return not known and consumer in e.room_tested.get(name, ()) and e.uses.builtin_at(consumer) == ("Array", "push")
 
@@ -294,19 +295,20 @@ def set_field(e: Emitter, op: Opcode, operand: int) -> None:
 
 
 def element(e: Emitter, array: Value, index: Value) -> str:
-    """The expression of an element, or P004; both are atoms."""
+    """Return the expression of an element, or P004; array and index are atoms."""
     place = e.element_site(array.text, index.text)
     return f"{place}{e.list_of(array.text)}[{subscript(index)}]"
 
 
 def subscript(index: Value) -> str:
-    """A position as Python takes it: a negative one would count from the end, so it becomes one behind every end."""
+    """Return the expression of a position as Python takes it: a negative one would count from the end, so it becomes one behind
+    every end."""
     natural = index.low is not None and index.low >= 0
     return index.text if natural else f"{index.text} if {index.text} >= 0 else BEHIND"
 
 
 def note_in_bounds(e: Emitter, index: Value) -> None:
-    """A position that has raised no panic is one of an array."""
+    """Note that a position which has raised no panic is one of an array."""
     slot = slot_of(index.text)
     if slot >= 0:
         e.refine([(slot, 0, LONGEST, None, None)])
@@ -337,7 +339,7 @@ def index_array(e: Emitter, op: Opcode, operand: int) -> None:
 
 
 def bind_index(e: Emitter, index: Value) -> Value:
-    """A position as an atom; the same sum of locals has the same one."""
+    """Return a position as an atom; the same sum of locals has the same one."""
     key = (index.text, *sorted(index.uses))
     name = e.facts.results.get(key)
     if name is not None and index.pure:
@@ -397,8 +399,8 @@ def index_own(e: Emitter, op: Opcode, operand: int) -> None:
 
 
 def make_element_unique(e: Emitter, part: Value, index: Value, kind: Kind) -> str:
-    """The variable with an element that only its array sees. Where a copy replaces the element, the variables that may hold
-    the same one get it too."""
+    """Make an element one that only its array sees, and return the variable with it. Where a copy replaces the element, the
+    variables that may hold the same one get it too."""
     key = (part.text, index.text)
     name, _ = e.facts.elements.get(key, ("", False))
     if name:
@@ -427,7 +429,7 @@ def make_element_unique(e: Emitter, part: Value, index: Value, kind: Kind) -> st
 
 
 def may_alias(array: str, other: str) -> bool:
-    """Whether two variables may hold the same array: locals hold their own, others may hold elements of one."""
+    """Return whether two variables may hold the same array: locals hold their own, others may hold elements of one."""
     return array == other or (array[0] != "l" and other[0] != "l")
 
 
@@ -485,7 +487,8 @@ def guard_key(e: Emitter, depth: int) -> None:
 
 
 def map_key(key: Value) -> str:
-    """What the dict of a Map has for a key that is an atom: a String or an Int as it is, others encoded."""
+    """Return the expression of what the dict of a Map has for a key that is an atom: a String or an Int as it is, others
+    encoded."""
     if key.certain and key.kind[0] in ("string", "int"):
         return key.text
     return f"{key.text} if type({key.text}) is {'int' if key.kind[0] == 'int' else 'str'} else key_of({key.text})"
@@ -506,6 +509,6 @@ def set_map_entry(e: Emitter) -> None:
 
 
 def room_test(e: Emitter, array: str) -> str:
-    """The test whether an Array or Map can take one element more."""
+    """Return the text of the test whether an Array or Map can take one element more."""
     test = f"len({e.list_of(array)}) < M"
     return f"m{array[1:]} or {test}" if e.at in e.room_tested.get(array, ()) else test

@@ -2,6 +2,9 @@
 
 While a part runs, Python's own frames stand for those of the task. A `Deoptimise` or a panic that comes out of them shows by its
 traceback where each one was, and the frames of the interpreter are built from that.
+
+Hands on `Tier`, which the session gives to the machine as `make_tier`: the machine then calls `call`, `loop`, `flag` and
+`charge`. What becomes of an opcode stands in the families of `emitter.py`; when code is translated, `interp/machine.py` decides.
 """
 
 from __future__ import annotations
@@ -49,16 +52,18 @@ class Translation:
         self.transient: set[tuple[int, int, bool]] = set()  # not translated for a reason that another process may not have
 
     def grown(self) -> int:
-        """How many parts there are to keep beyond those that were kept."""
+        """Return how many parts there are to keep beyond those that were kept."""
         return len(self.parts) - len(self.transient) - self.saved
 
     def packed(self) -> tuple[Any, Any]:
-        """What the host may keep, as `program.kept.read()` is to give it back: of the same image and the same translator. Other
-        threads may be translating meanwhile."""
+        """Return what the host may keep, as `program.kept.read()` is to give it back for the same image and the same translator.
+        Other threads may be translating meanwhile."""
         parts = [(key, part) for key, part in list(self.parts.items()) if key not in self.transient]
         return dict(self.bodies), {key: None if part is None else part.packed() for key, part in parts}
 
     def function(self, number: int, metered: bool) -> Function | None:
+        """Return what is known of a function before a part of it is made; None where it stays with the interpreter. Raises
+        RecursionError or MemoryError where there is little room."""
         from .flow import Unshaped
         from .functions import Function
 
@@ -71,6 +76,7 @@ class Translation:
         return self.functions[key]
 
     def whole(self, number: int, metered: bool) -> Part | None:
+        """Return a function as a part, which is made once; None where it stays with the interpreter. Raises as `function`."""
         key = (number, -1, metered)
         if self.graph.suspends[number]:
             return None
@@ -80,7 +86,7 @@ class Translation:
         return self.parts[key]
 
     def loops(self, number: int, metered: bool) -> dict[int, frozenset[int]]:
-        """Heads of the loops that may be translated by themselves, with their blocks."""
+        """Return the heads of the loops that may be translated by themselves, with their blocks."""
         key = (number, metered)
         if key not in self.bodies:
             function = self.function(number, metered)
@@ -88,6 +94,8 @@ class Translation:
         return self.bodies[key]
 
     def loop(self, number: int, head: int, metered: bool) -> Part | None:
+        """Return the loop of a function with this head as a part, which is made once; None where it stays with the interpreter.
+        Raises as `function`."""
         key = (number, head, metered)
         if key not in self.parts:
             function = self.function(number, metered)
@@ -115,7 +123,8 @@ class Translation:
                 done()
 
     def value_of(self, name: str) -> Any:
-        """What a global name of translated code stands for, where it is no function of the program."""
+        """Return what a global name of translated code stands for, where it is no function of the program. Raises KeyError for
+        any other name."""
         if name.startswith("new") and name[3].isdigit():
             return blank(self.value_of(f"K{name[3:]}"))
         letter, rest = name[0], name[1:]
@@ -186,13 +195,14 @@ class Tier:
         }  # fmt: skip
 
     def flag(self, stopped: bool) -> None:
-        """Whether translated code is to leave where it next looks: at the head of a loop, or on entry of a counted function."""
+        """Set whether translated code is to leave where it next looks: at the head of a loop, or on entry of a counted function.
+        Any thread may call this."""
         self.globals["S"], self.globals["L"] = stopped, NEVER if stopped else 1
         self.globals["Q"], self.globals["M"] = limits.surely // 4, limits.items
 
     def charge(self, cost: int) -> bool:
-        """Fuel of a built-in that translated code calls; False where none runs that counts it. Where little would be left, the
-        interpreter calls the built-in (V-6.7)."""
+        """Charge the fuel of a built-in that translated code calls; return False where none runs that counts it. Raises
+        Deoptimise where little would be left: then the interpreter calls the built-in (V-6.7)."""
         if not self.charged:
             return False
         if self.fuel[0] - cost < self.globals["LOW"]:
@@ -203,14 +213,15 @@ class Tier:
     # ------------------------------------------------------------ Python functions
 
     def function(self, number: int) -> Any:
-        """The Python function of a function of the program; None if it stays with the interpreter."""
+        """Return the Python function of a function of the program; None if it stays with the interpreter."""
         if number not in self.functions:
             part = self.translation.whole(number, self.metered)
             self.functions[number] = None if part is None or not self.link(part) else self.globals[f"fn{number}"]
         return self.functions[number]
 
     def link(self, part: Part) -> bool:
-        """Make a part and all that it calls functions of Python; none of them, and False, if some of that is not translated."""
+        """Make a part and all that it calls functions of Python, and return True; none of them, and False, if some of that is not
+        translated."""
         parts: dict[str, Part] = {part.name: part}
         pending = [part]
         while pending:
@@ -239,7 +250,8 @@ class Tier:
     # ------------------------------------------------------------ what translated code calls
 
     def call_method(self, receiver: Any, site: Site, arguments: list[Any], room: int) -> Any:
-        """`receiver.method(arguments)`, unless it may end the slice or no Python function is there; `room` for calls in it."""
+        """Return `receiver.method(arguments)`, with room for `room` calls nested in it. Raises Deoptimise where it may end the
+        slice or no Python function is there, and what the method raises."""
         entry = safe_method(self.machine, receiver, site)
         if entry is None:
             raise Deoptimise
@@ -247,9 +259,12 @@ class Tier:
         return self.invoke(value, room) if type(value) is Invoke else value
 
     def call_inout(self, receiver: Any, site: Site, arguments: list[Any], room: int) -> Any:
+        """Return what a method that changes its receiver gives. Raises as `call_method`."""
         return self.invoke(exec_call_inout(self.machine, receiver, site, arguments), room)
 
     def invoke(self, call: Invoke, room: int) -> Any:
+        """Return what a function of the program gives, called as translated code. Raises Deoptimise where no Python function is
+        there, and what comes out of it."""
         code = call.code
         function = self.function(code.number) if code.home is self.program else None
         if function is None:
@@ -265,8 +280,9 @@ class Tier:
     # ------------------------------------------------------------ what the loop calls
 
     def call(self, task: Any, code: Code, locs: list[Any], cells: list[Any], room: int) -> Any:
-        """Run a function whose frame the interpreter has just made; `room`: how many calls may nest in it. Gives a tuple with its
-        value; None where the frames are in the task now; False where the interpreter has to run it."""
+        """Run a function whose frame the interpreter has just made; `room`: how many calls may nest in it. Return a tuple with
+        its value; None where the frames are in the task now, and what came out of them, if anything did, in `Machine.raised`;
+        False where the interpreter has to run it. Translating it raises as `Translation.function`."""
         function = self.function(code.number)
         if function is None:
             self.program.untranslated(code)
@@ -279,7 +295,7 @@ class Tier:
         return self.run(task, function, arguments, room, code)
 
     def loop(self, task: Any, site: LoopSite, locs: list[Any], cells: list[Any], stack: list[Any], room: int) -> Any:
-        """Run a loop from its head on; `stack` is what its frame has on the operand stack. Gives the same as `call`."""
+        """Run a loop from its head on; `stack` is what its frame has on the operand stack. Return the same as `call`."""
         function = self.loops.get(id(site))
         if function is None:
             code = site.code
@@ -297,6 +313,7 @@ class Tier:
         return self.run(task, function, arguments, room, site)
 
     def run(self, task: Any, function: Any, arguments: list[Any], room: int, unit: Code | LoopSite) -> Any:
+        """Call a Python function for `unit` and return what `call` returns. It pays the machine the fuel that was used."""
         machine = self.machine
         self.flag(False)
         self.globals["KEEP"] = machine.keeps_locals
@@ -347,8 +364,8 @@ class Tier:
             self.program.untranslated(unit)
 
     def as_panic(self, error: BaseException) -> BaseException:
-        """The panic P004 for an IndexError of a read or write by position, since translated code leaves that test to Python; any
-        other error as it is."""
+        """Return the panic P004 for an IndexError of a read or write by position, since translated code leaves that test to
+        Python; any other error as it is."""
         traceback = error.__traceback__
         while traceback is not None and traceback.tb_next is not None:
             traceback = traceback.tb_next
@@ -388,7 +405,7 @@ class Tier:
         task.state = (*task.frames.pop(), None if failed else stack.pop())
 
     def value(self, text: str, values: dict[str, Any]) -> Any:
-        """The value of an atom of the operand stack in a frame with these local variables."""
+        """Return the value of an atom of the operand stack in a frame with these local variables."""
         if text in values:
             return values[text]
         if text in WORDS:
@@ -401,7 +418,7 @@ class Tier:
 
 
 def within(inlined: Inlined, at: int) -> list[tuple[Inlined, int]]:
-    """The functions around an instruction, outermost first, each with the index of what it does next."""
+    """Return the functions around an instruction, outermost first, each with the index of what it does next."""
     inner = []
     while inlined.caller is not None:
         inner.append((inlined, at))
@@ -410,7 +427,7 @@ def within(inlined: Inlined, at: int) -> list[tuple[Inlined, int]]:
 
 
 def frame(program: Program, inlined: Inlined, values: dict[str, Any], index: int) -> tuple[Any, list[Any], list[Any], Code]:
-    """A frame of the interpreter; `values` are the variables of the translated one."""
+    """Return a frame of the interpreter; `values` are the variables of the translated one."""
     code = program.codes[inlined.function]
     program.link(code)
     following = code.nodes[index] if index < len(code.nodes) else None
@@ -420,7 +437,8 @@ def frame(program: Program, inlined: Inlined, values: dict[str, Any], index: int
 
 
 def site_of(part: Part, line: int) -> Place:
-    """The place in the bytecode of a line: of that line, or of the last one before it that has one; the first has one (G-3.8)."""
+    """Return the place in the bytecode of a line: of that line, or of the last one before it that has one; the first has one
+    (G-3.8)."""
     while line not in part.sites:
         line -= 1
     return part.sites[line]

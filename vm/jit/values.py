@@ -1,5 +1,9 @@
 """The family of opcodes that push constants and build or take apart values: Options, Results, tuples, structs, enum values,
-built-in errors, ranges and what walks over them (V-2.5, V-7.2)."""
+built-in errors, ranges and what walks over them (V-2.5, V-7.2).
+
+Hands on `EMIT` to `control`, `err` to `calls`, `error_constant` and `extended_path` to `branches`, `payload_text` to
+`intrinsics`.
+"""
 
 from __future__ import annotations
 
@@ -151,12 +155,13 @@ def error(e: Emitter, op: Opcode, operand: int) -> None:
 
 
 def error_constant(value: Value) -> int:
-    """The number of the constant of a built-in error that this function has made; -1 for any other value."""
+    """Return the number of the constant of a built-in error that this function has made; -1 for any other value."""
     return int(value.kind[0][len(FAILURE) :]) if value.kind[0].startswith(FAILURE) else -1
 
 
 def extended_path(e: Emitter, error: Value, path: str) -> str:
-    """The path of a built-in error that this function has made, with the places of `path` behind those it has passed."""
+    """Return the expression of the path of a built-in error that this function has made, with the places of `path` behind those
+    it has passed."""
     if path == "()" or e.out[-1:] == [f"{error.text}.way = ()"]:
         return path
     return f"{path} if not {error.text}.way else longer({error.text}.way, {path})"
@@ -204,8 +209,8 @@ def get_error_member(e: Emitter, op: Opcode, operand: int) -> None:
 
 
 def payload_text(value: Value) -> tuple[str, bool]:
-    """The payload of an unboxed value, and whether the variable with it is that already: what is taken out of a container that
-    stays gets the mark of a shared value."""
+    """Return the expression of the payload of an unboxed value, and whether the variable with it is that already: what is taken
+    out of a container that stays gets the mark of a shared value."""
     alone = value.kind == kinds.MOVED_OPTION or value.unboxed_kind[0] in kinds.SCALARS
     return str(value.unboxed) if alone else f"shared_payload({value.unboxed})", alone
 
@@ -269,7 +274,7 @@ def iterate(e: Emitter, op: Opcode, operand: int) -> None:
 
 
 def iterate_range(e: Emitter, start: Value, end: Value, inclusive: bool) -> Value:
-    """Push an iterator over a range that is not built, and give what is known of its elements."""
+    """Push an iterator over a range that is not built, and return what is known of its elements."""
     ints = start.kind[0] == end.kind[0] == "int"
     if ints:
         e.push_expression(f"iter(range({start.text}, {end.text}{' + 1' * inclusive}))", [start, end], pure=False)

@@ -46,8 +46,9 @@ class Facts:
 
 
 class Automaton:
-    """The states of one program. `backward`: it reads from right to left and wants the longest match. A walk is one number:
-    index of its instruction + `size` (the number of instructions) * its loop bits."""
+    """The states of one program, which has neither lookaround nor back references. `backward`: it reads from right to left and
+    wants the longest match. A walk is one number: index of its instruction + `size` (the number of instructions) * its loop bits.
+    With long texts, what ends the run (`values/metering.py`) comes out of the searches."""
 
     __slots__ = ("code", "size", "bits", "asserts", "backward", "states", "remembered", "read_to")
 
@@ -69,7 +70,8 @@ class Automaton:
 
     def end_of_first(self, subject: Subject, position: int, certain: bool = False) -> int:
         """Return where the first match at or after `position` ends, -1 when there is none; `read_to` is how far it read.
-        Positions are in characters. With `certain`, return any end that proves that there is a match."""
+        Positions are in characters, an end is behind the last one. With `certain`, return any end that proves that there is a
+        match; `read_to` may be of an earlier search then."""
         body = subject.body
         state = self.state((0,), True, class_of(subject.symbol(position - 1)))
         # The loop over characters is Python's own, with one dict look-up each; the iterator tells where a step was missing.

@@ -1,7 +1,8 @@
 """Patterns ready for use: search, in time linear in the text where the pattern allows it (G-9.5).
 
-Hands on `compile_pattern`, `Regex` and `BudgetSpent`. The automaton finds where a match stands; `Backtracker` then finds its
-groups between the two ends. Patterns with lookaround or back references go to the backtracker alone, under its budget of steps.
+Hands on `compile_pattern`, `Regex` and `BudgetSpent` to the built-ins of `std::regex`. The automaton finds where a match stands;
+`Backtracker` then finds its groups between the two ends. Patterns with lookaround or back references go to the backtracker alone,
+under its budget of steps. With long texts, what ends the run (`values/metering.py`) comes out of every search.
 """
 
 from __future__ import annotations
@@ -50,7 +51,8 @@ class BudgetSpent(Exception):
 
 
 class Backtracker:
-    """One program on one text. `slots`: start and end of the match and of each group, -1 for a group that took no part.
+    """One program on one text. `slots`: start and end of the match and of each group, -1 for a group that took no part; the list
+    given is the one that is filled. Without `memory` it raises BudgetSpent after so many `steps`.
 
     A choice on the stack is one number: (position * loop states + loop bits) * instructions + instruction.
     """
@@ -114,7 +116,8 @@ class Backtracker:
             at, bits = divmod(rest, self.states)
 
     def choose(self, pc: int, at: int, bits: int, later: int) -> bool:
-        """Put the second side of a choice on the stack for later; return False when the choice is known to fail."""
+        """Put the second side of a choice on the stack for later; return False when the choice is known to fail. Raises
+        BudgetSpent."""
         here = (at * self.states + bits) * self.size
         memory = self.memory
         if memory is None:
@@ -216,7 +219,8 @@ _remembered: dict[str, Regex] = {}
 
 
 def compile_pattern(source: str) -> Regex:
-    """Return the compiled pattern; recent ones are cached. Raises PatternError for text that is no pattern."""
+    """Return the compiled pattern; recent ones are cached. Raises PatternError for text that is no pattern, or one beyond a
+    limit."""
     regex = _remembered.pop(source, None) or Regex(source)
     _remembered[source] = regex
     if len(_remembered) > MOST_REMEMBERED:
@@ -226,7 +230,8 @@ def compile_pattern(source: str) -> Regex:
 
 class Regex:
     """A compiled pattern. A match is a list of positions in characters: start, end, then start and end of each group, -1 for
-    none. Searching with lookaround or back references raises BudgetSpent when it takes too many steps."""
+    none. Searching with lookaround or back references raises BudgetSpent when it takes too many steps. The constructor raises
+    PatternError. `names` has the numbers of named groups; `first` the tests of `Program.first_tests`."""
 
     __slots__ = ("groups", "names", "program", "forward", "backward", "first")
 
@@ -241,6 +246,7 @@ class Regex:
             self.backward = Automaton(compile_backward(pattern.tree), backward=True)
 
     def is_match(self, text: str) -> bool:
+        """Return whether the text has a match anywhere."""
         if self.program.linear:
             return self.forward.finds(self.subject(text))
         return self.find(text) is not None
@@ -264,9 +270,11 @@ class Regex:
         return Subject(text, self.program.final)
 
     def slots(self) -> list[int]:
+        """Return the slots of a `Backtracker` before a match: a new list."""
         return [-1] * (2 * self.groups + 2)
 
     def may_begin(self, sign: str) -> bool:
+        """Return False for a character that no match begins with."""
         return self.first is None or any(test == sign if type(test) is str else test.has(sign) for test in self.first)
 
 

@@ -1,7 +1,8 @@
 """From the tree of a pattern to a program of small instructions.
 
-Hands on `compile_forward`, `compile_backward` and `Program`, and to the matchers `Subject` (a text as they see it) and `holds`.
-An instruction is (operation, first, second):
+Hands on to the two matchers (`matcher.py`, `automaton.py`) `compile_forward`, `compile_backward` and `Program`, the numbers of
+the operations, `Subject` (a text as they see it), its symbols, `class_of` and `holds`. An instruction is (operation, first,
+second):
 
     CHAR c | SET set         take one character          SPLIT a b    continue at a, later at b
     JUMP a                   continue at a               SAVE n       the position into slot n
@@ -48,7 +49,8 @@ class Program:
         self.final = (ASSERT, "final end", None) in code or any(look.final for look in looks)
 
     def first_tests(self) -> list[Any] | None:
-        """Return the tests of which a match must pass one with its first character; None when a match may be empty."""
+        """Return the tests of which a match must pass one with its first character; None when a match may be empty or begin with
+        a back reference."""
         tests = []
         visited = set()
         pending = [0]
@@ -81,7 +83,8 @@ def compile_forward(tree: Node) -> Program:
 
 
 def compile_backward(tree: Node) -> Program:
-    """Return a program that takes the characters of a match from last to first; it keeps no positions."""
+    """Return a program that takes the characters of a match from last to first; it keeps no positions. The tree has neither
+    lookaround nor back references. Raises PatternError as `compile_forward`."""
     writer = Writer(backward=True)
     writer.write(tree)
     writer.emit(MATCH)
@@ -310,11 +313,12 @@ class Subject:
         return FINAL_LINE_END if at < len(self.text) else END
 
     def holds(self, kind: str, at: int) -> bool:
+        """Return whether an assertion holds before position `at`, from 0 to the length of the text."""
         return holds(kind, class_of(self.symbol(at - 1)), class_of(self.symbol(at)))
 
 
 def holds(kind: str, left: int, right: int) -> bool:
-    """Return whether an assertion holds between symbols of two classes."""
+    """Return whether an assertion holds between symbols of two classes. `kind` is a word of `syntax.py`."""
     if kind == "start":
         return left == START
     if kind == "end":

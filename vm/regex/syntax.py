@@ -1,6 +1,7 @@
 """The syntax of patterns (L-7.10.5): text to a tree.
 
-Hands on `parse_pattern`, `Pattern`, `PatternError`, `CharSet` and `fold`. Nodes are tuples:
+Hands on `parse_pattern` and `fold` to `matcher.py`, `is_word` and the type `Node` to `program.py`, `PatternError` also to the
+built-ins of `std::regex`. Nodes are tuples:
 
     ("empty",)  ("char", test)  ("cat", [node, …])  ("alt", [node, …])  ("repeat", node, least, most or None, greedy)
     ("group", number, node)  ("assert", kind)  ("look", ahead, negative, node)  ("backref", number, fold)
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     Node = tuple[Any, ...]
 
-MOST_PARTS = 50_000  # signs and classes of one pattern; fewer are instructions
+MOST_PARTS = 50_000  # signs, classes and other parts of one pattern; `program.py` bounds its instructions
 MOST_REPEATS = 1000
 MOST_NESTING = 50
 MOST_GROUPS = 200
@@ -36,7 +37,8 @@ LOOKS = {"=": (True, False), "!": (True, True), "<=": (False, False), "<!": (Fal
 
 
 class PatternError(Exception):
-    """A text that is no pattern; `at`: the offset, in characters, of the sign that cannot stand there."""
+    """A text that is no pattern, or one beyond a limit; `at`: the offset from 0, in characters, of the part that cannot stand
+    there, 0 where the whole is refused."""
 
     def __init__(self, reason: str, at: int) -> None:
         super().__init__(reason, at)
@@ -45,7 +47,7 @@ class PatternError(Exception):
 
 
 def fold(sign: str) -> str:
-    """Return the one character that stands for all that differ from `sign` in case only."""
+    """Return the one character that stands for all that differ from `sign`, one character, in case only."""
     folded = sign.casefold()
     if len(folded) != 1:
         folded = sign.lower()
@@ -81,6 +83,7 @@ class CharSet:
         self.classes.append((CLASSES[letter.lower()], letter.isupper()))
 
     def has(self, sign: str) -> bool:
+        """Return whether a character belongs to the set."""
         answer = self.answers.get(sign)
         if answer is None:
             if len(self.answers) >= CACHED:
@@ -109,7 +112,8 @@ class Pattern:
 
 
 def parse_pattern(source: str) -> Pattern:
-    """Return the parsed pattern. Raises PatternError for text that is no pattern."""
+    """Return the parsed pattern. Raises PatternError for text that is no pattern, or one beyond a limit of this file; with a long
+    text also what ends the run (`values/metering.py`)."""
     parser = Parser(source)
     parser.global_flags()
     tree = parser.alternatives()

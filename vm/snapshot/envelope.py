@@ -3,6 +3,9 @@
 `seal` and `unseal` turn plain data to bytes and back; what is read is bounded before it is built (V-3.5), and canonical.
 `layout_of` numbers the types of a program, and `SnapshotError` has the codes of images: V001 size, V002 magic, V003 format,
 V004 hash, V005 of another program, V006 decoding, V007 canonical form, V008 shape.
+
+Hands these on to the other files of `snapshot/`, with `fits`, `misshapen` and the protocols of what they ask of each other and of
+the host; `SnapshotError` also to the API, `misshapen` to `runtime/session/state.py`. Nothing here reads or writes a file.
 """
 
 from __future__ import annotations
@@ -58,7 +61,8 @@ _FREE = 512 << 20  # what rows may cost in memory: a million Ints of one byte ea
 
 
 def seal(what: str, identity: str, body: Any) -> bytes:
-    """Return the bytes of a snapshot of kind `what`, of the image with that hash."""
+    """Return the bytes of a snapshot of kind `what`, of the image with that hash. `body` is plain data. Raises SnapshotError V001
+    beyond LARGEST bytes."""
     head = MAGIC + bytes(FORMAT) + _packed([what, STD_VERSION, identity, body])
     if len(head) + _HASH > LARGEST:
         size = f"{len(head) + _HASH} bytes, the limit is {LARGEST}"
@@ -67,7 +71,7 @@ def seal(what: str, identity: str, body: Any) -> bytes:
 
 
 def unseal(data: bytes, what: str, program: Program) -> Any:
-    """Return the body of a snapshot of kind `what` of this program. Raises SnapshotError V001 to V007 for anything else."""
+    """Return the body of a snapshot of kind `what` of this program. Raises SnapshotError, V001 to V008, for anything else."""
     _check_frame(data, what)
     payload = bytes(memoryview(data)[_HEAD:-_HASH])
     parts = _read(payload, what)
@@ -136,7 +140,8 @@ def _packed(value: Any) -> bytes:
 
 
 class Layout:
-    """`numbers`: of struct classes and enum types by the `id` of the class; `names`: of declarations by kind of handle;
+    """`numbers`: of struct classes and enum types by the `id` of the class; `names`: of declarations by kind of handle; `keys`
+    and `stores`: the names of the key parts and of the store (None for none) of each memory; `types`: the declared types;
     `identity`: the hash of the image, once it was asked for."""
 
     __slots__ = ("program", "identity", "numbers", "names", "keys", "stores", "types")
@@ -156,7 +161,7 @@ class Layout:
         self.types = DeclaredTypes(program.types, program.classes, program.descriptors)
 
     def fields(self, number: int) -> tuple[Any, Any]:
-        """Return the class of a declared struct and the types of its fields."""
+        """Return the class of a declared struct and the types of its fields. Raises IndexError or KeyError for another number."""
         entry = self.program.types[number]
         cls = self.types.struct_class(entry[1])
         return cls, cls.decl.types
@@ -182,7 +187,8 @@ def layout_of(program: Program) -> Layout:
 
 
 def fits(value: Any, descriptor: Any) -> bool:
-    """Return whether a value may stand where the type is declared: the machine, and the host behind it, rely on that."""
+    """Return whether a value may stand where the type is declared: the machine, and the host behind it, rely on that. Only its
+    kind counts, and an Int may stand for a Float."""
     wanted = descriptor[1] if descriptor[0] == "nilable" else descriptor
     return (type(value) is int and wanted[0] == "float") or matches(value, descriptor)
 

@@ -1,9 +1,10 @@
 """The closed set of value kinds, each with its one encoding (V-5.8, G-13.8); there is no fallback.
 
-Hands on `KINDS` and `kind_of`, and the forms of ways, iterators and payloads. A row of the heap is the number of the kind, which
-is its place in `KINDS`, and fields in which other values stand by number. Scalars, short Strings and `None` stand in fields as
-they are and have no rows. Structural values refer to rows before their own, so no value holds itself; closures refer to cells,
-handles of tasks to tasks, which have tables of their own. A new kind goes to the end: its place is part of the format.
+Hands on `KINDS` and `kind_of` to the writer and the reader, and the forms of iterators and payloads to `machine.py`. A row of the
+heap is the number of the kind, which is its place in `KINDS`, and fields in which other values stand by number. Scalars, short
+Strings and `None` stand in fields as they are and have no rows. Structural values refer to rows before their own, so no value
+holds itself; closures refer to cells, handles of tasks to tasks, which have tables of their own. A new kind goes to the end: its
+place is part of the format.
 """
 
 from __future__ import annotations
@@ -109,7 +110,8 @@ ANY = ("any",)  # of fields that no family names: a host may add them
 
 class Kind:
     """The encoding of one kind of value. `parts`: the values inside, which are written first; `lower`: returns the fields of
-    its row; `build`: returns the value of such fields, or raises SnapshotError."""
+    its row, or raises SnapshotError; `build`: returns the value of such fields, or raises SnapshotError or one of the errors in
+    `reader.WRONG`."""
 
     __slots__ = ("number", "name", "classes", "parts", "lower", "build")
 
@@ -521,7 +523,8 @@ def is_iterator(value: Any) -> bool:
 
 
 def lower_iterator(w: IteratorWriter, walk: Iterator[Any]) -> list[Any]:
-    """Return the form of a walk that has begun: a range by its bounds, anything else by the values that are still to come."""
+    """Return the form of a walk that has begun: a range by its bounds, anything else by the values that are still to come. The
+    walk itself stays where it is. Raises SnapshotError for what no snapshot can hold."""
     description: Any = walk.__reduce__()
     if type(description) is not tuple:
         raise SnapshotError("V008", "a walk that cannot be described; end it first")
@@ -536,7 +539,7 @@ def lower_iterator(w: IteratorWriter, walk: Iterator[Any]) -> list[Any]:
 
 
 def read_iterator(r: IteratorReader, form: Any) -> Iterator[Any]:
-    """Return a walk over the values that the form lists."""
+    """Return a walk over the values that the form lists, or over its range. Raises SnapshotError or one of `reader.WRONG`."""
     kind, *parts = r.list(form)
     if kind == RANGE:
         start, stop = parts
@@ -577,7 +580,7 @@ VALUE, LIST, TUPLE, DICT, LEFT_OUT, PIPELINE, RECORD = range(7)
 
 
 def lower_payload(w: PayloadWriter, payload: Any) -> list[Any]:
-    """Return the form of an effect's payload."""
+    """Return the form of an effect's payload. Raises SnapshotError for a value that no snapshot can hold."""
     kind = type(payload)
     if kind is list or kind is tuple:
         return [LIST if kind is list else TUPLE, [lower_payload(w, part) for part in payload]]
@@ -594,7 +597,8 @@ def lower_payload(w: PayloadWriter, payload: Any) -> list[Any]:
 
 
 def read_payload(r: PayloadReader, form: Any) -> Any:
-    """Return the payload of a form. Raises SnapshotError for a record that no effect has."""
+    """Return the payload of a form. Raises SnapshotError or one of `reader.WRONG` for a form that no payload has; whether the
+    record is one that the effect may have, `same_form` says."""
     kind, *parts = r.list(form)
     if kind == LEFT_OUT and not parts:
         return UNSET
@@ -622,7 +626,8 @@ def read_payload(r: PayloadReader, form: Any) -> Any:
 
 
 def same_form(payload: Any, performed: Any) -> bool:
-    """Return whether a stored payload asks the same of the host as the one that it performs, whatever values stand in it."""
+    """Return whether a stored payload asks the same of the host as the one that it performs: the same records, lists, texts,
+    Ints and Bools, whatever other values stand in it."""
     if type(payload) is not type(performed):
         return False
     if type(performed) in PAYLOAD_RECORDS:

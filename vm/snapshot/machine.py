@@ -1,9 +1,9 @@
 """A machine between two steps as bytes, and another machine from them (G-13.7, V-5.8): tasks with their frames, who waits for
 whom, the heap, stores.
 
-Hands on `write_run` and `read_run` for runs that are resumed, with `HostRecords`, what the host has of the machine; and
-`lower_stores`, `read_stores` and `RestoredStores.replace` for the state of a session. Reading any bytes that no machine wrote
-raises SnapshotError.
+Hands on to `runtime/session/state.py` `write_run`, `read_run` and `own_part` for runs that are resumed, with `HostRecords`, what
+the host has of the machine; and `lower_stores`, `read_stores` and `RestoredStores.replace` for the state of a session. Reading
+any bytes that no machine wrote raises SnapshotError. Memories are written by `runtime/session/state.py`, not here.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ def _kinds(r: Reader, code: Code, at: int, calls: frozenset[str] | None, awaits:
 
 def lower_stores(w: Writer, machine: Machine, with_files: bool) -> list[Any]:
     """Return the forms of configured fields, hashmaps and ledgers; `with_files`: entries of hashmaps with a file too, which a run
-    that is resumed goes on with."""
+    that is resumed goes on with. Raises SnapshotError for a value that no snapshot can hold."""
     configured = [[list(target), w.put(value)] for target, value in machine.configured.items()]
     stores = machine.stores
     hashmaps = [[name, _entries(w, store, with_files), _watchers(w, store)] for name, store in stores.hashmaps.items()]
@@ -174,12 +174,14 @@ class RestoredStores:
         self.files = [HashMapRef(name) for name, store in stores.hashmaps.items() if store.path is not None]
 
     def replace(self, machine: Machine) -> None:
+        """Put them into the machine, in place of its own. Raises nothing."""
         machine.stores = self.stores
         machine.configured = self.configured
 
 
 def read_stores(r: Reader, part: Any, with_files: bool) -> RestoredStores:
-    """Return the stores of a snapshot; SnapshotError unless names, types and limits are those of the program."""
+    """Return the stores of a snapshot, for the program of `r`; `with_files`: as in `lower_stores`. Raises SnapshotError unless
+    names, types and limits are those of the program."""
     try:
         configured, hashmaps, ledgers = part
         stores = Stores(r.program)
@@ -355,10 +357,10 @@ WHAT = "snapshot of a run"
 
 
 class HostRecords:
-    """What the host has of a machine: effects by key, of which tasks await some, and others have replies on their way or are to
-    be closed; what it runs, by the path of the task; `host_values`: values outside of the machine that may share storage with
-    those inside. `check` gets the part of the host itself, and the handles of memories with their versions, before anything
-    changes; it raises what speaks against the read."""
+    """What the host has of a machine. `effects`: those that it performs, by key; tasks await some of them (`awaited`: their
+    keys), others have replies on their way or are to be closed. `calls`: what it runs, by the path of the task. `host_values`:
+    values outside of the machine that may share storage with those inside. `check` gets the part of the host itself, and the
+    handles of memories with their versions, before these records change; it raises what speaks against the read."""
 
     def __init__(self, machine: Machine, host_values: list[Any], check: Check) -> None:
         self.host_values = host_values
@@ -401,8 +403,9 @@ def _effect(w: Writer, effect: Effect) -> list[Any]:
 
 
 def write_run(machine: Machine, host_values: list[Any], secrets: Secrets, head: Heads, own: Any) -> bytes:
-    """Return the bytes of a run. `host_values`: as in `HostRecords`; `own`: plain data of the host itself. SnapshotError V008
-    when the run holds a value that no snapshot can hold."""
+    """Return the bytes of a run. `host_values`: as in `HostRecords`; `own`: plain data of the host itself. The machine stays as
+    it is. Raises SnapshotError V008 when the run holds a value that no snapshot can hold or a task stands at no suspension point,
+    V001 when the bytes are too many."""
     w = RunWriter(machine.program, secrets, head)
     for root in machine.roots:
         for task in root.subtree():
@@ -418,7 +421,7 @@ def write_run(machine: Machine, host_values: list[Any], secrets: Secrets, head: 
 
 
 def own_part(program: Program, data: bytes) -> Any:
-    """Return the plain data of the host (`own`) from a snapshot, without reading the run."""
+    """Return the plain data of the host (`own`) from a snapshot, without reading the run. Raises SnapshotError."""
     try:
         return unseal(data, WHAT, program)[3][-1]
     except WRONG:
@@ -491,7 +494,8 @@ def read_run(machine: Machine, data: bytes, host: HostRecords, secrets: Secrets)
     """Put a run into a machine in which nothing has run, whose limits stay the host's. Return the host's values, and the streams
     that have not ended by the keys of the effects that began them.
 
-    SnapshotError unless all of it fits what the host performs; the records of the host have not changed then."""
+    Raises SnapshotError, or what `host.check` raises, unless all of it fits what the host performs. The records of the host have
+    not changed then, but the machine may be half filled: throw it away."""
     r = RunReader(machine.program, data, host, secrets)
     try:
         numbers, current, closed, state, host_values, own = r.roots

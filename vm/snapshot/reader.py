@@ -1,7 +1,8 @@
 """Rows to values, with every check that what a writer made would pass (G-13.9).
 
-Hands on `Reader`, which has built all values when its constructor returns; `value` returns the one of a form. Any bytes give
-values of the closed set or a SnapshotError. What a value is for is known to `snapshot/machine.py`.
+Hands on `Reader`, which has built all values when its constructor returns, and `WRONG`, to `snapshot/machine.py` and
+`runtime/session/state.py`; `value` returns the value of a form. Any bytes give values of the closed set or a SnapshotError. What
+a value is for is known to `snapshot/machine.py`; what a row of each kind has, to `kinds.py`.
 """
 
 from __future__ import annotations
@@ -22,13 +23,17 @@ if TYPE_CHECKING:
     from .envelope import Secrets
 
 
-# What Python says where a row is not what its kind has: too few fields, a list where a number stands, an unknown name.
+# What Python says where a row is not what its kind has: too few fields, a list where a number stands, an unknown name. Whoever
+# reads parts of a snapshot turns these into a SnapshotError.
 WRONG = (TypeError, ValueError, LookupError, AttributeError, OverflowError, RecursionError, MemoryError, Panic)
 
 
 class Reader:
     """Reads one snapshot. `roots`: the plain data that the writer got. `memories`: the handles of memories with the versions
-    that their logs had. `holes`: whether a struct may lack values of fields."""
+    that their logs had. `holes`: whether a struct may lack values of fields.
+
+    The constructor raises SnapshotError. The methods, which return a part of the roots or of a row, checked, raise SnapshotError,
+    or one of WRONG, such as IndexError for a number that is too large."""
 
     holes = False
 

@@ -1,7 +1,8 @@
 """Values to rows (G-13.7): one flat table addressed by number, so that what is shared stays shared.
 
-Hands on `Writer`: `place` returns the form of a value in a field, `sealed` the bytes. The order of rows follows from the values
-alone, so equal states have equal bytes.
+Hands on `Writer`, to `snapshot/machine.py` and `runtime/session/state.py`: `put` writes a value and returns its form, `place`
+returns the form of one that was written, `sealed` returns the bytes. The order of rows follows from the values alone, so equal
+states have equal bytes.
 """
 
 from __future__ import annotations
@@ -31,8 +32,9 @@ class Writer:
     """Writes one snapshot. In Strings of the program names stand for secrets; `clean` removes secrets from names (G-10.3).
     `head` returns store and version of a memory.
 
-    `put`, `function`, `type_number`, `task_row` and `sealed` raise SnapshotError: V008 for what no snapshot can hold, such as a
-    task that runs or a function of an earlier program; `sealed` also V001 for more bytes than a snapshot may have."""
+    `put`, `function`, `type_number`, `task_row`, `stream_key` and `sealed` raise SnapshotError: V008 for what no snapshot can
+    hold, such as a task that runs or a function of an earlier program; `sealed` also V001 for more bytes than a snapshot may
+    have."""
 
     def __init__(self, program: Program, secrets: Secrets, head: Heads) -> None:
         self.program = program
@@ -85,7 +87,7 @@ class Writer:
         return kind in _SCALARS or value is NONE or id(value) in self._places
 
     def place(self, value: Any) -> Any:
-        """Return the form of a value that was written."""
+        """Return the form of a value that was written. Raises KeyError for one that was not."""
         kind = type(value)
         if kind in _SCALARS:
             return value

@@ -1,8 +1,10 @@
 """Reading and writing inside values: indexes, slices, members (L-5.6, L-5.5.5, L-3.7.1, L-3.7.2).
 
-Hands on the generic reads `index`, `slice_of`, `get_member`, `length`, and the writes `store_index`,
-`store_member`, which expect a container that is already owned and give back what now stands in its place (a tuple is
-replaced, the others change). A read gives the element itself; binding it elsewhere is where it is marked as shared.
+Hands on the generic reads `index`, `get_member`, `get_error_member` and `length`, the writes `store_index`, `store_member`,
+`map_store` and `with_element`, `fit_length`, and the functions that raise a panic, to both tiers and to built-ins. A write
+expects a container that is already owned; `store_index` and `store_member` give back what now stands in its place (a tuple is
+replaced, the others change). A read of one element gives the element itself; binding it elsewhere is where it is marked as
+shared. Positions count from 0: items, code points of a String, bytes of Bytes.
 """
 
 from __future__ import annotations
@@ -21,20 +23,23 @@ if TYPE_CHECKING:
 
 
 def index_out_of_range(position: int, length: int) -> NoReturn:
+    """Raise P004."""
     raise Panic("P004", f"index out of range: index {position}, length {length}")
 
 
 def key_not_found(key: Any) -> NoReturn:
+    """Raise P005."""
     raise Panic("P005", f"key not found: {brief(key)}")
 
 
 def no_such_member(value: Any, name: str) -> NoReturn:
+    """Raise P014."""
     raise Panic("P014", f"{typeof(value)} has no member `{name}`")
 
 
 def element(items: Any, position: Any) -> Any:
-    """Return `items[position]` of a list, str, tuple or bytes. Raises the panic of a position out of range, which a negative
-    index always is (L-5.6.1)."""
+    """Return `items[position]` of a list, str, tuple or bytes. Raises P004 for a position out of range, which a negative one
+    always is (L-5.6.1), P007 for one that is no Int."""
     if type(position) is not int:
         raise Panic("P007", f"expected an index of type Int, found {typeof(position)}")
     if 0 <= position < len(items):
@@ -43,7 +48,7 @@ def element(items: Any, position: Any) -> Any:
 
 
 def map_at(table: Map, key: Any) -> Any:
-    """Return `m[k]`. Raises P005 for a missing key (L-5.6.3)."""
+    """Return `m[k]`. Raises P005 for a missing key (L-5.6.3), P007 for what is no key."""
     try:
         return table.items[key_of(key)]
     except KeyError:
@@ -51,7 +56,7 @@ def map_at(table: Map, key: Any) -> Any:
 
 
 def range_at(value: RangeValue, position: Any) -> int:
-    """Return `r[i]`, which is start + i (L-5.6.1)."""
+    """Return `r[i]`, which is start + i (L-5.6.1); the start is 0 where it is open. Raises P004, and P007 for no Int."""
     if type(position) is not int:
         raise Panic("P007", f"expected an index of type Int, found {typeof(position)}")
     length = value.length()
@@ -59,7 +64,8 @@ def range_at(value: RangeValue, position: Any) -> int:
 
 
 def slice_of(value: Any, bounds: RangeValue) -> Any:
-    """Return `xs[a..b]` or `s[a..b]`, both ends clamped (L-5.6.2)."""
+    """Return `xs[a..b]` or `s[a..b]`, both ends clamped (L-5.6.2): of an Array a new one, its elements marked as shared. Raises
+    P007 for other kinds, for a long Array also what ends the run (`metering.py`)."""
     if type(value) is str or type(value) is bytes:
         start, end = bounds.slice_bounds(len(value))
         return value[start:end]
@@ -70,7 +76,8 @@ def slice_of(value: Any, bounds: RangeValue) -> Any:
 
 
 def index(value: Any, position: Any) -> Any:
-    """Return `value[position]` by the kinds at run time (L-3.7.1)."""
+    """Return `value[position]`, or a slice, by the kinds at run time (L-3.7.1). Raises P004, P005 and P007, as the functions
+    above."""
     kind = type(value)
     if kind is Map:
         return map_at(value, position)
@@ -86,7 +93,8 @@ def index(value: Any, position: Any) -> Any:
 
 
 def length(value: Any) -> int:
-    """Return `len(value)` of a String (in code points), Bytes, Array, Map, tuple, Range or collection (L-6.1.2)."""
+    """Return `len(value)` of a String (in code points), Bytes, Array, Map, tuple, Range or collection (L-6.1.2). Raises P007
+    for other kinds, P002 as `fit_length`."""
     kind = type(value)
     if kind is Array or kind is Map:
         return len(value.items)
@@ -100,7 +108,7 @@ def length(value: Any) -> int:
 
 
 def fit_length(value: RangeValue) -> int:
-    """Return the length of a Range. Raises P002 for one that is no Int, as for any other result (L-5.2.1)."""
+    """Return the length of a Range. Raises P002 for a length beyond Int, as for any other result (L-5.2.1)."""
     count = value.length()
     if count > INT_MAX:
         raise Panic("P002", "integer overflow in `len`")
@@ -118,7 +126,8 @@ def get_member(value: Any, name: str) -> Any:
 
 def get_error_member(value: Any, name: str) -> Any:
     """Return `.name` of a value whose static type is `Error`. A type with `impl Error` has its name as kind, and its field
-    `message` or its Display text as message (L-3.11.14)."""
+    `message` or its Display text as message (L-3.11.14). Raises P014 on kinds that have no members, P103 for a text that is
+    too long."""
     if not isinstance(value, Struct | EnumValue):
         return get_member(value, name)
     own = value.get(name) if isinstance(value, Struct) else None
@@ -132,7 +141,8 @@ def get_error_member(value: Any, name: str) -> Any:
 
 
 def store_index(value: Any, position: Any, content: Any) -> Any:
-    """Store `content` at `position` of an owned container and return what replaces the container in its place."""
+    """Store `content` at `position` of an owned container and return what replaces the container in its place: a new tuple, else
+    the container itself. Raises P004, P007, and P103 as `map_store`."""
     kind = type(value)
     if kind is Array:
         element(value.items, position)
@@ -147,7 +157,7 @@ def store_index(value: Any, position: Any, content: Any) -> Any:
 
 
 def with_element(value: Any, position: int, content: Any) -> Any:
-    """Return a tuple like `value` with one element replaced."""
+    """Return a tuple like `value` with one element replaced. Raises P004, and P007 for no tuple."""
     if type(value) is not tuple:
         raise Panic("P007", f"expected Tuple, found {typeof(value)} in a place")
     element(value, position)
@@ -155,7 +165,8 @@ def with_element(value: Any, position: int, content: Any) -> Any:
 
 
 def map_store(table: Map, key: Any, content: Any) -> None:
-    """Set a key, which may be new (L-5.5.5). Raises P103 when the Map would have too many items."""
+    """Set a key of an owned Map, which may be new (L-5.5.5). Raises P103 when the Map would have too many items, P007 for what is
+    no key."""
     at = key_of(key)
     items = table.items
     if at not in items and len(items) >= limits.items:
@@ -164,7 +175,8 @@ def map_store(table: Map, key: Any, content: Any) -> None:
 
 
 def store_member(value: Any, name: str, content: Any) -> Any:
-    """Store a field of an owned struct or a String key of an owned Map. Raises P014 on other kinds or an unknown field."""
+    """Store a field of an owned struct or a String key of an owned Map, and return the container. Raises P014 on other kinds or
+    an unknown field, P103 as `map_store`."""
     if type(value) is Map:
         map_store(value, name, content)
     elif isinstance(value, Struct) and name in value.decl.index:

@@ -1,7 +1,9 @@
 """Arithmetic and comparison with the language's exact results, and numbers from text (L-5.2, L-5.3.2, L-3.6).
 
 Hands on the Int and Float primitives that typed instructions use, generic operators for operands whose kinds are known only at
-run time (L-3.6.12), and `read_int` and `read_float`. Every failure of an operation is a panic: P002, P003, P007, P013.
+run time (L-3.6.12), and `read_int`, `read_float` and WHITE_SPACE to casts, built-ins, patterns and translated code. Every failure
+of an operation is a panic: P002, P003, P007, P013, and P103 where `add` would make too long a String or Bytes. With long texts,
+`add`, `read_int` and `read_float` also let out what ends the run (`metering.py`).
 """
 
 from __future__ import annotations
@@ -23,11 +25,12 @@ if TYPE_CHECKING:
 
 
 def overflow(operation: str) -> NoReturn:
-    """Raise P002 for an Int result outside 64 bits."""
+    """Raise P002 for an Int result outside 64 bits; `operation` is the name in the message."""
     raise Panic("P002", f"integer overflow in `{operation}`")
 
 
 def division_by_zero(operation: str) -> NoReturn:
+    """Raise P003; `operation` is the name in the message."""
     raise Panic("P003", f"division by zero in `{operation}`")
 
 
@@ -110,6 +113,10 @@ def _both_int(operation: str, a: Any, b: Any) -> bool:
     if (left is not int and left is not float) or (right is not int and right is not float):
         _mismatch(operation, a, b)
     return False
+
+
+# The generic operators. They raise P007 for operands that the operator does not take, and what the operation on Ints raises:
+# P002, P003, P013. One Int beside a Float counts as a Float.
 
 
 def add(a: Any, b: Any) -> Any:
@@ -197,8 +204,8 @@ def _is_digits(text: str) -> bool:
 
 
 def read_int(text: str) -> int | None:
-    """Return the Int that a text writes, without blanks around it: a sign and decimal digits. None for any other text, or
-    beyond the range of Int."""
+    """Return the Int that a text writes: an optional sign and decimal digits; white space around them does not count. None for
+    any other text, or beyond the range of Int."""
     sign, digits = _split_sign(strip(text, WHITE_SPACE))
     if not _is_digits(digits):
         return None
@@ -210,8 +217,8 @@ def read_int(text: str) -> int | None:
 
 
 def read_float(text: str) -> float | None:
-    """Return the Float that a text writes, without blanks around it: a sign, decimal digits with optional fraction and
-    exponent, `inf` or `nan`. None for any other text."""
+    """Return the Float that a text writes: an optional sign, then decimal digits with optional fraction and exponent, or `inf` or
+    `nan` in any case; white space around them does not count. None for any other text; beyond the range of Float an infinity."""
     sign, body = _split_sign(strip(text, WHITE_SPACE))
     long = len(body) > BLOCK
     lowered = body.lower()

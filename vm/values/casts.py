@@ -1,6 +1,7 @@
 """Run-time types: the shallow check behind `Any`, the deep cast `as`, the test of `catch` (L-3.3.3, L-3.5, L-5.12.3).
 
-Hands on `matches`, `check` and `cast`, all driven by descriptors.
+Hands on `matches`, `check`, `cast` and `try_cast`, all driven by descriptors (`types.py`), to both tiers, built-ins, snapshots,
+the compiler and the runtime, and `truth` to built-ins. None of them changes the value.
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ CLASSES: dict[str, tuple[type, ...]] = {
 
 
 def matches(value: Any, descriptor: Descriptor) -> bool:
-    """Return whether the kind of `value` is that of the type; type arguments do not count (L-3.1.22)."""
+    """Return whether the kind of `value` is that of the type; type arguments do not count (L-3.1.22). Raises KeyError for the
+    descriptors that only signatures of built-ins have."""
     head = descriptor[0]
     classes = CLASSES.get(head)
     if classes is not None:
@@ -89,8 +91,8 @@ _TESTS: dict[str, Callable[[Any, Descriptor], bool]] = {
 
 
 def check(value: Any, descriptor: Descriptor, code: str = "P007") -> Any:
-    """Return a value from behind Any where the type is expected: its kind is checked and an Int becomes a Float. Raises P007
-    (L-3.3.3), or `code`."""
+    """Return a value from behind Any where the type is expected: its kind is checked, and an Int becomes a Float where the type
+    is Float or Float?. Raises the panic `code` (L-3.3.3)."""
     if matches(value, descriptor):
         return value
     wanted = descriptor[1] if descriptor[0] == "nilable" else descriptor
@@ -110,7 +112,7 @@ def _fail(value: Any, descriptor: Descriptor) -> NoReturn:
 
 
 def truth(value: Any) -> bool:
-    """Return `value as Bool`: false for `false nil 0 0.0 "" [] {} () None Err(_)` and empty Bytes (L-3.5.4)."""
+    """Return `value as Bool`: false for `false nil 0 0.0 "" [] {} () None Err(_)` and empty Bytes, else true (L-3.5.4)."""
     kind = type(value)
     if kind is Array or kind is Map:
         return bool(value.items)
@@ -148,14 +150,16 @@ SCALAR_CASTS: dict[str, Callable[[Any, Descriptor], Any]] = {
 
 
 def cast(value: Any, descriptor: Descriptor) -> Any:
-    """Return `value as T` (L-3.5): a conversion to a scalar type, for any other type the value after a deep check. Raises
-    P008."""
+    """Return `value as T` (L-3.5): a conversion to a scalar type, for any other type the value after a deep check, or a copy of
+    it where an Int inside becomes a Float. Raises P008, P103 beyond the limits on nesting and on the size of a text, and what
+    ends the run (`metering.py`)."""
     scalar = SCALAR_CASTS.get(descriptor[0])
     return scalar(value, descriptor) if scalar else Conformer(value, descriptor).conform(value, descriptor, 1)
 
 
 def try_cast(value: Any, descriptor: Descriptor) -> Ok | Err:
-    """Return the cast as a Result: what would be P008 is an Err with a RuntimeError (L-3.5.8)."""
+    """Return the cast as a Result: what would be P008 is an Err with a RuntimeError (L-3.5.8). Raises the rest of what
+    `cast` raises."""
     try:
         return Ok(cast(value, descriptor))
     except Panic as panic:
@@ -165,7 +169,8 @@ def try_cast(value: Any, descriptor: Descriptor) -> Ok | Err:
 
 
 class Conformer:
-    """One deep check. It keeps the whole value and type for the message (L-3.5.6)."""
+    """One deep check. It keeps the whole value and type for the message (L-3.5.6). Depths count levels, from 1. It does not look
+    into enums, errors, records behind `record`, or values behind a trait."""
 
     __slots__ = ("value", "descriptor")
 
@@ -174,7 +179,8 @@ class Conformer:
         self.descriptor = descriptor
 
     def conform(self, value: Any, descriptor: Descriptor, depth: int) -> Any:
-        """Return `value` with Ints made Floats where the type wants them, the same object when nothing changes. Raises P008."""
+        """Return `value` with Ints made Floats where the type wants them, the same object when nothing changes. Raises P008, and
+        P103 beyond the limit on nesting."""
         if type(value) is int and descriptor[0] == "float":
             return float(value)
         if not matches(value, descriptor) and descriptor[0] != "nilable":
@@ -229,7 +235,7 @@ class Conformer:
         return type(value)(type(value.items)(items))
 
     def payload(self, value: Any, descriptor: Descriptor, depth: int) -> Any:
-        """Return a value of an enum, Option or Result with its payload checked."""
+        """Return an Option or Result with its payload checked."""
         if type(value) is NoneOption:
             return value
         inner = self.conform(value.value, descriptor[2 if type(value) is Err else 1], depth)

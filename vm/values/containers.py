@@ -1,7 +1,9 @@
 """The containers with value semantics: a `shared` mark and copy on write (V-5.7, L-5.5.2, L-6.7).
 
-Hands on Array, Map, Set, Queue and Stack and the Map's key encoding, `share` and `own`, which set the mark and obey it, ranges,
-and the digits of Bytes (base64, base64url, hexadecimal).
+Hands on Array, Map, Set, Queue and Stack and the Map's key encoding, `share`, `share_all` and `own`, which set the mark and obey
+it, PLAIN, ranges, and what is done with Bytes: their digits (base64, base64url, hexadecimal) and joining. With a thousand items
+or more, or long digits, what ends the run (`metering.py`) may come out of a function here. The keys of a Set are in
+`structural.py`.
 """
 
 from __future__ import annotations
@@ -77,7 +79,8 @@ class Map:
 
     @classmethod
     def of(cls, entries: list[Any]) -> Map:
-        """A Map from alternating keys and values; a later equal key wins and keeps the first position (L-6.5.11)."""
+        """Return a Map from alternating keys and values; a later equal key wins and keeps the first position (L-6.5.11). Raises
+        P007 for what is no key."""
         return cls({key_of(entries[at]): entries[at + 1] for at in range(0, len(entries), 2)})
 
     def key_list(self) -> list[Any]:
@@ -150,7 +153,7 @@ HEX_DIGITS: Final = frozenset("0123456789abcdefABCDEF")
 
 
 def bytes_text(value: bytes) -> str:
-    """Return the Display text `Bytes(68656c6c6f)`, two digits for each byte (L-5.1.22)."""
+    """Return the Display text `Bytes(68656c6c6f)`, two digits for each byte (L-5.1.22). Raises P103 as `to_hex`."""
     return f"Bytes({to_hex(value)})"
 
 
@@ -171,6 +174,7 @@ def check_bytes_size(size: int) -> None:
 
 
 def to_hex(value: bytes) -> str:
+    """Return two digits in lower case for each byte. Raises P103 for a text that is too long."""
     check_string_size(2 * len(value))
     return value.hex()
 
@@ -195,8 +199,8 @@ def to_base64url(value: bytes) -> str:
 
 
 def from_hex(text: str) -> bytes | int:
-    """Return the bytes of hexadecimal digits, or the position of the first character that is none, the end where the last
-    digit is alone."""
+    """Return the bytes of hexadecimal digits, or the position, from 0, of the first character that is none, the end where the
+    last digit is alone."""
     fault = _first_outside(text, HEX_DIGITS, len(text))
     if fault is not None:
         return fault
@@ -204,8 +208,8 @@ def from_hex(text: str) -> bytes | int:
 
 
 def from_base64(text: str) -> bytes | int:
-    """Return the bytes of a text, or the position of the first character that cannot be there. Padding is required; other
-    characters, and bits beyond the last byte, are refused, so that each value has one text."""
+    """Return the bytes of a text, or the position, from 0, of the first character that cannot be there. Padding is required;
+    other characters, and bits beyond the last byte, are refused, so that each value has one text."""
     if len(text) % 4:
         fault = _first_outside(text, DIGITS, len(text.rstrip("=")))
         return len(text) if fault is None else fault
@@ -262,7 +266,7 @@ class RangeValue:
 
     @classmethod
     def checked(cls, start: Any, end: Any, inclusive: bool) -> RangeValue:
-        """A Range from bounds known at run time: each an Int, or nil where it is open; else P007."""
+        """Return a Range from bounds known at run time: each an Int, or nil where it is open. Raises P007 for other bounds."""
         for bound in (start, end):
             if type(bound) is not int and bound is not None:
                 raise Panic("P007", f"expected Int as a bound of a range, found {typeof(bound)}")
@@ -282,6 +286,7 @@ class RangeValue:
         return max(0, span.stop - span.start)
 
     def contains(self, value: Any) -> bool:
+        """Return whether an Int is an element; False for any other value."""
         return type(value) is int and value in self.span()
 
     def slice_bounds(self, length: int) -> tuple[int, int]:
@@ -311,7 +316,8 @@ WRAPPERS = frozenset({tuple, Some, Ok, Err, EnumValue})
 
 
 def share(value: Any) -> Any:
-    """Mark `value` as seen through more than one place and return it; only the top container is touched.
+    """Mark `value` as seen through more than one place and return it. Only the top container is touched; of a wrapper, the
+    topmost containers that it holds.
 
     Handles, errors and tasks pass through: nothing inside them is a place.
     """
@@ -383,7 +389,8 @@ def _mark(elements: list[Any]) -> None:
 
 
 def own(value: Any) -> Any:
-    """Return `value` ready for a write: itself, or its unshared copy of one level when it is shared."""
+    """Return `value` ready for a write: itself, or its unshared copy of one level when it is shared; then what both hold is
+    marked. A value that is no container comes back as it is."""
     kind = type(value)
     if kind is Array:
         return Array(share_all(value.items)) if value.shared else value

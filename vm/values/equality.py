@@ -1,7 +1,8 @@
 """Equality and order (L-5.3).
 
-Hands on `equal` and `compare`, `comparable` to arithmetic and `fresh_key` to Maps. Equality walks with an explicit stack and
-holds to the nesting limit of G-6.1.
+Hands on `equal` to both tiers, built-ins, the compiler and Sets, `comparable` to arithmetic and `fresh_key` to the methods of
+Sets (`builtins/maps.py`); only tests call `compare`. Equality walks with an explicit stack and holds to the nesting limit of
+G-6.1.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ SCALAR_KEYS = frozenset({int, float, str, bytes, BoolKey, type(None)})
 
 def equal(a: Any, b: Any) -> bool:
     """Return whether `a == b` in Concerto: structural; functions, tasks and handles are equal when they are, or name, the same
-    one, whatever object stands for it. Raises P103 beyond the limit on nesting."""
+    one, whatever object stands for it. Raises P103 beyond the limit on nesting, and with large values what ends the run
+    (`metering.py`)."""
     kind = type(a)
     if kind is type(b):
         if kind is str:

@@ -1,7 +1,9 @@
 """Error families and error values (L-3.11, O-1.117 to O-1.122, M-6.23).
 
-Hands on the table `FAMILIES`, `ErrorValue`, `make_error`, and `is_family`, which asks the tree of families.
-One row per family; checker, patterns, catch clauses and the reference page read it.
+Hands on the table `FAMILIES` (one row per family, to resolver, checker, hints, signatures of built-ins and snapshots),
+`is_family`, `ancestors` and `nearest_family`, which ask the tree of families, `ErrorValue` and `make_error` to whoever makes or
+reads errors, `FIELD_TYPES` to snapshots, `ADDED_FIELDS` to the checker, `FAULTS` to the checker and the offline provider, and
+`FOR_MODEL` to the runtime and the API.
 """
 
 from __future__ import annotations
@@ -48,7 +50,8 @@ FAULTS: dict[str, int | None] = {
 
 
 class Family:
-    """A family: its parent, its variants with the fields of their struct form, and its extra fields."""
+    """A family: its parent, its variants with the fields of their struct form, its extra fields, and the clause that defines
+    it."""
 
     __slots__ = ("name", "parent", "variants", "fields", "clause")
 
@@ -132,7 +135,8 @@ FAMILIES: dict[str, Family] = {row[0]: Family(*row) for row in _ROWS}
 
 
 def is_family(name: str, ancestor: str) -> bool:
-    """Return whether family `name` is `ancestor` or descends from it (L-3.11.15)."""
+    """Return whether family `name` is `ancestor` or descends from it (L-3.11.15). Raises KeyError for another `name` that is no
+    family."""
     at: str | None = name
     while at is not None:
         if at == ancestor:
@@ -157,8 +161,8 @@ def nearest_family(a: str, b: str) -> str:
     return at
 
 
-# A field that goes where the error goes and that no program, JSON or host sees: what is said of it where its message must not
-# go (G-9.10). No name of a program holds a blank.
+# The name of a field that no program can read and that JSON and the host leave out: what a model is told of the error where its
+# message must not go (G-9.10). No name of a program holds a blank.
 FOR_MODEL = "for model"
 
 
@@ -201,9 +205,11 @@ def default_message(family: str, variant: str | None) -> str:
 
 
 def make_error(family: str, variant: str | None = None, args: Any = ()) -> ErrorValue:
-    """`F::new(msg)`, `F::V`, `F::V(msg)` from a tuple of arguments, `F::V { … }` from a dict of fields (L-3.11.13).
+    """Return the error that `F::new(msg)`, `F::V` or `F::V(msg)` makes, from a tuple of arguments, or `F::V { … }`, from a dict
+    of fields (L-3.11.13). `args` stays as it is.
 
-    A `message` among the fields is the message; a message left out, or nil, is the default one.
+    A `message` among the fields is the message; a message left out, or nil, is the default one. Raises P007 for a message that is
+    no String.
     """
     fields = dict(args) if isinstance(args, dict) else {}
     message = fields.pop("message", None) if fields else (args[0] if args else None)
@@ -215,6 +221,7 @@ def make_error(family: str, variant: str | None = None, args: Any = ()) -> Error
 
 
 def _describe(family: str, variant: str | None, fields: Mapping[str, Any]) -> str:
-    """Return the default message of the struct form: `type mismatch: field age, expected Int, actual String`."""
+    """Return the default message of the struct form, with those fields that are Strings, Ints or Bools: `type mismatch: field
+    age, expected Int, actual String`."""
     details = ", ".join(f"{name} {value}" for name, value in fields.items() if isinstance(value, str | int))
     return default_message(family, variant) + (f": {details}" if details else "")

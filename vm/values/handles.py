@@ -1,8 +1,9 @@
 """Handles: names of things the host keeps, and the immutable `ModelBuilder` (L-3.1.21, O-3.17 to O-3.23).
 
 Hands on `ModelRef`, `AgentRef`, `MemoryRef`, `KeyedRef`, `SchemaRef`, `ToolRef`, `McpRef`, `HashMapRef`, `LedgerRef`,
-`LedgerQuery`, `PipelineRef`, `ModelBuilder`, `TaskHandle`, `Stream`. A handle holds a declared name or the record of a task,
-never a live object of the host.
+`LedgerQuery`, `PipelineRef` and what they have in common, `Ref` and `ScopedRef`; `ModelBuilder` with `UNSET`; `TaskHandle` and
+`Stream`. A handle holds a declared name or a record of the machine (a task, an effect); only `MemoryRef.life` is a live object of
+the host.
 """
 
 from __future__ import annotations
@@ -22,12 +23,13 @@ class Unset:
 
 
 UNSET: Final = Unset()
-KEEP: Final = object()
+KEEP: Final = object()  # an argument of `ModelBuilder.with_` that leaves the setting as it is
 _new = object.__new__
 
 
 class Ref:
-    """A declaration by its name; two handles of one kind and name are the same handle (L-5.5.4)."""
+    """A declaration by its name; two handles of one kind and name are the same handle (L-5.5.4), unless the class compares more.
+    `type_name` is what `typeof` gives, `word` what stands in the Display text."""
 
     __slots__ = ("name",)
     type_name: ClassVar[str] = ""
@@ -74,7 +76,8 @@ class AgentRef(Ref):
 
 class MemoryRef(Ref):
     """A declared memory; with `branch` a branch of it (M-6.16), with `key` the part of it at the values of its key parts
-    (M-7.3). `life`, of a memory value: the object that frees the memory when no handle refers to it any more (M-2.19)."""
+    (M-7.3). `life`, of a memory value: the runtime's object that frees the memory when no handle refers to it any more (M-2.19);
+    it does not count for equality."""
 
     __slots__ = ("branch", "key", "life")
     type_name = "MemoryRef"
@@ -87,6 +90,7 @@ class MemoryRef(Ref):
         self.life = life
 
     def at_branch(self, branch: str) -> MemoryRef:
+        """Return the handle of a branch of the same memory and key, "" for the memory itself."""
         return MemoryRef(self.name, branch, self.key, self.life)
 
     def __eq__(self, other: object) -> bool:
@@ -181,7 +185,8 @@ class LedgerQuery(ScopedRef):
 
 
 class ModelBuilder:
-    """A model or agent with settings for one call; each change returns a new builder (O-3.17)."""
+    """A model or agent with settings for one call; each change returns a new builder (O-3.17). `memory` is one memory, several in
+    order, or none; `auto`: whether the call writes to it (O-3.5); `context`: the value of `with_context`, UNSET without one."""
 
     __slots__ = ("model", "memory", "auto", "context", "tools", "without_tools", "turn", "settings")
     type_name = "ModelBuilder"

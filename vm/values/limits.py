@@ -1,7 +1,9 @@
 """The bounds of values: of Int and Float, and the size limits of G-6.1 that values and built-ins hold to.
 
-Hands on `limits`, one settings object whose String size the machine sets for each slice, checks that raise P103, the Int bounds,
-the text of a Float, and the saturating conversion from Float to Int.
+Hands on `limits`, one settings object whose String size the machine sets for each slice (LONGEST_STRING bytes without a budget),
+checks that raise P103, `concat`, `repeat` and `join`, which make Strings under the limit, `utf8_size`, the Int bounds, the text
+of a Float, and the saturating conversion from Float to Int. What `metering.look` raises, which is what ends the run, may come out
+of `concat`, `check_concat` and `join`.
 """
 
 from __future__ import annotations
@@ -67,7 +69,8 @@ limits = Limits()
 
 
 def with_strings_of(size: int, work: Callable[[], T]) -> T:
-    """Return the result of `work`, done with `size` bytes as the limit on Strings."""
+    """Return the result of `work`, done with `size` bytes as the limit on Strings in this thread. What it raises passes
+    through."""
     before, limits.string = limits.string, size
     try:
         return work()
@@ -96,25 +99,26 @@ def nesting_too_deep() -> NoReturn:
 
 
 def check_string_size(size: int) -> None:
-    """Raise P103 for a String of `size` bytes in UTF-8, before it is built."""
+    """Raise P103 when a String of `size` bytes in UTF-8 would be over the limit. Call it before the String is built."""
     if size > limits.string:
         string_too_long()
 
 
 def check_items(count: int) -> None:
-    """Raise P103 for a collection of `count` items, before it is built."""
+    """Raise P103 when a collection of `count` items would be over the limit. Call it before the collection is built."""
     if count > limits.items:
         collection_too_long()
 
 
 def check_concat(a: str, b: str) -> None:
-    """Raise P103 unless `a + b` is within the limit on Strings."""
+    """Raise P103 unless `a + b` is within the limit on Strings; looks first."""
     look()
     check_string_size(utf8_size(a) + utf8_size(b))
 
 
 def concat(a: str, b: str) -> str:
-    """Return `a + b`; P103 beyond the limit on Strings. A code point takes at most four bytes, so short results need no count."""
+    """Return `a + b`. Raises P103 beyond the limit on Strings. A code point takes at most four bytes, so short results need no
+    count."""
     if (len(a) + len(b)) * 4 > limits.surely:
         check_concat(a, b)
     return a + b
@@ -147,7 +151,7 @@ INT_MAX = 2**63 - 1
 
 
 def positional(digits: str) -> str:
-    """Return `repr` of a finite float rewritten without exponent."""
+    """Return `digits`, the `repr` of a finite float, rewritten without exponent."""
     if "e" not in digits:
         return digits
     mantissa, exponent = digits.split("e")
@@ -161,7 +165,8 @@ def positional(digits: str) -> str:
 
 
 def float_text(value: float) -> str:
-    """Return the shortest digits that read back equal, never with an exponent, without fraction when integral (L-5.1.2)."""
+    """Return the shortest digits that read back equal, never with an exponent, without fraction when integral; else `NaN`, `inf`
+    or `-inf` (L-5.1.2)."""
     if value != value:
         return "NaN"
     if value in (float("inf"), float("-inf")):

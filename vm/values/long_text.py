@@ -1,7 +1,9 @@
 """Work on long Strings in blocks, with a look at the run between two (G-6.3).
 
-Python does each of these operations in one call, which a run cannot interrupt. Each function here returns exactly what Python's
-own method returns, and built-ins call it for Strings that may be long.
+Python does each of these operations in one call, which a run cannot interrupt. `split`, `replace`, `strip`, `lstrip`, `rstrip`
+and `find` return exactly what Python's own methods return; the others work on a text piece by piece. Handed on to built-ins,
+which call them for Strings that may be long, and `strip` and `lstrip` to arithmetic. Positions and sizes are code points. What
+ends the run (`metering.py`) may come out of each.
 """
 
 from __future__ import annotations
@@ -15,7 +17,8 @@ if TYPE_CHECKING:
 
 
 def pieces(text: str, separator: str) -> Iterator[list[str]]:
-    """Yield the parts between separators, in lists of some of them at a time."""
+    """Yield the parts between separators, in lists of one or more at a time; between two lists is a separator too. Raises
+    ValueError for an empty separator, as Python does."""
     start, size = 0, BLOCK
     while start + size < len(text):
         look()
@@ -31,7 +34,7 @@ def pieces(text: str, separator: str) -> Iterator[list[str]]:
 
 
 def split(text: str, separator: str) -> list[str]:
-    """As `text.split(separator)`; P103 for more parts than an Array may have."""
+    """As `text.split(separator)`. Raises P103 for more parts than an Array may have."""
     parts: list[str] = []
     for some in pieces(text, separator):
         parts += some
@@ -41,7 +44,7 @@ def split(text: str, separator: str) -> list[str]:
 
 
 def replace(text: str, old: str, new: str) -> str:
-    """As `text.replace(old, new)`; P103 where the result is too long, before it is made."""
+    """As `text.replace(old, new)`. Raises P103 where the result is too long, before it is made."""
     added = utf8_size(new) - utf8_size(old)
     size = utf8_size(text)
     results: list[str] = []
@@ -107,7 +110,7 @@ def rstrip(text: str, characters: str) -> str:
 
 
 def at_blanks(text: str) -> Iterator[str]:
-    """Yield the text in blocks that end behind a blank or line end, where there is one."""
+    """Yield the text in blocks of about BLOCK characters that end behind a blank or line end, larger ones where there is none."""
     start, size = 0, BLOCK
     while start + size < len(text):
         look()

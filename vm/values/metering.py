@@ -1,7 +1,12 @@
 """What work of built-ins and values costs the run that does it, and when it looks whether the run is to stop (G-6.3, G-6.6).
 
-Hands on `look` and `spend`, and loops with a look in them (`paced`, `in_blocks`). The machine installs itself as the meter of its
-thread for each slice with `exchange`; outside of a slice nothing is counted.
+Hands on `look`, `spend`, `announce` and `works_on`, the loop `paced`, which has a look in it, and the sizes LARGE, FEW, STRIDE
+and BLOCK, to values, built-ins, `regex/`, the memories of the runtime and the API. The machine installs itself with `exchange` as
+the meter of its thread, for each slice and for what the host does under the limits of the run; where no run is the meter, nothing
+is counted and nothing is raised.
+
+What ends a run is what `Machine.attend` raises: a Panic (P102 for its time, P103 for the weight of its values) or whatever the
+host has set as `Machine.stop`. It comes out of every function here that looks.
 """
 
 from __future__ import annotations
@@ -78,7 +83,9 @@ def look() -> None:
 
 
 def spend(items: int) -> None:
-    """Charge the run for work on `items` items, `LARGE` or more, before the work; and look."""
+    """Charge the run for work on `items` items, `LARGE` or more, before the work; and look. Where the fuel of the run does not
+    suffice, the machine raises P101 after the work. In translated code it may raise Deoptimise (`jit/`): the interpreter then
+    calls the built-in once more, so a built-in changes nothing before it has spent."""
     _thread.meter.spend(items)
 
 

@@ -1,8 +1,9 @@
 """Structs, enums, Results and Options, cells and closures: the values with a declaration or a wrapped value (V-5.4, L-6.9).
 
-Hands on `StructType` and `make_struct_class` (one slotted Python class per declared type), the built-in record types, `EnumType`
-and `EnumValue`, `Cell` and `Closure`, `Some`, `Ok` and `Err`. Fields of a struct are slots `f0`, `f1`, … in declaration order, so
-code that knows the type reads them by position; code that knows only the name asks `StructType.index`.
+Hands on `StructType` and `make_struct_class` (one slotted Python class per declared type) with its base `Struct`, the built-in
+record types and their table `RECORDS`, `EnumType`, `Variant` and `EnumValue`, `Cell` and `Closure`, `Some`, `NONE`, `Ok` and
+`Err`, and the type `Way`. Fields of a struct are slots `f0`, `f1`, … in declaration order, so code that knows the type reads them
+by position; code that knows only the name asks `StructType.index`.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ class StructType:
 
     `key` names the type in descriptors and is unique in a program; `name` is what programs see. `types` holds a
     descriptor per field for deep casts, empty when nobody asks. `optional` fields may be left out of a literal,
-    `hidden` ones are left out of Display and JSON while they hold the given default. `is_error`: has `impl Error`.
+    `hidden` ones are left out of Display and JSON while they hold nil, 0 or an empty Array. `is_error`: has `impl Error`. `index`
+    has the position of each field, from 0.
     """
 
     __slots__ = ("name", "key", "fields", "kind", "types", "optional", "hidden", "is_error", "index")
@@ -149,7 +151,7 @@ class Response(_Answer):  # type: ignore[misc]
     __slots__ = ("run",)
 
     def __init__(self, *fields: Any) -> None:
-        """Counts of O-1.221 that are not given are 0."""
+        """Set the fields in order; counts of O-1.221, which come last, are 0 when they are not given."""
         super().__init__(*fields, *(0,) * (len(self.decl.fields) - len(fields)))
         self.run: tuple[str, tuple[Any, ...]] = ("", ())
 
@@ -293,7 +295,7 @@ class EnumType:
 class EnumValue:
     """A variant by its number and its payload, None for a variant without one.
 
-    `shared` says that the payload has been marked already (see `sharing.share`).
+    `shared` says that the payload has been marked already (see `containers.share`).
     """
 
     __slots__ = ("decl", "variant", "payload", "shared")
@@ -329,7 +331,8 @@ class Cell:
 
 
 class Closure:
-    """A function value, compared by identity (L-5.3.1)."""
+    """A function value. A named function is equal to itself however often its name is read, an anonymous one only to the result
+    of the same evaluation (L-5.3.1)."""
 
     __slots__ = ("function", "cells")
     type_name = "Function"

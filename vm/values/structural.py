@@ -1,7 +1,7 @@
 """Elements of a Set as dict keys: equal keys for structurally equal values (L-6.7.3, L-5.3.1).
 
-Hands on `set_key` and `make_set`. Scalars are their own keys; any other value stands behind a `StructuralKey`, which
-hashes a bounded part of the value and compares whole values with `equal`.
+Hands on `set_key` and `make_set`. Scalars are their own keys, apart from Bools, for which `TRUE_KEY` and `FALSE_KEY` stand, and
+NaN; any other value stands behind a `StructuralKey`, which hashes part of the value and compares whole values with `equal`.
 """
 
 from __future__ import annotations
@@ -18,12 +18,13 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-# Parts of one value that its hash looks at: enough to tell values apart, so few that no value is costly.
+# Parts of one value that its hash looks at: enough to tell values apart, few enough for a large one. Of a Map or Set that is
+# among them every key is hashed, since no order says which ones to take.
 HASHED_PARTS = 256
 
 
 class StructuralKey:
-    """A composite value, a NaN, a function or a handle as a dict key."""
+    """A composite value, a NaN, a function or a handle as a dict key. Comparing two raises P103 beyond the limit on nesting."""
 
     __slots__ = ("value", "hash")
 
@@ -51,7 +52,7 @@ class StructuralKey:
 
 
 def set_key(value: Any) -> Any:
-    """Return the key of `value` in the dict of a Set."""
+    """Return the key of `value` in the dict of a Set. To look it up may raise what `equal` raises."""
     kind = type(value)
     if kind is str or kind is int or kind is bytes or value is None:
         return value
@@ -63,7 +64,8 @@ def set_key(value: Any) -> Any:
 
 
 def make_set(values: Iterable[Any]) -> Set:
-    """Return a Set of `values` without repetitions; the first of equal ones stays."""
+    """Return a Set of `values` without repetitions; the first of equal ones stays. Raises what `equal` raises. It asks for no
+    limit on items, and marks nothing as shared."""
     items: dict[Any, Any] = {}
     for value in values:
         items.setdefault(set_key(value), value)

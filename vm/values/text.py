@@ -1,7 +1,9 @@
 """The text of every value: Display and debug form (L-5.1, columns Display; L-5.1.19), and JSON of plain values.
 
-Hands on `display`, `debug` and `brief`, `to_json` and `from_json`, and `render`, the walk that they share. Display and debug form
-have the same rows for composite kinds and differ in Strings, Floats and errors.
+Hands on `display`, `debug` and `brief`, `quote`, `to_json`, `json_fits`, `json_string` and `from_json` to the rest of the
+machine, the runtime, the API and the command line. Display and debug form have the same rows for composite kinds and differ in
+Strings, Floats and errors. With large values, what ends the run (`metering.py`) may come out of each but `brief` and `quote`. How
+the parts of a Float or of Bytes are written stands in `limits.py` and `containers.py`.
 """
 
 from __future__ import annotations
@@ -81,7 +83,8 @@ def render(value: Any, form: Form) -> str:
 
 
 def fits(value: Any, form: Form, most: int) -> bool:
-    """Return whether `value` in `form` has at most `most` bytes of UTF-8; no more than that is written."""
+    """Return whether `value` in `form` has at most `most` bytes of UTF-8; it stops at the first piece beyond them. Raises P103
+    beyond the limits on nesting and on String size."""
     first = text_or_whole(value, form)
     if type(first) is str:
         return utf8_size(first) <= most
@@ -118,7 +121,8 @@ def _walk(first: Whole) -> Iterator[str]:
 
 
 def render_brief(value: Any, form: Form, cut: int = 200) -> str:
-    """Return `value` in `form` cut to `cut` code points, for messages: it never panics and takes little time."""
+    """Return `value` in `form` cut to `cut` code points and `…`, for messages; of a composite value it walks no more parts than
+    it shows, without a limit on nesting. Raises P103 only for Bytes whose digits are more than a String may hold."""
     first = text_or_whole(value, form)
     if type(first) is str:
         return first if len(first) <= cut else first[:cut] + "…"
@@ -141,7 +145,7 @@ _ESCAPES.update({code: f"\\u{{{code:x}}}" for code in (*range(1, 32), 127) if co
 
 
 def quote(text: str) -> str:
-    """Return `text` as a basic string literal would write it (L-1.5.6)."""
+    """Return `text` as a basic string literal would write it, quotes included (L-1.5.6). It asks for no limit."""
     return f'"{text.translate(_ESCAPES)}"'
 
 
@@ -300,12 +304,14 @@ def display(value: Any) -> str:
 
 
 def debug(value: Any) -> str:
-    """Return the debug form of assertions and traces: Strings quoted, integral Floats with `.0` (L-5.1.19). Raises P103."""
+    """Return the debug form of assertions and traces: Strings quoted, integral Floats with `.0` (L-5.1.19). Raises P103 as
+    `display`."""
     return render(value, DEBUG)
 
 
 def brief(value: Any, cut: int = 200) -> str:
-    """Return the debug form cut to `cut` code points, for the texts of panics; it never panics itself."""
+    """Return the debug form cut to `cut` code points and `…`, for the texts of panics. Raises P103 only for Bytes whose digits
+    are more than a String may hold."""
     return render_brief(value, DEBUG, cut)
 
 
@@ -319,7 +325,7 @@ _JSON_ESCAPES.update({ord(c): f"\\{name}" for c, name in zip('"\\\n\r\t\f\b', '"
 
 
 def json_string(text: str) -> str:
-    """Return `text` as a JSON string; characters beyond ASCII stay as they are (O-0.5)."""
+    """Return `text` as a JSON string, quotes included; characters beyond ASCII stay as they are (O-0.5). It asks for no limit."""
     if len(text) <= BLOCK:
         return f'"{text.translate(_JSON_ESCAPES)}"'
     parts = []
@@ -350,7 +356,7 @@ def _object(entries: Iterable[tuple[str, Any]]) -> Iterator[Any]:
 
 
 def key_text(key: Any) -> str:
-    """Return a Map key as the text of an object's key."""
+    """Return a Map key as the text of an object's key; of Bytes the base64 digits. Raises P103 where those are too long."""
     if type(key) is bool:
         return "true" if key else "false"
     return to_base64(key) if type(key) is bytes else str(key)
@@ -421,7 +427,8 @@ def to_json(value: Any) -> str:
 
 
 def json_fits(value: Any, most: int) -> bool:
-    """Return whether the JSON text of `value` has at most so many bytes of UTF-8. Raises P103 beyond the limit on nesting."""
+    """Return whether the JSON text of `value` has at most so many bytes of UTF-8. Raises P103 beyond the limits on nesting and
+    on String size."""
     return fits(value, JSON, most)
 
 

@@ -4,9 +4,12 @@
 `("map", k, v)`, `("hashmap", k, v)`, `("pipeline", t, t)`, `("set", t)`, `("queue", t)`, `("stack", t)`, `("tuple", (t, …))`,
 `("option", t)`, `("result", t, e)`, `("nilable", t)`, `("fn", (t, …), r)`, `("union", ("a", "b"))`, `("struct", key)`,
 `("schema", key)`, `("enum", key)`, `("trait", name, (t, …))` with the types that implement it, `("error", family)`,
-`("error", family, variant)`, `("handle", type name)`, and in signatures of built-ins `("var", name)`.
+`("error", family, variant)`, `("record", name)` of a built-in record, `("errors", (t, …))` with the types that have `impl Error`,
+and `("handle", type name)`. Only signatures of built-ins have `("var", name)`, `hashmap` and `pipeline`.
 
-`type_text` writes one as source does, `typeof` is the type name of a value. What a value of a type is, `casts.py` decides.
+Hands on `type_text`, which writes a descriptor as source does, and `typeof`, the type name of a value, to everything that writes
+messages; `plain_name` to linking, dispatch and the API, `kind_of_type` to linking; the type `Descriptor` to built-ins. What a
+value of a type is, `casts.py` decides. An image has another form of types (`bytecode/shape.py`).
 """
 
 from __future__ import annotations

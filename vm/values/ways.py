@@ -1,8 +1,12 @@
 """The way of an error: where it was made, and what it passed since (L-5.11.3, V-7.5).
 
 A way is a tuple of places `(Code, index of the instruction)`, the first where the error was made; of a long one the middle is
-left out, and a number stands there. It lies beside an Err, and beside an error of a family while no Err is around it; nothing of
-the language sees it. Only what an error passes pays for it. The generated loop holds the text of `passed`.
+left out, and a number stands there. It is in `Err.way`, and in `ErrorValue.way` while a handler has the error without its Err; no
+program sees it. Only what an error passes pays for it. `here` is in each function the way to add, mostly of one place.
+
+Hands on `begun`, `thrown`, `passed`, `handled` and `marked` to both tiers (`interp/template.py`, the generated loop, which has
+the text of `passed` instead of a call and so needs `shortened` and `MOST`, and `jit/library.py`, which needs `longer` too),
+`begun` to the machine, `frames` to the session, which shows a way, and `HALF` and `MOST` to snapshots.
 """
 
 from __future__ import annotations
@@ -22,7 +26,8 @@ MOST = 2 * HALF
 
 
 def shortened(way: Way) -> Way:
-    """Return a way that is too long with its middle left out: a number says how many places are missing there."""
+    """Return a way of more than MOST items with its middle left out: a number, as item HALF, says how many places are missing
+    there. The result has MOST places and that number."""
     gap = way[HALF]
     left_out, rest = (gap, way[HALF + 1 :]) if type(gap) is int else (0, way[HALF:])
     beyond = len(rest) - HALF
@@ -30,14 +35,15 @@ def shortened(way: Way) -> Way:
 
 
 def longer(way: Way, more: Way) -> Way:
-    """Return the way with further places at its end."""
+    """Return the way with further places at its end, shortened if it is too long then."""
     way = way + more
     return way if len(way) <= MOST else shortened(way)
 
 
 def frames(way: Way) -> Iterator[tuple[str, str, int, int] | int]:
-    """Yield function, file, line and column of each place, or a number where that many are left out. A call and the `?` behind
-    it are at one position: they are one place, except where a recursion passes one instruction again and again."""
+    """Yield function, file, line and column (both from 1, 0 where nothing is known) of each place, or a number where that many
+    are left out. A call and the `?` behind it are at one position: they are one place, except where a recursion passes one
+    instruction again and again."""
     before: Any = None
     frame: Any = None
     for place in way:
@@ -57,7 +63,7 @@ def begun(error: Any, here: Way) -> Err:
 
 
 def thrown(error: Any, here: Way) -> Any:
-    """Return the error that goes from here to a handler, without an Err."""
+    """Return the error that goes from here to a handler, without an Err. Sets the way of an error of a family."""
     if type(error) is ErrorValue:
         error.way = longer(error.way, here) if error.way else here
     return error
@@ -70,7 +76,8 @@ def passed(failed: Err, here: Way) -> Err:
 
 
 def handled(failed: Err, here: Way) -> Any:
-    """Return the error that goes by `?` to a handler, with this place added."""
+    """Return the error that goes by `?` from its Err to a handler. Sets the way of an error of a family: that of the Err with
+    this place added."""
     error = failed.value
     if type(error) is ErrorValue:
         error.way = longer(failed.way, here)
