@@ -13,6 +13,7 @@ from typing import Any
 
 from ...vm.values.errors import FAMILIES
 from ..hints.names import did_you_mean
+from ..resolver.patterns import IN_A_GUARD, SAME_NAMES, alternatives_differ, bound_twice
 from ..resolver.state import ErroneousSymbol
 from ..symbols import (
     AliasSymbol,
@@ -67,7 +68,9 @@ def bind_irrefutable(c: Checker, node: ast.Pattern, type_: Type) -> None:
     """Type a pattern of `let`, `for` or a closure parameter, which must match every value (E3002); arrays may panic instead
     (L-5.8.11)."""
     errors, wrapped = c.error_count, c.some_of_nilable
+    outer, c.irrefutable = c.irrefutable, True
     check_pattern(c, node, type_)
+    c.irrefutable = outer
     if isinstance(node, ast.WildcardPattern) or (isinstance(node, ast.BindPattern) and not (node.constant or node.inner)):
         return
     if (type_ in (ANY, NEVER) and _only_shapes(node)) or type_ is ERRONEOUS or c.error_count > errors:
@@ -161,6 +164,11 @@ def _bind(c: Checker, node: ast.BindPattern, type_: Type) -> None:
         return
     if node.inner is not None:
         check_pattern(c, node.inner, type_)
+    elif not c.irrefutable and (variant := _bare_unit(c, node, type_)) is not None:
+        node.constant, node.binding = variant, None
+        return
+    if node.again is not None:
+        c.report("E3005", node.name.span, bound_twice(node.name.text), first=node.again, help=IN_A_GUARD)
     _set_local(c, node, node.binding, close(type_))
     symbol = c.declared(type_)
     if isinstance(symbol, EnumSymbol) and node.inner is None and node.name.text in symbol.variants:
@@ -169,6 +177,43 @@ def _bind(c: Checker, node: ast.BindPattern, type_: Type) -> None:
             "W0010", node.name.span, f"`{name}` binds every value; it is also a variant of `{symbol.name}`",
             help=f"write `{symbol.name}::{name}`",
         )  # fmt: skip
+
+
+# Variants by their bare names: the type of the matched value says of which enum, or family (L-5.8.14).
+
+
+def _bare_unit(c: Checker, node: ast.BindPattern, type_: Type) -> VariantSymbol | None:
+    """Return the unit variant of the matched enum that a bare name is: one that the arm does not read as a variable."""
+    symbol = c.declared(_without_nil(type_))
+    if not isinstance(symbol, EnumSymbol) or node.mutable or node.name.text not in symbol.variants:
+        return None
+    variant = symbol.members[symbol.variants.index(node.name.text)]
+    local = node.binding
+    if variant.form != "unit" or (local is not None and local.read and local not in c.bare_variants):
+        return None
+    if local is not None:
+        c.bare_variants.add(local)  # alternatives share it
+        local.read = True  # it is no variable, so none that is unused
+    return variant
+
+
+def _set_bare(c: Checker, node: ast.TupleStructPattern | ast.StructPattern, type_: Type) -> None:
+    """Let the single name of a pattern with parts be the variant of the matched enum or error family; E1002 where neither that
+    type nor anything visible has it."""
+    if len(node.path) > 1 or isinstance(node.binding, (VariantSymbol, ErroneousSymbol)):
+        return
+    name, inner = node.path[0].text, _without_nil(type_)
+    symbol = c.declared(inner)
+    if isinstance(symbol, EnumSymbol) and name in symbol.variants:
+        node.binding = symbol.members[symbol.variants.index(name)]
+    elif isinstance(inner, Nominal) and inner.kind == "error" and name in FAMILIES[inner.name].variants and node.binding is None:
+        node.binding = ErrorFamilySymbol(inner.name, name)
+    elif node.binding is None:
+        owners = [str(enum.type) for enum in c.nominals.values() if isinstance(enum, EnumSymbol) and name in enum.variants]
+        owners += [family for family, row in FAMILIES.items() if name in row.variants]
+        help = f"write `{owners[0]}::{name}`" if len(owners) == 1 else f"name its enum or error: `E::{name}`"
+        c.report("E1002", node.path[0].span, f"undefined type `{name}`", help=help)
+        node.binding = ErroneousSymbol(name)
 
 
 def _constant(c: Checker, node: ast.BindPattern, type_: Type) -> None:
@@ -270,6 +315,7 @@ def _require_error(c: Checker, node: ast.Pattern, family: str, type_: Type) -> N
 
 
 def _tuple_struct(c: Checker, node: ast.TupleStructPattern, type_: Type) -> None:
+    _set_bare(c, node, type_)
     payloads = _payloads(c, node, node.binding, type_)
     if payloads is not None and len(payloads) != len(node.items):
         name = "::".join(s.text for s in node.path)
@@ -324,6 +370,7 @@ def _constructor_payload(c: Checker, node: ast.TupleStructPattern, name: str, ty
 
 
 def _struct(c: Checker, node: ast.StructPattern, type_: Type) -> None:
+    _set_bare(c, node, type_)
     symbol = node.binding
     if isinstance(symbol, AliasSymbol):
         symbol = node.binding = c.declared(symbol.type) or symbol
@@ -441,6 +488,19 @@ def _array(c: Checker, node: ast.ArrayPattern, type_: Type) -> None:
 def _or(c: Checker, node: ast.OrPattern, type_: Type) -> None:
     for alternative in node.alternatives:
         check_pattern(c, alternative, type_)
+    if node.doubtful:
+        bound = [names_bound(alternative) & node.doubtful for alternative in node.alternatives]
+        missing = {name for own in bound for name in own if not all(name in other for other in bound)}
+        if missing:
+            c.report("E3004", node.span, alternatives_differ(missing), help=SAME_NAMES)
+
+
+def names_bound(node: ast.Pattern) -> set[str]:
+    """Return the names of the variables that a checked pattern declares."""
+    return {
+        part.name.text for part in ast.walk(node)
+        if isinstance(part, (ast.BindPattern, ast.RestPattern)) and part.name is not None and part.binding is not None
+    }  # fmt: skip
 
 
 _RULES: dict[type[ast.Pattern], Callable[[Checker, Any, Type], None]] = {

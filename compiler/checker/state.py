@@ -211,7 +211,8 @@ class Checker:
         "outside", "step_functions", "concurrent", "memory_tables", "memory_defaults", "contexts", "heads",
         "match_steps", "constant_room",
         "open_lets", "filling_call", "slot_changes", "present", "some_of_nilable", "reply", "reply_used",
-        "form_room", "form_sizes", "text_values", "reported_holes", "words", "lints", "computed_bounds", "fields_of",
+        "form_room", "form_sizes", "text_values", "reported_holes",
+        "bare_variants", "irrefutable", "words", "lints", "computed_bounds", "fields_of",
         "memory_blocks", "reuse",
     )  # fmt: skip
 
@@ -284,6 +285,8 @@ class Checker:
         self.form_room = FORM_FIELDS + sum([len(source.text) for source in sources.values()])  # of JSON forms (G-5.13)
         self.form_sizes: dict[Type, tuple[int, int]] = {}
         self.words: dict[Local, frozenset[str] | None] = {}  # literals that such a variable can hold, where that was asked
+        self.bare_variants: set[Local] = set()  # what the resolver took for variables and is variants
+        self.irrefutable = False  # a pattern of `let`, `for` or a parameter is checked
         self.reported_holes: set[ast.Expr] = set()  # of prompts
         self.text_values: dict[Local, ast.Expr] = {}  # initialisers of immutable variables of text
         self.reuse: Reuse | None = None  # of a check with a cache

@@ -555,6 +555,7 @@ def _model_symbol(item: ast.Config, name: str) -> ModelSymbol:
 
 def enum_symbol(r: Resolver, item: ast.Enum, name: str) -> EnumSymbol:
     """Return the symbol of an enum with those of its variants; a variant that stands twice is reported and left out (E1003)."""
+    r.variants.update(variant.name.text for variant in item.variants)
     plain = all(v.items is None and v.fields is None for v in item.variants)
     symbol = EnumSymbol(name, item, Nominal("enum", name, key=r.type_key(name), plain=plain), _variants(r, item))
     for variant in item.variants:

@@ -8,15 +8,18 @@ exhaustiveness are the checker's (`checker/patterns.py`).
 
 from __future__ import annotations
 
-from ..symbols import BuiltinSymbol, ConstSymbol, Local, VariantSymbol
+from ...vm.values.errors import FAMILIES
+from ..symbols import BuiltinSymbol, ConstSymbol, Local, Symbol, VariantSymbol
 from ..syntax import ast
-from .names import find
+from .names import find, find_item
 from .paths import literal_head, resolve_path
-from .state import Handler, Resolver
+from .state import ErroneousSymbol, Handler, Resolver
 
 # The locals of one pattern by name. `names` are those bound so far; `reuse` those that an earlier alternative of `a | b` bound,
 # which a later one takes over instead of declaring its own.
 Names = dict[str, Local]
+
+_FAMILY_VARIANTS = {variant for family in FAMILIES.values() for variant in family.variants}
 
 
 def bind_pattern(r: Resolver, pattern: ast.Pattern) -> None:
@@ -32,10 +35,10 @@ def _bind(r: Resolver, pattern: ast.Pattern, names: Names, reuse: Names) -> None
         case ast.PathPattern():
             pattern.binding = resolve_path(r, pattern.path)
         case ast.TupleStructPattern():
-            pattern.binding = literal_head(r, pattern.path)
+            pattern.binding = _head(r, pattern.path)
             _bind_all(r, pattern.items, names, reuse)
         case ast.StructPattern():
-            pattern.binding = literal_head(r, pattern.path)
+            pattern.binding = _head(r, pattern.path)
             for entry in pattern.fields:
                 _bind_field(r, entry, names, reuse)
         case ast.TuplePattern() | ast.ArrayPattern():
@@ -44,6 +47,19 @@ def _bind(r: Resolver, pattern: ast.Pattern, names: Names, reuse: Names) -> None
             pattern.binding = _declare(r, pattern.name, pattern, False, names, reuse)
         case ast.OrPattern():
             _bind_alternatives(r, pattern, names, reuse)
+
+
+def _head(r: Resolver, path: list[ast.Ident]) -> Symbol | None:
+    """Return what the path of a pattern with parts names; None for a single name that nothing visible has, but some variant:
+    which one the type of the matched value says (L-5.8.14)."""
+    if len(path) == 1 and may_be_variant(r, path[0].text) and find_item(r, path[0]) is None:
+        return None
+    return literal_head(r, path) or ErroneousSymbol(path[0].text)
+
+
+def may_be_variant(r: Resolver, name: str) -> bool:
+    """Return whether an enum of the program or an error family has a variant of that name."""
+    return name in r.variants or name in _FAMILY_VARIANTS
 
 
 def _bind_all(r: Resolver, patterns: list[ast.Pattern], names: Names, reuse: Names) -> None:
@@ -78,10 +94,10 @@ def _declare(
         return None
     if name.text in names:
         first = names[name.text].declared_at
-        r.report(
-            "E3005", name.span, f"`{name.text}` is bound twice in this pattern", first=first.span if first else None,
-            help="rename one of them and compare in a guard: `if a == b`",
-        )  # fmt: skip
+        if isinstance(place, ast.BindPattern) and first is not None and name.text in r.variants:
+            place.again = first.span  # a variant by its bare name may stand twice
+        else:
+            r.report("E3005", name.span, bound_twice(name.text), first=first.span if first else None, help=IN_A_GUARD)
         return names[name.text]
     local = reuse.get(name.text) or r.declare(name.text, place, mutable)
     names[name.text] = local
@@ -99,12 +115,24 @@ def _bind_alternatives(r: Resolver, pattern: ast.OrPattern, names: Names, reuse:
         pool.update(own)
         names.update(own)
     missing = {name for own in bound for name in own if not all(name in other for other in bound)}
-    if missing:
-        listed = ", ".join(f"`{name}`" for name in sorted(missing))
-        r.report(
-            "E3004", pattern.span, f"not every alternative binds {listed}",
-            help="bind the same names in each, or write an arm for each",
-        )
+    # A variant by its bare name binds nothing, which only the type can tell.
+    pattern.doubtful = {name for name in missing if name in r.variants}
+    if certain := missing - pattern.doubtful:
+        r.report("E3004", pattern.span, alternatives_differ(certain), help=SAME_NAMES)
+
+
+IN_A_GUARD = "rename one of them and compare in a guard: `if a == b`"
+SAME_NAMES = "bind the same names in each, or write an arm for each"
+
+
+def bound_twice(name: str) -> str:
+    """Return the message for a name that a pattern binds twice (E3005)."""
+    return f"`{name}` is bound twice in this pattern"
+
+
+def alternatives_differ(names: set[str]) -> str:
+    """Return the message for names that not every alternative of a pattern binds (E3004)."""
+    return f"not every alternative binds {', '.join(f'`{name}`' for name in sorted(names))}"
 
 
 def visit_pattern(r: Resolver, pattern: ast.Pattern) -> None:

@@ -184,7 +184,7 @@ class Resolver:
 
     __slots__ = (
         "diagnostics", "handlers", "module", "at", "root", "project", "spaces", "by_file", "imports", "edges", "outermost",
-        "rooted", "scope", "function", "nesting", "type_keys", "parameters", "associated", "asking",
+        "rooted", "scope", "function", "nesting", "type_keys", "variants", "parameters", "associated", "asking",
         "undeclared", "library", "library_tool", "enum_parse", "stages", "chain",
         "body_name", "memory_counts", "reuse", "import_keys",
     )  # fmt: skip
@@ -219,6 +219,7 @@ class Resolver:
         self.undeclared: list[tuple[ModuleSymbol, Sequence[ast.TopLevel]]] = []  # modules whose items have no symbols yet
         self.edges: dict[ModuleSymbol, dict[ModuleSymbol, Span]] = {}  # which modules each imports, and where first
         self.type_keys = set(outermost.names)  # the machine tells declared types from its own by these
+        self.variants: set[str] = set()  # names of the variants of all enums
         self.parameters = 0
         self.outermost = outermost
         self.rooted = Scope(outermost)  # the modules of the project root

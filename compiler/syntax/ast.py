@@ -941,6 +941,7 @@ class BindPattern(Pattern):
     inner: Pattern | None = None
     binding: Any = annotation()  # its Local
     constant: Any = annotation()  # the ConstSymbol or VariantSymbol it denotes instead
+    again: Any = annotation()  # where the pattern binds the name first, unless it is a variant
 
 
 @node
@@ -1000,6 +1001,7 @@ class ArrayPattern(Pattern):
 @node
 class OrPattern(Pattern):
     alternatives: list[Pattern]
+    doubtful: Any = annotation()  # set of names that not every alternative binds, unless they are variants
 
 
 # One file as a whole.

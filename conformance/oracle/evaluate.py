@@ -251,7 +251,10 @@ class Evaluator(Calls):
         for arm in node.arms:
             inner, pattern = Scope(scope), arm.pattern
             met = bound if isinstance(pattern, ast.BindPattern) else type_
-            matcher = Patterns(inner, self.constant).of(pattern, met)
+            read = [part for body in (arm.guard, arm.body) if body is not None for part in ast.walk(body)]
+            names = [part.segments for part in read if isinstance(part, ast.PathExpr)]
+            reads = {segments[0].text for segments in names if len(segments) == 1}
+            matcher = Patterns(inner, self.constant, reads).of(pattern, met)
             guard = (lambda env: True) if arm.guard is None else self.site(arm.guard, inner, BOOL)
             rows.append((matcher, guard, self.collect(both, arm.body, inner)))
             word = getattr(getattr(pattern, "name", None), "text", getattr(pattern, "value", ""))

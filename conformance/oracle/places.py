@@ -76,10 +76,16 @@ CASES = {name: Variant(RESULT if name in ("Ok", "Err") else OPTION, name) for na
 
 
 class Patterns:
-    """One pattern: the variables it binds go to `scope`; alternatives share them (L-5.8.6)."""
+    """One pattern: the variables it binds go to `scope`; alternatives share them (L-5.8.6). `reads`: the names that the
+    arm reads, None where every value must match."""
 
-    def __init__(self, scope: Scope, constant: Any) -> None:
-        self.scope, self.constant, self.bound = scope, constant, {}
+    def __init__(self, scope: Scope, constant: Any, reads: set[str] | None = None) -> None:
+        self.scope, self.constant, self.bound, self.reads = scope, constant, {}, reads
+
+    def bare(self, word: str, type_: Type) -> Variant | None:
+        """The variant of the matched type by its name alone (L-5.8.14)."""
+        head = prune(type_[1])[0] if type_[0] == "Nilable" else type_[0]
+        return Variant(head, word) if isinstance(head, Item) and word in head.variants else None
 
     def of(self, node: Any, type_: Type) -> Any:
         type_ = known(type_) or ANY
@@ -117,13 +123,19 @@ class Patterns:
                 return self._sequence(Arr, node.items, types)
             case _:
                 nodes: dict[Any, Any] = {f.name.text: f.pattern for f in getattr(node, "fields", ())}
-                found = resolve(self.scope, texts(node.path))
+                found = (self.bare(texts(node.path)[0], type_) if len(node.path) == 1 else None) or resolve(
+                    self.scope, texts(node.path)
+                )
                 nodes.update(enumerate(getattr(node, "items", ())))
                 return self._parts(CASES[found.name] if isinstance(found, Function) else found, nodes, type_)
 
     def _bind(self, node: Any, type_: Type) -> Any:
         name, inner, mutable = node.name.text, getattr(node, "inner", None), getattr(node, "mutable", False)
         item = self.scope.find(name) or CASES.get(name)
+        unread = self.reads is not None and not {name} & {*self.reads, *self.bound}
+        bare = self.bare(name, type_) if unread and inner is None and not mutable else None
+        if bare is not None and not bare.node.items and bare.node.fields is None:
+            return self._parts(bare, {}, type_)
         if (isinstance(item, Variant) or is_constant(item)) and inner is None and not mutable:
             return self._parts(item, {}, type_)
         test = self.of(inner, type_) if inner else lambda env, value: True

@@ -92,7 +92,7 @@ def test_unused_names_are_held_back_while_there_are_errors(expect: Callable[[str
 
 
 def test_a_name_like_a_variant_draws_one_warning(expect: Callable[[str, str], None]) -> None:
-    expect("W0010 W0004", "enum E { A, B } fn main() { match E::A { «A => 1, «_ => 2 }; }")
+    expect("W0010 W0004", "enum E { A, B } fn main() { match E::A { «A => print(A), «_ => print(2) }; }")
 
 
 def test_duplicates_point_to_the_first(snippet: Any) -> None:
