@@ -53,7 +53,7 @@ def _schema(image: Image, type_: int) -> dict[str, Any]:
 def _form(image: Image, type_: int, definitions: dict[str, Any]) -> dict[str, Any]:
     head, *rest = image.types[type_]
     if head in _SIMPLE:
-        return _SIMPLE[head]
+        return dict(_SIMPLE[head])
     if head in ("option", "nilable"):
         return {"anyOf": [_form(image, rest[0], definitions), {"type": "null"}]}
     if head in ("array", "set", "queue", "stack"):
@@ -70,7 +70,7 @@ def _form(image: Image, type_: int, definitions: dict[str, Any]) -> dict[str, An
             definitions[key] = {}  # for a type inside itself
             definitions[key] = _sum(image, rest[1], definitions) if head == "enum" else _object(image, rest[1], definitions)
         return {"$ref": f"#/$defs/{key}"}
-    return {}  # Any, and a Range or Result, which have no form of their own
+    return {}  # Any; and Range, Result and records of the language, whose forms are not described here
 
 
 def _tuple(items: list[dict[str, Any]]) -> dict[str, Any]:
@@ -80,8 +80,12 @@ def _tuple(items: list[dict[str, Any]]) -> dict[str, Any]:
 def _object(image: Image, fields: list[list[Any]], definitions: dict[str, Any]) -> dict[str, Any]:
     properties = {field[0]: _form(image, field[1], definitions) for field in fields}
     # A field with a default, or one that may be absent, may be left out of an answer.
-    optional = {f[0] for f in fields if image.types[f[1]][0] in ("option", "nilable") or any(type(part) is int for part in f[3:])}
+    optional = {f[0] for f in fields if _may_be_absent(image, f[1]) or any(type(part) is int for part in f[3:])}
     return {"type": "object", "properties": properties, "required": [name for name in properties if name not in optional]}
+
+
+def _may_be_absent(image: Image, type_: int) -> bool:
+    return image.types[type_][0] in ("option", "nilable")
 
 
 def _sum(image: Image, variants: list[list[Any]], definitions: dict[str, Any]) -> dict[str, Any]:
@@ -93,9 +97,11 @@ def _sum(image: Image, variants: list[list[Any]], definitions: dict[str, Any]) -
         if not items:
             data: dict[str, Any] = {"type": "null"}
         elif names:
-            data = {"type": "object", "properties": dict(zip(names, items, strict=True)), "required": list(names)}
+            needed = [name for name, part in zip(names, parts, strict=True) if not _may_be_absent(image, part)]
+            data = {"type": "object", "properties": dict(zip(names, items, strict=True)), "required": needed}
         else:
             data = items[0] if len(items) == 1 else _tuple(items)
-        required = ["variant", "data"] if items else ["variant"]
+        may_lack = not items or (len(items) == 1 and not names and _may_be_absent(image, parts[0]))
+        required = ["variant"] if may_lack else ["variant", "data"]
         forms.append({"type": "object", "properties": {"variant": {"const": name}, "data": data}, "required": required})
     return {"anyOf": forms}

@@ -1,8 +1,8 @@
 """What a model is sent by mistake: the text of an Option, a `T?` or a Result in a hole of its prompt (L-3.3.15).
 
-Hands on `check_prompt` to `calls`, `keep_text` to `control`, the lint `check_text_as_prompt` to `program`, and the warnings of
-texts that look like what they are not (`warn_quoted_type`, `warn_unfilled_places`). Nothing here is an error: all are warnings,
-with the help for what was most likely meant.
+Hands on `check_prompt` to `calls` and `questions`, `keep_text` to `control`, the lint `check_text_as_prompt` to `program`, and
+the warnings of texts that look like what they are not (`warn_quoted_type`, `warn_unfilled_places`). All are warnings, with the
+help for what was most likely meant, but in the prompt of a function by a model, where a hole is an error (E4035).
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ def between_items(first: ast.Node, second: ast.Node) -> Break:
 
 def is_line(node: ast.Node) -> bool:
     """Return whether an item has no body in braces."""
-    if isinstance(node, (ast.Const, ast.TypeAlias, ast.Use, ast.Store, ast.InitStatement)):
+    if isinstance(node, (ast.Const, ast.TypeAlias, ast.Use, ast.Store, ast.Channel, ast.InitStatement)):
         return True
     if isinstance(node, ast.Module):
         return node.items is None

@@ -1,8 +1,9 @@
 """Channels: `channel approve: Decision -> Bool;` to the function that asks the host (O-5.36).
 
-Hands on `function_of_channel` and `bind_to_predeclared` to `items`. The function is
+Hands on `function_of_channel` and `bind_to_predeclared` to `items`, and `emit_of` to the check of channels
+(`checker/questions.py`). The function is
 `fn approve(payload: Decision) -> Result<Bool, EmitError> { await emit<Decision>("approve", payload) }`, without an answer
-`fn told(payload: Step) { emit<Step>("told", payload); }`, so that checker and code generation know only functions.
+`fn told(payload: Step) { emit<Step>("told", payload) }`, so that checker and code generation know only functions.
 """
 
 from __future__ import annotations
@@ -43,7 +44,8 @@ def emit_of(function: ast.Function) -> ast.Call:
 
 
 def bind_to_predeclared(function: ast.Function) -> None:
-    """Let the names that nobody wrote denote what is predeclared, also where the program has others of these names."""
+    """Let the names that nobody wrote denote what is predeclared, also where the program has others of these names: once the
+    function has been resolved."""
     callee, result = emit_of(function).callee, function.result
     assert isinstance(callee, ast.PathExpr)
     callee.binding = BuiltinSymbol("emit")

@@ -177,8 +177,9 @@ async def prepare_execute(
 ) -> Callable[[], Response]:
     """Call the model and return the function that appends the turn and gives the response.
 
-    Raises CallFailure. So does that function when the store cannot store the turn; it lets MustWait (`stores/operations.py`)
-    through and may be called again then. With `messages`, of which the prompt is the last one, the call is `chat` (O-1.71)."""
+    Raises CallFailure. So does that function when the store cannot store the turn; it lets MustWait
+    (`memory/stores/operations.py`) through and may be called again then. With `messages`, of which the prompt is the last one,
+    the call is `chat` (O-1.71)."""
     call = CallRun(services, settings, prompt, conversation, run_id, "chat" if messages else "execute", messages)
     commit: Callable[[], Response] = await call.up_to_commit(call.plain)
     return commit

@@ -444,7 +444,7 @@ MUTANTS = {
             memory_callbacks, "raise _failure(memory.name, value.value)", "return", finding.own_views
         ),
         "orphans are sent": Mutant(
-            views, 'whole units."""\n        check_units(messages)', 'whole units."""', finding.own_views
+            views, 'nothing has changed."""\n        check_units(messages)', 'nothing has changed."""', finding.own_views
         ),
         "shown messages are stored": Mutant(
             turns, "else [*prompt, last]", "else [*(Draft(one) for one in self.head), *prompt, last]", finding.own_views

@@ -4,9 +4,9 @@ A method of a builder gives a new builder; what sends a prompt makes an effect f
 builders: `AgentBuilder` is what the compiler calls a builder of an agent. The rows register themselves by `@handle` in the table
 of `registry`; the docstring of a row is what editors and the reference show of the method.
 
-Hands on its rows only. Nothing is sent here: `runtime/effects/models.py` and `agents.py` perform the effects. A model, an agent
-and a builder are never changed, and a context or `meta` that a builder keeps is marked as shared; of a stream its state is
-changed here and by the host. Which fields `with` takes stands in `declaration_fields.py`.
+Hands on its rows only. Nothing is sent here: `runtime/effects/models.py` and `runtime/effects/agents.py` perform the effects.
+A model, an agent and a builder are never changed, and a context or `meta` that a builder keeps is marked as shared; of a
+stream its state is changed here and by the host. Which fields `with` takes stands in `declaration_fields.py`.
 """
 
 from __future__ import annotations

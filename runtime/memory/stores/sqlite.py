@@ -1,7 +1,8 @@
 """The embedded durable store: one SQLite file (M-8.2, G-12.5), and the names of lease holders between processes.
 
-Hands on `SqliteStore` to `opened.py`, `owner_name` to those who hold leases (`memories.py`, `effects/conversations.py`), and
-`has_died` to `locks.py`. The statements are in `sql.py`; here are opening, locking and errors. It uses WAL,
+Hands on `SqliteStore` to `opened.py`, `owner_name` to those who hold leases (`memory/memories.py`,
+`effects/conversations.py`), and `has_died` to `memory/locks.py`. The statements are in `sql.py`; here are opening, locking and
+errors. It uses WAL,
 `synchronous=FULL`, and `BEGIN IMMEDIATE` for writes. A full disk, a read-only or damaged file raises MemoryFailure ("Store"
 or "Corrupt"); the file is never replaced by an empty one. sqlite3 is imported with this module only.
 """

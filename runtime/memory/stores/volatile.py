@@ -1,8 +1,8 @@
 """The store of memories without `store`: logs that live as long as the session (M-8.1).
 
 Hands on `VolatileStore` and `VolatileLog` (one log, with the fast path of direct appends) to the memories, `index_of` to
-`memory.py`, and `News` (what changed in a log since a snapshot, M-14.6) with `split` to `states.py`. Nothing here waits; the
-one failure is MemoryFailure("Conflict"), raised before anything has changed.
+`memory/memory.py`, and `News` (what changed in a log since a snapshot, M-14.6) with `split` to `memory/states.py`. Nothing here
+waits; the one failure is MemoryFailure("Conflict"), raised before anything has changed.
 """
 
 from __future__ import annotations
