@@ -287,6 +287,7 @@ W0021 declare  model written as an agent
 W0022 types    type in quotes
 W0023 types    places of a format in `println`
 W0024 types    `let` of a change that gives nothing
+W0025 types    parameter of a closure that is Any
 W0401 declare  server or agent without configuration
 W0402 declare  pipeline without stages
 W0404 declare  assignment to a copied variable in a task

@@ -148,6 +148,7 @@ def _let(c: Checker, node: ast.Let) -> bool:
     type_ = c.infer(node.value)
     if type_ == NIL:
         _warn_changed_in_place(c, node)
+    _warn_parameters_are_any(c, node.value)
     if _left_open(c, node, type_):
         return False
     bind_irrefutable(c, node.pattern, _closed_type(c, node, type_))
@@ -163,6 +164,18 @@ def _warn_changed_in_place(c: Checker, node: ast.Let) -> None:
         copy = f"let mut {_name_of(node.pattern)} = {whole};"
         help = f"write `{c.text(value)[1:-1]};` and go on with `{whole}`; for a copy first `{copy}`"
         c.report("W0024", node.span, message, help=help)
+
+
+def _warn_parameters_are_any(c: Checker, value: ast.Expr) -> None:
+    """Warn of `let f = |x| x + 1;`, whose parameter is Any, so that `f("a")` is found only by the run (W0025, L-4.7.24)."""
+    closure = ast.ungrouped(value)
+    if not isinstance(closure, ast.Closure) or closure.function_form:
+        return
+    for parameter in closure.parameters:
+        name = parameter.name.text
+        if parameter.type is None and parameter.pattern is None and not name.startswith("_"):
+            message = f"nothing says the type of `{name}`: it is Any, and what is done with it is checked only when it runs"
+            c.report("W0025", parameter.name.span, message, help=f"write its type: `|{name}: T|`")
 
 
 # Types whose open side the first use of a variable says.
