@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from ..panics import Panic
 from .containers import Array, BoolKey, Map, Queue, RangeValue, Set, Stack
-from .errors import ErrorValue
+from .errors import FOR_MODEL, ErrorValue
 from .limits import limits, nesting_too_deep
 from .metering import BLOCK, LARGE, STRIDE, look, paced
 from .objects import Closure, EnumValue, Err, Ok, Some, Struct
@@ -126,9 +126,11 @@ def _enums(a: EnumValue, b: EnumValue) -> Any:
 
 
 def _errors(a: ErrorValue, b: ErrorValue) -> Any:
-    if (a.family, a.variant, a.message) != (b.family, b.variant, b.message) or a.fields.keys() != b.fields.keys():
+    """Split two errors into what a program can read of them (L-5.3.1); what a model is told of one is no part of it."""
+    names = [name for name in a.fields if name != FOR_MODEL]
+    if (a.family, a.variant, a.message) != (b.family, b.variant, b.message) or {*names} != b.fields.keys() - {FOR_MODEL}:
         return False
-    return a.fields.values(), [b.fields[name] for name in a.fields]
+    return [a.fields[name] for name in names], [b.fields[name] for name in names]
 
 
 def _functions(a: Closure, b: Closure) -> bool:
