@@ -24,7 +24,6 @@ from concerto.vm.values import (
     Some,
     StructType,
     Variant,
-    compare,
     equal,
     from_json,
     make_struct_class,
@@ -104,11 +103,3 @@ def test_nesting_limit() -> None:
     with pytest.raises(Panic) as caught:
         equal(Array([a]), Array([b]))
     assert caught.value.code == "P103"
-
-
-def test_compare() -> None:
-    assert [compare(1, 2.5), compare("b", "a"), compare(3, 3.0)] == [-1, 1, 0]
-    assert [compare(math.nan, 1), compare(1, math.nan), compare(math.nan, math.nan)] == [1, -1, 0]
-    with pytest.raises(Panic) as caught:
-        compare(1, "a")
-    assert caught.value.code == "P007"

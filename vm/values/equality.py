@@ -1,8 +1,7 @@
 """Equality and order (L-5.3).
 
 Hands on `equal` to both tiers, built-ins, the compiler and Sets, `comparable` to arithmetic and `fresh_key` to the methods of
-Sets (`builtins/maps.py`); only tests call `compare`. Equality walks with an explicit stack and holds to the nesting limit of
-G-6.1.
+Sets (`builtins/maps.py`). Equality walks with an explicit stack and holds to the nesting limit of G-6.1.
 """
 
 from __future__ import annotations
@@ -165,13 +164,3 @@ def comparable(a: Any, b: Any, operator: str) -> None:
     if not ((type(a) in NUMBERS and type(b) in NUMBERS) or (type(a) is str and type(b) is str)):
         kinds = f"{typeof(a)} and {typeof(b)}"
         raise Panic("P007", f"expected two numbers or two Strings for `{operator}`, found {kinds}")
-
-
-def compare(a: Any, b: Any) -> int:
-    """Return -1, 0 or 1 for two numbers or two Strings, NaN after every number (L-6.4.7). Raises P007 for others."""
-    comparable(a, b, "compare")
-    if a < b:
-        return -1
-    if a > b:
-        return 1
-    return 0 if a == b else (a != a) - (b != b)
