@@ -48,9 +48,9 @@ def field(
     kw_only: bool = False,
     is_derived: bool = False,
 ) -> Any:
-    """Return the specification of a field: its default, or the function that gives a new one for each record. Without `init`,
-    which does not go with `factory`, it is no parameter of the constructor, and None at first. `is_derived` is a mark for readers
-    of the table of fields."""
+    """Return the specification of a field: its default, or the function that gives a new one for each record. Without `init` it
+    is no parameter of the constructor, and at first what `factory` gives, else None. `is_derived` is a mark for readers of the
+    table of fields."""
     return FieldSpec(NEW if factory is not None else default, factory, init, kw_only, is_derived)
 
 
@@ -120,7 +120,7 @@ def _constructor(owner: str, fields: dict[str, Any]) -> FunctionType:
 
 def _template(pattern: tuple[tuple[bool, bool, bool], ...]) -> FunctionType:
     """Return a constructor of fields `f0`, `f1` … of a pattern: for each, whether it is a parameter, one by keyword only, and
-    whether a function `new0`, `new1` … gives its default."""
+    whether a function `new0`, `new1` … gives its first value."""
     positional = ["self"]
     by_keyword: list[str] = []
     stores = ""
@@ -128,10 +128,16 @@ def _template(pattern: tuple[tuple[bool, bool, bool], ...]) -> FunctionType:
         name = f"f{number}"
         if init:
             (by_keyword if kw_only else positional).append(name)
-        value = f"new{number}() if {name} is NEW else {name}" if is_new else name if init else "None"
-        stores += f"\n    self.{name} = {value}"
+        stores += f"\n    self.{name} = {_first_value(number, init, is_new)}"
     parameters = [*positional, "*", *by_keyword] if by_keyword else positional
     namespace: dict[str, Any] = {}
     exec(f"def __init__({', '.join(parameters)}):{stores}\n    return None\n", namespace)
     template: FunctionType = namespace["__init__"]
     return template
+
+
+def _first_value(number: int, init: bool, is_new: bool) -> str:
+    name = f"f{number}"
+    if not init:
+        return f"new{number}()" if is_new else "None"
+    return f"new{number}() if {name} is NEW else {name}" if is_new else name

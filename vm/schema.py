@@ -152,8 +152,8 @@ def strict_form(kind: SchemaType) -> Json | None:
 
 
 def is_strict_form(document: Json) -> bool:
-    """Return whether the document of an object was made by `strict_form`, not by `plain_form`, which leaves objects open. The
-    documents of `arguments_form` are closed too: they are not to be asked about."""
+    """Return whether the document of a schema of the program, whose root is an object, was made by `strict_form`, not by
+    `plain_form`, which leaves objects open. The documents of `arguments_form` are closed too: they are not to be asked about."""
     return document.get("additionalProperties") is False
 
 

@@ -10,6 +10,9 @@ and a part of a kind unknown here is kept as it came (M-8.11).
 
 from __future__ import annotations
 
+from functools import cache
+
+from ...vm.values import from_json
 from ...vm.values.metering import FEW, paced
 from ..errors import CallFailure
 from ..records import Call, Msg, ProviderState
@@ -17,6 +20,7 @@ from ..records import Call, Msg, ProviderState
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from json import JSONDecoder
     from typing import Any, TypeAlias
 
 
@@ -453,12 +457,29 @@ def message_of(role: str, parts: Sequence[Part]) -> tuple[Msg, list[Part]]:
 
 
 def _call(part: Part) -> Call:
-    from json import loads
-
-    stored = loads(part.text)
+    stored = stored_json(part.text)
     if type(stored["name"]) is not str or type(stored["arguments"]) not in (dict, type(None)):
         raise ValueError
     return Call(part.id, stored["name"], stored["arguments"], stored.get("text", ""))
+
+
+def stored_json(text: str) -> Any:
+    """Return the data of JSON that a store or a dump keeps. Raises ValueError for text that is none, or that has a number beyond
+    Float, which no program has stored, and RecursionError for one that nests too deeply."""
+    return _decoder().decode(text)
+
+
+@cache
+def _decoder() -> JSONDecoder:
+    from json import JSONDecoder
+
+    return JSONDecoder(parse_int=_whole)
+
+
+def _whole(digits: str) -> int:
+    number = int(digits)
+    from_json(number)  # raises ValueError for one beyond Float
+    return number
 
 
 def part_json(part: Part) -> dict[str, str]:

@@ -27,7 +27,7 @@ from ...vm.values import (
 from ...vm.values import Fact as FactValue
 from ...vm.values.containers import Queue, Stack
 from ...vm.values.metering import paced
-from .entries import InvalidValue
+from .entries import WAY_OUT, InvalidValue, corrupt, shown
 from .facts import PERSISTENT
 from .remembering import Facts, check_fact, observe
 
@@ -41,13 +41,17 @@ if TYPE_CHECKING:
     from .recall import Found
 
 
-def fact_value(hit: Found) -> Any:
-    """Return the `Fact` value of a hit."""
+def fact_value(facts: Facts, hit: Found) -> Any:
+    """Return the `Fact` value of a hit. Raises MemoryFailure("Corrupt") for a content that no value has."""
     fact = hit.fact
+    try:
+        content = from_json(fact.content)
+    except ValueError as error:  # a number beyond Float
+        raise corrupt(f"{shown(facts.memory.key)}: the fact {fact.name}: {error}; forget it, or {WAY_OUT}") from None
     provenance = Provenance.of((fact.origin, fact.by, fact.run, fact.rule, Array(list(fact.seqs))))
     return FactValue.of(
         (
-            fact.id, fact.name, from_json(fact.content), fact.tier, hit.relevance, hit.recency, hit.confidence,
+            fact.id, fact.name, content, fact.tier, hit.relevance, hit.recency, hit.confidence,
             hit.score, fact.created, fact.accessed, hit.archived, fact.trust, provenance,
         )
     )  # fmt: skip
@@ -141,12 +145,12 @@ def _recall(
     facts: Facts, query: str, k: int, tiers: Array | None, min_confidence: float, archived: bool, touch: bool
 ) -> Array:
     words = None if tiers is None else [word.lower() for word in tiers.items]
-    return Array([fact_value(hit) for hit in facts.recall(query, k, words, min_confidence, archived, touch)])
+    return Array([fact_value(facts, hit) for hit in facts.recall(query, k, words, min_confidence, archived, touch)])
 
 
 def _fact(facts: Facts, name: str) -> Any:
     hit = facts.fact(name)
-    return NONE if hit is None else Some(fact_value(hit))
+    return NONE if hit is None else Some(fact_value(facts, hit))
 
 
 def _relate(facts: Facts, a: str, relation: str, b: str) -> None:

@@ -4,6 +4,8 @@ and never an empty memory.
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
 import sqlite3
 import subprocess
@@ -66,6 +68,8 @@ def test_a_table_that_is_gone_is_not_made_anew(tmp_path):
 
 
 BIG = 2**63 - 1
+HUGE = "9" * 400  # a number of JSON beyond Float
+SEEN_OF_HUGE = f'{{"topic":"topic","n":0,"data":{{"a":{HUGE}}},"seqs":[],"trust":"program","at":0}}'
 ROWS = [
     *(("log", name, value) for name in ("version", "next", "turns", "length") for value in ("abc", -1, BIG, 1.5, b"x")),
     *(("log", name, value) for name in ("tokens", "touched") for value in ("abc", -1, BIG, 1.5, b"x")),
@@ -77,11 +81,11 @@ ROWS = [
     ("entry", "parts", b'j[{"kind":"text","text":5}]'),
     ("entry", "parts", b"j" + b"[" * 100_000),
     *(("turn", name, value) for name in ("at_ms", "tokens_in", "tokens_out") for value in ("abc", -1, BIG)),
-    *(("turn", "meta", value) for value in ("{", "[]", 5, b"{}")),
+    *(("turn", "meta", value) for value in ("{", "[]", 5, b"{}", '{"k":' + HUGE + "}")),
     *(("view", name, value) for name in ("cut", "upto", "folded", "folded_at") for value in ("abc", BIG, -5)),
     ("view", "summary", "text"),
     *(("fact", "data", value) for value in ("text", b"{", b"[]", 5, b'{"id":1}')),
-    *(("seen", "data", value) for value in ("text", b"{", b"[]", 5, b'{"n":1}')),
+    *(("seen", "data", value) for value in ("text", b"{", b"[]", 5, b'{"n":1}', SEEN_OF_HUGE.encode())),
 ]  # fmt: skip
 
 
@@ -125,6 +129,50 @@ def test_a_hostile_row_is_damage_and_named(tmp_path, table, column, value):
     assert len(again) == 1
     again.store.close()
     store.close()
+
+
+SLOTS = concerto.compile("""
+    context C { persistent { mut price: Float = 0.0, mut parts: Array<Int> = [] } }
+    memory m: Memory = Memory::new().store("durable").context(C);
+    pub fn write() { m.price = 1.5; m.parts = [7]; m.remember("age", 8, tier: Persistent); }
+    pub fn use_tool() {
+        let call = ToolCall { id: "c", name: "f", arguments: {"a": 1} };
+        let asked = Message { role: "assistant", content: "", tool_calls: [call] };
+        m.append_all([asked, Message { role: "tool", content: "r", tool_call_id: "c" }]);
+    }
+    pub fn messages() -> Any { m.messages() }
+    pub fn price() -> Any { m.price }
+    pub fn push() { m.parts.push(3); }
+    pub fn fact() -> Any { m.fact("age") }
+    pub fn recall() -> Any { m.recall("age", 1) }
+    pub fn forget() -> Any { m.forget("price"); m.forget("parts"); m.forget("age"); [m.price, m.parts.len(), m.fact("age")] }
+""")
+
+
+def test_a_number_beyond_float_is_a_panic_that_says_the_way_out(tmp_path, monkeypatch):
+    """Python reads such a number from JSON, but no value of a program has it."""
+    monkeypatch.chdir(tmp_path)
+    with SLOTS.session(offline=True) as session:
+        session.call("write")
+        session.call("use_tool")
+    with contextlib.closing(sqlite3.connect(tmp_path / ".concerto" / "memory.db")) as other, other:
+        for name, data in other.execute("SELECT name, data FROM fact").fetchall():
+            stored = json.loads(data)
+            stored["content"] = [int(HUGE)] if type(stored["content"]) is list else int(HUGE)
+            other.execute("UPDATE fact SET data = ? WHERE name = ?", (json.dumps(stored).encode(), name))
+        ((parts,),) = other.execute("SELECT parts FROM entry WHERE role = 'assistant'").fetchall()
+        other.execute("UPDATE entry SET parts = ? WHERE role = 'assistant'", (parts.replace(b":1}", f":{HUGE}}}".encode()),))
+    with SLOTS.session(offline=True) as session:
+        for function, words in (
+            ("price", 'P452.*the slot price of m .*number beyond the range of Float.*forget."price"'),
+            ("push", 'P452.*the slot parts of m .*number beyond the range of Float.*forget."parts"'),
+            ("messages", "P451.*memory.db, table entry, key main/m/: entry 0 does not decode"),
+            ("fact", "P451.*main/m.*the fact age: number beyond the range of Float; forget it"),
+            ("recall", "P451.*main/m.*the fact age: number beyond the range of Float; forget it"),
+        ):
+            with pytest.raises(concerto.Panic, match=words):
+                session.call(function)
+        assert session.call("forget") == [0.0, 0, None]
 
 
 @pytest.mark.parametrize("seq", [1, 2, 15])

@@ -1,9 +1,16 @@
-"""What leaves translated code often stays with the interpreter (V-7.3)."""
+"""What leaves translated code often stays with the interpreter, and what there is no room to translate (V-7.3)."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import concerto
+import pytest
+from concerto.runtime.session.session import run_offline
+from concerto.vm.jit import functions
 from concerto.vm.jit import tier as tiers
+
+from .tiers import observed, session_of
 
 SOURCE = """
 memory m: Memory = Memory::new().window(4);
@@ -45,3 +52,33 @@ def test_what_leaves_each_time_is_given_up() -> None:
 def test_what_leaves_seldom_is_not() -> None:
     count, last = left("seldom", 20_000)
     assert count > 150 and last == "19900"
+
+
+
+CALLED_IN_A_LOOP = """
+fn f(n: Int) -> Int { let mut s = 0; for i in 0..n { if i % 3 == 0 { s += i; } } s }
+fn main() { let mut t = 0; for i in 0..100 { t += f(i); } emit("t", t); }
+"""
+
+
+@pytest.mark.parametrize("error", [RecursionError, MemoryError])
+@pytest.mark.parametrize("at_once", [True, False])
+def test_what_there_is_no_room_to_translate_is_interpreted(
+    error: type[Exception], at_once: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A function may nest deeper than what is left of the host's stack, on which the interpreter needs nothing for it."""
+    expected = observed(CALLED_IN_A_LOOP, "interp")[0]
+    tried = []
+
+    def without_room(*arguments: Any) -> Any:
+        tried.append(arguments)
+        raise error
+
+    emits: list[Any] = []
+    session = session_of(CALLED_IN_A_LOOP, "both", emits, at_once=at_once)
+    with monkeypatch.context() as patched:
+        patched.setattr(functions, "Function", without_room)
+        assert run_offline(session).panic is None
+    assert emits == expected and tried
+    translation = session.program.translation
+    assert translation.grown() == 0 and translation.packed() == ({}, {})  # another process may have the room

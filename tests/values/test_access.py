@@ -14,7 +14,6 @@ from concerto.vm.values import (
     RangeValue,
     StructType,
     debug,
-    field_index,
     get_member,
     index,
     key_of,
@@ -132,7 +131,6 @@ def test_store_member() -> None:
 
 
 def test_fields_by_position() -> None:
-    assert field_index(Point.decl, "y") == 1
     assert Point.of([1, 2]).values() == (1, 2) and Point(1, 2).f1 == 2
     with pytest.raises(TypeError):
         Point.of([1])

@@ -162,3 +162,12 @@ def test_brief_is_bounded_and_never_panics() -> None:
     assert brief(nested(300)).startswith("[[[")
     assert len(brief(Array(list(range(100000))))) == 201
     assert brief("x" * 500, 10) == '"' + "x" * 9 + "…"
+
+
+def test_brief_shows_the_beginning_of_bytes_of_any_length() -> None:
+    data = b"x" * (limits.string // 2 + 1)  # their digits are more than a String may hold
+    assert brief(data, 10) == "Bytes(7878…"
+    assert brief(Array([data]), 10) == "[Bytes(787…"
+    assert brief(Map({data: 1}), 10) == "{Bytes(787…"
+    with pytest.raises(Panic, match="string size"):
+        display(Map({data: 1}))

@@ -24,11 +24,11 @@ from concerto.vm.values import (
     Some,
     StructType,
     Variant,
-    compare,
     equal,
     from_json,
     make_struct_class,
 )
+from concerto.vm.values.errors import FOR_MODEL
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -44,6 +44,8 @@ EQUAL = [
     (EnumValue(Shape, 0), EnumValue(Shape, 0)), (EnumValue(Shape, 1, (1,)), EnumValue(Shape, 1, (1,))),
     (Some(Array([1])), Some(Array([1]))), (Ok(1), Ok(1)), (Err("e"), Err("e")), (RangeValue(1, 2), RangeValue(1, 2)),
     (ErrorValue("ToolError", None, "m", {"tool": "t"}), ErrorValue("ToolError", None, "m", {"tool": "t"})),
+    (ErrorValue("ToolError", None, "m", {"tool": "t", FOR_MODEL: "x"}), ErrorValue("ToolError", None, "m", {"tool": "t"})),
+    (ErrorValue("ToolError", None, "m", {FOR_MODEL: "x"}), ErrorValue("ToolError", None, "m", {FOR_MODEL: "y"})),
     (ModelRef("M"), ModelRef("M")), (F, F), (F, Closure(F.function)), (G, G), (True, True),
 ]  # fmt: skip
 UNEQUAL = [
@@ -52,6 +54,7 @@ UNEQUAL = [
     (Map.of([1, 1]), Map.of(["1", 1])), (Map.of([1, 1]), Map.of([True, 1])), (Point(1, 2), Other(1, 2)),
     (Point(1, 2), Point(1, 3)), (EnumValue(Shape, 0), EnumValue(Shape, 1, (1,))), (Some(1), Ok(1)), (Some(None), NONE),
     (Ok(1), Err(1)), (RangeValue(1, 2), RangeValue(1, 2, True)), (2**53 + 1, float(2**53)),
+    (ErrorValue("ToolError", None, "m", {"tool": "t"}), ErrorValue("ToolError", None, "m", {"tool": "u", FOR_MODEL: "x"})),
     (ErrorValue("ToolError", None, "m"), ErrorValue("ToolError", "Timeout", "m")), (ModelRef("M"), MemoryRef("M")),
     (F, Closure(SimpleNamespace(name="f"))), (G, Closure(G.function)), (Array([]), Map({})),
 ]  # fmt: skip
@@ -100,11 +103,3 @@ def test_nesting_limit() -> None:
     with pytest.raises(Panic) as caught:
         equal(Array([a]), Array([b]))
     assert caught.value.code == "P103"
-
-
-def test_compare() -> None:
-    assert [compare(1, 2.5), compare("b", "a"), compare(3, 3.0)] == [-1, 1, 0]
-    assert [compare(math.nan, 1), compare(1, math.nan), compare(math.nan, math.nan)] == [1, -1, 0]
-    with pytest.raises(Panic) as caught:
-        compare(1, "a")
-    assert caught.value.code == "P007"

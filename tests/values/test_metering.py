@@ -56,6 +56,8 @@ WORKS: dict[str, Callable[[], Any]] = {
     "Int of blanks": lambda: read_int(BLANK),
     "Float of blanks": lambda: read_float(BLANK),
     "Sets": lambda: equal(*PAIR_SETS),
+    "Maps in a Set": lambda: make_set([Array([NUMBERS[0]])]),
+    "Sets in a Set": lambda: make_set([PAIR_SETS[0]]),
     "Maps": lambda: equal(*NUMBERS),
     "keys": NUMBERS[0].key_list,
     "query": lambda: query_function(Map({f"k{number}": Array([number]) for number in range(MANY * STRIDE)})),

@@ -92,3 +92,17 @@ def test_a_record_of_a_record_has_the_fields_of_both() -> None:
     match leaf:
         case Leaf(at, parts):
             assert (at, parts) == (1, [2])
+
+
+@record
+class Counted:
+    name: str
+    counts: list[int] = field(init=False, factory=list)
+
+
+def test_a_field_that_is_no_parameter_may_have_a_factory() -> None:
+    one, other = Counted("a"), Counted("b")
+    one.counts.append(1)
+    assert (one.counts, other.counts) == ([1], [])
+    with pytest.raises(TypeError, match="takes 2 positional arguments"):
+        Counted("a", [])  # type: ignore[call-arg]

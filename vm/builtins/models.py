@@ -37,7 +37,7 @@ from .registry import associated_effect, handle, hidden
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, NoReturn
 
     from ..interp.effects import MachineContext
     from ..interp.linked import Site
@@ -56,6 +56,20 @@ WITH_MEMORY = "with_memory(m: Any, auto: Bool = true, tokens: Int? = nil, meta: 
 def builder_of(receiver: Any) -> ModelBuilder:
     """Return a builder as it is, and for a model or agent the builder without any changes."""
     return receiver if type(receiver) is ModelBuilder else ModelBuilder(receiver)
+
+
+def of_model(receiver: Any, name: str) -> ModelBuilder:
+    """Return what `builder_of` does, for the method `name` that only models have. Raises P411 for a builder of an agent, which
+    has the class of a model's builder (O-3.26)."""
+    builder = builder_of(receiver)
+    if type(builder.model) is AgentRef:
+        not_of_agents(name)
+    return builder
+
+
+def not_of_agents(name: str) -> NoReturn:
+    """Raise P411 for a method that a model has and an agent has not."""
+    raise Panic("P411", f"an agent has no method {name}")
 
 
 # ---------------------------------------------------------------- calls
@@ -125,17 +139,18 @@ def turn_settings(tokens: int | None, meta: Map | None) -> tuple[int | None, Any
 @handle(MODELS, "with_tools(ts: Array<Any>) -> ModelBuilder", clause="L-6.8.2")
 def with_tools(machine: MachineContext, task: Task, receiver: Any, tools: Array) -> Any:
     """A builder with further tools."""
-    # Raises P411 for what is no tool, MCP server or memory.
+    # Raises P411 for what is no tool, MCP server or memory, and as `of_model`.
+    builder = of_model(receiver, "with_tools")
     for tool in tools.items:
         if type(tool) not in OFFERED:
             raise Panic("P411", f"with_tools expects tools, found {typeof(tool)}")
-    return builder_of(receiver).with_tools(tuple(tools.items))
+    return builder.with_tools(tuple(tools.items))
 
 
 @handle(MODELS, "without_tools() -> ModelBuilder", clause="L-6.8.2")
 def without_tools(machine: MachineContext, task: Task, receiver: Any) -> Any:
     """A builder without the model's static tools; added ones stay."""
-    return builder_of(receiver).with_(without_tools=True)
+    return of_model(receiver, "without_tools").with_(without_tools=True)
 
 
 @handle(AGENTS, "with_context(v: Any) -> AgentBuilder", clause="L-6.8.2", doc="A builder that sends the value along.")
@@ -157,9 +172,9 @@ def with_settings(machine: MachineContext, task: Task, receiver: Any, site: Site
     """A builder with other values of the model's fields for this call: `M.with(temperature: 0.2, memory: chat)`."""
     # nil leaves a field as it is, but `memory: nil` is a call without a memory. `tools` stand in place of the model's own. Raises
     # P015 for other names or too many arguments, P013 for a value that the field does not take, P411 for no memory or tool.
+    builder = of_model(receiver, "with")
     values = arguments_of(site, arguments, WITH_NAMES, (UNSET,) * len(WITH_NAMES))
     named = {name: value for name, value in zip(WITH_NAMES, values, strict=True) if value is not UNSET}
-    builder = builder_of(receiver)
     if "memory" in named:
         builder = with_memory(machine, task, builder, named.pop("memory"), True, None, None)
     tools = named.pop("tools", None)
@@ -184,26 +199,27 @@ def setting(name: str, value: Any) -> Any:
 @handle(MODELS, "view(prompt: String) -> Array<Message>", clause="M-6.12")
 def view(machine: MachineContext, task: Task, receiver: Any, prompt: str) -> Any:
     """The messages of the first request with this prompt; nothing is sent, and the memory is only read."""
-    return request(machine, task, builder_of(receiver).with_(auto=False), "view", prompt)
+    return request(machine, task, of_model(receiver, "view").with_(auto=False), "view", prompt)
 
 
 @handle(MODELS, "stream(prompt: Prompt) -> Result<Stream, AgentError>", clause="L-6.8.3")
 def stream(machine: MachineContext, task: Task, receiver: Any, prompt: Any) -> Any:
     """Sends the prompt and gives the reply as it arrives."""
-    return request(machine, task, builder_of(receiver), "stream", prompt)
+    return request(machine, task, of_model(receiver, "stream"), "stream", prompt)
 
 
 @handle(MODELS, "chat(ms: Array<Message>) -> Result<Response, AgentError>", clause="L-6.8.4")
 def chat(machine: MachineContext, task: Task, receiver: Any, messages: Array) -> Any:
     """Sends the messages as they are."""
+    builder = of_model(receiver, "chat")
     sent = [expect(message, Message, "Message") for message in messages.items]
     last = sent[-1].f1 if sent else ""
-    return request(machine, task, builder_of(receiver), "chat", last, messages=sent)
+    return request(machine, task, builder, "chat", last, messages=sent)
 
 
 def refused_by_agents(machine: MachineContext, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
     """Raise the panic for a method that a model has and an agent has not."""
-    raise Panic("P411", f"an agent has no method {site.name}")
+    not_of_agents(site.name)
 
 
 def refused_by_builders(machine: MachineContext, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:

@@ -23,6 +23,7 @@ from .library import NAMES, Deoptimise, Part, blank
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import TracebackType
     from typing import Any
 
@@ -63,7 +64,7 @@ class Translation:
 
     def function(self, number: int, metered: bool) -> Function | None:
         """Return what is known of a function before a part of it is made; None where it stays with the interpreter. Raises
-        RecursionError or MemoryError where there is little room."""
+        RecursionError or MemoryError where there is little room: the parts then stay with the interpreter (`_compiled`)."""
         from .flow import Unshaped
         from .functions import Function
 
@@ -76,47 +77,50 @@ class Translation:
         return self.functions[key]
 
     def whole(self, number: int, metered: bool) -> Part | None:
-        """Return a function as a part, which is made once; None where it stays with the interpreter. Raises as `function`."""
+        """Return a function as a part, which is made once; None where it stays with the interpreter."""
         key = (number, -1, metered)
         if self.graph.suspends[number]:
             return None
         if key not in self.parts:
-            function = self.function(number, metered)
-            self.parts[key] = self._compiled(key, lambda: None if function is None else function.whole())
+            self.parts[key] = self._compiled(key, lambda function: function.whole())
         return self.parts[key]
 
     def loops(self, number: int, metered: bool) -> dict[int, frozenset[int]]:
-        """Return the heads of the loops that may be translated by themselves, with their blocks."""
+        """Return the heads of the loops that may be translated by themselves, with their blocks; none where there is little room
+        to find them."""
         key = (number, metered)
         if key not in self.bodies:
-            function = self.function(number, metered)
-            self.bodies[key] = {} if function is None else function.loops()
+            try:
+                function = self.function(number, metered)
+                self.bodies[key] = {} if function is None else function.loops()
+            except (RecursionError, MemoryError):
+                return {}  # not for ever: there may be more room at the next call
         return self.bodies[key]
 
     def loop(self, number: int, head: int, metered: bool) -> Part | None:
-        """Return the loop of a function with this head as a part, which is made once; None where it stays with the interpreter.
-        Raises as `function`."""
+        """Return the loop of a function with this head as a part, made once; None where it stays with the interpreter."""
         key = (number, head, metered)
         if key not in self.parts:
-            function = self.function(number, metered)
-            self.parts[key] = self._compiled(key, lambda: None if function is None else function.loop(head))
+            self.parts[key] = self._compiled(key, lambda function: function.loop(head))
         return self.parts[key]
 
-    def _compiled(self, key: tuple[int, int, bool], make: Any) -> Part | None:
-        from .flow import Unshaped
-
+    def _compiled(self, key: tuple[int, int, bool], make: Callable[[Function], Part | None]) -> Part | None:
+        number, _, metered = key
         kept = self.program.kept
         done = None if kept is None else kept.making(len(self.parts) + 1)
         try:
-            part: Part | None = make()
+            from .flow import Unshaped
+
+            function = self.function(number, metered)
+            part = None if function is None else make(function)
             if part is not None:
                 module = compile(part.source, f"<translated {part.name}>", "exec", dont_inherit=True)
                 part.code = next(constant for constant in module.co_consts if hasattr(constant, "co_code"))
             return part
-        except (Unshaped, SyntaxError):  # the second: nested deeper than CPython compiles
-            return None
-        except (RecursionError, MemoryError):  # the same, or there was little room here
+        except (RecursionError, MemoryError):  # nested deeper than CPython compiles, or there was little room here
             self.transient.add(key)
+            return None
+        except (Unshaped, SyntaxError):  # the second: nested deeper than CPython compiles
             return None
         finally:
             if done is not None:
@@ -282,7 +286,7 @@ class Tier:
     def call(self, task: Any, code: Code, locs: list[Any], cells: list[Any], room: int) -> Any:
         """Run a function whose frame the interpreter has just made; `room`: how many calls may nest in it. Return a tuple with
         its value; None where the frames are in the task now, and what came out of them, if anything did, in `Machine.raised`;
-        False where the interpreter has to run it. Translating it raises as `Translation.function`."""
+        False where the interpreter has to run it."""
         function = self.function(code.number)
         if function is None:
             self.program.untranslated(code)

@@ -7,6 +7,8 @@ under its budget of steps. With long texts, what ends the run (`values/metering.
 
 from __future__ import annotations
 
+from _thread import _local
+
 from ..values.metering import STRIDE, look
 from .automaton import Automaton
 from .program import (
@@ -215,23 +217,34 @@ LEAST_WORK = 4096
 LEAST_STEPS = 100_000
 STEPS_PER_CHARACTER = 16
 
-_remembered: dict[str, Regex] = {}
+
+class _Thread(_local):
+    """The recent patterns of one thread, by their text, the latest last. Sessions of a process may run side by side, and a search
+    makes states of its pattern."""
+
+    def __init__(self) -> None:
+        self.recent: dict[str, Regex] = {}
+
+
+_thread = _Thread()
 
 
 def compile_pattern(source: str) -> Regex:
-    """Return the compiled pattern; recent ones are cached. Raises PatternError for text that is no pattern, or one beyond a
-    limit."""
-    regex = _remembered.pop(source, None) or Regex(source)
-    _remembered[source] = regex
-    if len(_remembered) > MOST_REMEMBERED:
-        del _remembered[next(iter(_remembered))]
+    """Return the compiled pattern; the recent ones of this thread are cached, and no other thread may use what it returns. Raises
+    PatternError for text that is no pattern, or one beyond a limit."""
+    recent = _thread.recent
+    regex = recent.pop(source, None) or Regex(source)
+    recent[source] = regex
+    if len(recent) > MOST_REMEMBERED:
+        del recent[next(iter(recent))]
     return regex
 
 
 class Regex:
     """A compiled pattern. A match is a list of positions in characters: start, end, then start and end of each group, -1 for
     none. Searching with lookaround or back references raises BudgetSpent when it takes too many steps. The constructor raises
-    PatternError. `names` has the numbers of named groups; `first` the tests of `Program.first_tests`."""
+    PatternError. A search adds to the states of the automata, so only one thread at a time may use an object. `names` has the
+    numbers of named groups; `first` the tests of `Program.first_tests`."""
 
     __slots__ = ("groups", "names", "program", "forward", "backward", "first")
 

@@ -65,7 +65,7 @@ from .containers import (
     share_all,
     unkey,
 )
-from .equality import compare, equal
+from .equality import equal
 from .errors import FAMILIES, FIELD_TYPES, ErrorValue, Family, default_message, is_family, make_error, nearest_family
 from .handles import (
     KEEP,
@@ -120,7 +120,6 @@ from .objects import (
     ToolCall,
     Turn,
     Variant,
-    field_index,
     make_struct_class,
 )
 from .structural import make_set, set_key
@@ -197,7 +196,6 @@ __all__ = [
     "brief",
     "cast",
     "check",
-    "compare",
     "concat",
     "debug",
     "default_message",
@@ -207,7 +205,6 @@ __all__ = [
     "element",
     "elements",
     "equal",
-    "field_index",
     "fit",
     "fit_length",
     "float_div",

@@ -1,15 +1,14 @@
 """Equality and order (L-5.3).
 
 Hands on `equal` to both tiers, built-ins, the compiler and Sets, `comparable` to arithmetic and `fresh_key` to the methods of
-Sets (`builtins/maps.py`); only tests call `compare`. Equality walks with an explicit stack and holds to the nesting limit of
-G-6.1.
+Sets (`builtins/maps.py`). Equality walks with an explicit stack and holds to the nesting limit of G-6.1.
 """
 
 from __future__ import annotations
 
 from ..panics import Panic
 from .containers import Array, BoolKey, Map, Queue, RangeValue, Set, Stack
-from .errors import ErrorValue
+from .errors import FOR_MODEL, ErrorValue
 from .limits import limits, nesting_too_deep
 from .metering import BLOCK, LARGE, STRIDE, look, paced
 from .objects import Closure, EnumValue, Err, Ok, Some, Struct
@@ -126,9 +125,11 @@ def _enums(a: EnumValue, b: EnumValue) -> Any:
 
 
 def _errors(a: ErrorValue, b: ErrorValue) -> Any:
-    if (a.family, a.variant, a.message) != (b.family, b.variant, b.message) or a.fields.keys() != b.fields.keys():
+    """Split two errors into what a program can read of them (L-5.3.1); what a model is told of one is no part of it."""
+    names = [name for name in a.fields if name != FOR_MODEL]
+    if (a.family, a.variant, a.message) != (b.family, b.variant, b.message) or {*names} != b.fields.keys() - {FOR_MODEL}:
         return False
-    return a.fields.values(), [b.fields[name] for name in a.fields]
+    return [a.fields[name] for name in names], [b.fields[name] for name in names]
 
 
 def _functions(a: Closure, b: Closure) -> bool:
@@ -163,13 +164,3 @@ def comparable(a: Any, b: Any, operator: str) -> None:
     if not ((type(a) in NUMBERS and type(b) in NUMBERS) or (type(a) is str and type(b) is str)):
         kinds = f"{typeof(a)} and {typeof(b)}"
         raise Panic("P007", f"expected two numbers or two Strings for `{operator}`, found {kinds}")
-
-
-def compare(a: Any, b: Any) -> int:
-    """Return -1, 0 or 1 for two numbers or two Strings, NaN after every number (L-6.4.7). Raises P007 for others."""
-    comparable(a, b, "compare")
-    if a < b:
-        return -1
-    if a > b:
-        return 1
-    return 0 if a == b else (a != a) - (b != b)

@@ -161,8 +161,8 @@ def nearest_family(a: str, b: str) -> str:
     return at
 
 
-# The name of a field that no program can read and that JSON and the host leave out: what a model is told of the error where its
-# message must not go (G-9.10). No name of a program holds a blank.
+# The name of a field that no program can read and that `==`, JSON and the host leave out: what a model is told of the error where
+# its message must not go (G-9.10). No name of a program holds a blank.
 FOR_MODEL = "for model"
 
 

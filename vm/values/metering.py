@@ -15,8 +15,8 @@ from _thread import _local
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from typing import Any, Protocol, TypeVar
+    from collections.abc import Iterable, Iterator
+    from typing import Protocol, TypeVar
 
     T = TypeVar("T")
 
@@ -112,12 +112,3 @@ def paced(values: Iterable[T], stride: int = STRIDE) -> Iterator[T]:
             look()
             until_look = stride
         yield value
-
-
-def in_blocks(values: list[Any], work: Callable[[list[Any]], Any], size: int = BLOCK) -> list[Any]:
-    """Return the results of `work` for each block of `size` values, in order, with a look between two."""
-    results = []
-    for at in range(0, len(values), size):
-        look()
-        results.append(work(values[at : at + size]))
-    return results

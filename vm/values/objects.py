@@ -82,11 +82,6 @@ class Struct:
         return f"{self.type_name}{self.values()!r}"
 
 
-def field_index(decl: StructType, name: str) -> int:
-    """Return the position of field `name`. Raises KeyError when the type lacks it."""
-    return decl.index[name]
-
-
 _CONSTRUCTORS: dict[int, tuple[Any, Any, Any]] = {}
 
 

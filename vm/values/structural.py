@@ -1,7 +1,8 @@
 """Elements of a Set as dict keys: equal keys for structurally equal values (L-6.7.3, L-5.3.1).
 
 Hands on `set_key` and `make_set`. Scalars are their own keys, apart from Bools, for which `TRUE_KEY` and `FALSE_KEY` stand, and
-NaN; any other value stands behind a `StructuralKey`, which hashes part of the value and compares whole values with `equal`.
+NaN; any other value stands behind a `StructuralKey`, which hashes part of the value and compares whole values with `equal`. With
+large values, what ends the run (`metering.py`) may come out of making a key and of comparing two.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from .containers import FALSE_KEY, TRUE_KEY, Array, Map, Queue, RangeValue, Set,
 from .equality import equal
 from .errors import ErrorValue
 from .limits import nesting_too_deep
+from .metering import LARGE, paced
 from .objects import Closure, EnumValue, Err, Ok, Some, Struct
 
 TYPE_CHECKING = False
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 
 
 # Parts of one value that its hash looks at: enough to tell values apart, few enough for a large one. Of a Map or Set that is
-# among them every key is hashed, since no order says which ones to take.
+# among them every key is hashed, with a look now and then, since no order says which ones to take.
 HASHED_PARTS = 256
 
 
@@ -112,7 +114,7 @@ def _keyed(value: Any) -> tuple[Any, tuple[Any, ...]]:
     """Return class, size, and the hashes of the keys of a Map or Set combined without an order, since these are equal in any
     order."""
     combined = 0
-    for key in value.items:
+    for key in paced(value.items) if len(value.items) >= LARGE else value.items:
         combined ^= hash(key)
     return (type(value), len(value.items), combined), ()
 

@@ -120,26 +120,6 @@ def _walk(first: Whole) -> Iterator[str]:
             stack.append(iter(piece.pieces))
 
 
-def render_brief(value: Any, form: Form, cut: int = 200) -> str:
-    """Return `value` in `form` cut to `cut` code points and `…`, for messages; of a composite value it walks no more parts than
-    it shows, without a limit on nesting. Raises P103 only for Bytes whose digits are more than a String may hold."""
-    first = text_or_whole(value, form)
-    if type(first) is str:
-        return first if len(first) <= cut else first[:cut] + "…"
-    parts: list[str] = []
-    stack = [iter(first.pieces)]
-    while stack and sum(map(len, parts)) <= cut:
-        piece = next(stack[-1], None)
-        if piece is None:
-            stack.pop()
-        elif type(piece) is str:
-            parts.append(piece)
-        else:
-            stack.append(iter(piece.pieces))
-    text = "".join(parts)
-    return text if len(text) <= cut else text[:cut] + "…"
-
-
 _ESCAPES = {ord("\\"): "\\\\", ord('"'): '\\"', ord("\n"): "\\n", ord("\r"): "\\r", ord("\t"): "\\t", 0: "\\0"}
 _ESCAPES.update({code: f"\\u{{{code:x}}}" for code in (*range(1, 32), 127) if code not in _ESCAPES})
 
@@ -215,7 +195,7 @@ def _map(form: Form) -> Callable[[Map], Any]:
     def pieces(value: Map) -> Iterator[Any]:
         separator = "{"
         for key, content in value.entries():
-            yield separator + (quote(key) if type(key) is str else display(key)) + ": "
+            yield separator + (quote(key) if type(key) is str else form[type(key)](key)) + ": "
             yield text_or_whole(content, form)
             separator = ", "
         yield "{}" if not value.items else "}"
@@ -280,19 +260,24 @@ LEAVES: Form = {
     type(None): lambda _: "nil",
     NoneOption: lambda _: "None",
     RangeValue: range_text,
-    bytes: bytes_text,
     Closure: function_text,
     object: handle_text,
 }
 
 
-def _form(string: Any, number: Any, error: Any) -> Form:
-    form: Form = {str: string, float: number, ErrorValue: error, Response: lambda response: response.f0}
+def _form(string: Any, number: Any, error: Any, data: Any = bytes_text) -> Form:
+    form: Form = {str: string, float: number, ErrorValue: error, bytes: data, Response: lambda response: response.f0}
     return _add_composites({**LEAVES, **form})
+
+
+def _first_bytes(value: bytes) -> str:
+    """Return as much of `bytes_text` as any cut shows: a message about long Bytes is no long String."""
+    return f"Bytes({value[:BLOCK].hex()})"
 
 
 DISPLAY = _form(str, float_text, lambda error: error.message)
 DEBUG = _form(quote, float_literal, debug_error)
+BRIEF = _form(quote, float_literal, debug_error, _first_bytes)
 
 
 def display(value: Any) -> str:
@@ -310,9 +295,23 @@ def debug(value: Any) -> str:
 
 
 def brief(value: Any, cut: int = 200) -> str:
-    """Return the debug form cut to `cut` code points and `…`, for the texts of panics. Raises P103 only for Bytes whose digits
-    are more than a String may hold."""
-    return render_brief(value, DEBUG, cut)
+    """Return the debug form cut to `cut` code points, BLOCK at most, and `…`, for the texts of panics. Of a composite value it
+    walks no more parts than it shows. It asks for no limit."""
+    first = text_or_whole(value, BRIEF)
+    if type(first) is str:
+        return first if len(first) <= cut else first[:cut] + "…"
+    parts: list[str] = []
+    stack = [iter(first.pieces)]
+    while stack and sum(map(len, parts)) <= cut:
+        piece = next(stack[-1], None)
+        if piece is None:
+            stack.pop()
+        elif type(piece) is str:
+            parts.append(piece)
+        else:
+            stack.append(iter(piece.pieces))
+    text = "".join(parts)
+    return text if len(text) <= cut else text[:cut] + "…"
 
 
 # ----------------------------------------------------------------

@@ -26,6 +26,7 @@ from ..entries import (
     newer_version,
     shown,
     store_failed,
+    stored_json,
 )
 from ..facts import PERSISTENT, said_by, touched
 from .operations import LONGEST_CONNECT, LONGEST_WAIT
@@ -428,7 +429,7 @@ class RedisStore:
         with self._guard():
             texts = self._server.hvals(self._of(key)["turns"])
         with damage_at(lambda: self._place(key)):
-            turns = [check_turn(Turn(**loads(text))) for text in texts]
+            turns = [check_turn(Turn(**stored_json(text.decode("utf-8", "surrogatepass")))) for text in texts]
         return sorted((turn for turn in turns if turn.turn >= since), key=lambda turn: turn.turn)
 
     def views(self, key: Key) -> dict[str, ViewState]:

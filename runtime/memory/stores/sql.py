@@ -36,6 +36,7 @@ from ..entries import (
     part_json,
     part_of,
     shown,
+    stored_json,
 )
 from ..fact_index import FactIndex
 from ..facts import PERSISTENT, Fact, Observation, fact_of, observation_of, said_by, touched
@@ -276,8 +277,8 @@ def turn_of_row(row: Sequence[Any]) -> Turn:
     """Return the turn of its columns. Raises MemoryFailure("Corrupt")."""
     turn, run, by, at, tokens_in, tokens_out, meta = row
     try:
-        data = loads(meta)
-        if type(meta) is not str or type(data) is not dict:
+        data = stored_json(meta)
+        if type(data) is not dict:
             raise ValueError
     except WRONG:
         raise corrupt(f"the meta of turn {turn} does not decode") from None
@@ -359,7 +360,7 @@ def seen_of_row(data: bytes) -> Observation:
     try:
         if type(data) is not bytes:
             raise ValueError
-        return observation_of(loads(data.decode("utf-8", "surrogatepass")))
+        return observation_of(stored_json(data.decode("utf-8", "surrogatepass")))
     except WRONG:
         raise corrupt("an observation does not decode") from None
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -315,6 +317,26 @@ def test_patterns_are_remembered() -> None:
     for number in range(100):
         compile_pattern(f"other{number}")
     assert compile_pattern("remembered") is not first
+
+
+def test_threads_do_not_share_patterns() -> None:
+    """Sessions of a process may run side by side, and a search adds to the states of its pattern."""
+    patterns = [f"(a|b)*c{{{number}}}$" for number in range(90)]
+    text = "ab" * 50 + "c" * 40
+
+    def searched(_: int) -> list[Any]:
+        return [compile_pattern(pattern).find(text) for _ in range(3) for pattern in patterns]
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(3) as threads:
+            found = list(threads.map(searched, range(3)))
+    finally:
+        sys.setswitchinterval(before)
+    assert found == [searched(0)] * 3
+    with ThreadPoolExecutor(1) as thread:
+        assert thread.submit(compile_pattern, "a").result() is not compile_pattern("a")
 
 
 def test_groups_are_options(library: Library) -> None:
