@@ -52,9 +52,8 @@ class ParsedFile:
 
 
 def parse_file(name: str, data: bytes, with_heads: bool = True) -> ParsedFile:
-    """Lex and parse the bytes of the file `name`. What is wrong stands in the result; nothing is raised, but for the
-    RecursionError of `ast.items_of`. Without `with_heads` no
-    `heads` are looked for: nothing could read the files that they lead to."""
+    """Lex and parse the bytes of the file `name`. What is wrong stands in the result; nothing is raised.
+    Without `with_heads` no `heads` are looked for: nothing could read the files that they lead to."""
     lexical, syntactic = Diagnostics(), Diagnostics()
     source = decode_source(name, data, lexical)
     if source is None:  # the diagnostic still points into the text as far as it can be read
