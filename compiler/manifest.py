@@ -432,7 +432,10 @@ def _project(manifest: Manifest, table: dict[str, Any]) -> None:
         if key not in table:
             manifest.report("E4002", ("project",), f"[project] lacks `{key}`", example(("project", key)))
     entry = table.get("entry")
-    manifest.entry = entry if isinstance(entry, str) else None
+    if isinstance(entry, str) and "\0" in entry:
+        manifest.report("E4004", ("project", "entry"), "`entry` of [project] is no name of a file")
+    elif isinstance(entry, str):
+        manifest.entry = entry
     # `[memory] namespace` comes before the project's name, in whichever order the tables stand.
     if manifest.memory_tables.namespace is None and isinstance(table.get("name"), str):
         manifest.memory_tables.namespace = table["name"]  # M-7.1

@@ -79,6 +79,7 @@ def test_what_the_reader_of_toml_gives_up_on(text: str, said: str, tmp_path: Pat
 @pytest.mark.parametrize(
     ("line", "said"),
     [
+        ('[project]\nname = "p"\nversion = "1"\nentry = "a\\u0000.conc"', "`entry` of [project] is no name of a file"),
         ("[budgets]\ntokens = 9223372036854775808", "`tokens` of [budgets] is an Int of at least 1"),
         ("[budgets]\nseconds = 9223372036854775808", "`seconds` of [budgets] is a number above 0"),
         (
@@ -87,7 +88,7 @@ def test_what_the_reader_of_toml_gives_up_on(text: str, said: str, tmp_path: Pat
         ),
     ],
 )
-def test_an_integer_that_no_int_holds(line: str, said: str, tmp_path: Path) -> None:
+def test_values_that_cannot_be_what_they_stand_for(line: str, said: str, tmp_path: Path) -> None:
     path = tmp_path / "Concerto.toml"
     path.write_text(line, encoding="utf-8")
     assert [found.message for found in Manifest(str(path)).diagnostics.ordered()] == [said]
