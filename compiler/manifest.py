@@ -2,9 +2,9 @@
 
 Hands on `Manifest` to `project`, the pipeline, the checker, the API and the command line; `MemoryTables` to `project` and the
 checker; `find_manifest` and `NAME` to `project` and the command line; `milliseconds`, `has_words` and WORDS to the checker of
-declarations. What is wrong with the file, also that it cannot be read, becomes a diagnostic at its place in the file. One function
-for each table of the file stands in `TABLES`: a new table is a row there, a new key a row of the table's keys, with an example in
-`hints/manifest.py`. What the permissions of a manifest allow is decided by the runtime.
+declarations. What is wrong with the file, also that it cannot be read, becomes a diagnostic at its place in the file. One
+function for each table of the file stands in `TABLES`: a new table is a row there, a new key a row of the table's keys, with an
+example in `hints/manifest.py`. What the permissions of a manifest allow is decided by the runtime.
 """
 
 from __future__ import annotations
