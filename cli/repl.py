@@ -208,9 +208,13 @@ class Shell:
         self._enter(text)
 
     def reset(self, rest: str) -> None:
-        """Forget all entries and values."""
+        """Forget all entries and values. The files of the flags are read again; if one cannot be, that is told and all stays."""
+        try:
+            self.session = InteractiveSession(self.arguments)
+        except exits.Exit as failed:
+            print(failed.message, file=sys.stderr)
+            return
         self.transcript = Transcript()
-        self.session = InteractiveSession(self.arguments)
 
     def _read(self) -> str | None:
         """Return the next entry, None at the end of the input."""

@@ -2,11 +2,9 @@
 
 Hands on `Manifest` to `project`, the pipeline, the checker, the API and the command line; `MemoryTables` to `project` and the
 checker; `find_manifest` and `NAME` to `project` and the command line; `milliseconds`, `has_words` and WORDS to the checker of
-declarations. What is wrong with the file, also that it cannot be read, becomes a diagnostic at its place in the file. Only what
-Python's TOML reader raises beside its own error passes through: ValueError for an integer of more than 4300 digits, and
-RecursionError for arrays or tables that nest too deeply. One function for each table of the file stands in `TABLES`: a new
-table is a row there, a new key a row of the table's keys, with an example in `hints/manifest.py`. What the permissions of a
-manifest allow is decided by the runtime.
+declarations. What is wrong with the file, also that it cannot be read, becomes a diagnostic at its place in the file. One
+function for each table of the file stands in `TABLES`: a new table is a row there, a new key a row of the table's keys, with an
+example in `hints/manifest.py`. What the permissions of a manifest allow is decided by the runtime.
 """
 
 from __future__ import annotations
@@ -378,13 +376,21 @@ class Manifest:
                 self.source = Source(NAME, file.read().decode())
             tables = tomllib.loads(self.source.text)
         except OSError as error:
-            self.report("E4004", None, f"{NAME} cannot be read: {error.strerror or error}", "make it a file that may be read")
+            self._unreadable(f"{NAME} cannot be read: {error.strerror or error}", "make it a file that may be read")
         except UnicodeDecodeError as error:
-            self.report("E4004", None, f"{NAME} is no UTF-8 at byte {error.start}", "save the file as UTF-8")
+            self._unreadable(f"{NAME} is no UTF-8 at byte {error.start}", "save the file as UTF-8")
         except tomllib.TOMLDecodeError as error:
             self._syntax_error(str(error))
+        except RecursionError:
+            self._unreadable(f"{NAME} nests arrays or tables too deeply", "write fewer of them inside each other")
+        except ValueError:  # Python makes no number of more than 4300 digits
+            self._unreadable(f"{NAME} holds a number with too many digits", "write a shorter number")
         else:
             self._tables(tables)
+
+    def _unreadable(self, message: str, help: str) -> None:
+        self.memory_tables.readable = False
+        self.report("E4004", None, message, help)
 
     def _tables(self, tables: dict[str, Any]) -> None:
         for name, value in tables.items():
@@ -426,7 +432,10 @@ def _project(manifest: Manifest, table: dict[str, Any]) -> None:
         if key not in table:
             manifest.report("E4002", ("project",), f"[project] lacks `{key}`", example(("project", key)))
     entry = table.get("entry")
-    manifest.entry = entry if isinstance(entry, str) else None
+    if isinstance(entry, str) and "\0" in entry:
+        manifest.report("E4004", ("project", "entry"), "`entry` of [project] is no name of a file")
+    elif isinstance(entry, str):
+        manifest.entry = entry
     # `[memory] namespace` comes before the project's name, in whichever order the tables stand.
     if manifest.memory_tables.namespace is None and isinstance(table.get("name"), str):
         manifest.memory_tables.namespace = table["name"]  # M-7.1

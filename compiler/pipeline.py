@@ -57,9 +57,8 @@ def compile_source(
     project root (V-3.4). `read` returns the bytes of its other files; `name` is the program's name, by default the stem of
     `file`; without `emit` the phases stop after checking, and a `cache` may spare them what an earlier check came to.
     `manifest` is that of the project: its errors are errors of the program (O-9.8), its prices and budgets go into the
-    image. Nothing is raised for a wrong program, but RecursionError for about a thousand modules written inside each other; what
-    `read` raises passes through, except `Refused`. AssertionError for a
-    cache together with `emit`."""
+    image. Nothing is raised for a wrong program; what `read` raises passes through, except `Refused`. AssertionError for a cache
+    together with `emit`."""
     assert cache is None or not emit, "an image needs every body"
     with gc_pause():
         result = check_source(data, file, read, manifest, cache)

@@ -52,9 +52,8 @@ class ParsedFile:
 
 
 def parse_file(name: str, data: bytes, with_heads: bool = True) -> ParsedFile:
-    """Lex and parse the bytes of the file `name`. What is wrong stands in the result; nothing is raised, but for the
-    RecursionError of `ast.items_of`. Without `with_heads` no
-    `heads` are looked for: nothing could read the files that they lead to."""
+    """Lex and parse the bytes of the file `name`. What is wrong stands in the result; nothing is raised.
+    Without `with_heads` no `heads` are looked for: nothing could read the files that they lead to."""
     lexical, syntactic = Diagnostics(), Diagnostics()
     source = decode_source(name, data, lexical)
     if source is None:  # the diagnostic still points into the text as far as it can be read
@@ -293,16 +292,15 @@ class Location:
 
     def read(self, name: str) -> bytes | None:
         """Return the bytes of a file under the root, at most MAX_BYTES + 1 of them; None if there is none. Raise Refused
-        for links that lead out of the root (G-5.3) and for files that cannot be read. An OSError passes through where the
-        directory of the file cannot be listed."""
+        for links that lead out of the root (G-5.3), and for files that cannot be read or whose directory cannot be listed."""
         path = os.path.join(self.root, *name.split("/"))
         real = os.path.realpath(path)
-        # Links are followed before the check that the file lies under the root.
-        if not os.path.isfile(real) or not _has_this_spelling(path):
-            return None
-        if os.path.commonpath([self.root, real]) != self.root:
-            raise Refused("it lies outside the project root")
         try:
+            if not os.path.isfile(real) or not _has_this_spelling(path):
+                return None
+            # Links were followed before this check that the file lies under the root.
+            if os.path.commonpath([self.root, real]) != self.root:
+                raise Refused("it lies outside the project root")
             with open(real, "rb") as file:
                 return file.read(MAX_BYTES + 1)
         except OSError as error:
@@ -320,8 +318,8 @@ def _has_this_spelling(path: str) -> bool:
 
 def locate(path: str) -> Location:
     """Return the project of a source file, which need not exist. Its root is the directory of the manifest's entry if the file
-    lies below it, else the directory of the file. What is wrong with the manifest stands in `Manifest.diagnostics`;
-    what the constructor of Manifest raises passes through."""
+    lies below it, else the directory of the file. What is wrong with the manifest stands in
+    `Manifest.diagnostics`."""
     real = os.path.realpath(path)
     folder_of_file = os.path.dirname(real)
     path_of_manifest = find_manifest(folder_of_file)

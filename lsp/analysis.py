@@ -18,7 +18,7 @@ from ..compiler.checker.program import Examined, examine_parts, examine_project
 from ..compiler.decisions import BuiltinCall, CallTarget
 from ..compiler.diagnostics import Diagnostic, Diagnostics
 from ..compiler.incremental import CheckCache
-from ..compiler.project import Location, Project, load, locate
+from ..compiler.project import Location, Project, Refused, load, locate
 from ..compiler.source import Source, Span
 from ..compiler.symbols import (
     BuiltinSymbol,
@@ -66,27 +66,32 @@ class Analysis:
 def analyse(path: str, text: str, open_texts: Mapping[str, str], cache: CheckCache) -> Analysis:
     """Return the analysis of the document at `path` with this text. In a project it is looked at as a part of its program,
     if it is one. `open_texts` has the texts of other open documents by their real paths; `cache` is that of the server: only
-    the document itself is sure to have the bodies of its functions in its tree. Refused passes through where the manifest's entry
-    exists but lies outside of the root or cannot be read, and what `locate` raises."""
+    the document itself is sure to have the bodies of its functions in its tree."""
     location = locate(path)
     texts = {**open_texts, os.path.realpath(path): text}
     entry = _entry(location)
     # A module is checked as its program uses it, so that what it imports and what uses it are known.
     if entry is not None and entry != location.file:
-        whole = _analyse(entry, location, texts, cache)
-        if location.file in whole.project.sources:
+        try:
+            whole = _analyse(entry, location, texts, cache)
+        except Refused:  # the entry cannot be read: the document stands alone
+            whole = None
+        if whole is not None and location.file in whole.project.sources:
             whole.file = location.file
             return whole
     return _analyse(location.file, location, texts, cache)
 
 
 def _entry(location: Location) -> str | None:
-    """Return the file of the manifest's entry, relative to the root, or None."""
+    """Return the file of the manifest's entry, relative to the root; None where there is none, or it lies outside of the root, as
+    it does for a document of the project that is no part of the entry's program."""
     manifest = location.manifest
     if manifest is None or manifest.entry is None:
         return None
     path = os.path.realpath(os.path.join(manifest.folder, manifest.entry))
-    return os.path.relpath(path, location.root).replace(os.sep, "/") if os.path.isfile(path) else None
+    if not os.path.isfile(path) or os.path.commonpath([location.root, path]) != location.root:
+        return None
+    return os.path.relpath(path, location.root).replace(os.sep, "/")
 
 
 def _analyse(main: str, location: Location, texts: Mapping[str, str], cache: CheckCache) -> Analysis:

@@ -260,10 +260,11 @@ def kind_of_symbol(symbol: Symbol) -> str:
 
 
 def once(offers: list[Offer]) -> list[Offer]:
-    """Return the offers without those whose name an earlier one has, as the inner of two names hides the outer one. An offer that
-    hides another stands where that stood."""
-    # The later entry wins in a dictionary, hence from the end.
-    return list({offer.name: offer for offer in reversed(offers)}.values())[::-1]
+    """Return the offers without those whose name an earlier one has, as the inner of two names hides the outer one."""
+    first: dict[str, Offer] = {}
+    for offer in offers:
+        first.setdefault(offer.name, offer)
+    return list(first.values())
 
 
 # Completion.

@@ -33,6 +33,7 @@ LIMITS = "limits"  # one duration, or an object of several
 NAMES = "names"  # of other declarations: an image holds them in places of their own
 
 MOST = 2**31  # of an Int that sets no other bound
+INT_MOST = (1 << 63) - 1  # no image holds more
 LONGEST_SECONDS = 10_000_000
 
 
@@ -113,17 +114,18 @@ def some_of(*words: str, default: tuple[str, ...]) -> Field:
 
 
 def whole(low: int, high: int | None = MOST, *, default: int | None = None) -> Field:
-    """Return the field of an Int from `low` to `high`, without upper bound for None."""
+    """Return the field of an Int from `low` to `high`; for None any Int from `low` on."""
     says = f"an Int of at least {low}" if high is None else f"an Int of {low} to {high}"
+    most = INT_MOST if high is None else high
 
     def takes(value: Any) -> bool:
-        return type(value) is int and low <= value and (high is None or value <= high)
+        return type(value) is int and low <= value <= most
 
     return Field(WHOLE, says, takes, low=low, high=high, default=default)
 
 
 def number(low: int, high: float | None = None, *, above: bool = False, default: float | None = None) -> Field:
-    """Return the field of a number; without `high` any finite one."""
+    """Return the field of a number, an Int or a Float; without `high` any finite one."""
     if above:
         says = f"a number above {low}" if high is None else f"a number above {low}, at most {high}"
     else:
@@ -131,7 +133,8 @@ def number(low: int, high: float | None = None, *, above: bool = False, default:
 
     def takes(value: Any) -> bool:
         most = float("inf") if high is None else high
-        begins = type(value) in (int, float) and (value > low if above else value >= low)
+        is_number = type(value) is float or (type(value) is int and value <= INT_MOST)
+        begins = is_number and (value > low if above else value >= low)
         return begins and (value <= most if high is not None else value < most)
 
     return Field(NUMBER, says, takes, low=low, high=high, above=above, default=default)

@@ -105,8 +105,7 @@ def check_either(
     inner = ast.ungrouped(value)
     if not isinstance(inner, ast.MapExpr):
         return check_value(c, name, value, rule, constant=constant)
-    values = check_object(c, f"`{name}`", inner, rules)
-    return FAILED if values is None else values
+    return check_object(c, f"`{name}`", inner, rules)
 
 
 def is_data(known: object) -> bool:
@@ -127,16 +126,14 @@ def quiet_fold(c: Checker, value: ast.Expr) -> object:
     return UNKNOWN if known is FAILED else known
 
 
-def check_object(
-    c: Checker, owner: str, value: ast.Expr, rules: Mapping[str, Rule], code: str = "E4004"
-) -> dict[str, object] | None:
-    """Return the values of a map literal of constants with fixed keys, without those that were reported; None, after a report, if
-    it is no map literal."""
+def check_object(c: Checker, owner: str, value: ast.Expr, rules: Mapping[str, Rule], code: str = "E4004") -> object:
+    """Return the values of a map literal of constants with fixed keys by key, without those that were reported; FAILED, after a
+    report, if it is no map literal."""
     value = ast.ungrouped(value)
     if not isinstance(value, ast.MapExpr):
         at_module_level(c, value, Expected())
         c.report(code, value.span, f"{owner} is an object `{{ … }}` of constants", help="write `{ key: value }`")
-        return None
+        return FAILED
     values: dict[str, object] = {}
     places: dict[str, Span] = {}
     for entry in value.entries:

@@ -24,7 +24,7 @@ from ..syntax.parse import parse
 from .constants import emit_constant
 from .emitter import Label
 from .expressions import error_leaves
-from .generator import Generator, changes_receiver, static_type, value_of
+from .generator import Generator, changes_receiver, root_of, static_type, value_of
 from .module import Module, Pending
 from .patterns import bind_irrefutable
 from .slots import call
@@ -460,15 +460,17 @@ def spawn(g: Generator, node: ast.Spawn) -> None:
 
 
 def _evaluated_before_start(call: ast.Call | ast.MethodCall) -> list[ast.Expr]:
-    """Return what is evaluated before the task starts. A receiver that is changed is a place in the task's copies."""
+    """Return what is evaluated before the task starts. A place that the method changes is one of the task's copies."""
     expressions = [argument.value for argument in call.arguments]
     target = call.target
     if isinstance(call, ast.MethodCall):
-        if not changes_receiver(call) and not _is_type(call.receiver):
+        stays = changes_receiver(call) and root_of(call.receiver) is not None
+        if not stays and not _is_type(call.receiver):
             expressions.insert(0, call.receiver)
-    elif isinstance(target, decisions.MethodTarget):
-        # `T::m(x)` passes the receiver as an argument; it stays a place in the task.
-        expressions.remove(target.receiver)
+    elif isinstance(target, (decisions.MethodTarget, decisions.TraitCall)):
+        # `T::m(x)` passes the receiver as an argument.
+        if target.function.changes_self and root_of(target.receiver) is not None:
+            expressions.remove(target.receiver)
     elif isinstance(target, decisions.ValueCall):
         expressions.insert(0, target.callee)
     return expressions

@@ -53,7 +53,7 @@ def _call_may_write(node: ast.Call | ast.MethodCall, root: symbols.Local | None)
     may call one."""
     reachable = root is None or root.captured
     target = node.target
-    changes = isinstance(target, decisions.MethodTarget) and target.function.changes_self
+    changes = isinstance(target, (decisions.MethodTarget, decisions.TraitCall)) and target.function.changes_self
     if changes and (root is None or root_of(target.receiver) is root):
         return True
     if isinstance(node, ast.MethodCall) and changes_receiver(node) and (root is None or root_of(node.receiver) is root):
@@ -65,7 +65,7 @@ def changes_receiver(node: ast.MethodCall) -> bool:
     """Return whether a call is of a *mut* method, or of one found at run time that may turn out to be one."""
     if isinstance(node.target, decisions.DynamicCall):
         return node.target.may_change
-    if isinstance(node.target, decisions.MethodTarget):
+    if isinstance(node.target, (decisions.MethodTarget, decisions.TraitCall)):
         return node.target.function.changes_self
     row = lookup(node.target.receiver_kind, node.target.name) if isinstance(node.target, decisions.BuiltinCall) else None
     return row is not None and row.mut

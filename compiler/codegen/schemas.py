@@ -167,9 +167,13 @@ def type_name(type_: t.Type) -> str:
 
 
 def as_json(value: Any) -> Any:
-    """Return the JSON form of a folded constant; a variant without payload is its name (O-2.7)."""
+    """Return the JSON form of a folded constant, as it fits the form that the model is sent: of an enum with unit variants only
+    the name (O-2.7), of any other the object of O-2.62."""
     if isinstance(value, symbols.VariantSymbol):
-        return value.enum.variants[value.index]
+        alone = all(member.form == "unit" for member in value.enum.members)
+        return value.name if alone else {"variant": value.name}
+    if isinstance(value, symbols.ConstVariant):
+        return {"variant": value.variant.name, "data": _payload(value)}
     if isinstance(value, symbols.ConstStruct):
         names = [name for name, _, _, _ in value.struct.fields]
         return {name: as_json(part) for name, part in zip(names, value.values, strict=True)}
@@ -182,6 +186,14 @@ def as_json(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: as_json(item) for key, item in value.items()}
     return value
+
+
+def _payload(value: symbols.ConstVariant) -> Any:
+    """Return the `data` of a variant: an object of named parts, the only part, or an array of several (L-5.1.9)."""
+    parts = [as_json(part) for part in value.values]
+    if value.variant.form == "struct":
+        return {name: part for (name, *_), part in zip(value.variant.fields, parts, strict=True)}
+    return parts[0] if len(parts) == 1 else parts
 
 
 def description(field: ast.Field) -> str | None:

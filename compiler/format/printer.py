@@ -426,6 +426,7 @@ class Gap:
     def write(self, comments: Sequence[Trivia], blank_at_end: bool) -> None:
         """Write the comments. `blank_at_end`: a blank line stands between the last of them and the next token."""
         apart = self.pending is APART and not blank_at_end and not any(comment.blank_before for comment in comments)
+        behind_doc = False
         for comment in comments:
             if comment.kind == INLINE:
                 self.write_inline(comment, apart)
@@ -435,9 +436,12 @@ class Gap:
                 self.operations.append(text if comment.text.startswith("/*") else Remark(text))
                 self.ended = True
             else:
-                self.line_end(comment.blank_before or apart and not self.has_ended_line)
+                # Lines in front of a blank one are no part of the documentation behind it: together they would be.
+                cut = behind_doc and comment.is_doc and comment.blank_before
+                self.line_end(comment.blank_before or apart and not self.has_ended_line, always=cut)
                 self.operations.append(Remark(comment.text_on_own_line()))
                 self.ended, self.inline = True, False
+            behind_doc = comment.is_doc
         self.finish(blank_at_end or apart and not self.has_ended_line)
 
     def write_inline(self, comment: Trivia, apart: bool) -> None:
@@ -456,8 +460,9 @@ class Gap:
             operations.append(" " + comment.text)
         self.ended, self.inline = False, True
 
-    def line_end(self, blank: bool) -> None:
-        """End the line before a comment or before the next token."""
+    def line_end(self, blank: bool, always: bool = False) -> None:
+        """End the line before a comment or before the next token, with a blank line if `blank` and the place keeps such lines, or
+        `always`."""
         first = not self.has_ended_line
         self.has_ended_line = True
         if not self.operations:
@@ -467,7 +472,7 @@ class Gap:
             self.continued = True
         # No blank line directly behind an opening brace.
         keeps = self.in_body and not (first and self.pending is HARD)
-        self.operations.append(BLANK if blank and keeps else HARD)
+        self.operations.append(BLANK if always or (blank and keeps) else HARD)
 
     def finish(self, blank: bool) -> None:
         """Write what stands between the last comment and the next token."""

@@ -30,7 +30,6 @@ from ..symbols import (
     TraitItemSymbol,
     TraitSymbol,
     TypeParameterSymbol,
-    VariantSymbol,
 )
 from ..syntax import ast
 from .state import AmbiguousSymbol, ErroneousSymbol, Import, Resolver, Scope, sees
@@ -150,13 +149,22 @@ def _too_many_globs(r: Resolver, name: str, glob: Import) -> Symbol:
 
 
 def _same(a: Symbol, b: Symbol) -> bool:
-    """Return whether two symbols denote the same: by identity, but variants and library functions, of which a look-up may make
-    new symbols, by what they name."""
-    if isinstance(a, VariantSymbol) and isinstance(b, VariantSymbol):
-        return a.enum is b.enum and a.name == b.name
-    if isinstance(a, StdFunctionSymbol) and isinstance(b, StdFunctionSymbol):
-        return (a.module, a.name) == (b.module, b.name)
-    return a is b
+    """Return whether two symbols denote the same: by identity, but those that each look-up makes anew by what they name."""
+    return a is b or (type(a) is type(b) and _named(a) is not None and _named(a) == _named(b))
+
+
+def _named(symbol: Symbol) -> tuple[object, ...] | None:
+    """Return what tells a symbol from others of its class, None for one that is made once."""
+    match symbol:
+        case BuiltinSymbol() | StdModuleSymbol() | ErroneousSymbol():
+            return (symbol.name,)
+        case StdFunctionSymbol():
+            return symbol.module, symbol.name
+        case ErrorFamilySymbol():
+            return symbol.name, symbol.variant
+        case TraitItemSymbol():
+            return symbol.name, symbol.trait, symbol.of_type, *symbol.impls
+    return None
 
 
 def _public_item(r: Resolver, owner: Symbol, name: str) -> tuple[Symbol | None, list[Import]]:

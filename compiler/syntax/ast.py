@@ -61,12 +61,17 @@ def walk(root: Node) -> Iterator[Node]:
 
 
 def items_of(items: Iterable[TopLevel]) -> Iterator[TopLevel]:
-    """Yield the items of a file in the order of the source, those of modules that are written out in braces among them.
-    RecursionError where about a thousand such modules stand inside each other."""
-    for item in items:
+    """Yield the items of a file in the order of the source, those of modules that are written out in braces among them; such
+    modules may stand inside each other to any depth."""
+    open_ = [iter(items)]
+    while open_:
+        item = next(open_[-1], None)
+        if item is None:
+            open_.pop()
+            continue
         yield item
         if isinstance(item, Module) and item.items is not None:
-            yield from items_of(item.items)
+            open_.append(iter(item.items))
 
 
 def written_names(kind: type[Node]) -> list[str]:

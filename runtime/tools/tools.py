@@ -14,7 +14,25 @@ from ...vm.builtins.capabilities import BY_KEY
 from ...vm.bytecode.image import F_INOUT
 from ...vm.interp.tasks import is_below
 from ...vm.panics import Panic
-from ...vm.values import UNSET, Closure, EnumValue, Err, ErrorValue, Map, Ok, ToolCall, check, display, from_json, share, typeof
+from ...vm.values import (
+    NONE,
+    UNSET,
+    Closure,
+    EnumValue,
+    Err,
+    ErrorValue,
+    Map,
+    NoneOption,
+    Ok,
+    Some,
+    ToolCall,
+    check,
+    display,
+    from_json,
+    matches,
+    share,
+    typeof,
+)
 from ..access.permissions import permissions_of
 from ..host import call_host_function, for_model
 from ..records import ToolDef
@@ -28,6 +46,7 @@ if TYPE_CHECKING:
     from ...vm.bytecode.image import Tool
     from ...vm.interp.effects import Effect, ToolUse
     from ...vm.values import ModelRef
+    from ...vm.values.types import Descriptor
     from ..calls.settings import CallSettings
     from ..records import Call
     from ..running import EffectContext
@@ -285,10 +304,20 @@ class Tools:
             return value
         try:
             if method.fallible:
-                return Ok(check(value.value if type(value) is Ok else value, method.result[1]))
-            return check(value, method.result)
+                return Ok(_answered(value.value if type(value) is Ok else value, method.result[1]))
+            return _answered(value, method.result)
         except Panic as panic:
             raise Panic(panic.code, f"mock {method.tool}: the result of {method.name}: {panic.message}") from None
+
+
+def _answered(value: Any, wanted: Descriptor) -> Any:
+    """Return what the closure of a mock gave as a value of the type `wanted`, absent values and present ones converted as in any
+    place of that type (L-3.3.6, L-3.3.14). Raise the panic of `check`."""
+    if wanted[0] == "option" and type(value) not in (Some, NoneOption):
+        return NONE if value is None else Some(check(value, wanted[1]))
+    if wanted[0] == "nilable" and type(value) in (Some, NoneOption) and not matches(value, wanted):
+        return None if value is NONE else check(value.value, wanted[1])
+    return check(value, wanted)
 
 
 def is_enabled(run: EffectContext, tool: str, method: str, guard: str | None) -> bool:

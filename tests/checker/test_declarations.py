@@ -25,6 +25,8 @@ CASES = [
     ("E4001", 'connect c { provider: "openai", «retries: 3 }' + MAIN),
     ("E4001", 'connect c { provider: "openai", «provider: "openai" }' + MAIN),
     ("E4001", 'connect c { provider: "openai", retry: { «max: 2 } }' + MAIN),
+    # of two values the first that was not reported counts, so that the other is checked
+    ("E4004 E4001 E4001", 'connect c { provider: "openai", retry: «3, «retry: { «max: 2 } }' + MAIN),
     ("E4002", 'connect «c { base_url: "http://u" }' + MAIN),
     ("E4002", 'connect «c { provider: "custom" }' + MAIN),
     ("", 'connect openai { default_model: "m" } model M { provider: openai }' + MAIN),

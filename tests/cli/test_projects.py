@@ -85,6 +85,23 @@ def test_links_out_of_the_root_are_refused(cli, write, tmp_path):
     assert "error[E1004]: `a.conc` cannot be read: it lies outside the project root" in err
 
 
+def test_a_module_in_a_folder_that_cannot_be_listed_is_told(cli, write, tmp_path, monkeypatch):
+    (tmp_path / "a").mkdir()
+    write("main.conc", MAIN)
+    write("a/mod.conc", A)
+    listed = os.listdir
+
+    def refuse(folder):
+        if os.path.basename(folder) == "a":
+            raise PermissionError(13, "Permission denied")
+        return listed(folder)
+
+    monkeypatch.setattr(os, "listdir", refuse)  # a test may run as root, whom no mode of a file keeps out
+    code, _, err = cli("check", "main.conc")
+    assert code == 65
+    assert "error[E1004]: `a/mod.conc` cannot be read: Permission denied" in err
+
+
 def test_links_inside_the_root_are_followed(cli, write, tmp_path):
     (tmp_path / "parts").mkdir()
     write("main.conc", MAIN)

@@ -131,6 +131,15 @@ def test_load_and_reset(repl, write):
     ]  # fmt: skip
 
 
+def test_reset_without_the_files_of_the_flags_keeps_the_session(repl, write, tmp_path):
+    write("lib.conc", "fn one() -> Int { 1 }\n")
+    for flag, text in (("--env-file", "A=1\n"), ("--offline-script", "[]")):
+        write("given", text)
+        forget = f'std::fs::remove_file("{tmp_path / "given"}")?;'
+        out, err = repl(":load lib.conc", forget, ":reset", "one()", words=("--offline", "--allow-all", flag, "given"))
+        assert (out, err) == (["1"], ["cannot read given: No such file or directory"])
+
+
 def test_help_lists_every_command(repl):
     out, _ = repl(":help")
     assert [line.split()[0] for line in out if line.startswith("  :")] == [":type", ":load", ":reset", ":help", ":quit"]

@@ -57,3 +57,38 @@ def test_a_command_has_words(text: str, tmp_path: Path) -> None:
     path.write_text('[project]\nname = "app"\nversion = "0.1.0"\nentry = "main.conc"\n' + text, encoding="utf-8")
     (found,) = Manifest(str(path)).diagnostics.ordered()
     assert "command" in found.message and "a string of words" in found.message
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("x = " + "1" * 5000, "Concerto.toml holds a number with too many digits"),
+        ("x = " + "[" * 5000, "Concerto.toml nests arrays or tables too deeply"),
+        ("x = " + "{a = " * 5000, "Concerto.toml nests arrays or tables too deeply"),
+    ],
+)
+def test_what_the_reader_of_toml_gives_up_on(text: str, said: str, tmp_path: Path) -> None:
+    path = tmp_path / "Concerto.toml"
+    path.write_text(text, encoding="utf-8")
+    manifest = Manifest(str(path))
+    (found,) = manifest.diagnostics.ordered()
+    assert (found.code, found.message) == ("E4004", said)
+    assert not manifest.memory_tables.readable
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ('[project]\nname = "p"\nversion = "1"\nentry = "a\\u0000.conc"', "`entry` of [project] is no name of a file"),
+        ("[budgets]\ntokens = 9223372036854775808", "`tokens` of [budgets] is an Int of at least 1"),
+        ("[budgets]\nseconds = 9223372036854775808", "`seconds` of [budgets] is a number above 0"),
+        (
+            f"[pricing.m]\noutput_per_million = 1\ninput_per_million = 0x1{'0' * 300}",
+            '`input_per_million` of [pricing."m"] is a number of at least 0',
+        ),
+    ],
+)
+def test_values_that_cannot_be_what_they_stand_for(line: str, said: str, tmp_path: Path) -> None:
+    path = tmp_path / "Concerto.toml"
+    path.write_text(line, encoding="utf-8")
+    assert [found.message for found in Manifest(str(path)).diagnostics.ordered()] == [said]

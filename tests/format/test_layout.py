@@ -72,6 +72,8 @@ CASES = [
     ("5.4", "let x = // c\n1;", "let x = // c\n    1;"),
     ("5.5", "if a {\n/* b\n c */\nd }", "if a {\n    /* b\n c */\n    d\n}"),
     ("6.1", "{\n\n\na();\n\n\nb();\nc();\n\n}", "{\n    a();\n\n    b();\n    c();\n}"),
+    ("6.1", "fn f(\n/// lost\n\n\n/// of a\na: Int,\n\n/// of b\nb: Int) { }\n",
+     "fn f(\n    /// lost\n\n    /// of a\n    a: Int,\n    /// of b\n    b: Int,\n) {}\n"),
     ("6.2", "fn a() { }\nfn b() { }\n", "fn a() {}\n\nfn b() {}\n"),
     ("6.2", "use a;\nuse b;\n\n\nuse c;\nfn a() { }\nuse d;\n", "use a;\nuse b;\n\nuse c;\n\nfn a() {}\n\nuse d;\n"),
     ("6.2", "fn a() { }\n// b\nfn b() { }\n", "fn a() {}\n\n// b\nfn b() {}\n"),

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import pytest
 from concerto.compiler.diagnostics import Diagnostics
+from concerto.compiler.pipeline import compile_source
 from concerto.compiler.source import Source
 from concerto.compiler.syntax import ast
 from concerto.compiler.syntax.parse import parse
@@ -56,6 +57,13 @@ def test_nesting_limit(before: str, inside: str, after: str, levels: int) -> Non
 def test_types_nest_at_most_256_deep() -> None:
     assert wrong("a as " + "A<" * 250 + "B" + ">" * 250) == []
     assert wrong("a as " + "A<" * 258 + "B" + ">" * 258) == ["E0114"]
+
+
+@pytest.mark.parametrize("inside", ["", "mod b;"])
+def test_modules_that_nest_too_deep_are_told(inside: str) -> None:
+    text = "mod a {" * 3000 + inside + "}" * 3000
+    found = compile_source(text.encode(), "main.conc").diagnostics.found
+    assert [d.code for d in found] == ["E0114"]
 
 
 def test_else_if_does_not_nest() -> None:

@@ -76,3 +76,26 @@ def test_edits_in_two_documents_of_a_program_of_many_files(tmp_path: Path) -> No
     assert editor.diagnostics("a.conc") == []
     assert [one["code"] for one in editor.edit(f'{heads}fn main() {{ let x: String = m7::f(1); println(x); }}\n')] == ["E2001"]
     assert editor.leave() == (0, "")
+
+
+def test_a_document_beside_the_folder_of_the_entry_stands_alone(tmp_path: Path) -> None:
+    (tmp_path / "Concerto.toml").write_text('[project]\nname = "p"\nversion = "1"\nentry = "src/main.conc"\n', encoding="utf-8")
+    for folder in ("src", "tools"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "src" / "main.conc").write_text("fn main() { }\n", encoding="utf-8")
+    path = tmp_path / "tools" / "x.conc"
+    analysis = analyse(str(path), "fn main() { nothing; }\n", {}, CheckCache())
+    assert (analysis.file, analysis.root) == ("x.conc", str(path.parent.resolve()))
+    assert [one.code for one in analysis.diagnostics] == ["E1001"]
+
+
+def test_a_document_of_an_entry_that_cannot_be_read_stands_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "Concerto.toml").write_text('[project]\nname = "p"\nversion = "1"\nentry = "main.conc"\n', encoding="utf-8")
+    (tmp_path / "main.conc").write_text("fn main() { }\n", encoding="utf-8")
+
+    def refuse(folder: str) -> list[str]:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("os.listdir", refuse)  # a test may run as root, whom no mode of a file keeps out
+    analysis = analyse(str(tmp_path / "x.conc"), "fn f() { nothing; }\n", {}, CheckCache())
+    assert (analysis.file, [one.code for one in analysis.diagnostics]) == ("x.conc", ["E1001"])

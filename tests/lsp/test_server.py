@@ -183,6 +183,13 @@ def test_fields_come_before_methods_with_their_signatures(editor: Editor) -> Non
     assert ordered[2]["documentation"]["value"] == "How far it is."
 
 
+def test_a_local_named_like_a_built_in_comes_before_what_it_does_not_hide(editor: Editor) -> None:
+    editor.open(with_line("    let spawned = 1; let println = 2; "))
+    items = editor.at("completion", LAST, 38)
+    ordered = [item["label"] for item in sorted(items, key=lambda item: item["sortText"])]
+    assert ordered[:2] == ["println", "spawned"] and ordered.count("println") == 1
+
+
 def test_private_fields_of_another_module_are_not_offered(editor: Editor) -> None:
     (editor.folder / "shapes.conc").write_text(
         "pub struct Ball { pub r: Int, q: Int }\npub fn ball() -> Ball { Ball { r: 1, q: 2 } }\nfn own() {}\n", encoding="utf-8"
