@@ -161,7 +161,7 @@ def test_every_expression_of_a_sound_program_has_a_type(snippet: Any) -> None:
     checked = snippet(
         "fn f(x: Int, y: Int = 1 + 1) -> Int { x + y }"
         'fn main() { for (i, s) in ["a"].enumerate() { if i > 0 { break; } print(s); }'
-        " let g = |a| a; print(f(1), g(2), [1, 2][0..1], (1, 2).0, { 3 }, try { 1 } catch { 2 }); }"
+        " let g = |a: Int| a; print(f(1), g(2), [1, 2][0..1], (1, 2).0, { 3 }, try { 1 } catch { 2 }); }"
     )
     assert not checked.diagnostics
     callees = {id(call.callee) for call in checked.nodes(ast.Call)}
