@@ -76,8 +76,8 @@ class Scripted:
 
 
 class _Request:
-    """A `take` that the thread performs. `is_wanted` until its task is cancelled; `result` is bytes, TOO_LONG or an Exception once
-    it was read. `answer` is called then."""
+    """A `take` that the thread performs. `is_wanted` until its task is cancelled; `result` is bytes, TOO_LONG or an Exception
+    once it was read. `answer` is called then."""
 
     __slots__ = ("whole", "limit", "answer", "is_wanted", "result")
 
