@@ -162,6 +162,9 @@ def test_a_server_without_address_is_an_err(cli, write):
         ("redis", "foo://secret@x", "the variable FAR is not of the form redis://HOST:PORT/NUMBER, or"),
         ("redis", "redis://127.0.0.1:secret/0", "the variable FAR is not of the form redis://HOST:PORT/NUMBER, or"),
         ("redis", "redis://127.0.0.1:1/0?secret=1", "the variable FAR is not of the form redis://HOST:PORT/NUMBER, or"),
+        ("postgres", "foo://secret@x", "the variable FAR is not of the form postgresql://USER@HOST:PORT/DATABASE"),
+        ("postgres", "postgresql://u@127.0.0.1:1/d?connect_timeout=abc", "the variable FAR has the connect_timeout 'abc', which"),
+        ("postgres", "postgresql://u@127.0.0.1:1/d?connect_timeout=2.5", "the variable FAR has the connect_timeout '2.5', which"),
     ],
 )
 def test_a_server_whose_address_is_malformed_is_an_err(cli, write, monkeypatch, kind, address, reason):

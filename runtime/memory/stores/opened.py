@@ -84,7 +84,7 @@ class OpenStores:
             return self._remote(name, RedisStore, lambda: RedisStore(address, name=name, source=source))
         from .postgres import PostgresStore
 
-        return self._remote(name, PostgresStore, lambda: PostgresStore(address, name=name, deflates=deflates))
+        return self._remote(name, PostgresStore, lambda: PostgresStore(address, name=name, deflates=deflates, source=source))
 
     def _remote(self, name: str, kind: Any, opener: Callable[[], Any]) -> Any:
         if self.thread is None:
