@@ -283,6 +283,7 @@ class Session:
         self.spending.clear()
         self.work = EffectRunner(self.host.loop or asyncio_loop())
         self.watch.begin(seconds, lambda: self._overdue(seconds or 0.0))
+        self.deadline = None  # not that of the call before
         timer = None if seconds is None else self._set_deadline(seconds)
         outcome = Outcome(None, None, None)
         try:
