@@ -13,7 +13,7 @@ import os
 import random
 import sys
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, TypedDict
 
@@ -157,8 +157,11 @@ class Permissions:
             scope = getattr(self, name)
             if not isinstance(scope, bool) and not (isinstance(scope, tuple) and all_texts(scope)):
                 raise ValueError(f"permission {name} is {scope!r}; it is a tuple of str, or a bool")
+        if not isinstance(self.tools, Mapping) or not all_texts(tuple(self.tools)):
+            raise ValueError(f"permission tools is {self.tools!r}; it is a mapping of names of tools")
         for name, allowed in self.tools.items():
-            if not isinstance(allowed, bool) and (isinstance(allowed, str) or not all_texts(tuple(allowed))):
+            are_names = isinstance(allowed, Collection) and not isinstance(allowed, str | bytes) and all_texts(tuple(allowed))
+            if not (isinstance(allowed, bool) or are_names):
                 raise ValueError(f"permission of tool {name} is {allowed!r}; it is a bool or names of methods")
         self.granted()  # a scope that is written wrongly is a ValueError here
 
