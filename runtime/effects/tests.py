@@ -15,7 +15,7 @@ import os
 from ...vm.builtins.records import AWAITED, FUNCTION
 from ...vm.panics import Panic
 from ...vm.values import NONE, Array, Closure, Emit, Err, McpRef, Ok, Some, ToolRef, share, unkey
-from ..access.files import OPERATIONS, WRITING, Failed, Files, Spot, read_bytes
+from ..access.files import OPERATIONS, WRITING, Failed, Files, Spot, own_directory, read_bytes
 from ..access.roots import ANCHOR, beneath
 from ..errors import CallFailure, ConfigFailure
 from ..providers.offline import Script, ScriptedProvider
@@ -116,10 +116,12 @@ class TestFiles(Files):
     __test__ = False  # not a test of pytest
 
     def __init__(self, run: EffectContext) -> None:
-        import tempfile
-
         super().__init__(run)
-        self.own = os.path.realpath(tempfile.mkdtemp(prefix="concerto-test-"))
+        try:
+            self.own = own_directory("concerto-test-")
+        except Failed:
+            self.close()
+            raise
         self.project = os.path.realpath(run.host.folder)
         self.made.append(self.own)
         self.removed: set[str] = set()
