@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Generator
+from contextlib import suppress
 from types import TracebackType
 from typing import Any, Protocol, Self, TypeVar
 
@@ -91,12 +92,14 @@ class Call:
 
     def cancel(self) -> None:
         """End this call and no other, from any thread, whether it runs or waits for the calls before it. Who waits for it then
-        gets a ProgramError with `TaskError::Cancelled`. A call that has ended stays as it is. Raises RuntimeError if the event
-        loop of the call is closed."""
+        gets a ProgramError with `TaskError::Cancelled`. A call that has ended stays as it is."""
+        if self.done:
+            return
         self._cancelled = True
         # A call whose turn has not come holds nothing of the session: its task is cancelled.
         if not self._session._cancel_call(self) and self._task is not None:
-            self._task.get_loop().call_soon_threadsafe(self._task.cancel)
+            with suppress(RuntimeError):  # the loop is closed: nothing of the call runs any more
+                self._task.get_loop().call_soon_threadsafe(self._task.cancel)
 
     def result(self) -> Any:
         """Return the value, in code without an event loop: the call runs meanwhile. Raises what `Session.call` raises, among it

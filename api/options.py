@@ -13,7 +13,7 @@ import os
 import random
 import sys
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, TypedDict
 
@@ -157,8 +157,11 @@ class Permissions:
             scope = getattr(self, name)
             if not isinstance(scope, bool) and not (isinstance(scope, tuple) and all_texts(scope)):
                 raise ValueError(f"permission {name} is {scope!r}; it is a tuple of str, or a bool")
+        if not isinstance(self.tools, Mapping) or not all_texts(tuple(self.tools)):
+            raise ValueError(f"permission tools is {self.tools!r}; it is a mapping of names of tools")
         for name, allowed in self.tools.items():
-            if not isinstance(allowed, bool) and (isinstance(allowed, str) or not all_texts(tuple(allowed))):
+            are_names = isinstance(allowed, Collection) and not isinstance(allowed, str | bytes) and all_texts(tuple(allowed))
+            if not (isinstance(allowed, bool) or are_names):
                 raise ValueError(f"permission of tool {name} is {allowed!r}; it is a bool or names of methods")
         self.granted()  # a scope that is written wrongly is a ValueError here
 
@@ -319,6 +322,12 @@ def _having(*methods: str) -> tuple[Check, str]:
     return lambda value: not isinstance(value, type) and all(callable(getattr(value, name, None)) for name in methods), words
 
 
+def _embeds(value: Any) -> bool:
+    """Return whether a value is an embedder. With a baseline of 1 no text would be nearer than another (M-10.10)."""
+    baseline = getattr(value, "baseline", 0.0)
+    return EMBED[0](value) and isinstance(baseline, int | float) and not isinstance(baseline, bool) and -1 <= baseline < 1
+
+
 def _prices(row: Any) -> bool:
     return (
         isinstance(row, Mapping) and set(PRICES) <= set(row) <= {*PRICES, *CACHE_PRICES}
@@ -333,6 +342,7 @@ def _budgets(option: Any) -> bool:
 
 FIELDS = (_one_of(Mapping), "a mapping of fields")
 COUNTS, COUNTER = _having("count")
+EMBED = _having("embed")
 RULES: dict[str, Rule] = {
     "permissions": Rule(_one_of(Permissions, None), "a Permissions, or None"),
     "budgets": Rule(_budgets, "a Budgets, a SharedBudget, a list of them, or None"),
@@ -347,7 +357,7 @@ RULES: dict[str, Rule] = {
     "emit_mode": Rule(_one_of((Immediate, Buffered), Immediate), "Immediate() or Buffered(…)"),
     "emit_timeout_ms": Rule(lambda value: value is None or (type(value) is int and value >= 0), "an int of at least 0"),
     "stores": _mapping("names to stores", *_having(*STORE)),
-    "embedders": _mapping("names to embedders", *_having("embed")),
+    "embedders": _mapping("names to embedders", _embeds, f"{EMBED[1]}; its baseline, if any, is a number from -1 to below 1"),
     "tier": Rule(lambda value: type(value) is str and value in ("interp", "both"), "'interp' or 'both'"),
     "summarizers": _mapping("names to summarizers", *_having("fold")),
     "token_counter": Rule(lambda value: value is None or COUNTS(value), f"{COUNTER}, or None"),

@@ -156,8 +156,9 @@ class Metrics:
 class RunResult:
     """How a run of `main` ended. `value` is what it returned, that of `Ok(value)` too; None if `ok` is false. `error` is the
     error of an Err, or the panic, None if `ok` is true; an Err of anything that is no error is an ErrorValue whose kind is its
-    type. `trace` is where the error was made and what it passed, or the frames of the panic. `exit_code` is 0, 1 after an Err
-    or panic, 77 for an Err that denies a permission, and 130 after `cancel`. `emits` are those of the program, in order."""
+    type. `trace` is where the error was made and what it passed, or the frames of the panic. `exit_code` is that of
+    `concerto run` (L-5.14.3): 0, 1 after an Err or panic, 77 after one that denies a permission, and 130 after `cancel`. `emits`
+    are those of the program, in order."""
 
     ok: bool
     value: Any

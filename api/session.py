@@ -205,7 +205,7 @@ class Session:
             emits, self._emits = self._emits, []
         error = self._error(outcome)
         value = outcome.host_value if error is None and outcome is not None else None
-        exit_code = 130 if outcome is None else 1 if isinstance(error, Panic) else outcome.exit_code
+        exit_code = 130 if outcome is None else outcome.exit_code
         return RunResult(error is None, value, error, exit_code, emits, self.metrics(), _trace(outcome))
 
     def call(self, function: str, /, *args: Any, **named: Any) -> Any:

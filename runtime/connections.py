@@ -76,15 +76,18 @@ class ConnectionSettings:
 
     @property
     def address(self) -> str:
-        """Host and port for messages: a URL may hold more than everybody should see."""
+        """Host and port for messages: a URL may hold more than everybody should see. Without such a host it says so."""
         from urllib.parse import urlsplit  # a run without failures starts without it
 
+        if self.base_url is None:
+            return "a base_url that is missing"
         try:
-            parts = urlsplit(self.base_url or "")
-            port = parts.port or {"http": 80, "https": 443}.get(parts.scheme)
+            parts = urlsplit(self.base_url)
+            host, port = parts.hostname, parts.port or {"http": 80, "https": 443}.get(parts.scheme)
         except ValueError:
+            host = port = None
+        if not host or port is None:
             return "a base_url that is no URL"
-        host = parts.hostname or ""
         return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
     def __repr__(self) -> str:

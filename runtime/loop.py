@@ -270,13 +270,31 @@ async def stop_all(loop: Any, jobs: list[Any]) -> None:
 
 
 async def gather(loop: Any, coroutines: list[Coroutine[Any, Any, Any]]) -> list[Any]:
-    """Run coroutines side by side and return their results in order. They are awaited in that order: a failure is raised once
-    those before it have ended, and stops those behind it. A cancellation stops all. Returns or raises when all are over."""
+    """Run coroutines side by side and return their results in order. The first failure cancels the others and is raised; of
+    several at one instant it is that of the first coroutine. A cancellation stops all. Returns or raises when all are over."""
     jobs = [loop.create_task(coroutine) for coroutine in coroutines]
+    decided = loop.create_future()
+    waiting = len(jobs)
+
+    def job_is_over(job: Any) -> None:
+        nonlocal waiting
+        waiting -= 1
+        if (_has_failed(job) or not waiting) and not decided.done():
+            decided.set_result(None)
+
+    for job in jobs:
+        job.add_done_callback(job_is_over)
     try:
-        return [await job for job in jobs]
+        if jobs:
+            await decided
+        failed = [job for job in jobs if job.done() and _has_failed(job)]
+        return [job.result() for job in failed or jobs]  # the first of `failed` raises
     finally:
         await stop_all(loop, jobs)
+
+
+def _has_failed(job: Any) -> bool:
+    return job.cancelled() or job.exception() is not None
 
 
 async def within(loop: Any, seconds: float, coroutine: Coroutine[Any, Any, Any]) -> Any:

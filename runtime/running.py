@@ -80,8 +80,8 @@ if TYPE_CHECKING:
             """End what is held for an effect."""
 
         async def gather(self, *coroutines: Coroutine[Any, Any, Any]) -> list[Any]:
-            """Run coroutines side by side and return their results in order; a failure cancels the others and is raised when
-            those before it are over. Used in place of asyncio's, which offline runs do not have."""
+            """Run coroutines side by side and return their results in order; the first failure cancels the others and is
+            raised. Used in place of asyncio's, which offline runs do not have."""
 
         async def within(self, seconds: float, coroutine: Coroutine[Any, Any, Any]) -> Any:
             """Return the result of a coroutine; TimeoutError when it takes longer than so many seconds."""

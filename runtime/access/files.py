@@ -303,6 +303,16 @@ class _Walk:
         return components
 
 
+def own_directory(prefix: str) -> str:
+    """Make a directory among those for temporary files, and return its path without links. Raises Failed (Io)."""
+    import tempfile
+
+    try:
+        return os.path.realpath(tempfile.mkdtemp(prefix=prefix))
+    except OSError as error:
+        raise Failed("Io", f"no temporary directory can be made: {failure_of(error).reason}") from None
+
+
 WRITING = ("write_file", "append_file", "remove_file", "write_bytes", "make_dir", "remove_dir", "temp_dir")
 EVERYTHING = ("/",)
 
@@ -325,7 +335,7 @@ class Files:
 
     async def access(self, operation: str, path: str, arguments: list[Any]) -> Any:
         """Perform an operation (a key of OPERATIONS, or `temp_dir`) under the permissions, and return what it gives. Raises
-        Denied and Failed; of `temp_dir` an OSError passes through."""
+        Denied and Failed."""
         if operation == "temp_dir":
             return await self._temporary()
         capability = "fs:write" if operation in WRITING else "fs:read"
@@ -362,11 +372,14 @@ class Files:
         """Make a directory for the run and return its path. A run that may write anywhere may write there, and read (L-7.3.8)."""
         import tempfile
 
-        base = tempfile.gettempdir()
+        try:
+            base = tempfile.gettempdir()
+        except OSError:  # no directory can be written: `perform` will say so, if it is permitted at all
+            base = "/tmp"
         access = Access("fs:write", base, "audit:file_access", {"operation": "temp_dir", "path": base})
 
         async def perform() -> str:
-            folder = os.path.realpath(tempfile.mkdtemp(prefix="concerto-"))
+            folder = own_directory("concerto-")
             self.made.append(folder)
             for roots in self.roots.values():
                 roots.add(folder)

@@ -120,8 +120,19 @@ class AgentCalls:
         return self.processes[settings.name]
 
     async def aclose(self) -> None:
-        """End the processes of all agents, at the end of the session (O-7.13)."""
-        await self.run.gather(*(process.stop() for process in self.processes.values()))
+        """End the processes of all agents, at the end of the session (O-7.13). What ending one of them raises, which only a
+        process of a host's own `children` does, is raised when the others have been ended."""
+        failures: list[Exception] = []
+
+        async def end(process: AgentProcess) -> None:
+            try:
+                await process.stop()
+            except Exception as failure:  # `gather` would leave the others running
+                failures.append(failure)
+
+        await self.run.gather(*(end(process) for process in self.processes.values()))
+        if failures:
+            raise failures[0]
 
 
 def _value(call: AgentCall, response: Response) -> Any:

@@ -62,7 +62,8 @@ def _files_of(run: EffectContext) -> Files:
 
 def _error(path: str, failed: Failed) -> ErrorValue:
     hint = "; standard input is read with `std::io::read_all()`" if path == INPUT else ""
-    return ErrorValue("FsError", failed.variant, f"{path}: {failed.reason}{hint}", {"path": path})
+    place = f"{path}: " if path else ""  # `temp_dir` takes none
+    return ErrorValue("FsError", failed.variant, f"{place}{failed.reason}{hint}", {"path": path})
 
 
 # Commands of ShellTool: started from their words, without a shell, read to their end within a time limit (O-4.35, G-11.1).

@@ -214,8 +214,8 @@ class ModelCalls:
 
     async def call(self, effect: Effect) -> Any:
         """Perform one call: return an Err, or a PendingCommit that appends the turn and gives the Ok, for `stream` that of a
-        Stream. `view` returns messages; it raises a panic (P451, P452) for a memory that fails, and CallFailure for settings that
-        no call can use."""
+        Stream. `view` returns messages; it raises a panic (P451, P452) for a memory that fails, and for settings that no call can
+        use."""
         call: ModelCall = effect.payload
         if call.method == "view":
             return await self._view(effect)
@@ -264,9 +264,9 @@ class ModelCalls:
         counted."""
         call: ModelCall = effect.payload
         instance = self._instance(call.model, call.instance)
-        settings = self._settings(instance, call)
         user = Msg("user", call.prompt)
         try:
+            settings = self._settings(instance, call)
             conversation = await self._conversation(effect, call)
             if conversation is None:
                 return message_array([*([] if settings.system is None else [Msg("system", settings.system)]), user])

@@ -3,11 +3,12 @@
 Hands on `Scripted` and `SystemInput` to the command line and the Python API, `Scripted` and `TooLong` to `world.py`. Both have
 `take(run, whole, limit)`: it returns the bytes of the next line with its end, or with `whole` of all that is left; empty bytes at
 the end of the input; `TOO_LONG` for more than `limit` bytes, which are skipped. That of `SystemInput` raises OSError when the
-stream cannot be read. Decoding is done in `world.py`.
+stream cannot be read, or is closed. Decoding is done in `world.py`.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 from contextlib import suppress
 
@@ -75,8 +76,8 @@ class Scripted:
 
 
 class _Request:
-    """A `take` that the thread performs. `is_wanted` until its task is cancelled; `result` is bytes, TOO_LONG or an OSError once
-    it was read. `answer` is called then."""
+    """A `take` that the thread performs. `is_wanted` until its task is cancelled; `result` is bytes, TOO_LONG or an Exception
+    once it was read. `answer` is called then."""
 
     __slots__ = ("whole", "limit", "answer", "is_wanted", "result")
 
@@ -89,8 +90,8 @@ class _Request:
 
 
 class SystemInput:
-    """A stream of the system, which a thread reads, so that other tasks go on and the run can be ended. It has a descriptor and
-    must stay open.
+    """A stream of the system, which a thread reads, so that other tasks go on and the run can be ended. It has a descriptor; once
+    it is closed, every `take` raises OSError.
 
     The thread reads from the descriptor itself: a thread that holds the lock of Python's stream would keep the process from
     ending. What was read for a task that is cancelled by then is there for the next one."""
@@ -98,7 +99,15 @@ class SystemInput:
     def __init__(self, stream: Any) -> None:
         self._stream = stream
         self._inbox: Any = None
-        self._buffer = Buffer(lambda: os.read(self._stream.fileno(), BLOCK))
+        self._buffer = Buffer(self._read)
+
+    def _read(self) -> bytes:
+        try:
+            return os.read(self._stream.fileno(), BLOCK)
+        except OSError:  # also that of a stream without a descriptor, which is a ValueError too
+            raise
+        except ValueError:
+            raise OSError(errno.EBADF, "the stream is closed") from None
 
     async def take(self, run: EffectContext, whole: bool, limit: int) -> bytes | TooLong:
         import sys
@@ -119,7 +128,7 @@ class SystemInput:
             raise
         finally:
             hold_clock(-1)
-        if isinstance(request.result, OSError):
+        if isinstance(request.result, Exception):
             raise request.result
         content: bytes | TooLong = request.result
         return content
@@ -140,7 +149,7 @@ class SystemInput:
                 continue
             try:
                 result: Any = self._buffer.take(request.whole, request.limit)
-            except OSError as error:
+            except Exception as error:  # whatever it is, the task that waits gets it, and the thread goes on
                 result = error
             if not request.is_wanted and type(result) is bytes:
                 self._buffer.put_back(result)

@@ -15,9 +15,9 @@ import os
 from ...vm.builtins.records import AWAITED, FUNCTION
 from ...vm.panics import Panic
 from ...vm.values import NONE, Array, Closure, Emit, Err, McpRef, Ok, Some, ToolRef, share, unkey
-from ..access.files import OPERATIONS, WRITING, Failed, Files, Spot, read_bytes
+from ..access.files import OPERATIONS, WRITING, Failed, Files, Spot, own_directory, read_bytes
 from ..access.roots import ANCHOR, beneath
-from ..errors import ConfigFailure
+from ..errors import CallFailure, ConfigFailure
 from ..providers.offline import Script, ScriptedProvider
 from ..records import to_plain
 from ..tools.tools import MOCKS as TOOL_MOCKS
@@ -40,8 +40,8 @@ MOCKS = "mocks"  # by model or agent: the mock that stands in for it
 
 
 async def perform(run: EffectContext, effect: Effect) -> Any:
-    """Install a mock and return nil, or return the emits of the test so far. Raises panic P411 for a mock that is no script, and
-    CallFailure, which ends the run, when the settings of a mocked agent do not fit."""
+    """Install a mock and return nil, or return the emits of the test so far. Raises panic P411 for a mock that is no script,
+    and for one of an agent whose settings do not fit."""
     if effect.kind == "test_emits":
         return Array([Emit(channel, value) for channel, value in run.state.get(EMITS, ())])
     name, config = effect.payload
@@ -73,7 +73,7 @@ def _mock_of(run: EffectContext, name: str, config: dict[str, Any]) -> ScriptedP
         script = _script(config)
         if model is None:
             return _agent(run, name, script, config)
-    except ConfigFailure as failure:
+    except (ConfigFailure, CallFailure) as failure:
         raise Panic("P411", f"mock {name}: {failure.message}") from None
     return ScriptedProvider(run.connections[model.connection], script, run.host.sleep, lambda request: _exhausted(name, request))
 
@@ -116,10 +116,12 @@ class TestFiles(Files):
     __test__ = False  # not a test of pytest
 
     def __init__(self, run: EffectContext) -> None:
-        import tempfile
-
         super().__init__(run)
-        self.own = os.path.realpath(tempfile.mkdtemp(prefix="concerto-test-"))
+        try:
+            self.own = own_directory("concerto-test-")
+        except Failed:
+            self.close()
+            raise
         self.project = os.path.realpath(run.host.folder)
         self.made.append(self.own)
         self.removed: set[str] = set()

@@ -142,7 +142,6 @@ logging.getLogger("mcp").addHandler(logging.NullHandler())
 MOST_PAGES = 100
 CLIENT = Implementation(name="concerto", version="1")
 NEWEST, HANDSHAKE = "auto", "legacy"  # modes of the SDK: ask for the revision first, or begin with a handshake
-logging.getLogger("mcp").addHandler(logging.NullHandler())  # what it logs is for hosts that listen, not for stderr
 
 
 async def connected(
@@ -193,12 +192,12 @@ class SdkConnection:
                 self._ready.cancel()
 
     async def begin(self, seconds: float) -> None:
-        """Wait until the client is ready. Raises ServerFailure."""
+        """Wait until the client is ready, at most so many seconds. Raises ServerFailure."""
         try:
             async with asyncio.timeout(seconds):
                 await asyncio.shield(self._ready)  # a timeout must not cancel it: `aclose` looks whether it was ready
         except TimeoutError:
-            raise ServerFailure(f"mcp {self.name} is not ready within {self.timeout:g} s") from None
+            raise ServerFailure(f"mcp {self.name} is not ready within {round(seconds, 3):g} s") from None
 
     async def aclose(self) -> None:
         self._closing.set()

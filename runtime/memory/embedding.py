@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from .facts import Fact
 
     class Embedder(Protocol):
-        """An embedder of a host. `baseline` is the cosine of texts that have nothing to do with each other, less than 1; it may
-        be left out. `embed` returns one vector for each text; it may raise anything, and is called in another thread
+        """An embedder of a host. `baseline` is the cosine of texts that have nothing to do with each other, from -1 to below 1;
+        it may be left out. `embed` returns one vector for each text; it may raise anything, and is called in another thread
         where asyncio runs."""
 
         baseline: float
@@ -40,7 +40,7 @@ class Embedding:
     """One embedder of a session. `label` names it and its model: a vector with another label counts as none.
 
     `ask` returns one vector per text, and may raise anything; `report` is called with a text for the log, once per reason of a
-    failure. `baseline` is the cosine of unrelated texts. The vectors of the last KNOWN texts are kept.
+    failure. `baseline` is the cosine of unrelated texts, below 1. The vectors of the last KNOWN texts are kept.
     """
 
     __slots__ = ("label", "baseline", "_ask", "_report", "_known", "_reported")

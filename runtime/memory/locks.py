@@ -22,7 +22,7 @@ from .stores.sqlite import has_died
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from asyncio import Future, Task
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Coroutine
     from typing import Any
 
     from .entries import Key
@@ -53,16 +53,17 @@ class TurnLocks:
         self._returns: dict[Memory, Task[None]] = {}
 
     async def take(self, memory: Memory, timeout: float | None = None) -> None:
-        """Wait for the lock of a memory: at most `timeout` seconds for turns of this process, and as long for the lease where
-        a store has one (None: without end). Raises MemoryFailure("Conflict") when it does not come in time (M-5.19), or the
-        failure of the store; it is not held then."""
+        """Wait for the lock of a memory: at most `timeout` seconds (None: without end) for turns of this process and for the
+        lease where a store has one, together; at the end of the time the lease is still asked for once. Raises
+        MemoryFailure("Conflict") when it does not come in time (M-5.19), or the failure of the store; it is not held then."""
+        until = None if timeout is None else self.loop().time() + timeout
         if memory not in self._waiting:
             self._waiting[memory] = deque()
         else:
             await self._wait(memory, timeout)
         if memory.shared and hasattr(memory.store, "acquire"):
             try:
-                await self._lease(memory, timeout)
+                await self._lease(memory, until)
             except BaseException:
                 self.release(memory)
                 raise
@@ -127,12 +128,11 @@ class TurnLocks:
                 await within(self.loop(), RETURNED_WITHIN, wait_until_done(self.loop(), job))
             await stop_all(self.loop(), [job])
 
-    async def _lease(self, memory: Memory, timeout: float | None) -> None:
+    async def _lease(self, memory: Memory, until: float | None) -> None:
         loop = self.loop()
-        until = None if timeout is None else loop.time() + timeout
         returning = self._returns.get(memory)
         if returning is not None:
-            await wait_until_done(loop, returning)
+            await self._in_time(memory, until, wait_until_done(loop, returning))
         while not await self._acquired(memory, until):
             if await self.operations.use(lambda: self._orphaned(memory)):
                 continue
@@ -145,12 +145,14 @@ class TurnLocks:
         """Try once to take the lease. Time in which the store does not answer counts as waiting, too (M-5.19)."""
         with suppress(MustWait):
             return bool(self.operations.attempt(lambda: self._acquire(memory)))
-        asking = self.operations.use(lambda: self._acquire(memory))
+        return bool(await self._in_time(memory, until, self.operations.use(lambda: self._acquire(memory))))
+
+    async def _in_time(self, memory: Memory, until: float | None, waiting: Coroutine[Any, Any, Any]) -> Any:
         if until is None:
-            return bool(await asking)
+            return await waiting
         loop = self.loop()
         try:
-            return bool(await within(loop, max(until - loop.time(), LEASE_POLL), asking))
+            return await within(loop, max(until - loop.time(), LEASE_POLL), waiting)
         except TimeoutError:
             raise waited_too_long(self._version(memory)) from None
 

@@ -333,8 +333,13 @@ def _fits_int(value: Any) -> tuple[bool, Any]:
 
 
 def _fits_float(value: Any) -> tuple[bool, Any]:
-    finite = type(value) in (int, float) and value - value == 0  # false for infinities
-    return finite, float(value) if finite else None
+    if type(value) not in (int, float):
+        return False, None
+    try:
+        number = float(value)
+    except OverflowError:  # an Int beyond every Float, such as one of 350 digits that `@coerce` has read
+        return False, None
+    return number - number == 0, number  # false for infinities
 
 
 def _fits_string(value: Any) -> tuple[bool, Any]:

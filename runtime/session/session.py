@@ -283,6 +283,7 @@ class Session:
         self.spending.clear()
         self.work = EffectRunner(self.host.loop or asyncio_loop())
         self.watch.begin(seconds, lambda: self._overdue(seconds or 0.0))
+        self.deadline = None  # not that of the call before
         timer = None if seconds is None else self._set_deadline(seconds)
         outcome = Outcome(None, None, None)
         try:
@@ -523,8 +524,7 @@ class Session:
         return self.work.loop.create_future()
 
     async def gather(self, *coroutines: Coroutine[Any, Any, Any]) -> list[Any]:
-        """Run coroutines side by side and return their results in order. They are awaited in order: a failure cancels the others
-        and is raised when those before it are over."""
+        """Run coroutines side by side and return their results in order; the first failure cancels the others and is raised."""
         return await gather(self.work.loop, list(coroutines))
 
     async def within(self, seconds: float, coroutine: Coroutine[Any, Any, Any]) -> Any:

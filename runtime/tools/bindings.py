@@ -89,8 +89,8 @@ class BoundTools:
         """Run the tool calls of one reply and return one message for each, in the order of the calls.
 
         Calls of one tool run one after another when any of them may change its state, all others side by side (O-4.25). A call
-        that fails gives a message that says so (O-4.27); CallFailure when a hook ends the model call (O-4.31). A Panic, such as
-        P103 for a result that is too large for JSON, passes through; the other calls are cancelled then."""
+        that fails gives a message that says so (O-4.27). Raises CallFailure when a hook ends the model call (O-4.31); a Panic,
+        such as P103 for a result that is too large for JSON, passes through. The other calls are cancelled after both."""
         chains: dict[Any, list[int]] = {}
         changed_owners = {b.owner for call in calls if (b := self.bindings.get(call.name)) is not None and b.changes_state}
         for number, call in enumerate(calls):

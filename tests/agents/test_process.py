@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from concerto.runtime.agents import child as children
 from concerto.runtime.agents import process as processes
+from concerto.runtime.effects.agents import AgentCalls
 from concerto.runtime.errors import CallFailure
+from concerto.runtime.loop import gather
 
 from .children import ECHO, JSON, Deaf, agent, arguments, asked, gone, run
 
@@ -318,3 +320,27 @@ def running(mark: str) -> list[str]:
             if mark in file.read() and not gone(int(name)):
                 found.append(name)
     return found
+
+
+def test_a_process_that_cannot_be_ended_leaves_the_others_to_be_ended() -> None:
+    ended = []
+
+    class Process:
+        def __init__(self, name: str) -> None:
+            self.name = name
+
+        async def stop(self) -> None:
+            await asyncio.sleep(0 if self.name == "broken" else 0.01)
+            if self.name == "broken":
+                raise RuntimeError("it stays")
+            ended.append(self.name)
+
+    class Context:
+        async def gather(self, *coroutines: Any) -> list[Any]:
+            return await gather(asyncio.get_running_loop(), list(coroutines))
+
+    calls = AgentCalls(cast("Any", Context()))
+    calls.processes = {name: cast("Any", Process(name)) for name in ("one", "broken", "two")}
+    with pytest.raises(RuntimeError, match="it stays"):
+        asyncio.run(calls.aclose())
+    assert ended == ["one", "two"]

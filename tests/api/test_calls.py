@@ -73,6 +73,23 @@ def test_cancel_ends_this_call_only() -> None:
     assert (third, last) == (2, 1)
 
 
+def test_cancel_after_the_end_does_nothing_in_a_closed_loop_too() -> None:
+    with PROGRAM.session() as session:
+        ended = session.start("tokens", 2)
+        assert ended.result() == 2
+        ended.cancel()
+    ended.cancel()
+    assert ended.done
+
+    async def begun() -> concerto.Call:
+        async with PROGRAM.session() as session:
+            call = session.start("tokens", 1)
+            assert await call == 1
+            return call
+
+    asyncio.run(begun()).cancel()
+
+
 def test_cancel_from_another_thread_ends_a_program_that_computes() -> None:
     with PROGRAM.session() as session:
         call = session.start("forever")

@@ -86,6 +86,14 @@ def test_a_panic_is_in_the_result() -> None:
     assert str(result.error).endswith("\n  at main (main.conc:4:9)")
 
 
+def test_a_denied_permission_has_the_exit_code_of_the_command() -> None:
+    """L-5.14.3"""
+    panicked = concerto.run(concerto.compile('fn main() { let x = env("HOME"); println("${x}"); }'))
+    assert isinstance(panicked.error, concerto.Panic) and (panicked.error.code, panicked.exit_code) == ("P407", 77)
+    failed = concerto.run(concerto.compile('fn main() -> Result<Nil, Error> { println(std::fs::read_file("x")?); Ok() }'))
+    assert isinstance(failed.error, concerto.ErrorValue) and (failed.error.variant, failed.exit_code) == ("PermissionDenied", 77)
+
+
 def test_arun_runs_within_a_loop() -> None:
     async def both() -> list[concerto.RunResult]:
         program = concerto.compile(TEXT)

@@ -58,3 +58,13 @@ def test_an_error_of_a_test_names_where_it_was_made() -> None:
     (test,) = concerto.compile(source).test().tests
     assert test.place == ("main.conc", 2, 5)
     assert test.trace == (concerto.Frame("read", "main.conc", 2, 5), concerto.Frame("one", "main.conc", 5, 5))
+
+
+def test_a_mocked_agent_whose_settings_do_not_fit_fails_its_test() -> None:
+    source = """agent A { connector: x }
+@test("one") fn one() { mock A { response: "hi" } A.execute("a")?; }
+@test("two") fn two() {}
+"""
+    one, two = concerto.compile(source).test(agents={"x": {"timeout": -5}}).tests
+    assert one.failure == "mock A: agent A: timeout does not take -5; it is a number above 0, at most 10000000"
+    assert two.passed

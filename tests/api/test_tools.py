@@ -91,8 +91,12 @@ def test_the_host_takes_tools_away() -> None:
             session.call("count", 1)
     with PROGRAM.session(permissions=concerto.Permissions(tools={"Lab": ["count"]})) as session:
         assert session.call("count", 1) == 1
-    with pytest.raises(ValueError, match="permission of tool Lab"):
-        concerto.Permissions(tools={"Lab": "count"})
+    for allowed in ("count", 5, None, b"count", [5], iter(["count"])):
+        with pytest.raises(ValueError, match="permission of tool Lab is .*; it is a bool or names of methods"):
+            concerto.Permissions(tools={"Lab": allowed})  # type: ignore[dict-item]
+    for every in (5, ["Lab"], {1: True}):
+        with pytest.raises(ValueError, match="permission tools is .*; it is a mapping of names of tools"):
+            concerto.Permissions(tools=every)  # type: ignore[arg-type]
 
 
 def test_a_function_of_the_host_learns_who_asks() -> None:

@@ -31,6 +31,16 @@ class Fake:
     """Has no method that an option asks for."""
 
 
+class Near:
+    """An embedder with this baseline."""
+
+    def __init__(self, baseline: Any) -> None:
+        self.baseline = baseline
+
+    def embed(self, texts: list[str]) -> list[list[float]]:
+        return [[1.0] for _ in texts]
+
+
 PLAIN = concerto.compile('@test("one") fn one() {}\npub fn f() {}')
 STORE = "an object with the methods head, entries, turns, views, commit, remove, keys, expire and close"
 WRONG = [
@@ -58,6 +68,9 @@ WRONG = [
     ({"stores": {"durable": 1}}, f"stores of 'durable' is of the type int; it is {STORE}"),
     ({"stores": {"durable": Fake()}}, f"stores of 'durable' is of the type Fake; it is {STORE}"),
     ({"embedders": {"x": 1}}, "embedders of 'x' is of the type int; it is an object with the method embed"),
+    ({"embedders": {"x": Near(1.0)}}, "it is an object with the method embed; its baseline, if any, is"),
+    ({"embedders": {"x": Near(float("nan"))}}, "its baseline, if any, is a number from -1 to below 1"),
+    ({"embedders": {"x": Near("0.2")}}, "its baseline, if any, is a number from -1 to below 1"),
     ({"summarizers": {"x": 1}}, "summarizers of 'x' is of the type int; it is an object with the method fold"),
     ({"token_counter": 3}, "token_counter is 3; it is an object with the method count, or None"),
     ({"code_cache": True}, "code_cache is True; it is the path of a directory, or None"),

@@ -156,6 +156,27 @@ def test_a_server_without_address_is_an_err(cli, write):
     assert ended.out == "Store\n" and "P451" in ended.err
 
 
+@pytest.mark.parametrize(
+    ("kind", "address", "reason"),
+    [
+        ("redis", "foo://secret@x", "the variable FAR is not of the form redis://HOST:PORT/NUMBER, or"),
+        ("redis", "redis://127.0.0.1:secret/0", "the variable FAR is not of the form redis://HOST:PORT/NUMBER, or"),
+        ("redis", "redis://127.0.0.1:1/0?secret=1", "the variable FAR is not of the form redis://HOST:PORT/NUMBER, or"),
+        ("postgres", "foo://secret@x", "the variable FAR is not of the form postgresql://USER@HOST:PORT/DATABASE"),
+        ("postgres", "postgresql://u@127.0.0.1:1/d?connect_timeout=abc", "the variable FAR has the connect_timeout 'abc', which"),
+        ("postgres", "postgresql://u@127.0.0.1:1/d?connect_timeout=2.5", "the variable FAR has the connect_timeout '2.5', which"),
+    ],
+)
+def test_a_server_whose_address_is_malformed_is_an_err(cli, write, monkeypatch, kind, address, reason):
+    """M-8.6: by the variable and the form, without what may be a password."""
+    pytest.importorskip({"postgres": "psycopg"}.get(kind, kind))
+    monkeypatch.setenv("FAR", address)
+    write("Concerto.toml", PROJECT + f'[stores.far]\nkind = "{kind}"\nurl_env = "FAR"\n')
+    write("main.conc", 'memory log: Memory = Memory::new().store("far");\nfn main() { log.len(); }\n')
+    ended = cli("run", "--offline", "main.conc")
+    assert ended.code == 1 and f"panic[P451]: store far: {reason}" in ended.err and "secret" not in ended.err
+
+
 def test_events_are_told_to_who_listens(cli, write):
     """M-6.25 to M-6.27, M-6.31: runtime channels, after their change is stored; only `memory:step` has the text."""
     write("main.conc", PROGRAM % ".retain(2)")

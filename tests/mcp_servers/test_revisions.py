@@ -3,13 +3,15 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import os
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from http.server import ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,10 @@ import concerto
 import pytest
 
 pytest.importorskip("mcp")
+import anyio
+from concerto.runtime.mcp.served import McpSettings, ServerFailure
+from concerto.runtime.mcp.wire import HANDSHAKE, connected
+
 from ..runtime.test_http import Handler as Other
 
 RAW = Path(__file__).with_name("raw.py")
@@ -181,3 +187,23 @@ def test_bodies_are_bounded_and_come_as_they_are() -> None:
 def test_headers_that_frame_are_refused() -> None:
     with http("newest", **{"Content-Length": "5"}) as session:
         assert "'Content-Length'" in failure(session, "a").message
+
+
+def test_what_is_told_of_a_server_that_is_not_ready_is_the_time_that_was_waited() -> None:
+    """A server that was started again has the rest of the time limit."""
+
+    @asynccontextmanager
+    async def silence() -> AsyncIterator[tuple[Any, Any]]:
+        theirs, read = anyio.create_memory_object_stream[Any](10)
+        write, sent = anyio.create_memory_object_stream[Any](10)
+        async with theirs, read, write, sent:
+            yield read, write
+
+    async def told(**given: Any) -> str:
+        with pytest.raises(ServerFailure) as caught:
+            await connected(McpSettings("Wiki", {"timeout": 0.3}, {}), silence(), mode=HANDSHAKE, **given)
+        return str(caught.value)
+
+    assert asyncio.run(told()) == "mcp Wiki is not ready within 0.3 s"
+    assert asyncio.run(told(seconds=0.1)) == "mcp Wiki is not ready within 0.1 s"
+    assert sum(isinstance(handler, logging.NullHandler) for handler in logging.getLogger("mcp").handlers) == 1

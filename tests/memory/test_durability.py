@@ -274,6 +274,15 @@ def test_network_file_systems_are_recognised(tmp_path):
     assert not is_on_network("/home", str(tmp_path / "missing"))
 
 
+@pytest.mark.parametrize("name", ["Grün", "ü\u3000\u00a0x\u2028", os.fsdecode(b"latin-\xfc"), "a\\b"])
+def test_mount_points_of_any_bytes(tmp_path, name):
+    table = tmp_path / "mounts"
+    written = os.fsencode(name).replace(b"\\", b"\\134")
+    table.write_bytes(b"/dev/sda / ext4 rw 0 0\nsrv:/x /mnt/%s nfs4 rw 0 0\n" % written)
+    assert is_on_network(f"/mnt/{name}/deep", str(table))
+    assert not is_on_network("/home", str(table))
+
+
 def test_parts_are_deflated_only_where_that_helps(opened, tmp_path):
     store = opened(SqliteStore(str(tmp_path / "memory.db"), deflates=True))
     memory = Memory(Policy(), store=store)

@@ -85,6 +85,31 @@ def test_a_clock_that_jumps_waits_for_the_lease_in_real_time(tmp_path):
     theirs.store.close()
 
 
+def test_the_queue_and_the_lease_share_one_timeout(tmp_path):
+    path = str(tmp_path / "m.db")
+    ours, theirs = (Memory(Policy(on_conflict="Serial"), store=SqliteStore(path)) for _ in range(2))
+    loop = OfflineLoop(100.0)
+    mine = TurnLocks("one", loop=lambda: loop)
+
+    async def other_turn():
+        await mine.take(ours)
+        await loop.sleep(0.3)
+        mine.release(ours)
+        theirs.store.acquire(theirs.key, "other", 60)
+
+    async def main():
+        job = loop.create_task(other_turn())
+        await loop.sleep(0)
+        with pytest.raises(MemoryFailure):
+            await mine.take(ours, timeout=0.4)
+        assert job.done()
+        return loop.time()
+
+    assert loop.run_until_complete(main()) < 100.5  # it is looked for the lease every 0.05 s
+    ours.store.close()
+    theirs.store.close()
+
+
 def test_a_lease_is_renewed_until_it_is_given_back(tmp_path, monkeypatch):
     assert (locks.LEASE_SECONDS, locks.RENEWED_EVERY) == (60, 20)
     monkeypatch.setattr(locks, "RENEWED_EVERY", 0.01)

@@ -1,5 +1,6 @@
 """A database that takes a connection and says nothing is given up after the time that its address names."""
 
+import os
 import socket
 from threading import Thread
 
@@ -23,3 +24,25 @@ def test_a_server_that_never_answers_is_given_up():
         waiting.start()
         waiting.join(20)
     assert len(failures) == 1 and "the server does not answer" in failures[0]
+
+
+def test_a_descriptor_that_select_does_not_take():
+    pytest.importorskip("psycopg")
+    resource = pytest.importorskip("resource")
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = 1_100
+    if hard != resource.RLIM_INFINITY and hard < wanted:
+        pytest.skip("the system allows no descriptor of 1024")
+    if soft != resource.RLIM_INFINITY:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, wanted), hard))
+    taken = []
+    try:
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            while not taken or taken[-1] < 1_024:
+                taken.append(os.dup(silent.fileno()))
+            with pytest.raises(MemoryFailure, match="the server does not answer"):
+                PostgresStore(f"postgresql://u@127.0.0.1:{silent.getsockname()[1]}/d?connect_timeout=1")
+    finally:
+        for descriptor in taken:
+            os.close(descriptor)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))

@@ -183,3 +183,18 @@ def test_a_stand_in_is_no_secret():
     redactor = Redactor()
     redactor.add("k", "OPENAI_API_KEY")
     assert redactor.clean("it broke") == "it broke"
+
+
+@pytest.mark.parametrize(
+    ("fields", "address"),
+    [
+        ({"provider": "offline"}, "a base_url that is missing"),
+        ({"provider": "custom", "base_url": "http://"}, "a base_url that is no URL"),
+        ({"provider": "custom", "base_url": "http://h:99999"}, "a base_url that is no URL"),
+        ({"provider": "custom", "base_url": "https://user:word@h/v1"}, "h:443"),
+        ({"provider": "custom", "base_url": "http://[::1]:8000/v1"}, "[::1]:8000"),
+        ({"provider": "ollama"}, "localhost:11434"),
+    ],
+)
+def test_the_address_in_messages(fields, address):
+    assert settings(**fields).address == address

@@ -9,6 +9,11 @@ from typing import Any
 
 import concerto
 import pytest
+from concerto.compiler.pipeline import compile_source
+from concerto.runtime.host import Host
+from concerto.runtime.loop import OfflineLoop
+from concerto.runtime.session.session import Session
+from concerto.vm.interp.link import load_image
 
 LATE = 1.5  # seconds: machines are busy; `make soak` prints what an idle one reaches
 LONG = 'let s = "ab".repeat(7000000); '
@@ -37,6 +42,24 @@ def test_a_deadline_within_a_built_in(name: str, tier: Any) -> None:
     late = time.monotonic() - started - 0.3
     assert isinstance(result.error, concerto.Panic) and result.error.code in ("P102", "P103"), result.error
     assert late < LATE
+
+
+def test_a_call_without_seconds_has_no_deadline_of_the_call_before() -> None:
+    compiled = compile_source(b"fn main() {}", "main.conc")
+    assert compiled.image is not None
+    program = load_image(compiled.image)
+    loop = OfflineLoop(0.0)
+    host = Host(emit=print, print=print, env={}, now=loop.time, sleep=loop.sleep, random=lambda: 0.0, loop=loop)  # type: ignore[arg-type]
+    session = Session(program, host)
+    seen: list[float | None] = []
+
+    async def arguments(_: object) -> list[Any]:
+        seen.append(session.remaining())
+        return []
+
+    for seconds in (1, None, 2):
+        loop.run_until_complete(session.invoke(program.codes[0], arguments, seconds=seconds))
+    assert seen == [1, None, 2]
 
 
 STORES = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
 from pathlib import Path
@@ -60,6 +61,30 @@ def test_a_temporary_directory_ends_with_the_session(folder: Path) -> None:
     assert os.listdir(folder.parent / "temporary") == [] and os.listdir(folder) == []
     with program.session() as session, pytest.raises(concerto.ProgramError, match="PermissionDenied"):
         session.call("temporary")
+
+
+@pytest.mark.parametrize("is_known", [True, False], ids=["one that is gone", "none"])
+def test_without_a_place_for_temporary_directories_there_is_an_err(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, is_known: bool
+) -> None:
+    def none() -> str:
+        raise FileNotFoundError(errno.ENOENT, "No usable temporary directory found in …")
+
+    if is_known:
+        (folder.parent / "temporary").rmdir()
+    else:
+        monkeypatch.setattr(tempfile, "gettempdir", none)
+        monkeypatch.setattr(tempfile, "tempdir", None)
+        monkeypatch.setattr(tempfile, "_get_default_tempdir", none)
+    program = concerto.compile(SOURCE)
+    with program.session(permissions=granted(fs_write=("out",))) as session:
+        with pytest.raises(concerto.ProgramError) as raised:
+            session.call("temporary")
+        assert str(raised.value) == "FsError::Io: no temporary directory can be made: no such file or directory"
+    with program.session() as session, pytest.raises(concerto.ProgramError, match="PermissionDenied"):
+        session.call("temporary")
+    (test,) = program.test("elsewhere", permissions=granted(all=True)).tests
+    assert test.failure is not None and "no temporary directory can be made" in test.failure
 
 
 def test_standard_input_is_no_file(folder: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 from concerto.runtime.loop import Cancelled, OfflineLoop, gather, within
 
@@ -56,6 +58,34 @@ def test_a_failure_stops_the_others(loop):
     with pytest.raises(KeyError):
         loop.run_until_complete(main())
     assert stopped == [101.0]
+
+
+@pytest.mark.parametrize("asynchronous", [False, True], ids=["offline loop", "asyncio"])
+def test_the_first_failure_in_time_stops_those_before_it_too(loop, asynchronous):
+    ended = []
+
+    async def patient():
+        try:
+            await (asyncio.sleep(100) if asynchronous else loop.sleep(100))
+        finally:
+            ended.append("patient")
+
+    async def failing(error):
+        await (asyncio.sleep(0.01) if asynchronous else loop.sleep(0.01))
+        raise error
+
+    async def main():
+        here = asyncio.get_running_loop() if asynchronous else loop
+        with pytest.raises(KeyError):
+            await gather(here, [patient(), failing(KeyError("first")), failing(ValueError("second"))])
+        assert ended == ["patient"]
+        assert await gather(here, []) == []
+
+    if asynchronous:
+        asyncio.run(asyncio.wait_for(main(), 50))
+    else:
+        loop.run_until_complete(main())
+        assert loop.time() < 101
 
 
 def test_a_job_cancelled_with_its_result_on_the_way_ends_where_it_waits(loop):

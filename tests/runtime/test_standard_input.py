@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import subprocess
 import sys
@@ -68,6 +69,24 @@ def test_of_a_descriptor() -> None:
         os.write(writing, b"ond\n")
         os.close(writing)
         assert session.call("line") == "second" and session.call("line") is None
+
+
+def test_of_a_stream_that_the_host_has_closed() -> None:
+    with open(os.devnull, "rb") as stream:
+        pass
+    with PROGRAM.session(stdin=stream) as session:
+        for _ in range(2):
+            with pytest.raises(concerto.ProgramError, match="IoError::Io: standard input: the stream is closed"):
+                asyncio.run(asyncio.wait_for(session.acall("line"), 10))
+
+
+def test_of_a_stream_whose_descriptor_fails() -> None:
+    class Stream:
+        def fileno(self) -> int:
+            raise RuntimeError("no descriptor today")
+
+    with PROGRAM.session(stdin=Stream()) as session, pytest.raises(RuntimeError, match="no descriptor today"):
+        asyncio.run(asyncio.wait_for(session.acall("line"), 10))
 
 
 def concerto_run(tmp_path: Path, source: str, *flags: str) -> subprocess.Popen[str]:

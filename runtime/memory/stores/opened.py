@@ -74,16 +74,17 @@ class OpenStores:
 
             path = os.path.join(self.folder, settings.get("path", FILE))
             return SqliteStore(path, name=name, deflates=deflates, thread=self.thread)
+        source = f"the variable {settings['url_env']}"
         address = self.env.get(settings["url_env"])
         if not address:
-            raise store_failed(name, f"the variable {settings['url_env']} is not set")
+            raise store_failed(name, f"{source} is not set")
         if kind == "redis":
             from .redis import RedisStore
 
-            return self._remote(name, RedisStore, lambda: RedisStore(address, name=name))
+            return self._remote(name, RedisStore, lambda: RedisStore(address, name=name, source=source))
         from .postgres import PostgresStore
 
-        return self._remote(name, PostgresStore, lambda: PostgresStore(address, name=name, deflates=deflates))
+        return self._remote(name, PostgresStore, lambda: PostgresStore(address, name=name, deflates=deflates, source=source))
 
     def _remote(self, name: str, kind: Any, opener: Callable[[], Any]) -> Any:
         if self.thread is None:

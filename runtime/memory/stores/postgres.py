@@ -7,9 +7,10 @@ what was under way failed as a whole.
 
 from __future__ import annotations
 
+import selectors
 from contextlib import contextmanager
 from os import dup
-from select import select
+from selectors import EVENT_READ, EVENT_WRITE, SelectSelector
 from socket import SHUT_RDWR, socket
 from threading import RLock
 from time import monotonic, time
@@ -28,18 +29,23 @@ if TYPE_CHECKING:
 CREATING = "SELECT pg_advisory_xact_lock(1129270851)"
 CONNECT_LOOKS = 0.01
 """Seconds between two looks whether a connection that is being opened is still wanted."""
+FORM = "postgresql://USER@HOST:PORT/DATABASE"
+SELECTOR = getattr(selectors, "PollSelector", SelectSelector)  # select takes no descriptor from 1024 on
 KIND = {"bytes": "BYTEA", "number": "BIGINT", "rows": ""}
 
 
 class PostgresStore(SqlStore):
-    """Logs in a PostgreSQL database. `url` names the database; `schema`, when given, the schema that its tables are in;
-    `deflates`: parts are compressed where that helps (M-8.8). The tables are made when they are missing.
+    """Logs in a PostgreSQL database. `url` names the database, and `source` says in failures where the url stands; `schema`, when
+    given, the schema that its tables are in; `deflates`: parts are compressed where that helps (M-8.8). The tables are made when
+    they are missing.
 
-    The constructor connects and waits for it. It raises MemoryFailure: "Store" when psycopg is missing or the database cannot be
-    reached, "Corrupt" when a table or the format of an existing store is gone, "Version" for a newer format; and ValueError when
-    `connect_timeout` in the `url` is no whole number of seconds. Methods raise as `SqlStore` says."""
+    The constructor connects and waits for it. It raises MemoryFailure: "Store" when psycopg is missing, the `url` is none or the
+    database cannot be reached, "Corrupt" when a table or the format of an existing store is gone, "Version" for a newer format.
+    Methods raise as `SqlStore` says."""
 
-    def __init__(self, url: str, *, name: str = "postgres", schema: str | None = None, deflates: bool = False) -> None:
+    def __init__(
+        self, url: str, *, name: str = "postgres", schema: str | None = None, deflates: bool = False, source: str = "its url"
+    ) -> None:
         try:
             import psycopg
         except ImportError:
@@ -50,6 +56,7 @@ class PostgresStore(SqlStore):
         self.deflates = deflates
         self._psycopg = psycopg
         self._url = url
+        self._source = source
         self._schema = schema
         self._alone = RLock()
         self._connection: Any = None
@@ -72,8 +79,7 @@ class PostgresStore(SqlStore):
     def _begun(self) -> Any:
         """Return a connection of libpq. psycopg would wait for the server in a way that nobody can interrupt."""
         pq = self._psycopg.pq
-        settings = self._psycopg.conninfo.conninfo_to_dict(self._url)
-        until = monotonic() + (int(settings.get("connect_timeout") or 0) or LONGEST_CONNECT)
+        until = monotonic() + self._longest_connect()
         self._interrupted = False
         line = pq.PGconn.connect_start(self._url.encode())
         reason = ""
@@ -84,14 +90,30 @@ class PostgresStore(SqlStore):
                 return line
             if state == pq.PollingStatus.FAILED:
                 break
-            reads = state == pq.PollingStatus.READING
-            select([line.socket] if reads else [], [] if reads else [line.socket], [], CONNECT_LOOKS)
+            with SELECTOR() as ready:
+                ready.register(line.socket, EVENT_READ if state == pq.PollingStatus.READING else EVENT_WRITE)
+                ready.select(CONNECT_LOOKS)
             if self._interrupted or monotonic() > until:
                 reason = "the server does not answer"
                 break
         reason = reason or line.error_message.decode("utf-8", "replace")
         line.finish()
         raise self._psycopg.OperationalError(reason)
+
+    def _longest_connect(self) -> int:
+        """Return the seconds that a connection may take. As in libpq, `connect_timeout` is a whole number, and 0 or less says
+        none."""
+        try:
+            settings = self._psycopg.conninfo.conninfo_to_dict(self._url)
+        except (self._psycopg.ProgrammingError, UnicodeEncodeError):  # its text shows the url, which may hold the password
+            raise store_failed(self.name, f"{self._source} is not of the form {FORM}") from None
+        written = settings.get("connect_timeout") or "0"
+        try:
+            seconds = int(written)
+        except ValueError:
+            reason = f"{self._source} has the connect_timeout {written!r}, which is no whole number of seconds"
+            raise store_failed(self.name, reason) from None
+        return seconds if 0 < seconds < 2**31 else LONGEST_CONNECT
 
     def interrupt(self) -> None:
         """Make what waits for the server fail; called from any thread."""

@@ -284,17 +284,23 @@ FORMAT = 4
 """The format of the keys: 1 had no notes of changed facts, 2 no state of providers in entries."""
 
 
+FORM = "redis://HOST:PORT/NUMBER, or one with rediss:// or unix://"
+MALFORMED = (ValueError, TypeError, AttributeError, LookupError)
+"""What redis-py raises for a URL, or an option in it, that it cannot use."""
+
+
 class RedisStore:
-    """Logs on a Redis server. `url` names it; `prefix` separates programs that share it. A returned commit survives as far as
+    """Logs on a Redis server. `url` names it, and `source` says in failures where the url stands; `prefix` separates programs
+    that share the server. A returned commit survives as far as
     the server's settings say (M-8.5). Methods raise MemoryFailure: "Store" when the server fails or does not answer in time,
     "Corrupt" for damaged values, "Version" for what a newer program wrote, "Conflict" as the protocol says.
 
     The constructor asks the server for the format of its keys. It raises the same MemoryFailures, "Store" also when redis-py is
-    missing, and redis-py's ValueError for a `url` that is none."""
+    missing, and for a `url` that is none."""
 
     blocking = True
 
-    def __init__(self, url: str, *, name: str = "redis", prefix: str = "concerto") -> None:
+    def __init__(self, url: str, *, name: str = "redis", prefix: str = "concerto", source: str = "its url") -> None:
         try:
             import redis
             from redis.backoff import NoBackoff
@@ -308,16 +314,19 @@ class RedisStore:
         self._indexes = Indexes(self._notes, self._facts)
         self._prefix = prefix.encode()
         with self._guard():
-            # A command that may have been done is not sent again; what the URL says of times counts.
-            self._server: Any = redis.Redis.from_url(
-                url, retry=Retry(NoBackoff(), 0), socket_timeout=LONGEST_WAIT, socket_connect_timeout=LONGEST_CONNECT
-            )
+            try:
+                # A command that may have been done is not sent again; what the URL says of times counts.
+                self._server: Any = redis.Redis.from_url(
+                    url, retry=Retry(NoBackoff(), 0), socket_timeout=LONGEST_WAIT, socket_connect_timeout=LONGEST_CONNECT
+                )
+                self._server.setnx(self._prefix + b":format", FORMAT)  # some options are looked at by the first command
+            except MALFORMED:  # its text may show a part of the password
+                raise store_failed(name, f"{source} is not of the form {FORM}") from None
             scripts = (NAMES, COMMIT, KEEP, SWAP, TOUCH, REMOVE, EXPIRE, LEASE, RELEASE)
             self._scripts = {text: self._server.register_script(text) for text in scripts}
             self._check_format()
 
     def _check_format(self) -> None:
-        self._server.setnx(self._prefix + b":format", FORMAT)
         stored = self._server.get(self._prefix + b":format")
         if stored is None or not stored.isdigit():
             raise corrupt(f"store {self.name}: {self._prefix.decode()}:format says no format")

@@ -10,6 +10,7 @@ or "Corrupt"); the file is never replaced by an empty one. sqlite3 is imported w
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -31,23 +32,24 @@ if TYPE_CHECKING:
 
 NETWORK = ("nfs", "nfs4", "cifs", "smb3", "smbfs", "afs", "ceph", "glusterfs", "lustre", "fuse.sshfs", "fuse.glusterfs", "davfs")
 MOUNTS = "/proc/self/mounts"
+ESCAPED = re.compile(rb"\\([0-3][0-7]{2})")  # how the table writes a space, a tab, a line end and a backslash
 
 
 def is_on_network(folder: str, mounts: str = MOUNTS) -> bool:
     """Whether a folder is on a network file system, where SQLite's locks do not hold (M-8.12). The longest mount point
     above the folder decides; where the system has no table of mounts nothing is refused."""
     try:
-        with open(mounts, encoding="utf-8", errors="surrogateescape") as table:
-            rows = [line.split() for line in table]
+        with open(mounts, "rb") as table:  # names of directories are bytes, not always UTF-8
+            rows = [line.split(b" ") for line in table]
     except OSError:
         return False
-    real = os.path.join(os.path.realpath(folder), "")
-    best = ("", "")
+    real = os.path.join(os.fsencode(os.path.realpath(folder)), b"")
+    best = (b"", b"")
     for row in rows:
-        point = os.path.join(row[1].encode().decode("unicode_escape"), "")
+        point = os.path.join(ESCAPED.sub(lambda found: bytes([int(found[1], 8)]), row[1]), b"")
         if real.startswith(point) and len(point) >= len(best[0]):
             best = (point, row[2])
-    return best[1] in NETWORK
+    return os.fsdecode(best[1]) in NETWORK
 
 
 BUSY_MS = int(LONGEST_WAIT * 1000)
