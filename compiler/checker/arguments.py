@@ -165,8 +165,8 @@ def everyday_method(type_: Type, name: str) -> str | None:
     known = next((m for m in names.METHODS.get(name, ()) if lookup(kind, m) is not None), None)
     if known is not None:
         return f"use `{known}()`"
-    if kind == "HashMap" and name in ("entries", "items", "iter"):
-        return "write `for (k, v) in h { … }`, or `h.query(|_k, _v| true)` for a Map"
+    if kind == "HashMap" and name in ("items", "iter"):
+        return "write `for (k, v) in h { … }`, `h.entries()`, or `h.merge({})` for a Map"
     if name in names.COPIES:
         return "leave it out: a value is copied where it is assigned or passed"
     if kind == "Error" and name in ("Error", "getMessage", "what", "description"):

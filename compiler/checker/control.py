@@ -19,6 +19,8 @@ from ..types import (
     BYTES,
     CHUNK,
     INT,
+    LEDGER,
+    LEDGER_ENTRY,
     NEVER,
     NIL,
     OPEN,
@@ -361,6 +363,8 @@ def element_type(c: Checker, iterable: ast.Expr, type_: Type) -> Type:
         return INT
     if type_ == STREAM:
         return CHUNK
+    if type_ == LEDGER:
+        return LEDGER_ENTRY
     if type_ in (ANY, NEVER):
         return type_
     counted = f"write a range: `0..{c.text(iterable)[1:-1]}`"

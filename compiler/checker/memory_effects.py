@@ -22,7 +22,7 @@ from .state import Checker
 ASKING = ("ModelRef", "ModelBuilder", "AgentRef", "AgentBuilder", "Stream", "Memory", "KeyedMemory", "PipelineRef")
 OUTPUT = ("print", "println", "emit", "flush_emits")
 READS = ("get", "has", "keys", "values", "len", "is_empty", "get_many", "query", "find", "require", "scope", "partition",
-         "as_ref", "entries", "identifiers", "from_identifier", "from_key", "from_any_keys", "from_exact_keys")  # fmt: skip
+         "as_ref", "entries", "merge", "identifiers", "from_identifier", "from_key", "from_any_keys", "from_exact_keys")  # fmt: skip
 
 
 def check_step_functions(c: Checker) -> None:

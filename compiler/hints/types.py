@@ -31,7 +31,7 @@ from ..types import (
     error,
 )
 
-ITERABLE = "arrays, maps, strings, tuples, ranges, sets, hashmaps and streams"
+ITERABLE = "arrays, maps, strings, tuples, ranges, sets, hashmaps, ledgers and streams"
 _INT_TEXT = re.compile(r"-?[0-9]{1,18}")
 _FLOAT_TEXT = re.compile(r"-?[0-9]{1,18}\.[0-9]{1,18}")
 

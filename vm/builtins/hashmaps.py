@@ -96,6 +96,21 @@ def values(machine: MachineContext, task: Task, ref: HashMapRef) -> Any:
     return Array([value for _, value in machine.stores.view(ref).entries()])
 
 
+@handle(HASHMAP, "entries() -> Array<(K, V)>", clause="O-5.38", access="read")
+def entries(machine: MachineContext, task: Task, ref: HashMapRef) -> Any:
+    """Key and value of each entry, in insertion order."""
+    return Array(list(machine.stores.view(ref).entries()))
+
+
+@handle(HASHMAP, "merge(o: Map<K, V>) -> Map<K, V>", clause="O-5.38", access="read")
+def merge(machine: MachineContext, task: Task, ref: HashMapRef, other: Map) -> Any:
+    """A Map of the entries, and of those of another Map, which win; the hashmap stays as it is."""
+    if type(other) is not Map:
+        raise Panic("P007", f"expected Map, found {typeof(other)}")
+    merged = {key_of(key): value for key, value in machine.stores.view(ref).entries()}
+    return Map({**merged, **share(other).items})
+
+
 @handle(HASHMAP, "len() -> Int", clause="O-5.4", access="read")
 def size(machine: MachineContext, task: Task, ref: HashMapRef) -> Any:
     """Number of entries."""

@@ -22,6 +22,7 @@ from ..values import (
     EnumValue,
     Err,
     HashMapRef,
+    LedgerRef,
     Map,
     Ok,
     Queue,
@@ -97,6 +98,8 @@ def iterate(value: Any, machine: Any = None) -> Iterator[Any]:
         return iter(elements(value))
     if kind is HashMapRef:
         return iter(machine.stores.view(value).entries())
+    if kind is LedgerRef:
+        return iter(machine.stores.ledger(value).records())
     raise Panic("P007", f"expected a value to walk over, found {typeof(value)}")
 
 
