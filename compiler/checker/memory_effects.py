@@ -21,8 +21,8 @@ from .state import Checker
 
 ASKING = ("ModelRef", "ModelBuilder", "AgentRef", "AgentBuilder", "Stream", "Memory", "KeyedMemory", "PipelineRef")
 OUTPUT = ("print", "println", "emit", "flush_emits")
-READS = ("get", "has", "keys", "values", "len", "is_empty", "get_many", "query", "find", "require", "scope", "partition",
-         "as_ref", "entries", "merge", "identifiers", "from_identifier", "from_key", "from_any_keys", "from_exact_keys")  # fmt: skip
+READS = ("get", "has", "keys", "values", "len", "is_empty", "get_many", "query", "find", "require", "scope", "partition", "merge",
+         "as_ref", "entries", "identifiers", "from_identifier", "from_key", "from_any_keys", "from_exact_keys")  # fmt: skip
 
 
 def check_step_functions(c: Checker) -> None:
