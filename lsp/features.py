@@ -99,7 +99,8 @@ def head_of(symbol: Symbol, sources: Mapping[str, Source]) -> str:
         return f"{symbol.enum.name}::{_written(sources, variant.span)}"
     node = getattr(symbol, "declaration", None)
     if isinstance(node, ast.Function):
-        body = node.omitted if node.body is None else node.body.span
+        block = node.prompt or node.body
+        body = node.omitted if block is None else block.span
         end = body.start if body is not None else node.span.end
         word = "async fn" if node.is_async else "fn"
         return f"{word} {_written(sources, Span(node.span.file, node.name.span.start, end))}"

@@ -34,7 +34,7 @@ ELSEWHERE = {
 }
 Checked = list[tuple[str, dict[str, object]]]
 # Arguments that are returned as expressions: what they hold depends on what is decorated (`tools.check_test`).
-UNREAD = frozenset((("test", "cases"),))
+UNREAD = frozenset((("test", "cases"), ("approve", "channel")))
 
 
 def check_decorators(c: Checker, decorators: list[ast.Decorator], place: str) -> Checked:

@@ -530,7 +530,7 @@ def warn_of_inner_marks(c: Checker, node: ast.Expr, tasks: list[ast.TaskBody], f
     useless = [(task, last) for task in tasks if (last := _ends_in_question_mark(task.body)) is not None]
     for task, last in useless:
         message = f"this `?` ends {NAMES[task.kind]} only, whose value stays a Result"
-        help = f"write `?` behind the whole: `{_with_one_mark(c, node, [mark for _, mark in useless]) or form}`"
+        help = f"let one `?` behind the whole do it: `{_with_one_mark(c, node, [mark for _, mark in useless]) or form}`"
         c.report("W0014", last.span, message, help=help)
 
 

@@ -1,8 +1,8 @@
 """Functions that ask: a model by a prompt, `fn sort(mail: String) -> Result<Ticket, AgentError> by Sorter { "…" }` (O-2.67), or
 the host by a channel, `channel approve: Decision -> Bool;` (O-5.36).
 
-Hands on `ask_model` to the check of bodies, `check_channel` to the check of declarations, and
-`offer_function` and `is_question` to what takes tools and to mocks. In the language both are functions: what is special is how
+Hands on `ask_model` to the check of bodies, `check_channel` to the check of declarations, `ask_before` (`@approve`, O-4.49) to
+the check of tools, `offer_function` to what takes tools, and `is_question` to `program` and to mocks. In the language both are functions: what is special is how
 a body is made, how a test answers in its place (`tools.mock`), and that a model may call it as a tool (O-4.48).
 """
 
@@ -11,10 +11,34 @@ from __future__ import annotations
 from typing import TypeGuard
 
 from ..resolver.channels import emit_of
+from ..resolver.state import ErroneousSymbol
 from ..source import Span
-from ..symbols import AliasSymbol, FunctionSymbol, ImplSymbol, StructSymbol, ToolSymbol
+from ..symbols import (
+    AliasSymbol,
+    BuiltinSymbol,
+    ErrorFamilySymbol,
+    FunctionSymbol,
+    ImplSymbol,
+    Local,
+    StructSymbol,
+    ToolSymbol,
+)
 from ..syntax import ast
-from ..types import AGENT_BUILDER, AGENT_REF, ANY, MODEL_BUILDER, MODEL_REF, STRING, Nominal, Type
+from ..types import (
+    AGENT_BUILDER,
+    AGENT_REF,
+    ANY,
+    BOOL,
+    ERROR,
+    MODEL_BUILDER,
+    MODEL_REF,
+    NIL,
+    STRING,
+    Nominal,
+    Type,
+    error,
+    map_,
+)
 from .decorators import check_decorators
 from .json_shapes import without_shape
 from .prompts import check_prompt
@@ -54,7 +78,7 @@ def ask_model(c: Checker, symbol: FunctionSymbol) -> None:
     answer: ast.Expr = ast.Propagate(span, call)
     if written is None:
         answer = ast.FieldAccess(span, answer, ast.Ident(Span(span.file, span.end, span.end), "text"))
-    node.body = ast.Block(span, [], answer)
+    node.body, node.prompt = ast.Block(span, [], answer), prompt
     # Here, where a text is nothing but a prompt, a hole that may hold no value is an error.
     if c.infer(prompt) == STRING and prompt.result is not None:
         check_prompt(c, prompt.result, "E4035")
@@ -95,6 +119,101 @@ def _check_shape(c: Checker, type_: Type, written: ast.TypeExpr) -> None:
     if offending is not None and offending is not ERRONEOUS:
         help = "send plain data: Strings, numbers, Arrays, Maps, structs, schemas, enums"
         c.report("E2044", written.span, f"`{offending}` has no JSON shape", help=help)
+
+
+# ---------------------------------------------------------------- approval of tool calls
+
+
+def ask_before(c: Checker, method: FunctionSymbol, written: ast.Expr) -> None:
+    """Let a tool method begin with the question of `@approve(channel)` (O-4.49): `match channel(…) { Ok(true) => { } Ok(false) =>
+    { return Err(ToolError::PermissionDenied(…)); } Err(e) => { return Err(ToolError::ExecutionFailed("${e}")); } }`. E4009 where
+    the channel or the result of the method is none for it."""
+    node = method.declaration
+    channel = written.binding if isinstance(written, ast.PathExpr) else None
+    sides = generic(method.result, "Result")
+    answer = generic(channel.result, "Result") if isinstance(channel, FunctionSymbol) and is_question(channel) else None
+    if isinstance(channel, ErroneousSymbol) or (channel is None and isinstance(written, ast.PathExpr)):
+        return  # it was reported
+    if not isinstance(channel, FunctionSymbol) or channel.channel is None or answer is None or answer[0] != BOOL:
+        message = "`@approve` names a channel that is answered with Bool"
+        c.report("E4009", written.span, message, help="declare it: `channel approve: Map<String, Any> -> Bool;`")
+        return
+    if sides is None or sides[1] not in (error("ToolError"), ERROR):
+        result = "Nil" if sides is None and method.result == NIL else sides[0] if sides else method.result
+        message = f"`{method.path}` may be refused, so it gives a Result with ToolError"
+        c.report("E4009", (node.result or node.name).span, message, help=f"write `-> Result<{result}, ToolError>`")
+        return
+    payload = _payload(c, method, channel, written)
+    if payload is None or node.body is None:
+        return
+    at = written.span
+    local = Local("e", error("EmitError"), False, node.scope, read=True)
+    node.scope.locals.append(local)
+    shown = ast.PathExpr(at, [ast.Ident(at, "e")])
+    shown.binding = local
+    whole = ast.BindPattern(at, ast.Ident(at, "e"), False)
+    whole.binding = local
+    assert method.tool is not None
+    refusal = ast.StringLiteral(at, f"{method.tool.name}.{method.name} was not approved")
+    arms = [
+        ast.MatchArm(at, _case(at, "Ok", ast.LiteralPattern(at, True)), None, ast.Block(at, [], None)),
+        ast.MatchArm(at, _case(at, "Ok", ast.LiteralPattern(at, False)), None, _refused(at, "PermissionDenied", refusal)),
+        ast.MatchArm(at, _case(at, "Err", whole), None, _refused(at, "ExecutionFailed", ast.Interpolation(at, [shown]))),
+    ]
+    question = ast.Call(at, written, [ast.Argument(at, None, payload)])
+    node.body.statements.insert(0, ast.ExprStmt(at, ast.Match(at, question, arms), False))
+
+
+def _case(at: Span, word: str, inside: ast.Pattern) -> ast.Pattern:
+    pattern = ast.TupleStructPattern(at, [ast.Ident(at, word)], [inside])
+    pattern.binding = BuiltinSymbol(word)
+    return pattern
+
+
+def _refused(at: Span, variant: str, message: ast.Expr) -> ast.Block:
+    failure = ast.PathExpr(at, [ast.Ident(at, "ToolError"), ast.Ident(at, variant)])
+    failure.binding = ErrorFamilySymbol("ToolError", variant)
+    err = ast.PathExpr(at, [ast.Ident(at, "Err")])
+    err.binding = BuiltinSymbol("Err")
+    made = ast.Call(at, failure, [ast.Argument(at, None, message)])
+    leave = ast.Return(at, ast.Call(at, err, [ast.Argument(at, None, made)]))
+    return ast.Block(at, [ast.ExprStmt(at, leave, True)], None)
+
+
+def _payload(c: Checker, method: FunctionSymbol, channel: FunctionSymbol, written: ast.Expr) -> ast.Expr | None:
+    """Return what the channel is asked about: of a struct or schema the fields from the parameters of their names; of Any or
+    `Map<String, Any>` tool, method and arguments. None after a report (E4009)."""
+    at, node, wanted = written.span, method.declaration, channel.parameters[0]
+    values: dict[str, ast.Expr] = {}
+    types: dict[str, Type] = {}
+    for parameter, type_ in zip(node.parameters, method.parameters, strict=True):
+        if not parameter.is_self and parameter.binding is not None:
+            value = ast.PathExpr(at, [parameter.name])
+            value.binding = parameter.binding
+            parameter.binding.read = True
+            values[parameter.name.text], types[parameter.name.text] = value, type_
+    struct = c.declared(wanted)
+    if isinstance(struct, StructSymbol):
+        fields = [name for name, type_, _, _ in struct.fields if types.get(name) == type_]
+        needed = [name for name, _, default, optional in struct.fields if default is None and not optional]
+        lacking = [name for name in needed if name not in fields]
+        if not lacking:
+            entries = [ast.FieldInit(at, ast.Ident(at, name), values[name]) for name in fields]
+            made = ast.StructExpr(at, [struct.declaration.name], None, entries, None)
+            made.binding = struct
+            return made
+        message = f"`{channel.name}` is asked about `{struct.name}`, whose `{lacking[0]}` is no parameter of `{method.path}`"
+        c.report("E4009", at, message, help="name its fields as parameters, of the same types, or ask about `Map<String, Any>`")
+        return None
+    if wanted not in (ANY, map_(STRING, ANY)):
+        message = f"`{channel.name}` is asked about `{wanted}`, which no call of a tool is"
+        c.report("E4009", at, message, help="let it be asked about a struct of parameters, or about `Map<String, Any>`")
+        return None
+    arguments = ast.MapExpr(at, [ast.MapEntry(at, ast.StringLiteral(at, name), value) for name, value in values.items()])
+    assert method.tool is not None
+    parts: list[tuple[str, ast.Expr]] = [("tool", ast.StringLiteral(at, method.tool.name))]
+    parts += [("method", ast.StringLiteral(at, method.name)), ("arguments", arguments)]
+    return ast.MapExpr(at, [ast.MapEntry(at, ast.StringLiteral(at, name), value) for name, value in parts])
 
 
 # ---------------------------------------------------------------- both, as tools

@@ -61,7 +61,7 @@ from .declarations import FAILED, at_module_level, folded
 from .decorators import Checked, check_decorators
 from .json_shapes import check_size
 from .memory import refuse_attaching, without_key
-from .questions import is_question, offer_function
+from .questions import ask_before, is_question, offer_function
 from .relations import ERRONEOUS, generic, is_memory
 from .schemas import field_without_json, fold_nested_defaults
 from .state import FREE, Checker, Expected
@@ -109,6 +109,8 @@ def _check_method(c: Checker, tool: ToolSymbol, method: FunctionSymbol) -> None:
     # `@param` may stand several times, which `check_decorators` refuses.
     own = [decorator for decorator in node.decorators if decorator.name.text != "param"]
     decorators = dict(check_decorators(c, own, "tool method"))
+    if isinstance(channel := decorators.get("approve", {}).get("channel"), ast.Expr):
+        ask_before(c, method, channel)
     effect = decorators.get("effect", {}).get("class")
     if isinstance(effect, str):
         tool.effects[method] = effect

@@ -346,6 +346,10 @@ def visit_tool(r: Resolver, item: ast.Tool) -> None:
     with r.block() as scope:
         scope.names["Self"] = item.symbol.state
         for method in item.methods:
+            with r.body(None):
+                for decorator in method.decorators:
+                    if decorator.name.text == "approve":  # the arguments of all others are plain data
+                        _visit_decorator(r, decorator)
             function(r, method)
 
 

@@ -659,6 +659,7 @@ class Function(Item):
     by: Expr | None
     body: Block | None
     scope: Any = annotation()  # symbols.FunctionScope
+    prompt: Any = annotation()  # the block of a function by a model, once the checker has made a body of it
     omitted: Span | None = field(init=False)
 
 

@@ -163,7 +163,8 @@ async def perform_emits(run: EffectContext, effect: Effect) -> Any:
             return _failed("WrongAnswer", f"the answer on {emit.channel}: {text}", emit)
     except NoListener:
         testing = EMITS in run.state and emit.channel.isidentifier()
-        hint = f"; in a test write `mock emit {{ {emit.channel}: … }}`" if testing else ""
+        mock = f"mock {emit.channel} {{ … }}" if emit.channel in run.program.channels else f"mock emit {{ {emit.channel}: … }}"
+        hint = f"; in a test write `{mock}`" if testing else ""
         return _failed("NoListener", f"nobody answers emits on {emit.channel}{hint}", emit)
     except TimeoutError:
         return _failed("Timeout", f"no answer on {emit.channel} within {timeout_ms} ms", emit)
