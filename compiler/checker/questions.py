@@ -2,8 +2,9 @@
 the host by a channel, `channel approve: Decision -> Bool;` (O-5.36).
 
 Hands on `ask_model` to the check of bodies, `check_channel` to the check of declarations, `ask_before` (`@approve`, O-4.49) to
-the check of tools, `offer_function` to what takes tools, and `is_question` to `program` and to mocks. In the language both are functions: what is special is how
-a body is made, how a test answers in its place (`tools.mock`), and that a model may call it as a tool (O-4.48).
+the check of tools, `offer_function` to what takes tools, and `is_question` to `program` and to mocks. In the language both are
+functions: what is special is how a body is made, how a test answers in its place (`tools.mock`), and that a model may call it
+as a tool (O-4.48).
 """
 
 from __future__ import annotations
