@@ -322,9 +322,38 @@ def of_comments(path: str, text: str) -> list[Any]:
             replies.append(_reply(comment[2].strip()))
         except ValueError:
             raise exits.Exit(exits.USAGE, f"{path}:{line}: {comment[2]!r} is no reply: {FORM}") from None
-    if not replies:
+    if not replies and not _ANSWER.search(text):
         raise exits.Exit(exits.USAGE, f"{path}: it has no replies: {FORM}")
     return replies
+
+
+_ANSWER = re.compile(r"^\s*// answer: (.*)$", re.MULTILINE)
+ANSWER_FORM = 'write `// answer: CHANNEL JSON`, or `// answer: CHANNEL fault "text"`'
+
+
+def answers(path: str) -> dict[str, list[Any]]:
+    """Return the answers to awaited emits in the comments of a program, by channel and in order; a failure is a ScriptedFailure
+    (O-5.39). Raise `Exit` as `script`."""
+    import json
+
+    text = read(path).decode("utf-8", "replace")
+    by_channel: dict[str, list[Any]] = {}
+    for comment in _ANSWER.finditer(text):
+        channel, _, form = comment[1].strip().partition(" ")
+        try:
+            value = json.loads(form.strip().removeprefix("fault "))
+            fails = form.strip().startswith("fault ")
+            if fails and not isinstance(value, str):
+                raise ValueError
+        except ValueError:
+            line = text.count("\n", 0, comment.start()) + 1
+            raise exits.Exit(exits.USAGE, f"{path}:{line}: {comment[1].strip()!r} is no answer: {ANSWER_FORM}") from None
+        by_channel.setdefault(channel, []).append(ScriptedFailure(value) if fails else value)
+    return by_channel
+
+
+class ScriptedFailure(Exception):
+    """What a scripted handler fails with."""
 
 
 def _reply(text: str) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from .watch import add_watch
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Sequence
+    from collections.abc import Awaitable, Callable, Sequence
     from random import Random
     from typing import Any
 
@@ -373,6 +373,7 @@ def host_of(
         random=generator.random,
         offline=offline,
         script=scripted_replies(arguments.offline_script),
+        answer=scripted_answers(arguments.offline_script),
         random_bits=generator.getrandbits,
         args=arguments.program_arguments,
         permissions=permissions(arguments, file),
@@ -402,6 +403,27 @@ def scripted_replies(path: str | None) -> list[Any] | None:
     from .inputs import script  # a run without one starts without it
 
     return script(path)
+
+
+def scripted_answers(path: str | None) -> Callable[[str, Any, Any], Awaitable[Any]] | None:
+    """Return what answers awaited emits from the comments of a program that is the script (O-5.39), None without one."""
+    if path is None or not path.endswith(".conc"):
+        return None
+    from ..runtime.host import NoListener
+    from ..vm.values import from_json
+    from .inputs import answers
+
+    waiting = answers(path)
+
+    async def answer(channel: str, _value: Any, _run: Any) -> Any:
+        if not waiting.get(channel):
+            raise NoListener
+        given = waiting[channel].pop(0)
+        if isinstance(given, Exception):
+            raise given
+        return from_json(given)
+
+    return answer
 
 
 def starts_processes(image: Image) -> bool:

@@ -86,7 +86,7 @@ def test_a_panic_in_a_step_of_a_memory_has_the_frames_of_the_caller(cli, write, 
 def test_panic_with_its_trace(cli, write):
     source = (
         "fn pick(items: Array<Int>, at: Int) -> Int {\n    items[at]\n}\n"
-        'fn main() {\n    let inner = |at| pick([1], at);\n    emit("before", 1);\n    emit("x", inner(5));\n}\n'
+        'fn main() {\n    let inner = |at: Int| pick([1], at);\n    emit("before", 1);\n    emit("x", inner(5));\n}\n'
     )
     code, out, err = cli("run", write("p.conc", source))
     assert (code, out) == (1, "[emit:before] 1\n")
@@ -293,12 +293,31 @@ def test_replies_of_comments(cli, write):
     assert ran.err.startswith("error: ") and ran.code == 1
 
 
+def test_answers_of_comments(cli, write):
+    """O-5.39"""
+    source = """channel ask: Int -> Bool;
+enum Way { Fast, By(Int) }
+channel way: Int -> Way;
+fn main() { for n in 0..4 { println(ask(n)); } println(way(1), await emit("other", 1)); }
+"""
+    answers = '// answer: ask true\n    // answer: way {"variant": "By", "data": 3}\n'
+    answers += '// answer: ask 3\n// answer: ask fault "closed"\n'
+    write("s.conc", source + answers)
+    ran = cli("run", "s.conc", "--offline-script", "s.conc")
+    printed = [line for line in ran.out.splitlines() if not line.startswith("[emit:")]
+    assert printed[:2] == ["Ok(true)", "Err(the answer on ask: expected Bool, found Int at $)"] and "closed" in printed[2]
+    assert printed[3:] == ["Err(nobody answers emits on ask)", "Ok(Way::By(3)) Err(nobody answers emits on other)"]
+
+
 @pytest.mark.parametrize(
     ("comment", "why"),
     [
         ("", "s.conc: it has no replies: write"),
         ("// reply: say hello", "s.conc:2: 'say hello' is no reply: write"),
         ("// reply: text hello", "s.conc:2: 'text hello' is no reply: write"),
+        ("// answer: ask", "s.conc:2: 'ask' is no answer: write"),
+        ("// answer: ask maybe", "s.conc:2: 'ask maybe' is no answer: write"),
+        ("// answer: ask fault 3", "s.conc:2: 'ask fault 3' is no answer: write"),
         ('// reply M: text "a"', "s.conc:2: replies of one model cannot be scripted"),
     ],
 )
