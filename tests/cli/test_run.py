@@ -93,7 +93,7 @@ def test_panic_with_its_trace(cli, write):
     lines = err.splitlines()
     assert lines[0] == "panic[P004]: index out of range: index 5, length 1"
     assert lines[1] == "  at pick (p.conc:2:5)"
-    assert lines[2].endswith("(p.conc:5:22)")
+    assert lines[2].endswith("(p.conc:5:27)")
     assert lines[3:] == ["  at main (p.conc:7:15)"]
 
 
