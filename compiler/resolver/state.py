@@ -356,6 +356,8 @@ class Resolver:
 
     def as_variant(self, name: str) -> str | None:
         """Return a help with the path of a variant of that name, if exactly one visible enum has it."""
+        if name not in self.variants:
+            return None  # a walk over all names costs too much for each that is unknown
         visible = self.scope.visible(self.function)
         enums = [text for text, symbol in visible if isinstance(symbol, EnumSymbol) and name in symbol.variants]
         return f"write `{enums[0]}::{name}`" if len(enums) == 1 else None
