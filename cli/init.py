@@ -38,8 +38,10 @@ model Sorter {{
     system_prompt: "You sort support mail.",
 }}
 
+fn sort(mail: String) -> Result<Ticket> by Sorter {{ "Sort this mail:\\n${{mail}}" }}
+
 fn main() {{
-    match Sorter.execute_with_schema<Ticket>("The export crashes!") {{
+    match sort("The export crashes!") {{
         Ok(ticket) => emit("ticket", ticket),
         Err(error) => emit("failed", error.message),
     }}
@@ -47,8 +49,8 @@ fn main() {{
 
 @test("a ticket is sorted")
 fn sorts() {{
-    mock Sorter {{ response: "{{\\"title\\": \\"Export\\", \\"kind\\": \\"bug\\"}}" }}
-    assert_eq(Sorter.execute_with_schema<Ticket>("It crashes!")?.kind, "bug");
+    mock sort {{ title: "Export", kind: "bug" }}
+    assert_eq(sort("It crashes!")?.kind, "bug");
 }}
 """
 

@@ -26,6 +26,7 @@ from .models import check_agent, check_connection, check_model
 from .questions import check_channel
 from .schemas import check_schema, check_validators, fold_nested_defaults
 from .state import Checker
+from .tool_arguments import parameter_texts
 from .tools import check_store, check_test, check_tool, declare_hashmap
 
 Check = Callable[[Checker, Any], None]  # of a symbol of the row's class
@@ -92,9 +93,14 @@ def _function_values(c: Checker, symbol: FunctionSymbol) -> None:
     if symbol.channel is not None:
         check_channel(c, symbol, symbol.channel)
     elif symbol.tool is None:  # a method of a tool is checked with it
-        check_parts(c, symbol.declaration.parameters, "parameter of a fn")
-        place = "fn" if symbol.owner is None else "method"
-        check_test(c, symbol, check_decorators(c, symbol.declaration.decorators, place))
+        decorators = symbol.declaration.decorators
+        # The parameters of a function by a model may be described, as it may be a tool (O-4.48).
+        if symbol.by_model:
+            parameter_texts(c, symbol, required=False)
+            decorators = [decorator for decorator in decorators if decorator.name.text != "param"]
+        else:
+            check_parts(c, symbol.declaration.parameters, "parameter of a fn")
+        check_test(c, symbol, check_decorators(c, decorators, "fn" if symbol.owner is None else "method"))
 
 
 def _function_body(c: Checker, symbol: FunctionSymbol) -> None:

@@ -170,13 +170,30 @@ def _bind(c: Checker, node: ast.BindPattern, type_: Type) -> None:
     if node.again is not None:
         c.report("E3005", node.name.span, bound_twice(node.name.text), first=node.again, help=IN_A_GUARD)
     _set_local(c, node, node.binding, close(type_))
-    symbol = c.declared(type_)
-    if isinstance(symbol, EnumSymbol) and node.inner is None and node.name.text in symbol.variants:
-        name = node.name.text
-        c.report(
-            "W0010", node.name.span, f"`{name}` binds every value; it is also a variant of `{symbol.name}`",
-            help=f"write `{symbol.name}::{name}`",
-        )  # fmt: skip
+    if node.inner is None and not node.mutable:
+        _warn_like_variant(c, node, type_)
+
+
+def _warn_like_variant(c: Checker, node: ast.BindPattern, type_: Type) -> None:
+    """Warn of a name that binds every value and is, or nearly is, a variant of the matched enum, or of the enum inside a matched
+    Result or Option (W0010)."""
+    name, inner = node.name.text, _without_nil(type_)
+    symbol = c.declared(inner)
+    around = isinstance(inner, Generic) and inner.name in ("Result", "Option")
+    if isinstance(inner, Generic) and around:
+        symbol = c.declared(inner.arguments[0])
+    if not isinstance(symbol, EnumSymbol):
+        return
+    unread = node.binding is not None and not node.binding.read
+    near = did_you_mean(name, symbol.variants) if unread and name[:1].isupper() else None
+    if name in symbol.variants:
+        message = f"`{name}` binds every value; it is also a variant of `{symbol.name}`"
+        variant = symbol.members[symbol.variants.index(name)]
+        parts = {"unit": "", "tuple": "(…)", "struct": " { .. }"}[variant.form]
+        help = f"the value is a `{inner}`: add `?` to it" if around else f"write `{symbol.name}::{name}{parts}`"
+        c.report("W0010", node.name.span, message, help=help)
+    elif near is not None and not around:
+        c.report("W0010", node.name.span, f"`{name}` binds every value; `{symbol.name}` has no such variant", help=near)
 
 
 # Variants by their bare names: the type of the matched value says of which enum, or family (L-5.8.14).
@@ -212,6 +229,12 @@ def _set_bare(c: Checker, node: ast.TupleStructPattern | ast.StructPattern, type
         owners = [str(enum.type) for enum in c.nominals.values() if isinstance(enum, EnumSymbol) and name in enum.variants]
         owners += [family for family, row in FAMILIES.items() if name in row.variants]
         help = f"write `{owners[0]}::{name}`" if len(owners) == 1 else f"name its enum or error: `E::{name}`"
+        if isinstance(inner, Generic) and inner.name in ("Result", "Option"):
+            help = f"the value is a `{inner}`: add `?` to it, or match `{'Ok' if inner.name == 'Result' else 'Some'}({name} …)`"
+        elif isinstance(symbol, EnumSymbol):
+            help = did_you_mean(name, symbol.variants) or help
+        elif not owners:
+            help = "declare it with `struct`, `enum` or `schema`"
         c.report("E1002", node.path[0].span, f"undefined type `{name}`", help=help)
         node.binding = ErroneousSymbol(name)
 

@@ -35,6 +35,7 @@ from ..types import (
     MODEL_REF,
     NIL,
     STRING,
+    Nilable,
     Nominal,
     Type,
     error,
@@ -69,7 +70,14 @@ def ask_model(c: Checker, symbol: FunctionSymbol) -> None:
         elif symbol.result is not ERRONEOUS and sides is None:
             place = node.name if node.result is None else node.result
             help = f"write `-> Result<{'T' if node.result is None else symbol.result}, AgentError>`"
+            if isinstance(symbol.result, Nilable) or generic(symbol.result, "Option"):
+                help = "let a schema with an optional field be the answer: `schema Found { value?: T }`, `-> Result<Found>`"
             c.report("E4034", place.span, "what a model answers may fail: a function by a model gives a Result", help=help)
+        symbol.result = ERRONEOUS
+        return
+    if prompt.result is None and c.infer(prompt) == NIL:
+        help = "leave out the last `;`" if prompt.statements else 'write it: `{ "Sort this mail: ${mail}" }`'
+        c.report("E4034", prompt.span, "the body of a function by a model is its prompt, and this one has none", help=help)
         symbol.result = ERRONEOUS
         return
     span = asked.span.to(prompt.span)
@@ -137,7 +145,8 @@ def ask_before(c: Checker, method: FunctionSymbol, written: ast.Expr) -> None:
         return  # it was reported
     if not isinstance(channel, FunctionSymbol) or channel.channel is None or answer is None or answer[0] != BOOL:
         message = "`@approve` names a channel that is answered with Bool"
-        c.report("E4009", written.span, message, help="declare it: `channel approve: Map<String, Any> -> Bool;`")
+        name = written.segments[-1].text if isinstance(written, ast.PathExpr) and channel is None else "approve"
+        c.report("E4009", written.span, message, help=f"declare it: `channel {name}: Map<String, Any> -> Bool;`")
         return
     if sides is None or sides[1] not in (error("ToolError"), ERROR):
         result = "Nil" if sides is None and method.result == NIL else sides[0] if sides else method.result

@@ -43,7 +43,7 @@ from ..symbols import (
 from ..syntax import ast
 from ..syntax.ast import Nesting
 from ..syntax.brackets import MAX_NESTING
-from ..types import FLOAT, INT, NEVER, NIL, Generic, Implementation, Nilable, Nominal, Type, Union, bare, option
+from ..types import FLOAT, INT, NEVER, NIL, STRING, Generic, Implementation, Nilable, Nominal, Type, Union, bare, option
 from .relations import ERRONEOUS, MISMATCH, _Mismatch, convert, generic, is_complete, join_values, learn, nilable
 
 # Private fields (L-8.4): usable in the module of their struct and its submodules.
@@ -553,6 +553,8 @@ class Checker:
             return self.report_missing_value(node, wanted)
         if actual == NIL:
             help: str | None = self._nothing_help(node, wanted)
+        elif expected.code == "E2023" and (actual == STRING or isinstance(actual, Union)) and self._is_reply(wanted):
+            help = f"a function by a model names it: `-> {wanted} by Sorter`"
         elif wanted == NIL and expected.code == "E2023":
             is_main = self.function_target.name == "`main`"
             help = "`main` gives no value: drop it" if is_main else f"declare the result: `-> {actual}`"
@@ -578,6 +580,10 @@ class Checker:
         place = self.filling_call.receiver
         local = place.binding if isinstance(place, ast.PathExpr) else None
         return local if isinstance(local, Local) and local.learned else None
+
+    def _is_reply(self, wanted: Type) -> bool:
+        """Return whether a type is a Result of what a model may answer in place of a text."""
+        return isinstance(wanted, Generic) and wanted.name == "Result" and self.declared(wanted.arguments[0]) is not None
 
     def _nothing_help(self, node: ast.Expr, wanted: Type) -> str:
         """Return the help for nil where a value is expected: for the literal, or a call that has no result."""

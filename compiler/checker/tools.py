@@ -496,7 +496,9 @@ def _check_answer(c: Checker, name: str, value: ast.Expr, method: FunctionSymbol
     itself."""
     parameters = method.parameters[1:] if method.takes_self else method.parameters
     if isinstance(value, ast.Closure):
-        wanted = Function(tuple(parameters), ANY)
+        # In place of a function by a model, or of a channel, a closure gives its Result, as that function would: a value is
+        # wrapped in Ok, and `throw` gives an Err.
+        wanted = Function(tuple(parameters), result if is_question(method) else ANY)
         actual = c.infer(value, Expected(wanted))
         if actual is not ERRONEOUS and len(value.parameters) == len(parameters):
             c.coerce(value, actual, Expected(wanted, "E4004", f"`{name}`"))

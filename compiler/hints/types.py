@@ -75,6 +75,8 @@ def condition_help(actual: Type) -> str:
             return "compare it: `!= \"\"`"
         case Generic(name="Option"):
             return "ask `is_some()`"
+        case Generic(name="Result", arguments=(Simple(name="Bool"), _)):
+            return "add `?`, which gives the Bool and passes an Err on"
         case Generic(name="Result"):
             return "ask `is_ok()`"
         case Nilable():
@@ -93,6 +95,8 @@ def negated_help(actual: Type) -> str:
             return "compare it: `== \"\"`"
         case Generic(name="Option"):
             return "ask `is_none()`"
+        case Generic(name="Result", arguments=(Simple(name="Bool"), _)):
+            return "add `?`, which gives the Bool and passes an Err on"
         case Generic(name="Result"):
             return "ask `is_err()`"
         case Nilable():

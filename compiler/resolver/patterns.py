@@ -9,6 +9,7 @@ exhaustiveness are the checker's (`checker/patterns.py`).
 from __future__ import annotations
 
 from ...vm.values.errors import FAMILIES
+from ..hints.names import did_you_mean, patient
 from ..symbols import BuiltinSymbol, ConstSymbol, Local, Symbol, VariantSymbol
 from ..syntax import ast
 from .names import find, find_item
@@ -53,13 +54,13 @@ def _head(r: Resolver, path: list[ast.Ident]) -> Symbol | None:
     """Return what the path of a pattern with parts names; None for a single name that nothing visible has, but some variant:
     which one the type of the matched value says (L-5.8.14)."""
     if len(path) == 1 and may_be_variant(r, path[0].text) and find_item(r, path[0]) is None:
-        return None
+        return None  # also for what is nearly the name of a variant, which the checker can tell better
     return literal_head(r, path) or ErroneousSymbol(path[0].text)
 
 
 def may_be_variant(r: Resolver, name: str) -> bool:
-    """Return whether an enum of the program or an error family has a variant of that name."""
-    return name in r.variants or name in _FAMILY_VARIANTS
+    """Return whether an enum of the program or an error family has a variant of that name, or an enum one nearly of it."""
+    return name in r.variants or name in _FAMILY_VARIANTS or (patient() and did_you_mean(name, r.variants) is not None)
 
 
 def _bind_all(r: Resolver, patterns: list[ast.Pattern], names: Names, reuse: Names) -> None:

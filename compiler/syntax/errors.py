@@ -327,6 +327,10 @@ def _foreign_form(place: ErrorPlace, expected: set[str]) -> str | None:
         return "the name of a type begins with a capital letter: `Int`, `String`, `Bool`"
     if "LBRACE" not in expected:
         return None
+    if kind == "IDENT" and place.text() == "by" and place.before(1) in ("TGT", "IDENT", "RPAREN") and "K_NEEDS" in expected:
+        return "name a declared model: `by Sorter`"
+    if kind == "IDENT" and place.text() in ("with", "using") and "K_NEEDS" in expected:
+        return "a function by a model has `by` there: `by Sorter { \"…\" }`"
     if kind == "IDENT" and place.text() in ("step", "by"):
         return "write `(a..b).step_by(n)`"
     if kind == "COLON" or (before == "RPAREN" and kind not in (END, "ARROW")):

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 
+from ...vm.builtins.json import Misfit
 from ...vm.builtins.records import AWAITED, FUNCTION
 from ...vm.panics import Panic
 from ...vm.values import NONE, Array, Closure, Emit, Err, McpRef, Ok, Some, ToolRef, share, unkey
@@ -21,6 +22,7 @@ from ..errors import CallFailure, ConfigFailure
 from ..providers.offline import Script, ScriptedProvider
 from ..records import to_plain
 from ..tools.tools import MOCKS as TOOL_MOCKS
+from .answers import read_answer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,14 +59,23 @@ async def perform(run: EffectContext, effect: Effect) -> Any:
 
 
 async def perform_mocked(run: EffectContext, effect: Effect) -> Any:
-    """Return Some of what the mock of a function by a model gives for these arguments, as a Result; None without a mock."""
+    """Return Some of what the mock of a function by a model gives for these arguments, as a Result; None without a mock. The
+    value is of the type of the function's answer, or in its JSON form, else P007."""
     name, arguments = effect.payload
     answers = run.state.get(FUNCTIONS, {})
     if name not in answers:
         return NONE
     answer = answers[name]
     value = await run.call(effect, answer, list(arguments.items)) if type(answer) is Closure else share(answer)
-    return Some(value if type(value) in (Ok, Err) else Ok(value))
+    if type(value) is Err:
+        return Some(value)
+    function = run.program.image.functions[int(name.rpartition("#")[2])]
+    descriptor = run.program.descriptors[function.result][1]
+    try:
+        return Some(Ok(read_answer(run, value.value if type(value) is Ok else value, descriptor)))
+    except (Panic, Misfit) as fault:
+        text = fault.message if isinstance(fault, Panic) else str(fault)
+        raise Panic("P007", f"mock {function.name}: {text}") from None
 
 
 def _mock_of(run: EffectContext, name: str, config: dict[str, Any]) -> ScriptedProvider | ScriptedAgent:

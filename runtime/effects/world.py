@@ -8,12 +8,10 @@ else panic P407. Files and processes are `files.py`.
 
 from __future__ import annotations
 
-import json
 import time
 
 from ...vm.builtins.json import Misfit
 from ...vm.bytecode.disasm import printable
-from ...vm.interp.context_slots import StoredBuilder
 from ...vm.interp.machine import UNLIMITED
 from ...vm.panics import Panic
 from ...vm.values import (
@@ -30,9 +28,7 @@ from ...vm.values import (
     Some,
     check,
     display,
-    from_json,
     share,
-    to_json,
 )
 from ...vm.values.objects import DateTime
 from ..access.http_messages import MOST_REDIRECTS, REDIRECTS, HttpFailure, HttpRequest, Target
@@ -42,6 +38,7 @@ from ..access.secrets import is_secret_name, whole_text
 from ..calls.usage import Use
 from ..host import NoListener, message_and_fields
 from ..running import context_around
+from .answers import read_answer
 from .dates import OPERATIONS, Fault
 from .standard_input import Scripted, TooLong
 from .tests import ANSWERS, EMITS
@@ -157,14 +154,14 @@ async def perform_emits(run: EffectContext, effect: Effect) -> Any:
             return Ok(answer)
         declared = emit.channel in run.program.channels
         try:
-            return Ok(_read_answer(run, answer, emit.answer) if declared else check(answer, emit.answer))
+            return Ok(read_answer(run, answer, emit.answer) if declared else check(answer, emit.answer))
         except (Panic, Misfit) as fault:  # what a host answers is no fault of the program (O-0.9)
             text = fault.message if isinstance(fault, Panic) else str(fault)
             return _failed("WrongAnswer", f"the answer on {emit.channel}: {text}", emit)
     except NoListener:
         testing = EMITS in run.state and emit.channel.isidentifier()
         mock = f"mock {emit.channel} {{ … }}" if emit.channel in run.program.channels else f"mock emit {{ {emit.channel}: … }}"
-        hint = f"; in a test write `{mock}`" if testing else ""
+        hint = f"; in a test write `{mock}`" if testing else _who_answers(run, emit.channel)
         return _failed("NoListener", f"nobody answers emits on {emit.channel}{hint}", emit)
     except TimeoutError:
         return _failed("Timeout", f"no answer on {emit.channel} within {timeout_ms} ms", emit)
@@ -175,16 +172,10 @@ async def perform_emits(run: EffectContext, effect: Effect) -> Any:
         return _failed("HandlerFailed", message, emit, **fields)
 
 
-def _read_answer(run: EffectContext, answer: Any, descriptor: Any) -> Any:
-    """Return what answers a declared channel as a value of its type, to any depth: a value of it, or one in its JSON form
-    (O-5.37). Raises Misfit or Panic for any other."""
-    builder = StoredBuilder(run.program, run.machine.memories.computed)
-    try:
-        return builder.stored(from_json(json.loads(to_json(answer))), descriptor)
-    except Misfit as misfit:
-        raise Misfit(f"{misfit} at {builder.place()}") from None
-    except (RecursionError, ValueError) as error:
-        raise Misfit(str(error)) from None
+def _who_answers(run: EffectContext, channel: str) -> str:
+    """Return how a declared channel gets an answer; "" for the text of any other."""
+    how = f'; a host answers by `session.on_emit("{channel}", …)`, a script by `// answer: {channel} …`'
+    return how if channel in run.program.channels else ""
 
 
 async def _mocked(run: EffectContext, effect: Effect, answer: Any) -> Any:

@@ -31,7 +31,7 @@ def test_it_prints_its_comments(cli, write, block: str) -> None:
     if "// mcp:" in block:
         pytest.skip("a server that only the suite plays")
     write("tour.conc", block)
-    scripted = ("--offline-script", "tour.conc") if "// reply:" in block else ()
+    scripted = ("--offline-script", "tour.conc") if "// reply:" in block or "// answer:" in block else ()
     ran = cli("run", "tour.conc", *scripted)
     assert (ran.code, ran.err) == (0, "")
     said = [(channel, value(payload)) for channel, payload in re.findall(r"\[emit:([\w:]+)\] (.*)", ran.out)]

@@ -1,0 +1,32 @@
+"""What comes from outside as a value of a declared type, to any depth: the answer of a host to a declared channel (O-5.37), and
+the answer of a test in place of a model (O-8.28).
+
+Hands on `read_answer` to `world.py` and `tests.py`.
+"""
+
+from __future__ import annotations
+
+import json
+
+from ...vm.builtins.json import Misfit
+from ...vm.interp.context_slots import StoredBuilder
+from ...vm.values import from_json, to_json
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ..running import EffectContext
+
+
+def read_answer(run: EffectContext, answer: Any, descriptor: Any) -> Any:
+    """Return a value of the type for `answer`: one of the type already, or one in its JSON form (L-5.1.9), in which a missing
+    field takes its default. Raises Misfit with the place, as `… at $.items[2].name`, for any other; a Panic where a default
+    cannot be computed, or P103 for an answer that nests too deep."""
+    builder = StoredBuilder(run.program, run.machine.memories.computed)
+    try:
+        return builder.stored(from_json(json.loads(to_json(answer))), descriptor)
+    except Misfit as misfit:
+        raise Misfit(f"{misfit} at {builder.place()}") from None
+    except (RecursionError, ValueError) as error:
+        raise Misfit(str(error)) from None
