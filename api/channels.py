@@ -59,7 +59,9 @@ def _form(image: Image, type_: int, definitions: dict[str, Any]) -> dict[str, An
     if head in ("array", "set", "queue", "stack"):
         return {"type": "array", "items": _form(image, rest[0], definitions)}
     if head == "map":
-        return {"type": "object", "additionalProperties": _form(image, rest[1], definitions)}
+        keys = {"int": "^-?[0-9]+$", "bool": "^(true|false)$"}.get(image.types[rest[0]][0])
+        named = {"propertyNames": {"pattern": keys}} if keys else {}
+        return {"type": "object", "additionalProperties": _form(image, rest[1], definitions), **named}
     if head == "tuple":
         return _tuple([_form(image, part, definitions) for part in rest[0]])
     if head == "union":
@@ -104,4 +106,4 @@ def _sum(image: Image, variants: list[list[Any]], definitions: dict[str, Any]) -
         may_lack = not items or (len(items) == 1 and not names and _may_be_absent(image, parts[0]))
         required = ["variant"] if may_lack else ["variant", "data"]
         forms.append({"type": "object", "properties": {"variant": {"const": name}, "data": data}, "required": required})
-    return {"anyOf": forms}
+    return {"anyOf": forms} if forms else {"not": {}}  # no value is of an enum without variants

@@ -228,6 +228,7 @@ E4032 declare  pipeline signature does not fit
 E4033 declare  stage without exactly one parameter
 E4034 declare  function by a model of another form
 E4035 declare  Option, `T?` or Result in the prompt of a function
+E4036 declare  two channels of one name
 E4040 declare  argument is no memory, tool or server
 E4041 declare  method not available on this handle
 E4042 declare  unknown message role

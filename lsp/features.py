@@ -98,6 +98,8 @@ def head_of(symbol: Symbol, sources: Mapping[str, Source]) -> str:
         variant = symbol.enum.declaration.variants[symbol.index]
         return f"{symbol.enum.name}::{_written(sources, variant.span)}"
     node = getattr(symbol, "declaration", None)
+    if isinstance(symbol, FunctionSymbol) and symbol.channel is not None:
+        return _written(sources, symbol.channel.span)
     if isinstance(node, ast.Function):
         block = node.prompt or node.body
         body = node.omitted if block is None else block.span

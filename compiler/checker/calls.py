@@ -738,6 +738,10 @@ def schema_argument(c: Checker, name: ast.Ident, written: list[ast.TypeExpr] | N
     type_ = written_type(c, written[0])
     if type_ is ERRONEOUS:
         return None
+    if type_.has_parameters:
+        help = "name a type: a type parameter is not known when a model is asked"
+        c.report("E4022", written[0].span, f"`{type_}` has a type parameter in it", help=help)
+        return None
     symbol = c.declared(type_)
     if isinstance(symbol, StructSymbol) and isinstance(type_, Nominal):
         # A schema without type arguments was checked where it is declared.

@@ -67,9 +67,11 @@ def without_shape(c: Checker, type_: Type) -> Type | None:
     contain themselves."""
     todo: list[Type] = [type_]
     seen: set[Type] = set()
+    inside = not type_.has_parameters  # in a generic function a parameter of its own is no data
     while todo:
         at = todo.pop()
-        if at in seen or at in SCALARS or isinstance(at, Union):
+        # Of a declared type its parameters are no parts, but what stands for them, which are its arguments.
+        if at in seen or at in SCALARS or isinstance(at, Union) or (inside and at.has_parameters and _is_parameter(at)):
             continue
         seen.add(at)
         if isinstance(at, Generic) and at.name in COLLECTIONS:
@@ -83,6 +85,10 @@ def without_shape(c: Checker, type_: Type) -> Type | None:
         else:
             return at
     return None
+
+
+def _is_parameter(type_: Type) -> bool:
+    return isinstance(type_, Nominal) and type_.kind == "parameter"
 
 
 def _parts_of(c: Checker, type_: Nominal) -> list[Type]:

@@ -164,11 +164,12 @@ def _bind(c: Checker, node: ast.BindPattern, type_: Type) -> None:
         return
     if node.inner is not None:
         check_pattern(c, node.inner, type_)
-    elif not c.irrefutable and (variant := _bare_unit(c, node, type_)) is not None:
+    elif not c.irrefutable and not node.is_field and (variant := _bare_unit(c, node, type_)) is not None:
         node.constant, node.binding = variant, None
         return
     if node.again is not None:
         c.report("E3005", node.name.span, bound_twice(node.name.text), first=node.again, help=IN_A_GUARD)
+        return
     _set_local(c, node, node.binding, close(type_))
     if node.inner is None and not node.mutable:
         _warn_like_variant(c, node, type_)

@@ -59,7 +59,7 @@ from .models import RULES as AGENT_RULES
 from .models import connection_help
 from .prompts import check_text_as_prompt
 from .propagation import warn_foreign_value
-from .questions import is_question
+from .questions import check_channel_names, is_question
 from .schemas import declare_schema
 from .state import Checker, ModuleMap
 from .tools import check_wire_names
@@ -316,6 +316,7 @@ def _check_declarations(c: Checker, module: Module) -> None:
     tools = [symbol for symbol in module.symbols if isinstance(symbol, ToolSymbol)]
     servers = [symbol for symbol in module.symbols if isinstance(symbol, McpSymbol)]
     check_wire_names(c, [*tools, *servers])
+    check_channel_names(c, [symbol for symbol in module.symbols if isinstance(symbol, FunctionSymbol)])
     run_pass(c, module.symbols, lambda row: row.uses)
     for home, statement in module.inits:
         check_init(c, statement, home)

@@ -9,6 +9,7 @@ as a tool (O-4.48).
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import TypeGuard
 
 from ..resolver.channels import emit_of
@@ -17,6 +18,7 @@ from ..source import Span
 from ..symbols import (
     AliasSymbol,
     BuiltinSymbol,
+    EnumSymbol,
     ErrorFamilySymbol,
     FunctionSymbol,
     ImplSymbol,
@@ -35,8 +37,10 @@ from ..types import (
     MODEL_REF,
     NIL,
     STRING,
+    Generic,
     Nilable,
     Nominal,
+    Tuple,
     Type,
     error,
     map_,
@@ -44,9 +48,10 @@ from ..types import (
 from .decorators import check_decorators
 from .json_shapes import without_shape
 from .prompts import check_prompt
-from .relations import ERRONEOUS, generic
+from .relations import ERRONEOUS, MISMATCH, convert, generic
 from .state import Checker
 from .tool_arguments import arguments_of, check_wire_name, parameter_texts
+from .types import parts_in
 
 # ---------------------------------------------------------------- models
 
@@ -81,7 +86,7 @@ def ask_model(c: Checker, symbol: FunctionSymbol) -> None:
         symbol.result = ERRONEOUS
         return
     span = asked.span.to(prompt.span)
-    written = None if sides[0] == STRING else [_type_of_answer(node.result)]
+    written: list[ast.TypeExpr] | None = None if sides[0] == STRING else [_type_of_answer(c, node.result, sides[0])]
     argument = ast.Argument(prompt.span, None, prompt)
     call = ast.MethodCall(span, asked, ast.Ident(asked.span, "execute"), written, [argument])
     answer: ast.Expr = ast.Propagate(span, call)
@@ -89,16 +94,37 @@ def ask_model(c: Checker, symbol: FunctionSymbol) -> None:
         answer = ast.FieldAccess(span, answer, ast.Ident(Span(span.file, span.end, span.end), "text"))
     node.body, node.prompt = ast.Block(span, [], answer), prompt
     # Here, where a text is nothing but a prompt, a hole that may hold no value is an error.
-    if c.infer(prompt) == STRING and prompt.result is not None:
-        check_prompt(c, prompt.result, "E4035")
+    if c.infer(prompt) == STRING:
+        for end in _ends(prompt):
+            check_prompt(c, end, "E4035")
 
 
-def _type_of_answer(result: ast.TypeExpr | None) -> ast.TypeExpr:
-    """Return T of a written `Result<T, E>`, also behind aliases."""
-    while isinstance(result, ast.NamedType) and isinstance(result.binding, AliasSymbol):
-        result = result.binding.declaration.target
-    assert isinstance(result, ast.NamedType) and result.arguments
-    return result.arguments[0]
+def _ends(expr: ast.Expr) -> Iterator[ast.Expr]:
+    """Yield what an expression may end with: the ends of its branches, arms and blocks."""
+    todo: list[ast.Expr | None] = [expr]
+    while todo:
+        match todo.pop():
+            case ast.Block() as block:
+                todo.append(block.result)
+            case ast.GroupExpr() as group:
+                todo.append(group.inner)
+            case ast.If() as branches:
+                todo += [branches.then, branches.otherwise]
+            case ast.Match() as match_:
+                todo += [arm.body for arm in match_.arms]
+            case ast.Expr() as end:
+                yield end
+
+
+def _type_of_answer(c: Checker, result: ast.TypeExpr | None, answer: Type) -> ast.TypeExpr:
+    """Return T of a `Result<T, E>`: as it is written, or where an alias says it a name that stands for it."""
+    assert isinstance(result, ast.NamedType)
+    if not isinstance(result.binding, AliasSymbol) and result.arguments:
+        return result.arguments[0]
+    named = ast.NamedType(result.span, [ast.Ident(result.span, str(answer))], None)
+    named.binding = AliasSymbol(str(answer), result.binding.declaration, answer)
+    c.aliases[named.binding] = answer
+    return named
 
 
 # ---------------------------------------------------------------- channels
@@ -112,6 +138,9 @@ def check_channel(c: Checker, symbol: FunctionSymbol, node: ast.Channel) -> None
     _check_shape(c, symbol.parameters[0], node.payload)
     if node.answer is not None and answer is not None:
         _check_shape(c, answer[0], node.answer)
+        if (generic_part := _generic_part(c, answer[0])) is not None:
+            help = "answer with a struct, schema or enum of its own: type arguments do not exist when the answer is read"
+            c.report("E2044", node.answer.span, f"`{generic_part}` cannot be read to any depth", help=help)
     seconds = decorators.get("timeout", {}).get("seconds")
     if "timeout" not in decorators:
         return
@@ -121,6 +150,38 @@ def check_channel(c: Checker, symbol: FunctionSymbol, node: ast.Channel) -> None
     elif isinstance(seconds, (int, float)):
         call = emit_of(symbol.declaration)
         call.arguments.append(ast.Argument(at, ast.Ident(at, "timeout_ms"), ast.IntLiteral(at, round(1000 * seconds))))
+
+
+def check_channel_names(c: Checker, functions: Iterable[FunctionSymbol]) -> None:
+    """Report two channels of a program that have one name, by which alone a host knows them (E4036)."""
+    seen: dict[str, FunctionSymbol] = {}
+    for symbol in functions:
+        if symbol.channel is not None and (first := seen.setdefault(symbol.name, symbol)) is not symbol:
+            c.report(
+                "E4036", symbol.channel.name.span, f"two channels are `{symbol.name}` to the host", help="rename one of them",
+                first=first.declaration.name.span,
+            )  # fmt: skip
+
+
+def _generic_part(c: Checker, type_: Type) -> Type | None:
+    """Return a declared type with type arguments in a type, which a value from outside cannot be held against (L-3.1.22)."""
+    todo, seen = [type_], {type_}
+    while todo:
+        at = todo.pop()
+        if isinstance(at, Nominal) and at.arguments:
+            return at
+        symbol = c.declared(at)
+        owners = symbol.members if isinstance(symbol, EnumSymbol) else [symbol] if isinstance(symbol, StructSymbol) else []
+        parts = [part for owner in owners for _, part, _, _ in owner.fields]
+        if isinstance(at, Generic):
+            parts += at.arguments
+        elif isinstance(at, Tuple):
+            parts += at.items
+        elif isinstance(at, Nilable):
+            parts.append(at.inner)
+        todo += [part for part in parts if part not in seen]
+        seen.update(parts)
+    return None
 
 
 def _check_shape(c: Checker, type_: Type, written: ast.TypeExpr) -> None:
@@ -204,15 +265,18 @@ def _payload(c: Checker, method: FunctionSymbol, channel: FunctionSymbol, writte
             values[parameter.name.text], types[parameter.name.text] = value, type_
     struct = c.declared(wanted)
     if isinstance(struct, StructSymbol):
-        fields = [name for name, type_, _, _ in struct.fields if types.get(name) == type_]
-        needed = [name for name, _, default, optional in struct.fields if default is None and not optional]
-        lacking = [name for name in needed if name not in fields]
+        declared = parts_in(c, struct, wanted)
+        fields = [name for name, type_, _, _ in declared if name in types and convert(types[name], type_) is not MISMATCH]
+        # What a person is asked about must be what the call will use.
+        must = [name for name, _, default, optional in declared if name in types or not (default or optional)]
+        lacking = [name for name in must if name not in fields]
         if not lacking:
             entries = [ast.FieldInit(at, ast.Ident(at, name), values[name]) for name in fields]
             made = ast.StructExpr(at, [struct.declaration.name], None, entries, None)
             made.binding = struct
             return made
-        message = f"`{channel.name}` is asked about `{struct.name}`, whose `{lacking[0]}` is no parameter of `{method.path}`"
+        what = "has another type in" if lacking[0] in types else "is no parameter of"
+        message = f"`{channel.name}` is asked about `{struct.name}`, whose `{lacking[0]}` {what} `{method.path}`"
         c.report("E4009", at, message, help="name its fields as parameters, of the same types, or ask about `Map<String, Any>`")
         return None
     if wanted not in (ANY, map_(STRING, ANY)):
@@ -221,9 +285,9 @@ def _payload(c: Checker, method: FunctionSymbol, channel: FunctionSymbol, writte
         return None
     arguments = ast.MapExpr(at, [ast.MapEntry(at, ast.StringLiteral(at, name), value) for name, value in values.items()])
     assert method.tool is not None
-    parts: list[tuple[str, ast.Expr]] = [("tool", ast.StringLiteral(at, method.tool.name))]
-    parts += [("method", ast.StringLiteral(at, method.name)), ("arguments", arguments)]
-    return ast.MapExpr(at, [ast.MapEntry(at, ast.StringLiteral(at, name), value) for name, value in parts])
+    of_call: list[tuple[str, ast.Expr]] = [("tool", ast.StringLiteral(at, method.tool.name))]
+    of_call += [("method", ast.StringLiteral(at, method.name)), ("arguments", arguments)]
+    return ast.MapExpr(at, [ast.MapEntry(at, ast.StringLiteral(at, name), value) for name, value in of_call])
 
 
 # ---------------------------------------------------------------- both, as tools

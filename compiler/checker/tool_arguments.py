@@ -59,7 +59,7 @@ def _check_parameter(c: Checker, arguments: StructSymbol, parameter: ast.Paramet
     """Check a parameter: its type has a JSON form (E4020, O-4.7), its default is constant, so that a model can be told (E4023,
     O-4.10)."""
     name = parameter.name.text
-    offending = field_without_json(c, type_)
+    offending = type_ if type_.has_parameters else field_without_json(c, type_)
     if offending is not None and type_ is not ERRONEOUS:
         assert parameter.type is not None
         help = "use String, Int, Float, Bool, a string union, Array, Map<String, T>, a schema, or Any"

@@ -495,7 +495,9 @@ def _check_answer(c: Checker, name: str, value: ast.Expr, method: FunctionSymbol
     """Check an answer in place of a function: a closure of its parameters, or a value of `result`; of a Result also the value
     itself."""
     parameters = method.parameters[1:] if method.takes_self else method.parameters
-    if isinstance(value, ast.Closure):
+    inner = ast.ungrouped(value)
+    if isinstance(inner, ast.Closure):
+        value = inner
         # In place of a function by a model, or of a channel, a closure gives its Result, as that function would: a value is
         # wrapped in Ok, and `throw` gives an Err.
         wanted = Function(tuple(parameters), result if is_question(method) else ANY)
@@ -509,7 +511,10 @@ def _check_answer(c: Checker, name: str, value: ast.Expr, method: FunctionSymbol
         return
     # A mock may give the value itself in place of the whole Result.
     sides = generic(result, "Result")
-    actual = c.infer(value, Expected(result))
+    is_whole = False
+    if isinstance(inner, ast.Call) and isinstance(inner.callee, ast.PathExpr):
+        is_whole = inner.callee.segments[-1].text in ("Ok", "Err")
+    actual = c.infer(value, Expected(sides[0] if sides and not is_whole else result))
     if actual is ERRONEOUS or generic(actual, "Result") or not sides:
         c.coerce(value, actual, Expected(result, "E4004", f"`{name}`"))
     else:

@@ -84,6 +84,7 @@ def _bind_field(r: Resolver, entry: ast.FieldPattern, names: Names, reuse: Names
     pattern = entry.pattern
     if entry.shorthand and isinstance(pattern, ast.BindPattern):
         pattern.binding = _declare(r, pattern.name, pattern, pattern.mutable, names, reuse)
+        pattern.is_field = True
     else:
         r.nesting.call(_bind, r, pattern, names, reuse)
 

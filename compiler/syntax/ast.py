@@ -947,6 +947,7 @@ class BindPattern(Pattern):
     inner: Pattern | None = None
     binding: Any = annotation()  # its Local
     constant: Any = annotation()  # the ConstSymbol or VariantSymbol it denotes instead
+    is_field: Any = annotation()  # whether it is the short form of `name: name` in a pattern of fields
     again: Any = annotation()  # where the pattern binds the name first, unless it is a variant
 
 

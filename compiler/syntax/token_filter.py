@@ -204,7 +204,8 @@ class _Filter(FilterState):
             return "K_LIMIT" if text == "limit" and not self.operand_expected() else "IDENT"
         if text in DECLARING_WORDS and following == "IDENT" and frame.kind != "config":
             return self.declaring_word(row, text)
-        if text in CLAUSE_WORDS and following == "IDENT" and frame.pending == "fn":
+        names = ("IDENT", "SELF") if text == "by" else ("IDENT",)
+        if text in CLAUSE_WORDS and following in names and frame.pending == "fn":
             return "K_" + text.upper()
         if text in TIER_WORDS and following == "LBRACE" and frame.kind == "context":
             frame.pending = "tier"
@@ -397,6 +398,7 @@ class _Filter(FilterState):
     def arrow(self, row: int, kind: str) -> str:
         """Note that the body of a closure with a result type follows. Behind the payload of a channel, ANSWERS."""
         if self.frame.pending == "channel":
+            self.frame.pending = None
             return "ANSWERS"  # its payload may end in the type of a function without result
         if self.previous == "CPIPE" or self.previous == "CPIPE2":
             self.frame.pending = "closure"

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 
-from ...vm.builtins.json import Misfit
+from ...vm.builtins.json import SCALARS, Misfit
 from ...vm.interp.context_slots import StoredBuilder
-from ...vm.values import from_json, to_json
+from ...vm.values import check, from_json, to_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,6 +23,8 @@ def read_answer(run: EffectContext, answer: Any, descriptor: Any) -> Any:
     """Return a value of the type for `answer`: one of the type already, or one in its JSON form (L-5.1.9), in which a missing
     field takes its default. Raises Misfit with the place, as `… at $.items[2].name`, for any other; a Panic where a default
     cannot be computed, or P103 for an answer that nests too deep."""
+    if descriptor[0] in SCALARS and descriptor[0] != "any":
+        return check(answer, descriptor)  # JSON has no NaN, and its texts may be Bytes
     builder = StoredBuilder(run.program, run.machine.memories.computed)
     try:
         return builder.stored(from_json(json.loads(to_json(answer))), descriptor)
