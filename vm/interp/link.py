@@ -163,6 +163,7 @@ class Program:
         self.translation: Any = None  # of `vm/jit/`, once something is worth translating
         # of the host, or None: `read()` gives what other processes have translated (V-7.2), `making(n)` hears of a part
         self.kept: Any = None
+        self.kept_in: dict[str, Any] = {}  # the like by folder, for the hosts that keep it
         self.content_hash: str | None = None  # of the file it was read from
         self.layout: Any = None  # of vm/snapshot, once something is written or read
         self.halt: list[Any] = node(NUMBERS["HALT"], None, None)
