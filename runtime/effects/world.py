@@ -428,7 +428,7 @@ def _standard_input_answer(operation: str, content: bytes | TooLong, limit: int)
         return _error("InvalidUtf8", f"standard input: no UTF-8 at byte {error.start} of what was read")
     if operation == "read_all":
         return Ok(text)
-    return Ok(Some(text.removesuffix("\n").removesuffix("\r")))
+    return Ok(Some(text[:-2] if text.endswith("\r\n") else text.removesuffix("\n")))
 
 
 def _error(variant: str, message: str) -> Err:

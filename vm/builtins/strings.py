@@ -201,13 +201,12 @@ def chars(s: str) -> Array:
 
 @method("String", "lines() -> Array<String>", clause="L-6.3.11", linear=True)
 def lines(s: str) -> Array:
-    """The lines without their ends, LF or CR LF; a final line end begins no further line."""
+    """The lines without their ends, LF or CR LF; a final line end begins no further line, and a CR without LF is none."""
     if len(s) >= LARGE:
         spend(len(s))
-    parts = long_text.split(s, "\n")
-    if not parts[-1]:
-        parts.pop()
-    return Array([part.removesuffix("\r") for part in parts])
+    *ended, last = long_text.split(s, "\n")
+    found = [line.removesuffix("\r") for line in ended]
+    return Array([*found, last] if last else found)
 
 
 @method("String", "reverse() -> String", clause="L-6.3.11", linear=True)
