@@ -34,6 +34,15 @@ PLACES = [
     ('println("{1}", "x", "y");', "W0023", 'write `println(std::fmt::format("{}", ["y"]), "x")`'),
 ]
 
+ELEMENTS = [
+    ("let t = (); print(t.0);", "E2017", "an empty tuple has no elements"),
+    ("let t = (); print(t[0]);", "E2017", "an empty tuple has no elements"),
+    ("let t = (1,); print(t.1);", "E2017", "its only element is `.0`"),
+    ("let t = (1, 2, 3); print(t[3]);", "E2017", "elements are `0` to `2`"),
+    ("let t = (1, 2, 3); print(t.3);", "E2017", "elements are `.0` to `.2`"),
+    ("let n = 1; print(n.0);", "E2017", "elements are those of tuples only"),
+]
+
 EVERYDAY = [
     ("[1].length();", "E2011", "use `len()`"),
     ('print("a".size);', "E2010", "use `len()`"),
@@ -182,7 +191,7 @@ WRITTEN = [
     ("let xs: List<Int> = []; println(xs);", "E1002", "write `Array<Int>`"),
     ("fn f(x: Optional<Int>) { println(x); } fn main() { f(nil); }", "E1002", "write `Int?` or `Option<Int>`"),
 ]
-CASES = [*OPTIONAL, *PLACES, *CALLED, *EVERYDAY, *NIL, *DECLARATIONS, *FORMS, *WRITTEN]
+CASES = [*OPTIONAL, *PLACES, *ELEMENTS, *CALLED, *EVERYDAY, *NIL, *DECLARATIONS, *FORMS, *WRITTEN]
 
 
 @pytest.mark.parametrize(("text", "code", "help"), CASES)
