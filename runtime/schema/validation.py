@@ -18,6 +18,8 @@ and runs the program's validators; `records.py: TreeBuilder` makes values of tre
 
 from __future__ import annotations
 
+import re
+
 from ...vm.schema import definitions, enum_type, is_optional, type_text
 from ...vm.values.containers import from_base64
 from ...vm.values.limits import INT_MAX, INT_MIN, float_text
@@ -388,11 +390,11 @@ def _number_literal(text: str) -> int | float | None:
     return float(plain) if has_point or has_exponent else int(plain)
 
 
+_RADIX = re.compile(r"-?0(?:[xX]_*[0-9a-fA-F][0-9a-fA-F_]*|[oO]_*[0-7][0-7_]*|[bB]_*[01][01_]*)")
+
+
 def _radix_literal(text: str) -> int | None:
-    try:
-        return int(text, 0) if text.isascii() else None
-    except ValueError:
-        return None
+    return int(text.replace("_", ""), 0) if _RADIX.fullmatch(text) else None
 
 
 def _is_digits(text: str) -> bool:
@@ -400,6 +402,13 @@ def _is_digits(text: str) -> bool:
 
 
 KIND = "SchemaError"
+_STEP = re.compile(r'\.[^."\[]+|\[(?:[0-9]+|"(?:[^"\\]|\\.)*")\]')  # of a path: `.name`, `[0]`, `["key of a Map"]`
+
+
+def _last_field(path: str) -> str:
+    """Return the last name of a path with what stands behind it: `m["a.b"]` of `$.x.m["a.b"]`."""
+    starts = [step.start() for step in _STEP.finditer(path) if step[0].startswith(".")]
+    return path[starts[-1] + 1 :]
 
 
 def schema_failure(violations: Sequence[Violation], raw_response: str, **origin: Any) -> CallFailure:
@@ -413,7 +422,7 @@ def schema_failure(violations: Sequence[Violation], raw_response: str, **origin:
         "path": first.path,
     }
     if first.path.startswith("$."):
-        fields["field"] = first.path.rpartition(".")[2]
+        fields["field"] = _last_field(first.path)
     if first.code == "enum":
         fields["allowed"] = first.expected
     else:
