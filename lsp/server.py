@@ -42,7 +42,7 @@ class _Broken(Exception):
 class Frames:
     """Standard input as the library reads it: one `Content-Length` line, an empty line, the body (G-5.12). It stands
     between the input and the library, which would wait for ever behind a header that it does not understand. `problem` says
-    why reading ended before the input did; what follows a header without a length cannot be told apart from it."""
+    why reading ended elsewhere than between two messages; what follows a header without a length cannot be told apart from it."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self.stream = stream
@@ -73,8 +73,8 @@ class Frames:
         return body
 
     def _length(self) -> int | None:
-        """Return the length of the next message in bytes, None at the end or after a problem. Messages without a body are
-        skipped."""
+        """Return the length of the next message in bytes, None at the end. Messages without a body are skipped. Raise _Broken as
+        `_header`."""
         while True:
             length = self._header()
             if length != 0:

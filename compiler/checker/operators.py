@@ -263,7 +263,7 @@ def cast(c: Checker, node: ast.Cast, expected: Expected) -> Type:
 
 
 def _may_fail(source: Type, target: Type) -> bool:
-    """Return whether some value of the type cannot be cast."""
+    """Return whether a cast counts as one that may fail (L-3.5.8)."""
     if target in (STRING, BOOL, ANY) or source in (target, NEVER):
         return False
     if target in NUMBERS:

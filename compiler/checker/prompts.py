@@ -20,7 +20,8 @@ DEFAULTS: dict[Type, str] = {STRING: '""', INT: "0", FLOAT: "0.0", BOOL: "false"
 
 
 def keep_text(c: Checker, node: ast.Let) -> None:
-    """Note the text that an immutable variable stands for, so that its holes are found where it becomes a prompt."""
+    """Note the text that an immutable variable stands for, so that its holes are found where it becomes a prompt; `Checker` reads
+    it too, to find which literals the variable can hold."""
     pattern = node.pattern
     local = pattern.binding if isinstance(pattern, ast.BindPattern) else None
     if isinstance(local, Local) and not local.mutable and node.value is not None and node.value.type == STRING:

@@ -364,7 +364,8 @@ class Child:
 
     async def stop(self) -> None:
         """End the process and all that belongs to it: SIGTERM, and SIGKILL after TERMINATION_GRACE seconds. Returns when all have
-        ended, or TERMINATION_GRACE seconds after the SIGKILL at the latest. A second call waits for the first one.
+        ended, or TERMINATION_GRACE seconds after the SIGKILL at the latest, and then at most EXIT_GRACE seconds later, for the
+        end of its standard error. A second call waits for the first one.
 
         A caller that is cancelled meanwhile waits to the end too; then it raises CancelledError."""
         if self._stopping is None:

@@ -117,7 +117,8 @@ async def streams_to(
     settings: McpSettings, target: Target, address: str, headers: Mapping[str, str]
 ) -> AsyncIterator[tuple[Any, Any]]:
     """Give the streams of a server over HTTP, as an asynchronous context manager; `address`, an IP address, is the checked one.
-    The time limit of the settings, in seconds, is that of each step of a request; a stream may be silent for LONGEST_SILENCE."""
+    The time limit of the settings, in seconds, is that of each step of a request but reading, for which it is LONGEST_SILENCE if
+    that is more: a stream may be silent."""
     timeout = httpx2.Timeout(settings.timeout, read=max(LONGEST_SILENCE, settings.timeout))
     own = {"user-agent": "concerto", **headers, "accept-encoding": "identity"}
     carrier = Pinned(target, address)

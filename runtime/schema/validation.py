@@ -124,8 +124,8 @@ def validate(kind: SchemaType, value: Any) -> Accepted | list[Violation]:
 
 
 def validate_reply(kind: SchemaType, value: Any) -> Accepted | list[Violation]:
-    """Do the same for a model's reply. Another letter case of a set's member is accepted (O-2.59); an object without any declared
-    key is not (O-2.58)."""
+    """Do the same for a model's reply. Another letter case of a set's member is accepted (O-2.59); an object with keys of which
+    none is declared is not (O-2.58); one without any key is, if all fields may be absent."""
     return _ReplyValidation(kind).outcome(kind, value)
 
 
@@ -211,7 +211,7 @@ class _Validation:
         return ("variant", type_name, name, form, self.payload(form, parts, written, f"{path}.data"))
 
     def payload(self, form: str, parts: Sequence[Field], holder: dict[str, Any], path: str) -> list[tuple[str, Any]]:
-        """Return the parts of a payload, which is the value of `data`; [] after a violation."""
+        """Return the parts of a payload, which is the value of `data`; what it returns after a violation means nothing."""
         data = holder.get("data")
         if form == "unit":
             if data is not None and data != {}:
@@ -362,7 +362,8 @@ _FITS: dict[str, Callable[[Any], tuple[bool, Any]]] = {
 
 
 def _coerced(tag: str, value: Any) -> Any:
-    """Convert a scalar as `@coerce` does, before it counts as a mismatch (O-2.16); None when it cannot be converted."""
+    """Convert a scalar as `@coerce` does, before it counts as a mismatch (O-2.16). A String that is no such number or
+    Bool gives None; any other value without a conversion comes back as it is."""
     if tag in ("int", "float") and isinstance(value, str):
         return _number_literal(value)
     if tag == "bool" and isinstance(value, str):

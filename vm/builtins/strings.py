@@ -1,8 +1,9 @@
 """Methods of String (L-6.3), and the same as functions of `std::string` (L-7.8); every one gives a new value.
 
 Hands on its rows only. Positions and lengths are in code points, 0-based; sizes against the limit are in bytes of UTF-8. Bodies
-panic with P007 for an argument of another type and with P103 for a result beyond the limits. How texts too long for one breath
-are searched and changed stands in `values/long_text.py`.
+panic with P007 for an argument of another type and with P103 for a result beyond the limits; what works on long texts charges the
+run, and may raise what ends it (`values/metering.py`). How texts too long for one breath are searched and changed stands in
+`values/long_text.py`.
 """
 
 from __future__ import annotations

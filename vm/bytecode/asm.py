@@ -1,9 +1,10 @@
 """The assembler: the text of the disassembler, or one written by hand, to an image (V-3.6).
 
-Hands on `assemble` and `AsmError`; tests write images as text with them, and no command does. A function's `hash` is computed
-where the text does not give it, its line table from the `at` lines; labels are any words after `@`, and one that is a number is a
-first guess of its offset in bytes. A wrong image assembles too, as long as its sections have the shape of an image: the verifier
-refuses it. Opcodes stand in `opcodes.py`, the words for kinds of constants and flags in `disasm.py`.
+Hands on `assemble` and `AsmError` to tests, which write images as text, and to the route `asm` of the conformance driver; no
+command uses them. A function's `hash` is computed where the text does not give it, its line table from the `at` lines; labels are
+any words after `@`, and one that is a number is a first guess of its offset in bytes. A wrong image assembles too, as long as its
+sections have the shape of an image: the verifier refuses it. Opcodes stand in `opcodes.py`, the words for kinds of constants and
+flags in `disasm.py`.
 """
 
 from __future__ import annotations
@@ -41,8 +42,8 @@ class AsmError(Exception):
 
 
 def assemble(text: str) -> i.Image:
-    """Return the image that a text describes, not verified. Raises AsmError with the line; with line 0 for an image as a whole
-    whose sections have another shape, or are larger than `DEFAULT` allows."""
+    """Return the image that a text describes, not verified. Raises AsmError with the line; with line 0 for a text that ends
+    too early, and for an image as a whole whose sections have another shape, or are larger than `DEFAULT` allows."""
     reader = Reader(text)
     sections = []
     for name, kind in i.SECTIONS:

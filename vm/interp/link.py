@@ -1,4 +1,4 @@
-"""From a verified image to a program that runs: operands resolved to objects, jumps to nodes (V-2.4, speed.md 2).
+"""From a verified image to a program that runs: operands resolved to objects, jumps to nodes (V-2.4).
 
 Hands on `Program`, and `load_bytes` and `load_image`, which verify before they link; `run_costs` to the translated tier; what
 concerns runs of opcodes (`run_names`, `tiling`, …) to `tools/choose_runs.py`. A function is linked at its first call into
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from ..bytecode.verify import Verified
 
 
-# Runs of linked opcodes that one node stands for (superinstructions; speed.md, 2). They exist in linked code only and change
+# Runs of linked opcodes that one node stands for (superinstructions). They exist in linked code only and change
 # nothing but speed.
 
 # For runs all opcodes that push their linked operand are the same one, CONST.

@@ -8,8 +8,8 @@ second):
     JUMP a                   continue at a               SAVE n       the position into slot n
     ASSERT kind              between two characters      MATCH        the end
     ENTER i                  an iteration of loop i begins
-    AGAIN i (a, b)           its end: as SPLIT if the iteration took a character, else continue at the loop's end
-    LOOK i (program, ahead, negative, width)             BACKREF n fold
+    AGAIN i (a, b, end)      its end: as SPLIT if the iteration took a character, else continue at the loop's end
+    LOOK (program, ahead, negative, width)               BACKREF n fold
 
 Loops whose body may be empty carry a number; a matcher holds one bit per such loop, set when a character is taken. So an
 empty iteration ends its loop, as in the pattern languages programmers know, and no walk goes in circles.
@@ -74,7 +74,7 @@ class Program:
 
 def compile_forward(tree: Node) -> Program:
     """Return the program that takes the characters of a match from first to last and keeps the positions of groups. Raises
-    PatternError when it would be too large."""
+    PatternError when it would be too large or have too many loops, and for a look-behind without a fixed width."""
     writer = Writer(backward=False)
     writer.emit(SAVE, 0)
     writer.write(tree)
@@ -107,7 +107,7 @@ def nullable(node: Node) -> bool:
 
 
 def width_of(node: Node) -> int | None:
-    """Return the number of characters that every match of the node takes, None when they differ."""
+    """Return the number of characters that every match of the node takes, None when they may differ."""
     kind = node[0]
     if kind == "char":
         return 1
