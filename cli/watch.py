@@ -60,6 +60,9 @@ def watch(words: list[str], arguments: argparse.Namespace | SimpleNamespace) -> 
             print(f"--- {changed} has changed", file=sys.stderr, flush=True)
     except KeyboardInterrupt:
         if run is not None:
+            if _in_foreground():
+                # Ctrl-C has interrupted the run too; a second interrupt would break off its end.
+                _wait(run)
             _end(run)
         return exits.INTERRUPTED
 
@@ -71,12 +74,12 @@ def _project() -> str:
 
 
 def _root(path: str) -> str:
-    """Return the directory itself, else that of the project, else where the file lies."""
-    if os.path.isdir(path):
-        return os.path.realpath(path)
+    """Return the folder of the project of a file or directory; without one the directory itself, or where the file lies."""
     from ..compiler.manifest import find_manifest
 
-    folder = os.path.dirname(os.path.realpath(path))
+    folder = os.path.realpath(path)
+    if not os.path.isdir(folder):
+        folder = os.path.dirname(folder)
     manifest = find_manifest(folder)
     return folder if manifest is None else os.path.dirname(manifest)
 
@@ -101,7 +104,7 @@ def _sources(root: str) -> Iterator[str]:
 
 
 def _next_change(run: subprocess.Popen[bytes], before: FileStates, roots: list[str], named: list[str]) -> str:
-    """Return the file that changed first, once nothing has changed for one look more: editors write in steps."""
+    """Return a file that changed, the first by path, once nothing has changed for one look more: editors write in steps."""
     announced = False
     while True:
         time.sleep(LOOK)
@@ -123,16 +126,38 @@ def _next_change(run: subprocess.Popen[bytes], before: FileStates, roots: list[s
             return os.path.relpath(changed[0])
 
 
+def _in_foreground() -> bool:
+    """Return whether a Ctrl-C of the terminal goes to this process, and so to what it runs too."""
+    try:
+        terminal = os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY)
+    except OSError:  # there is none
+        return False
+    try:
+        return os.tcgetpgrp(terminal) == os.getpgrp()
+    except OSError:  # it has gone
+        return False
+    finally:
+        os.close(terminal)
+
+
 def _end(run: subprocess.Popen[bytes]) -> None:
     """Interrupt a run that goes on, as by Ctrl-C; kill what has not ended after PATIENCE seconds."""
     if run.poll() is not None:
         return
     import signal
-    import subprocess
 
     run.send_signal(signal.SIGINT)
+    if not _wait(run):
+        run.kill()
+        run.wait()
+
+
+def _wait(run: subprocess.Popen[bytes]) -> bool:
+    """Return whether a run has ended within PATIENCE seconds."""
+    import subprocess
+
     try:
         run.wait(PATIENCE)
     except subprocess.TimeoutExpired:
-        run.kill()
-        run.wait()
+        return False
+    return True

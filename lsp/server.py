@@ -42,7 +42,7 @@ class _Broken(Exception):
 class Frames:
     """Standard input as the library reads it: one `Content-Length` line, an empty line, the body (G-5.12). It stands
     between the input and the library, which would wait for ever behind a header that it does not understand. `problem` says
-    why reading ended before the input did; what follows a header without a length cannot be told apart from it."""
+    why reading ended elsewhere than between two messages; what follows a header without a length cannot be told apart from it."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self.stream = stream
@@ -73,8 +73,8 @@ class Frames:
         return body
 
     def _length(self) -> int | None:
-        """Return the length of the next message in bytes, None at the end or after a problem. Messages without a body are
-        skipped."""
+        """Return the length of the next message in bytes, None at the end. Messages without a body are skipped. Raise _Broken as
+        `_header`."""
         while True:
             length = self._header()
             if length != 0:
@@ -134,7 +134,7 @@ class Server(LanguageServer):
         super().__init__("concerto", version, text_document_sync_kind=lsp.TextDocumentSyncKind.Full)
         self.analyses: dict[str, Analysis] = {}
         self.cache = CheckCache()
-        self.coloured: dict[str, tuple[str, list[int]]] = {}  # of each document the tokens last sent, and that answer's name
+        self.coloured: dict[str, tuple[str, list[int]]] = {}  # of each open document the tokens last sent, and that answer's name
         self.answers = 0
         self.shutdown_requested = False
         self.exited = False
@@ -158,10 +158,8 @@ class Server(LanguageServer):
         return analyse(path_of(uri), text, others, self.cache)
 
     def analysis(self, uri: str) -> Analysis:
-        """Return the latest analysis of a document."""
-        if uri not in self.analyses:
-            self.analyses[uri] = self.analyse(uri, self.text(uri))
-        return self.analyses[uri]
+        """Return the latest analysis of an open document, a new one of any other."""
+        return self.analyses.get(uri) or self.analyse(uri, self.text(uri))
 
     def offset(self, source: Source, position: lsp.Position) -> int:
         """Return the offset of a position."""
@@ -191,9 +189,11 @@ class Server(LanguageServer):
         return encoded(within, analysis.source, self.encoding)
 
     def keep_colours(self, uri: str, data: list[int]) -> str:
-        """Remember the tokens that are sent; return the name of the answer, to which a later request may refer."""
+        """Remember the tokens that are sent of an open document; return the name of the answer, to which a later request may
+        refer."""
         self.answers += 1
-        self.coloured[uri] = (str(self.answers), data)
+        if uri in self.analyses:
+            self.coloured[uri] = (str(self.answers), data)
         return str(self.answers)
 
     # ------------------------------------------------------------ diagnostics

@@ -1,9 +1,9 @@
 """What a session takes from outside: sinks, clock, chance, the world, and replacements of parts of the runtime.
 
 Hands on `Host`, plain values and functions that the command line, the Python API and tests give; `NoListener` and `ToolError`,
-which code of the host raises; and, to performers, tools and memories, what becomes of exceptions of that code: their whole text
-for the program and the log, a neutral one for models (G-9.10). A new thing that a session needs from outside is a field here,
-never an import of it.
+which code of the host raises; `call_host_function` to tools; and, to performers, tools and memories, what becomes of exceptions
+of that code: their whole text for the program and the log, a neutral one for models (G-9.10). A new thing that a session needs
+from outside is a field here, never an import of it.
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ class Host:
     Sinks: `emit(channel, value, by_runtime)`, `print(text)`, `log(level, text)`; `requests` gets the lines of each model request
     (O-9.13), None when nobody wants them. `emit_interval` is the flush interval of buffered emits in seconds.
 
-    Time and chance: `now` and `sleep` are the clock, `wall` gives the seconds since 1970, and `stored_wall` those for what
-    outlives the session, where they differ. `random` gives a number of [0, 1), `random_bits(n)` an Int of n bits,
+    Time and chance: `now()` and `sleep(…)` are the clock, in seconds, `wall` gives the seconds since 1970, and `stored_wall`
+    those for what outlives the session, where they differ. `random` gives a number of [0, 1), `random_bits(n)` an Int of n bits,
     `secure_bytes(n)` bytes that nobody can foresee.
 
     The world: `args` are those of the program, `env` its environment, `permissions` what it may touch (None: nothing), `folder`
@@ -221,7 +221,7 @@ def neutral_text(what: str, error: BaseException) -> str:
 
 def model_text(error: Any) -> str:
     """Return what a model is told of an error value: its field FOR_MODEL, else its Display text. Of a failed store only that it
-    failed: its text is that of a library."""
+    failed: its text is that of a library. Raises P103 as `display`."""
     if type(error) is not ErrorValue:
         return display(error)
     own_text = error.fields.get(FOR_MODEL)
@@ -234,7 +234,7 @@ def model_text(error: Any) -> str:
 
 def for_model(error: Any) -> dict[str, str]:
     """Return the fields for an error value whose message is the Display text of another one: they hold FOR_MODEL when models are
-    told less than that, else nothing. So they are told no more of the new one."""
+    told less than that, else nothing. So they are told no more of the new one. Raises P103 as `display`."""
     text = model_text(error)
     return {} if text == display(error) else {FOR_MODEL: text}
 

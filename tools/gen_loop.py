@@ -3,8 +3,8 @@ and of vm/interp/template.py (V-2.5).
 
 The functions stand in one function, with the top of the operand stack in a local variable. Dispatch is a search tree
 (tools/loop_tree.py) in which frequent opcodes are found in few steps. tools/loop_runs.txt and tools/loop_kept.txt say how
-frequent each is, and which runs of opcodes have a number, and lines, of their own (speed.md, 2). `--check` fails when the
-committed file is stale.
+frequent each is, and which runs of opcodes have a number, and lines, of their own. `--check` fails when the committed file is
+stale.
 """
 
 from __future__ import annotations

@@ -263,7 +263,7 @@ def cast(c: Checker, node: ast.Cast, expected: Expected) -> Type:
 
 
 def _may_fail(source: Type, target: Type) -> bool:
-    """Return whether some value of the type cannot be cast."""
+    """Return whether a cast counts as one that may fail (L-3.5.8)."""
     if target in (STRING, BOOL, ANY) or source in (target, NEVER):
         return False
     if target in NUMBERS:
@@ -447,8 +447,16 @@ def tuple_access(c: Checker, node: ast.TupleAccess, expected: Expected) -> Type:
         return receiver
     if isinstance(receiver, Tuple) and node.index < len(receiver.items):
         return receiver.items[node.index]
-    elements = f"`.0` to `.{len(receiver.items) - 1}`" if isinstance(receiver, Tuple) else "those of tuples only"
-    return c.report("E2017", node.span, f"`{receiver}` has no element {node.index}", help=f"elements are {elements}")
+    help = _elements_help(receiver, ".") if isinstance(receiver, Tuple) else "elements are those of tuples only"
+    return c.report("E2017", node.span, f"`{receiver}` has no element {node.index}", help=help)
+
+
+def _elements_help(receiver: Tuple, before: str) -> str:
+    """Return the help that tells the elements of a tuple; `before` stands before their numbers."""
+    last = len(receiver.items) - 1
+    if last < 1:
+        return f"its only element is `{before}0`" if last == 0 else "an empty tuple has no elements"
+    return f"elements are `{before}0` to `{before}{last}`"
 
 
 def _known_receiver(c: Checker, node: ast.Index | ast.FieldAccess) -> Type:
@@ -484,8 +492,7 @@ def index(c: Checker, node: ast.Index, expected: Expected) -> Type:
 def _not_indexable(c: Checker, node: ast.Index, receiver: Type, index_type: Type) -> Type:
     if isinstance(receiver, Tuple) and isinstance(node.index, ast.IntLiteral):
         return c.report(
-            "E2017", node.index.span, f"`{receiver}` has no element {node.index.value}",
-            help=f"elements are `0` to `{len(receiver.items) - 1}`",
+            "E2017", node.index.span, f"`{receiver}` has no element {node.index.value}", help=_elements_help(receiver, "")
         )
     help = "cast it: `as Int`" if index_type == FLOAT else "an index is an `Int`" if is_text(index_type) else None
     if _element_type(receiver, INT, node.index) is None:

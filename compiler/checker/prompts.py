@@ -20,7 +20,8 @@ DEFAULTS: dict[Type, str] = {STRING: '""', INT: "0", FLOAT: "0.0", BOOL: "false"
 
 
 def keep_text(c: Checker, node: ast.Let) -> None:
-    """Note the text that an immutable variable stands for, so that its holes are found where it becomes a prompt."""
+    """Note the text that an immutable variable stands for, so that its holes are found where it becomes a prompt; `Checker` reads
+    it too, to find which literals the variable can hold."""
     pattern = node.pattern
     local = pattern.binding if isinstance(pattern, ast.BindPattern) else None
     if isinstance(local, Local) and not local.mutable and node.value is not None and node.value.type == STRING:
@@ -89,7 +90,8 @@ QUOTED = {
 }
 # Fields whose value is often the word itself.
 TAGS = ("type", "kind")
-_PLACE = re.compile(r"(?<!\{)\{(?::[^{}]*|[0-9]*)\}(?!\})")
+# `{}`, `{:F}` and `{N}`, in a text as it is and as it is written, where `\u{41}` is none.
+_PLACE = re.compile(r"(?<!\{)(?<!\\u)\{(?P<format>:[^{}]*)?(?P<number>(?(format)|[0-9]{0,9}))\}(?!\})")
 
 
 def warn_quoted_type(c: Checker, field: ast.Field) -> None:
@@ -105,14 +107,28 @@ def warn_unfilled_places(c: Checker, name: str, arguments: list[ast.Argument]) -
     first = arguments[0].value if arguments else None
     if name not in ("print", "println") or len(arguments) < 2 or not isinstance(first, ast.StringLiteral):
         return
-    if not _PLACE.search(first.value):
+    place = _PLACE.search(first.value)
+    if place is None:
         return
-    plain = all(place[0] in ("{}", "{0}", "{1}", "{2}") for place in _PLACE.finditer(first.value))
     written = c.text(first)[1:-1]
     values = [c.text(argument.value)[1:-1] for argument in arguments[1:]]
-    help = f"write `{name}(std::fmt::format({written}, [{', '.join(values)}]))`"
-    if plain and "…" not in written and not any('"' in value or "…" in value for value in values):
-        rest = iter(values)
-        filled = _PLACE.sub(lambda place: "${" + next(rest, "…") + "}", written)
-        help = f"write `{name}({filled})`"
-    c.report("W0023", first.span, f"`{name}` does not fill `{_PLACE.search(first.value)[0]}`", help=help)  # type: ignore[index]
+    places = list(_PLACE.finditer(written))
+    filling, rest = _filling([found["number"] for found in places], values)
+    behind = "".join([f", {value}" for value in rest])
+    if "…" in written or any('"' in value or "…" in value for value in values) or any(found["format"] for found in places):
+        text = _PLACE.sub(lambda found: "{" + (found["format"] or "") + "}", written)
+        help = f"write `{name}(std::fmt::format({text}, [{', '.join(filling)}]){behind})`"
+    else:
+        in_order = iter(filling)
+        text = _PLACE.sub(lambda found: "${" + next(in_order) + "}", written)
+        help = f"write `{name}({text}{behind})`"
+    c.report("W0023", first.span, f"`{name}` does not fill `{place[0]}`", help=help)
+
+
+def _filling(numbers: list[str], values: list[str]) -> tuple[list[str], list[str]]:
+    """Return what each place of a text is for, `…` where a value is missing, and the values that no place is for. `numbers`: what
+    stands in the places; one with a number is for the value of that number from 0, any other for the next one."""
+    following = iter(range(len(numbers)))
+    chosen = [int(number) if number else next(following) for number in numbers]
+    rest = [value for at, value in enumerate(values) if at not in chosen]
+    return [values[at] if at < len(values) else "…" for at in chosen], rest

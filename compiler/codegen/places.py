@@ -1,9 +1,9 @@
 """Places: assignment, compound assignment, and receivers that a method changes (L-5.5).
 
-Assignments register themselves. Hands on to `calls` and `arguments` a `Place` and what can be done with it: `prepare` it once (or
-make a `temporary` one), `look`, then `read`, `own`, `lend` or `write` it, then `release` it. Between `look` and `release` the
-change of a slot of a memory may run more than once (M-8.21). Whether an expression may be assigned to at all is decided by the
-parser and the checker.
+Assignments register themselves. Hands on to `calls` and `arguments` `is_place`, a `Place` and what can be done with it: `prepare`
+it once (or make a `temporary` one), `look`, then `read`, `own`, `lend` or `write` it, then `release` it. Between `look` and
+`release` the change of a slot of a memory may run more than once (M-8.21). Whether an expression may be assigned to at all is
+decided by the parser and the checker.
 """
 
 from __future__ import annotations
@@ -52,13 +52,14 @@ class Place:
 
 
 def is_place(expr: ast.Expr) -> bool:
-    """Return whether the expression is a variable or self, followed by any chain of fields, elements and indexes (L-5.5.1)."""
+    """Return whether the expression is a variable, self or a slot of a memory, followed by any chain of fields, elements and
+    indexes (L-5.5.1)."""
     return root_of(expr) is not None
 
 
 def prepare(g: Generator, expr: ast.Expr) -> Place:
-    """Evaluate the index expressions of a place left to right. The place can then be read and written without evaluating
-    them again."""
+    """Evaluate the memory of a place in a slot, then the index expressions left to right. The place can then be read and written
+    without evaluating them again."""
     chain: list[ast.Expr] = []
     while not isinstance(expr, ast.PathExpr):
         if isinstance(expr, ast.GroupExpr):

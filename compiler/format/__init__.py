@@ -21,7 +21,7 @@ from .printer import OutOfStep, Printer, first_difference, same_tokens
 __all__ = ["FAMILIES", "Formatted", "OutOfStep", "first_difference", "format_data", "format_source"]
 
 # The modules whose import registers the printers.
-FAMILIES = (expressions, declarations, expressions, declarations, expressions, statements, expressions)
+FAMILIES = (declarations, expressions, statements)
 
 
 class Formatted(NamedTuple):

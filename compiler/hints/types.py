@@ -143,15 +143,18 @@ def number_help(text: str | None, expected: Type) -> str:
 
 # Parameters that count milliseconds, where people write seconds.
 MILLISECONDS = ("parameter `ms`", "parameter `timeout_ms`")
+_MOST_SECONDS = 1e9  # of a literal for which the help counts
+_OPERANDS = (ast.FloatLiteral, ast.PathExpr, ast.FieldAccess, ast.TupleAccess, ast.Index, ast.Call, ast.MethodCall, ast.GroupExpr)
 
 
 def milliseconds_help(node: ast.Expr, text: str) -> str:
     """Return the help for a Float where milliseconds are expected: a cast would make 0 of half a second. `text` is the
     argument as it is written."""
-    # `0.5` where seconds were meant is 500.
-    if isinstance(node, ast.FloatLiteral) and (node.value * 1000).is_integer():
-        return f"it counts milliseconds: `{int(node.value * 1000)}`"
-    return f"it counts milliseconds: `({text} * 1000.0) as Int`"
+    # `0.5` where seconds were meant is 500, and `0.57`, of which the product is 569.99…, is 570.
+    if isinstance(node, ast.FloatLiteral) and node.value < _MOST_SECONDS and round(node.value * 1000) / 1000 == node.value:
+        return f"it counts milliseconds: `{round(node.value * 1000)}`"
+    operand = text if isinstance(node, _OPERANDS) else f"({text})"
+    return f"it counts milliseconds: `({operand} * 1000.0).round()`"
 
 
 def branches_help(joined: Type, actual: Type, written: str) -> str:

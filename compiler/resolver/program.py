@@ -1,9 +1,9 @@
 """Name resolution: what every name of a program denotes.
 
-Hands on `resolve` and `unused_locals` to `checker/program.py`. `resolve` fills the `binding`, `scope` and `symbol` fields of
-the tree, marks captured locals, and returns a `Module`: all symbols in order. `unused_locals` gives the warnings that need the
-checker's marks. Types stay empty here: the checker fills them. Which handler resolves which form of the tree is in the tables
-of `expressions`, `paths` and `patterns`.
+Hands on `resolve` and `unused_locals` to `checker/program.py`. `resolve` fills `binding`, `scope`, `symbol` and the other fields
+of the tree that say what a name denotes, marks captured locals, and returns a `Module`: all symbols in order. `unused_locals`
+gives the warnings that need the checker's marks. Types stay empty here: the checker fills them. Which handler resolves which form
+of the tree is in the tables of `expressions`, `paths` and `patterns`.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ HANDLERS = {
 
 
 def resolve(project: Project, diagnostics: Diagnostics, reuse: Reuse | None = None) -> Module:
-    """Resolve all names of a program, whose files must all have trees; return what it declares. Reports E1001 to E1014, the
-    modules that could not be read, unused imports (W0002), and what the handlers of single forms find. `reuse` says which bodies
-    are left out, and notes which imports each file uses.
+    """Resolve all names of a program, whose files must all have trees; return what it declares. Reports E1001 to E1005, E1007 to
+    E1011 and E1014, the modules that could not be read, unused imports (W0002), and what the handlers of single forms find.
+    `reuse` says which bodies are left out, and notes which imports each file uses.
 
     The order matters: every item has its symbol before an import is looked up, every method belongs to its type before a body is
     resolved, and imports inside blocks are known only after the bodies.

@@ -229,7 +229,7 @@ class Host:
 
     def io_read_line(self) -> str | None:
         line, end, self.input = self.io_read_bytes().partition(b"\n")
-        return line.decode().removesuffix("\r") if line or end else None
+        return line.decode().removesuffix("\r" if end else "") if line or end else None
 
     def io_script(self, content: str) -> None:
         if not self.testing:

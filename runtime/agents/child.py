@@ -10,16 +10,18 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import os
 import signal
 import sys
+import time
 from typing import NamedTuple
 
 from ..access.roots import require_processes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 
 # Which processes belong to a child (G-11.2): those of its session, those that descend from it, and daemons, which have left both.
@@ -32,6 +34,7 @@ ZOMBIES = ("Z", "X")
 SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER of Linux
 _adopting = False
 _leaders: dict[int, int] = {}  # by the id of each child that is not stopped yet, the tick at which it started
+_starting: dict[object, int] = {}  # for each child that has no known id yet, a tick before which it did not start
 
 
 class Row(NamedTuple):
@@ -59,22 +62,46 @@ def begin(pid: int) -> None:
     _leaders[pid] = row.started if (row := _row(str(pid))) is not None else 0
 
 
+@contextlib.contextmanager
+def starting() -> Iterator[None]:
+    """Note that a child is about to start, until its `begin`: the stop of another must not take it for an orphan."""
+    token = object()
+    # the clock that the system reckons a process's start by, read before it starts
+    ticks = time.clock_gettime(time.CLOCK_BOOTTIME) * os.sysconf("SC_CLK_TCK") if sys.platform == "linux" else 0
+    _starting[token] = int(ticks)
+    try:
+        yield
+    finally:
+        del _starting[token]
+
+
 def end(pid: int) -> None:
     """Note that a child is stopped, and reap orphans that have ended."""
     _leaders.pop(pid, None)
     if _adopting:
-        for other, row in _table().items():
-            if row.parent == os.getpid() and row.state in ZOMBIES and other not in _leaders and other != pid:
+        table = _table()
+        for other in _orphans(pid, table):
+            if table[other].state in ZOMBIES:
                 with contextlib.suppress(ChildProcessError):
                     os.waitpid(other, os.WNOHANG)
+
+
+def _orphans(pid: int, table: Mapping[int, Row]) -> set[int]:
+    """Return the children of this process, but for `pid`, that are neither running children nor may be one that is starting."""
+    soonest = min(list(_starting.values()), default=math.inf)
+    return {
+        other
+        for other, row in table.items()
+        if row.parent == os.getpid() and other not in _leaders and other != pid and row.started < soonest
+    }
 
 
 def _adopted(pid: int, table: Mapping[int, Row]) -> set[int]:
     """Return the adopted orphans that no other running child can have started: they started before all the others."""
     if not _adopting:
         return set()
-    others = [started for leader, started in _leaders.items() if leader != pid]
-    own = {other for other, row in table.items() if row.parent == os.getpid() and other not in _leaders and other != pid}
+    own = _orphans(pid, table)
+    others = [started for leader, started in list(_leaders.items()) if leader != pid]
     return {other for other in own if all(started > table[other].started for started in others)}
 
 
@@ -210,11 +237,12 @@ class Child:
     async def _start(cls, arguments: Sequence[str], env: Mapping[str, str], folder: str) -> Child:
         loop = asyncio.get_running_loop()
         pipe = asyncio.subprocess.PIPE
-        transport, streams = await loop.subprocess_exec(
-            lambda: _Streams(loop), *arguments, stdin=pipe, stdout=pipe, stderr=pipe,
-            env=dict(env), cwd=folder, start_new_session=True, close_fds=True,
-        )  # fmt: skip
-        begin(transport.get_pid())
+        with starting():
+            transport, streams = await loop.subprocess_exec(
+                lambda: _Streams(loop), *arguments, stdin=pipe, stdout=pipe, stderr=pipe,
+                env=dict(env), cwd=folder, start_new_session=True, close_fds=True,
+            )  # fmt: skip
+            begin(transport.get_pid())
         return cls(asyncio.subprocess.Process(transport, streams, loop), streams)
 
     @classmethod
@@ -308,10 +336,11 @@ class Child:
             raise ChildEnded from None
         except asyncio.LimitOverrunError:
             raise LineTooLong from None
-        if len(data) > LONGEST_LINE + 1:
+        line = data[:-1].removesuffix(b"\r")
+        if len(line) > LONGEST_LINE:
             raise LineTooLong
         try:
-            return data[:-1].decode().removesuffix("\r")
+            return line.decode()
         except UnicodeDecodeError:
             raise LineNotText from None
 
@@ -335,7 +364,8 @@ class Child:
 
     async def stop(self) -> None:
         """End the process and all that belongs to it: SIGTERM, and SIGKILL after TERMINATION_GRACE seconds. Returns when all have
-        ended, or TERMINATION_GRACE seconds after the SIGKILL at the latest. A second call waits for the first one.
+        ended, or TERMINATION_GRACE seconds after the SIGKILL at the latest, and then at most EXIT_GRACE seconds later, for the
+        end of its standard error. A second call waits for the first one.
 
         A caller that is cancelled meanwhile waits to the end too; then it raises CancelledError."""
         if self._stopping is None:

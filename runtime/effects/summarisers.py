@@ -35,8 +35,9 @@ def summariser(run: EffectContext, effect: Effect) -> Callable[[Memory, str], Su
     """Return the function that gives the summariser of a view of a memory.
 
     The summariser takes the summary so far and the entries to fold, and returns the new summary; it raises SummaryFailed where it
-    cannot. Of the host's exceptions the log gets the whole text, the failure only the class. It runs for the task that waits for
-    `effect`: the call whose turn makes the fold due."""
+    cannot, or a Panic: P414 of a mock, P013 of a foreign image. Of the host's exceptions the log gets the text, at most 2,000
+    code points of it, the failure only the class. It runs for the task that waits for `effect`: the call whose turn makes the
+    fold due."""
 
     def summariser_of(memory: Memory, view: str) -> Summarise:
         policy = memory.views[view].summary
@@ -82,9 +83,14 @@ async def _ask_model(run: EffectContext, effect: Effect, model: str, prompt: str
     # A summary is no call of the program: `std::usage` still names the call that the program made last.
     spending, task = run.services.spending, effect.task.path
     last = spending.last.get(task) if spending is not None else None
-    answer = await performer("model")(run, Effect(effect.key, "model", call, True, effect.task))
-    if spending is not None and last is not None:
-        spending.last[task] = last
+    try:
+        answer = await performer("model")(run, Effect(effect.key, "model", call, True, effect.task))
+    finally:
+        if spending is not None:
+            if last is None:
+                spending.last.pop(task, None)
+            else:
+                spending.last[task] = last
     value = answer if type(answer) is Err else answer.commit()
     return _text(Ok(value.value.get("text")) if type(value) is Ok else value)
 

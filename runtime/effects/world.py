@@ -1,9 +1,10 @@
-"""Performers of effects on the world around a program, one `perform_…` each: clock, sleep, chance, log, environment, standard
-input, dates, HTTP, awaited emits, usage of models, and the call that code runs in (L-7).
+"""Performers of effects on the world around a program, a function `perform…` for each kind: clock, sleep, chance, log,
+environment, standard input, dates, HTTP, awaited emits, usage of models, and the call that code runs in (L-7).
 
-Hands on the performers to `table.py`, which says which one performs which kind. Everything but the rules of time zones comes from
-the host (`host.py`). Environment and HTTP need permissions of the program: a denial is an Err where the function has a Result,
-else panic P407. Files and processes are `files.py`.
+Hands on the performers to `table.py`, which says which one performs which kind. Clock, chance, log, input, variables and network
+are the host's (`host.py`), the rules of time zones those of `dates.py`, usage and the call around the session's. Environment and
+HTTP need permissions of the program: a denial is an Err where the function has a Result, else panic P407. Files and processes are
+`files.py`.
 """
 
 from __future__ import annotations
@@ -115,7 +116,7 @@ def uuid_text(data: bytes) -> str:
     return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
 
 
-# `std::date`, as far as it needs the rules of zones (L-7.15): only the host has them. No permission guards anything here.
+# `std::date`, as far as it needs the rules of zones (L-7.15), which the machine does not have. No permission guards anything.
 
 
 async def perform_dates(run: EffectContext, effect: Effect) -> Any:
@@ -420,7 +421,7 @@ def _standard_input_answer(operation: str, content: bytes | TooLong, limit: int)
         return _error("InvalidUtf8", f"standard input: no UTF-8 at byte {error.start} of what was read")
     if operation == "read_all":
         return Ok(text)
-    return Ok(Some(text.removesuffix("\n").removesuffix("\r")))
+    return Ok(Some(text[:-2] if text.endswith("\r\n") else text.removesuffix("\n")))
 
 
 def _error(variant: str, message: str) -> Err:

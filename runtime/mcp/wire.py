@@ -36,7 +36,7 @@ from mcp_types import (
     jsonrpc_message_adapter,
 )
 
-from ..access.http_messages import MOST_BYTES, MOST_REDIRECTS
+from ..access.http_messages import MOST_BYTES, MOST_REDIRECTS, PORTS
 from ..access.secrets import clean_text
 from ..agents.child import ChildEnded, LineNotText, LineTooLong
 from ..schema.lenient_json import JsonRefused, parse_json
@@ -95,7 +95,7 @@ class Pinned(httpx2.AsyncBaseTransport):
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         target, url = self.target, request.url
-        if (url.scheme, url.host, url.port or target.port) != (target.scheme, target.host, target.port):
+        if (url.scheme, url.host, url.port or PORTS.get(url.scheme)) != (target.scheme, target.host, target.port):
             raise httpx2.ConnectError("another host than the one that is permitted", request=request)
         extensions = {**request.extensions, "sni_hostname": target.host}
         pinned_url = url.copy_with(host=self.address)
@@ -117,7 +117,8 @@ async def streams_to(
     settings: McpSettings, target: Target, address: str, headers: Mapping[str, str]
 ) -> AsyncIterator[tuple[Any, Any]]:
     """Give the streams of a server over HTTP, as an asynchronous context manager; `address`, an IP address, is the checked one.
-    The time limit of the settings, in seconds, is that of each step of a request; a stream may be silent for LONGEST_SILENCE."""
+    The time limit of the settings, in seconds, is that of each step of a request but reading, for which it is LONGEST_SILENCE if
+    that is more: a stream may be silent."""
     timeout = httpx2.Timeout(settings.timeout, read=max(LONGEST_SILENCE, settings.timeout))
     own = {"user-agent": "concerto", **headers, "accept-encoding": "identity"}
     carrier = Pinned(target, address)
@@ -300,7 +301,7 @@ async def streams_of(child: Child, timeout: float, ended: Callable[[], None]) ->
                         if isinstance(received, SessionMessage) and isinstance(received.message, JSONRPCResponse | JSONRPCError):
                             probed.discard(received.message.id)
                         await incoming.send(received)
-            except ChildEnded:
+            except (ChildEnded, anyio.ClosedResourceError):  # the second: `writing` has found that it reads nothing any more
                 if not closing:
                     ended()
             except (LineTooLong, LineNotText, anyio.BrokenResourceError):

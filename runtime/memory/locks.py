@@ -3,7 +3,7 @@ change one slot (M-8.21).
 
 Hands on `TurnLocks` (first come, first served in the process, a lease between processes) to conversations, turns and the
 performer of memories, and `SlotTurns` with its `SlotTurn` to `memories.py`. A lease only orders writers; when it is lost the
-version check of the store still protects the log. Nothing here reads or writes a log.
+version check of the store still protects the log. Of a log nothing is read here but its version, and nothing written.
 """
 
 from __future__ import annotations
@@ -295,7 +295,8 @@ class SlotTurns:
             slot.since = monotonic()
 
     async def stored(self, slot: SlotTurn, store: Any, key: Key, use: Use) -> None:
-        """Note a change that was stored. The first of changes that follow each other keeps the lease for the next."""
+        """Note a change that was stored. One that follows another within APART seconds keeps the lease for the next; any other
+        gives it back."""
         now = monotonic()
         follows = now < slot.changed + APART
         slot.changed = now

@@ -18,6 +18,8 @@ and runs the program's validators; `records.py: TreeBuilder` makes values of tre
 
 from __future__ import annotations
 
+import re
+
 from ...vm.schema import definitions, enum_type, is_optional, type_text
 from ...vm.values.containers import from_base64
 from ...vm.values.limits import INT_MAX, INT_MIN, float_text
@@ -122,8 +124,8 @@ def validate(kind: SchemaType, value: Any) -> Accepted | list[Violation]:
 
 
 def validate_reply(kind: SchemaType, value: Any) -> Accepted | list[Violation]:
-    """Do the same for a model's reply. Another letter case of a set's member is accepted (O-2.59); an object without any declared
-    key is not (O-2.58)."""
+    """Do the same for a model's reply. Another letter case of a set's member is accepted (O-2.59); an object with keys of which
+    none is declared is not (O-2.58); one without any key is, if all fields may be absent."""
     return _ReplyValidation(kind).outcome(kind, value)
 
 
@@ -209,7 +211,7 @@ class _Validation:
         return ("variant", type_name, name, form, self.payload(form, parts, written, f"{path}.data"))
 
     def payload(self, form: str, parts: Sequence[Field], holder: dict[str, Any], path: str) -> list[tuple[str, Any]]:
-        """Return the parts of a payload, which is the value of `data`; [] after a violation."""
+        """Return the parts of a payload, which is the value of `data`; what it returns after a violation means nothing."""
         data = holder.get("data")
         if form == "unit":
             if data is not None and data != {}:
@@ -365,7 +367,8 @@ _FITS: dict[str, Callable[[Any], tuple[bool, Any]]] = {
 
 
 def _coerced(tag: str, value: Any) -> Any:
-    """Convert a scalar as `@coerce` does, before it counts as a mismatch (O-2.16); None when it cannot be converted."""
+    """Convert a scalar as `@coerce` does, before it counts as a mismatch (O-2.16). A String that is no such number or
+    Bool gives None; any other value without a conversion comes back as it is."""
     if tag in ("int", "float") and isinstance(value, str):
         return _number_literal(value)
     if tag == "bool" and isinstance(value, str):
@@ -393,11 +396,11 @@ def _number_literal(text: str) -> int | float | None:
     return float(plain) if has_point or has_exponent else int(plain)
 
 
+_RADIX = re.compile(r"-?0(?:[xX]_*[0-9a-fA-F][0-9a-fA-F_]*|[oO]_*[0-7][0-7_]*|[bB]_*[01][01_]*)")
+
+
 def _radix_literal(text: str) -> int | None:
-    try:
-        return int(text, 0) if text.isascii() else None
-    except ValueError:
-        return None
+    return int(text.replace("_", ""), 0) if _RADIX.fullmatch(text) else None
 
 
 def _is_digits(text: str) -> bool:
@@ -405,6 +408,13 @@ def _is_digits(text: str) -> bool:
 
 
 KIND = "SchemaError"
+_STEP = re.compile(r'\.[^."\[]+|\[(?:[0-9]+|"(?:[^"\\]|\\.)*")\]')  # of a path: `.name`, `[0]`, `["key of a Map"]`
+
+
+def _last_field(path: str) -> str:
+    """Return the last name of a path with what stands behind it: `m["a.b"]` of `$.x.m["a.b"]`."""
+    starts = [step.start() for step in _STEP.finditer(path) if step[0].startswith(".")]
+    return path[starts[-1] + 1 :]
 
 
 def schema_failure(violations: Sequence[Violation], raw_response: str, **origin: Any) -> CallFailure:
@@ -418,7 +428,7 @@ def schema_failure(violations: Sequence[Violation], raw_response: str, **origin:
         "path": first.path,
     }
     if first.path.startswith("$."):
-        fields["field"] = first.path.rpartition(".")[2]
+        fields["field"] = _last_field(first.path)
     if first.code == "enum":
         fields["allowed"] = first.expected
     else:

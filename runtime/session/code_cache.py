@@ -13,6 +13,7 @@ import os
 import sys
 import time
 
+from ...vm import BEGAN
 from ...vm.bytecode.encoding import content_hash, encode, sha256
 from ...vm.interp import link
 
@@ -37,20 +38,22 @@ class CodeCache:
         self.folder = folder
         self.tell = tell
         self.progress = progress
-        self.began = time.time()
 
     def of(self, program: Program) -> Kept:
-        """Return the cache of one program, for `Program.kept`."""
-        return Kept(self, program)
+        """Return the cache of one program, for `Program.kept`: the same one for every cache of this folder."""
+        kept: Kept = program.kept_in.setdefault(self.folder, Kept(self, program))
+        return kept
 
 
 class Kept:
-    """The file of one program in the cache; the machine knows it as `Program.kept`."""
+    """The file of one program in the cache; the machine knows it as `Program.kept`. `saved`: how many parts this process knows to
+    be in the file."""
 
     def __init__(self, cache: CodeCache, program: Program) -> None:
         self.cache = cache
         self.program = program
         self.digest: bytes | None = None
+        self.saved = 0
         self.spent = 0.0  # seconds of translating so far
 
     def making(self, number: int) -> Callable[[], None] | None:
@@ -74,7 +77,7 @@ class Kept:
         """Return the digest of all that code objects depend on: image, Python, translator. Raises as `translator` does."""
         if self.digest is None:
             image = self.program.content_hash or content_hash(encode(self.program.image))
-            origin = (image, sys.version, sys.implementation.cache_tag, sys.flags.optimize, translator(self.cache.began))
+            origin = (image, sys.version, sys.implementation.cache_tag, sys.flags.optimize, translator(BEGAN))
             self.digest = sha256(repr(origin).encode()).digest()
         return self.digest
 
@@ -93,21 +96,23 @@ class Kept:
             self.cache.tell(f"translated code: none read: {reason(error)}")
             return None
         self.cache.tell(f"translated code: read {os.path.join(self.cache.folder, self.name)}")
+        self.saved = len(parts[1])
         return parts
 
     def save(self) -> None:
-        """Write what this process has translated, if it has translated anything. A file that cannot be written is no fault."""
+        """Write what this process has translated, if it is more than the file has. A file that cannot be written is no fault."""
         translation = self.program.translation
-        if translation is None or translation.grown() == 0:
+        if translation is None or translation.count() <= self.saved:
             return
         from . import code_files
 
         try:
-            code_files.write(self.cache.folder, self.name, self.key(), translation.packed())
+            parts = translation.packed()
+            code_files.write(self.cache.folder, self.name, self.key(), parts)
         except (code_files.Unusable, OSError) as error:
             self.cache.tell(f"translated code: none kept: {reason(error)}")
             return
-        translation.saved += translation.grown()
+        self.saved = len(parts[1])
         self.cache.tell(f"translated code: kept {os.path.join(self.cache.folder, self.name)}")
 
 
@@ -120,8 +125,8 @@ def translator(began: float) -> tuple[Any, ...]:
     """Return the version of the translator: name, size and time of all sources of the machine, since translated code calls it
     by name.
 
-    `began` is when this process started, in seconds since 1970. Raises Unusable when a source was changed after it, and OSError
-    when the sources cannot be listed."""
+    `began` is when this process began to read them, in seconds since 1970. Raises Unusable when a source was changed after it or
+    when there are none, and OSError when the sources cannot be listed."""
     from .code_files import Unusable
 
     versions = sorted(sources(os.path.dirname(os.path.dirname(link.__file__ or "")), ""))
@@ -131,7 +136,8 @@ def translator(began: float) -> tuple[Any, ...]:
 
 
 def sources(folder: str, inner: str) -> Iterator[tuple[str, int, int]]:
-    """Yield path, size in bytes and time of change in nanoseconds of each source, as Python's own byte code files hold them."""
+    """Yield path, size in bytes and time of change in nanoseconds of each source. Size and time are what Python's byte code files
+    are checked by too."""
     for entry in os.scandir(folder):
         if entry.name.endswith(".py"):
             status = entry.stat()

@@ -155,8 +155,9 @@ class Session:
         self.machine.tiers(host.tier == "both")
         self.machine.beside.append(lambda: self.emits.waiting)  # buffered emits count against the program's memory
         self.watch = Watch(self.machine)
-        if host.code_cache is not None and program.kept is None:
-            program.kept = host.code_cache.of(program)
+        self.kept = None if host.code_cache is None else host.code_cache.of(program)
+        if self.kept is not None and program.translation is None:  # what is translated already is read from nowhere
+            program.kept = self.kept
         if earlier is not None:  # paths of tasks, by which memories know them, are not given twice
             self.machine.root_count = earlier.machine.root_count
             self.memories.number_after(earlier.memories)
@@ -353,8 +354,8 @@ class Session:
         closing one of them raises passes through, and the rest stays open. The session is not used any more then."""
         await self.pool.aclose()
         self.open_stores.close()
-        if self.host.code_cache is not None:
-            self.program.kept.save()
+        if self.kept is not None:
+            self.kept.save()
         for name, resource in list(self.state.items()):
             if hasattr(resource, "aclose"):
                 await resource.aclose()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import subprocess
 import sys
 from typing import Any
 
@@ -91,10 +92,11 @@ def test_a_pipe_that_is_reset_is_the_end_of_the_child(monkeypatch: pytest.Monkey
     run(talk())
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
 @pytest.mark.parametrize("length, legal", [(1024 * 1024, True), (1024 * 1024 + 1, False), (9_000_000, False)])
-def test_a_line_has_at_most_a_mebibyte(length: int, legal: bool) -> None:
+def test_a_line_has_at_most_a_mebibyte(length: int, legal: bool, end: str) -> None:
     async def talk() -> Any:
-        child = await started(f"print('x' * {length}, flush=True)")
+        child = await started(f"print('x' * {length}, end={end!r}, flush=True)")
         try:
             return len(await child.line())
         except LineTooLong:
@@ -103,6 +105,39 @@ def test_a_line_has_at_most_a_mebibyte(length: int, legal: bool) -> None:
             await child.stop()
 
     assert run(talk()) == (length if legal else None)
+
+
+STOP_WHILE_ANOTHER_STARTS = """
+import asyncio, os, sys
+from concerto.runtime.agents import child
+
+async def main():
+    child.adopt_orphans()
+    first = await child.Child.start([sys.executable, "-c", "import time; time.sleep(600)"], os.environ, ".")
+    loop = asyncio.get_running_loop()
+    start = loop.subprocess_exec
+
+    async def slowly(*arguments, **options):
+        started = await start(*arguments, **options)
+        await first.stop()
+        return started
+
+    loop.subprocess_exec = slowly
+    second = await child.Child.start([sys.executable, "-c", "print(input())"], os.environ, ".")
+    await second.write("alive\\n")
+    print(await second.line())
+    await second.stop()
+    print(child._starting, child._leaders)
+
+asyncio.run(main())
+"""
+
+
+def test_a_stop_spares_a_child_that_is_only_just_starting() -> None:
+    """In a process that adopts orphans a child without a known id looks like one."""
+    command = [sys.executable, "-c", STOP_WHILE_ANOTHER_STARTS]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert (done.stdout, done.stderr) == ("alive\n{} {}\n", "")
 
 
 def test_what_ignores_sigterm_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -122,10 +122,27 @@ def test_errors(old: str, new: str, message: str) -> None:
         assemble(GOOD.replace(old, new, 1))
 
 
-def test_error_names_the_line() -> None:
+@pytest.mark.parametrize(
+    ("line", "written"),
+    [
+        ("    JUMP @1", "    JMP @1"),
+        ("    JUMP @1", "    JUMP @2"),
+        ("    JUMP @1", "    INT 9999999999"),
+        ("  slots 2", "  handler @1 @2 @1 0\n  slots 2"),
+        ("  slots 2", "  handler @1 @1 @1 9999999999\n  slots 2"),
+    ],
+)
+def test_error_names_the_line(line: str, written: str) -> None:
     with pytest.raises(AsmError) as caught:
-        assemble(GOOD.replace("    JUMP @1", "    JMP @1"))
-    assert GOOD.split("\n")[caught.value.line - 1] == "    JUMP @1"
+        assemble(GOOD.replace(line, written, 1))
+    assert GOOD.split("\n")[caught.value.line - 1] == line
+
+
+@pytest.mark.parametrize(("line", "written"), [("  slots 2\n", ""), ("at 0:1:1", "at 0:9999999999:1")])
+def test_error_of_a_function_as_a_whole_names_its_line(line: str, written: str) -> None:
+    with pytest.raises(AsmError) as caught:
+        assemble(GOOD.replace(line, written, 1))
+    assert GOOD.split("\n")[caught.value.line - 1].startswith("function 0")
 
 
 @pytest.mark.parametrize("length", range(0, len(GOOD.rstrip()), 13))

@@ -152,6 +152,8 @@ CASES: dict[str, Case] = {
             of(G, **types(["errors", [5]])),
             of(G, **types(["trait", "X", []]), **constants((i.K_METHOD, ["Y::m", 0]))),
             of(G, **types(["array", 4])),
+            of(G, **types(*[["array", 5 + n] for n in range(300)], ["any"])),
+            of(G, **types(["tuple", [0, 0]], *[["tuple", [4 + n, 4 + n]] for n in range(12)])),
             of(G, **types(["tuple", [0, 5]], ["option", 4])),
             of(F("NIL; RETURN", result=4)),
             of(F("NIL; RETURN", params='[["a", 4, null]]')),

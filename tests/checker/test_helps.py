@@ -24,6 +24,25 @@ OPTIONAL = [
     ("let n: Int? = nil; n.clone();", "E2011", f"write `x ?? 0` for a default, or {BIND_AND_ASK}"),
 ]
 
+PLACES = [
+    ('println("{1} {0}", 7, 8);', "W0023", 'write `println("${8} ${7}")`'),
+    ('println("{0} {0}", 7);', "W0023", 'write `println("${7} ${7}")`'),
+    ('println("{} of {}", 7, 8, 9);', "W0023", 'write `println("${7} of ${8}", 9)`'),
+    ('println("{} of {}", 7);', "W0023", 'write `println("${7} of ${…}")`'),
+    (r'println("\u{41} {}", 7);', "W0023", r'write `println("\u{41} ${7}")`'),
+    ('println("{1} {:>4} {}", 7, 8, 9);', "W0023", 'write `println(std::fmt::format("{} {:>4} {}", [8, 7, 8]), 9)`'),
+    ('println("{1}", "x", "y");', "W0023", 'write `println(std::fmt::format("{}", ["y"]), "x")`'),
+]
+
+ELEMENTS = [
+    ("let t = (); print(t.0);", "E2017", "an empty tuple has no elements"),
+    ("let t = (); print(t[0]);", "E2017", "an empty tuple has no elements"),
+    ("let t = (1,); print(t.1);", "E2017", "its only element is `.0`"),
+    ("let t = (1, 2, 3); print(t[3]);", "E2017", "elements are `0` to `2`"),
+    ("let t = (1, 2, 3); print(t.3);", "E2017", "elements are `.0` to `.2`"),
+    ("let n = 1; print(n.0);", "E2017", "elements are those of tuples only"),
+]
+
 EVERYDAY = [
     ("[1].length();", "E2011", "use `len()`"),
     ('print("a".size);', "E2010", "use `len()`"),
@@ -172,7 +191,7 @@ WRITTEN = [
     ("let xs: List<Int> = []; println(xs);", "E1002", "write `Array<Int>`"),
     ("fn f(x: Optional<Int>) { println(x); } fn main() { f(nil); }", "E1002", "write `Int?` or `Option<Int>`"),
 ]
-CASES = [*OPTIONAL, *CALLED, *EVERYDAY, *NIL, *DECLARATIONS, *FORMS, *WRITTEN]
+CASES = [*OPTIONAL, *PLACES, *ELEMENTS, *CALLED, *EVERYDAY, *NIL, *DECLARATIONS, *FORMS, *WRITTEN]
 
 
 @pytest.mark.parametrize(("text", "code", "help"), CASES)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import pty
 import queue
 import signal
 import subprocess
@@ -97,6 +98,70 @@ def test_tests_follow_a_folder(watching, tmp_path):
     (tmp_path / "a.conc").unlink()
     run.until("1 passed, 0 failed")
     assert run.interrupt() == 130
+
+
+PROJECT = '[project]\nname = "p"\nversion = "0.1.0"\nentry = "src/main.conc"\n'
+
+
+def test_tests_of_a_folder_follow_the_sources_and_the_manifest_of_the_project(watching, tmp_path):
+    (tmp_path / "Concerto.toml").write_text(PROJECT)
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "main.conc").write_text("fn main() { }\n")
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "a.conc").write_text("@test fn one() { assert(true); }\n")
+    run = watching("test", "--watch", "tests")
+    run.until("1 passed, 0 failed")
+    (tmp_path / "src" / "main.conc").write_text("fn main() { println(1); }\n")
+    assert f"--- {Path('src/main.conc')} has changed" in run.until("1 passed, 0 failed")
+    (tmp_path / "Concerto.toml").write_text(PROJECT.replace('"p"', '"other"'))
+    assert "--- Concerto.toml has changed" in run.until("1 passed, 0 failed")
+    assert run.interrupt() == 130
+
+
+COUNTING = """#!{python}
+import signal, sys, time
+count = 0
+def interrupt(number, frame):
+    global count
+    count += 1
+signal.signal(signal.SIGINT, interrupt)
+print("begun", flush=True)
+while not count:
+    time.sleep(0.01)
+time.sleep(0.5)  # its orderly end
+print("interrupted", count, flush=True)
+"""
+WATCH = """
+import sys, time
+from types import SimpleNamespace
+from concerto.cli import watch
+end = watch._end
+watch._end = lambda run: (time.sleep(0.2), end(run))  # or the system may make one signal of two
+sys.executable = "./counting"
+sys.exit(watch.watch(["run", "main.conc"], SimpleNamespace(file="main.conc", offline_script=None, env_file=None)))
+"""
+
+
+def test_ctrl_c_in_a_terminal_interrupts_the_run_once(tmp_path):
+    """The terminal interrupts both; the command does not do so again, which would break off the end of the run."""
+    (tmp_path / "main.conc").write_text("fn main() { }\n")
+    script = tmp_path / "counting"
+    script.write_text(COUNTING.format(python=sys.executable))
+    script.chmod(0o755)
+    pid, terminal = pty.fork()
+    if not pid:
+        os.chdir(tmp_path)
+        os.execve(sys.executable, [sys.executable, "-c", WATCH], environment())
+    output = b""
+    while b"begun" not in output:
+        output += os.read(terminal, 1000)
+    os.write(terminal, b"\x03")
+    with contextlib.suppress(OSError):  # the end of a terminal
+        while more := os.read(terminal, 1000):
+            output += more
+    os.close(terminal)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 130
+    assert b"interrupted 1\r\n" in output
 
 
 def test_what_cannot_be_watched(cli, write):

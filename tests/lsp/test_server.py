@@ -87,6 +87,20 @@ def test_of_a_closed_document_the_file_counts(editor: Editor) -> None:
     assert editor.close("b.conc") == {editor.uri("a.conc"): [], editor.uri("b.conc"): []}
 
 
+def test_a_question_does_not_open_a_closed_document(editor: Editor) -> None:
+    (editor.folder / "b.conc").write_text("fn f() { none(); }\n")
+    editor.open("fn main() {}\n")
+    assert editor.open("fn f() { none(); }\n", "b.conc")
+    assert editor.close("b.conc")[editor.uri("b.conc")] == []
+    document = {"textDocument": {"uri": editor.uri("b.conc")}}
+    assert [symbol["name"] for symbol in editor.ask("textDocument/documentSymbol", document)] == ["f"]
+    assert editor.ask("textDocument/semanticTokens/full", document)["data"]
+    editor.edit("fn main() { }\n")
+    editor.number += 1
+    editor.send({"id": editor.number, "method": "textDocument/documentSymbol", "params": document})
+    assert editor.receive().get("id") == editor.number  # nothing was published before
+
+
 def test_positions_count_utf_16_units(editor: Editor) -> None:
     """The face is one code point and two units; the message stands behind it on its line."""
     [found] = editor.open(TEXT.replace("p.far()", "p.fur()"))

@@ -28,6 +28,7 @@ LOOPS = {
     "sort": "let mut a = (0..1000000).map(|i| (i * 7919) % 1000003); loop { let mut b = a; b.sort(); }",
     "copies": "let a = (0..1000000).to_array(); loop { let mut b = a; b[0] = 1; }",
     "casts": "let a: Any = (0..1000000).map(|i| i as Any); loop { let b = a as Array<Int>; }",
+    "shared parts": f"let mut a: Any = 1; for i in 0..40 {{ a = [a, a]; }} let _b = a as {'Array<' * 40}Int{'>' * 40};",
     "pretty": 'let s = "x\\n".repeat(4000000); loop { let n = std::json::stringify_pretty([s], 2).len(); }',
 }
 

@@ -116,6 +116,9 @@ def test_partial_makes_its_own_fields_optional():
         (["int"], "12", 12),
         (["int"], "-1_000", -1000),
         (["int"], "0xFF", 255),
+        (["int"], "-0X_1f_", -31),
+        (["int"], "0b1_", 1),
+        (["int"], "0O17", 15),
         (["int"], "5.0", 5),
         (["float"], "2", 2.0),
         (["float"], "1.5e-3", 0.0015),
@@ -134,8 +137,11 @@ def test_coerce(kind, value, node):
 
 @pytest.mark.parametrize(
     ("kind", "value"),
-    [(["int"], "5.5"), (["int"], " 5"), (["int"], "1."), (["float"], "1e"), (["float"], "1e999"), (["bool"], "yes")],
-)
+    [
+        (["int"], "0x1F "), (["int"], "0x_"), (["int"], "0o8"), (["int"], "+0x1"), (["int"], "0x-1"),
+        (["int"], "5.5"), (["int"], " 5"), (["int"], "1."), (["float"], "1e"), (["float"], "1e999"), (["bool"], "yes"),
+    ],
+)  # fmt: skip
 def test_coerce_has_limits(kind, value):
     [text] = one(kind, value, modes=["coerce"])
     assert text.endswith("got string")
@@ -203,6 +209,18 @@ def test_the_first_violation_names_the_error(value, variant, fields):
     assert failure.fields.items() >= fields.items()
     assert failure.fields["raw_response"] == "raw"
     assert failure.fields["violations"][0]["text"] == failure.message
+
+
+@pytest.mark.parametrize(
+    ("key", "field_name"),
+    [("a", "a"), ("a.b", 'm["a.b"]'), ('].x["1', r'm["].x[\"1"]'), ("", 'm[""]'), ("x.y[0]", 'm["x.y[0]"]')],
+)
+def test_the_field_of_a_key_of_a_map(key, field_name):
+    refused = validate(schema(field("m", ["map", ["int"]])), {"m": {key: "no"}})
+    assert schema_failure(refused, "raw").fields["field"] == field_name
+    inner = schema(field("c", ["int"]), name="I")
+    refused = validate(schema(field("m", ["map", ["array", inner]])), {"m": {key: [{}]}})
+    assert schema_failure(refused, "raw").fields["field"] == "c"
 
 
 def test_other_variants():

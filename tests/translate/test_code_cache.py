@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -16,6 +17,7 @@ import pytest
 from concerto.runtime.session import code_cache, code_files
 from concerto.runtime.session.code_cache import CodeCache, Kept
 from concerto.runtime.session.session import run_offline
+from concerto.vm import BEGAN
 from concerto.vm.jit import functions, tier
 
 from ..command import environment
@@ -100,9 +102,9 @@ def test_more_is_added_to_what_was_kept(folder: Path) -> None:
         session.host.args = arguments
         session.program.kept = kept = CodeCache(str(folder)).of(session.program)
         run_offline(session)
-        before = session.program.translation.saved
+        before = kept.saved
         kept.save()
-        parts.append((before, session.program.translation.saved))
+        parts.append((before, kept.saved))
     (nothing, few), (again, more), (most, same) = parts
     assert nothing == 0 < few == again < more == most == same
 
@@ -156,6 +158,19 @@ def test_a_session_keeps_code_where_its_host_says(folder: Path, nothing_is_trans
         session.on("sum", found.append)
         session.run()
     assert found == [1494]
+
+
+def test_sessions_of_one_program_keep_code_in_the_folder_of_their_own_host(folder: Path) -> None:
+    program = concerto.compile(HOT)
+    other = folder.with_name("other")
+    times = []
+    for place in (folder, other, folder, other):
+        with program.session(code_cache=place) as session:
+            session.run()
+        (file,) = place.iterdir()
+        times.append(file.stat().st_ino)
+    assert finds(folder) and finds(other)
+    assert times[:2] == times[2:]  # nothing is written twice
 
 
 # ---------------------------------------------------------------- what may not be relied upon
@@ -251,9 +266,10 @@ def test_the_key_holds_image_python_and_translator(folder: Path, monkeypatch: py
 
 
 def test_sources_that_changed_under_the_process_key_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert {"interp/link.py", "jit/tier.py", "bytecode/opcodes.py"} < {name for name, _, _ in code_cache.translator(BEGAN)}
+    now = time.time_ns()  # what the process runs is older than the cache, which is made later
+    monkeypatch.setattr(code_cache, "sources", lambda *_: [("link.py", 1, now)])
     cache = CodeCache(str(folder))
-    assert {"interp/link.py", "jit/tier.py", "bytecode/opcodes.py"} < {name for name, _, _ in code_cache.translator(cache.began)}
-    monkeypatch.setattr(code_cache, "sources", lambda *_: [("link.py", 1, int(cache.began * 1e9) + 1)])
     assert shown(HOT, cache)[0] == [("sum", "1494")]
     assert not folder.exists()
     monkeypatch.setattr(code_cache, "sources", lambda *_: [])  # they lie in an archive
@@ -294,7 +310,7 @@ def test_readers_see_whole_files_while_others_write(folder: Path) -> None:
     def write(_: int) -> None:
         for _ in range(20):
             kept = kept_of(HOT, folder, [])
-            code_files.write(str(folder), kept.name, kept.key(), [b"x" * 100_000])
+            code_files.write(str(folder), kept.name, kept.key(), ({}, {0: b"x" * 100_000}))
 
     with ThreadPoolExecutor(3) as pool:
         written = [pool.submit(write, n) for n in range(3)]

@@ -1,4 +1,4 @@
-"""Runs of opcodes that one node stands for: whatever fails within one has its position (V-2.5, speed.md 2)."""
+"""Runs of opcodes that one node stands for: whatever fails within one has its position (V-2.5)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 """Methods of Array (L-6.4). Those that take functions are Concerto text, so that calls stay on the machine's frames.
 
-Hands on rows, to the registry: the docstring of a decorated function is its text in the reference, for readers of the language.
-A body raises P007 for an argument of another kind, P004 for a position out of range, P002 for a sum beyond Int, P103 for a result
-beyond the limits of G-6.1, and, where it looks at the run meanwhile, what ends the run. Hands on `joined` to `strings.py`, too.
+Hands on rows, to the registry: the docstring of a decorated function is its text in the reference, for readers of the language. A
+body raises P007 for an argument of another kind, P004 for a position out of range, P002 for a sum beyond Int, P103 for a result
+beyond the limits of G-6.1, and, where it looks at the run meanwhile, what ends the run. Hands on `array_join` to `strings.py`,
+too.
 """
 
 from __future__ import annotations

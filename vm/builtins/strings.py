@@ -1,8 +1,9 @@
 """Methods of String (L-6.3), and the same as functions of `std::string` (L-7.8); every one gives a new value.
 
 Hands on its rows only. Positions and lengths are in code points, 0-based; sizes against the limit are in bytes of UTF-8. Bodies
-panic with P007 for an argument of another type and with P103 for a result beyond the limits. How texts too long for one breath
-are searched and changed stands in `values/long_text.py`.
+panic with P007 for an argument of another type and with P103 for a result beyond the limits; what works on long texts charges the
+run, and may raise what ends it (`values/metering.py`). How texts too long for one breath are searched and changed stands in
+`values/long_text.py`.
 """
 
 from __future__ import annotations
@@ -201,13 +202,12 @@ def chars(s: str) -> Array:
 
 @method("String", "lines() -> Array<String>", clause="L-6.3.11", linear=True)
 def lines(s: str) -> Array:
-    """The lines without their ends, LF or CR LF; a final line end begins no further line."""
+    """The lines without their ends, LF or CR LF; a final line end begins no further line, and a CR without LF is none."""
     if len(s) >= LARGE:
         spend(len(s))
-    parts = long_text.split(s, "\n")
-    if not parts[-1]:
-        parts.pop()
-    return Array([part.removesuffix("\r") for part in parts])
+    *ended, last = long_text.split(s, "\n")
+    found = [line.removesuffix("\r") for line in ended]
+    return Array([*found, last] if last else found)
 
 
 @method("String", "reverse() -> String", clause="L-6.3.11", linear=True)

@@ -1,19 +1,22 @@
 """The assembler: the text of the disassembler, or one written by hand, to an image (V-3.6).
 
-Hands on `assemble` and `AsmError`; tests write images as text with them, and no command does. A function's `hash` is computed
-where the text does not give it, its line table from the `at` lines; labels are any words after `@`, and one that is a number is a
-first guess of its offset in bytes. A wrong image assembles too, as long as its sections have the shape of an image: the verifier
-refuses it. Opcodes stand in `opcodes.py`, the words for kinds of constants and flags in `disasm.py`.
+Hands on `assemble` and `AsmError` to tests, which write images as text, and to the route `asm` of the conformance driver; no
+command uses them. A function's `hash` is computed where the text does not give it, its line table from the `at` lines; labels are
+any words after `@`, and one that is a number is a first guess of its offset in bytes. A wrong image assembles too, as long as its
+sections have the shape of an image: the verifier refuses it. Opcodes stand in `opcodes.py`, the words for kinds of constants and
+flags in `disasm.py`.
 """
 
 from __future__ import annotations
 
 import json
+from typing import NamedTuple
 
 from . import image as i
 from . import operands as k
 from .disasm import CONSTANT_WORDS, flags_of
 from .encoding import encode_instructions, encode_lines
+from .fields import LARGEST
 from .hashing import hash_functions
 from .image import DEFAULT
 from .opcodes import BY_NAME
@@ -39,8 +42,8 @@ class AsmError(Exception):
 
 
 def assemble(text: str) -> i.Image:
-    """Return the image that a text describes, not verified. Raises AsmError with the line; with line 0 for an image as a whole
-    whose sections have another shape, or are larger than `DEFAULT` allows."""
+    """Return the image that a text describes, not verified. Raises AsmError with the line; with line 0 for a text that ends
+    too early, and for an image as a whole whose sections have another shape, or are larger than `DEFAULT` allows."""
     reader = Reader(text)
     sections = []
     for name, kind in i.SECTIONS:
@@ -108,36 +111,37 @@ def _numbered(reader: Reader, name: str) -> list[Any]:
 def _functions(reader: Reader) -> list[i.Function]:
     functions: list[i.Function] = []
     while reader.more():
+        row = reader.row
         reader.word("function")
         reader.number(len(functions))
         name = reader.value()
         reader.end()
-        functions.append(_function(reader, name))
+        functions.append(_function(reader, name, row))
     return functions
 
 
-def _function(reader: Reader, name: Any) -> i.Function:
-    """Read a function: fields by name in any order, then `code` with its lines, or `raw` bytes."""
+def _function(reader: Reader, name: Any, row: int) -> i.Function:
+    """Read a function: fields by name in any order, then `code` with its lines, or `raw` bytes. `row`: of its name."""
     fields: dict[str, Any] = {"hash": _NO_HASH}
-    handlers: list[tuple[str, str, str, int]] = []
+    handlers: list[tuple[Label, Label, Label, int]] = []
     while "code" not in fields or reader.next_word() == "raw":
         word = reader.take()
         if word == "code":
             reader.end()
-            Body(reader).read(fields, handlers)
+            Body(reader, row).read(fields, handlers)
         elif word == "raw":
             part = reader.take()
             fields[part] = reader.value() if part == "handlers" else reader.binary()
             reader.end()
         elif word == "handler":
-            handlers.append((reader.take(), reader.take(), reader.take(), reader.whole()))
+            handlers.append((_label(reader), _label(reader), _label(reader), reader.whole()))
             reader.end()
         else:
             fields[word] = _field(reader, word)
             reader.end()
     missing = [field for field in i.Function.__slots__[1:] if field not in fields]
     if missing or len(fields) > len(i.Function.__slots__) - 1:
-        reader.fail(f"function {name!r}: fields are missing or unknown {missing or sorted(fields)}")
+        reader.fail(f"function {name!r}: fields are missing or unknown {missing or sorted(fields)}", row)
     return i.Function(name, *(fields[field] for field in i.Function.__slots__[1:]))
 
 
@@ -153,16 +157,30 @@ def _field(reader: Reader, word: str) -> Any:
         reader.fail(str(error))
 
 
-class Body:
-    """The lines between `code` and `end`."""
+class Label(NamedTuple):
+    """A label where it is used; `row` is that of its line."""
 
-    def __init__(self, reader: Reader) -> None:
+    word: str
+    row: int
+
+
+def _label(reader: Reader) -> Label:
+    """Read a label."""
+    row = reader.row
+    return Label(reader.take(), row)
+
+
+class Body:
+    """The lines between `code` and `end`. `row`: that of the function's name."""
+
+    def __init__(self, reader: Reader, row: int) -> None:
         self.reader = reader
-        self.program: list[tuple[int, Any]] = []  # label operands as words until all labels are known
+        self.row = row
+        self.program: list[tuple[int, int | Label]] = []  # labels stay until all of them are known
         self.labels: dict[str, int] = {}
         self.positions: list[tuple[int, tuple[int, int, int]]] = []
 
-    def read(self, fields: dict[str, Any], handlers: list[tuple[str, str, str, int]]) -> None:
+    def read(self, fields: dict[str, Any], handlers: list[tuple[Label, Label, Label, int]]) -> None:
         """Fill in `code`, `handlers` and `lines`."""
         reader = self.reader
         while (word := reader.take()) != "end":
@@ -178,8 +196,8 @@ class Body:
         reader.end()
         try:
             self._finish(fields, handlers)
-        except ValueError as error:
-            reader.fail(str(error))
+        except ValueError as error:  # of the line table as a whole
+            reader.fail(str(error), self.row)
 
     def _label(self, word: str) -> None:
         if word in self.labels:
@@ -197,11 +215,12 @@ class Body:
         if op.kind is k.NONE:
             self.program.append((op.number, 0))
         else:
-            self.program.append((op.number, self.reader.take() if op.kind is k.LABEL else self.reader.whole()))
+            self.program.append((op.number, _label(self.reader) if op.kind is k.LABEL else self.reader.whole()))
 
-    def _finish(self, fields: dict[str, Any], handlers: list[tuple[str, str, str, int]]) -> None:
-        guess = {index: int(word[1:]) for word, index in self.labels.items() if word[1:].isdecimal()}
-        program = [(number, self._index(word) if type(word) is str else word) for number, word in self.program]
+    def _finish(self, fields: dict[str, Any], handlers: list[tuple[Label, Label, Label, int]]) -> None:
+        numbers = {index: whole_number(word[1:]) for word, index in self.labels.items()}
+        guess = {index: number for index, number in numbers.items() if number is not None}
+        program = [(number, self._index(word) if isinstance(word, Label) else word) for number, word in self.program]
         fields["code"], offsets = encode_instructions(program, guess)
         fields["lines"] = encode_lines((offsets[index], *position) for index, position in self.positions)
         fields["handlers"] = [
@@ -209,10 +228,10 @@ class Body:
             for start, end, target, depth in handlers
         ]
 
-    def _index(self, word: str) -> int:
-        if word not in self.labels:
-            raise ValueError(f"there is no label {word}")
-        return self.labels[word]
+    def _index(self, label: Label) -> int:
+        if label.word not in self.labels:
+            self.reader.fail(f"there is no label {label.word}", label.row)
+        return self.labels[label.word]
 
 
 # ---------------------------------------------------------------- lines and words
@@ -234,8 +253,11 @@ class Reader:
         self.at = 0
         self._advance()
 
-    def fail(self, message: str) -> NoReturn:
-        raise AsmError(self.row + 1 if self.row < len(self.lines) else 0, message)
+    def fail(self, message: str, row: int | None = None) -> NoReturn:
+        """Raise AsmError with the line that is being read, or line `row`."""
+        if row is None:
+            row = self.row
+        raise AsmError(row + 1 if row < len(self.lines) else 0, message)
 
     def _advance(self) -> None:
         """Go to the first word of the next line that holds one."""
@@ -290,7 +312,9 @@ class Reader:
     def whole(self) -> int:
         word = self.take()
         number = whole_number(word)
-        return self.fail(f"{word!r} is no operand") if number is None else number
+        if number is None:
+            self.fail(f"{word!r} is no operand")
+        return number if number <= LARGEST else self.fail(f"{number} is outside 0..{LARGEST}")
 
     def number(self, wanted: int) -> None:
         self.word(str(wanted))

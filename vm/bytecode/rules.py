@@ -1,9 +1,9 @@
 """The rules of the verifier (G-4.3): code and text of each, and the one function that refuses an image.
 
 Hands on `RULES`, `LOADING` and `NOT_APPLICABLE` to the reference page, and to the checks (`verify.py`, `verify_code.py`,
-`verify_tables.py`) `refuse`, `place`, `decoded`, `MOST_VISITS`, `Scope` (the tables of one image) and `Code` (the decoded
-instructions of a function). `refuse` enforces the rules of RULES only: the tests take one out at a time and see what is then
-accepted.
+`verify_tables.py`) `refuse`, `place`, `decoded`, `MOST_VISITS`, `DEEPEST_TYPE`, `HEAVIEST_TYPE`, `Scope` (the tables of one
+image), `Code` (the decoded instructions of a function) and the type `Effect` (what an instruction does to the stack). `refuse`
+enforces the rules of RULES only: the tests take one out at a time and see what is then accepted.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ RULES: dict[str, str] = {
     "V104": "a local operand is a slot of the function, and parameters have slots",
     "V105": "a cell operand is a cell of the function, captures are cells of the function that makes the closure",
     "V106": "a function operand is a function of the image",
-    "V107": "types, fields and variants exist, and types nest through declared ones only",
+    "V107": "types, fields and variants exist, and types nest through declared ones only, within their limits",
     "V108": "a declaration operand is a declaration of the right kind",
     "V109": "a jump target starts an instruction of the function",
     "V110": "control cannot run off the end",
@@ -66,6 +66,8 @@ NOT_APPLICABLE: dict[str, str] = {
 }
 
 MOST_VISITS = 32
+DEEPEST_TYPE = 300  # levels of a type; the compiler makes none deeper than 264, but for what code around it adds (G-5.8)
+HEAVIEST_TYPE = 6_000  # types that one type is made of; likewise, 5,000
 
 
 def refuse(code: str, place: str, what: str) -> None:

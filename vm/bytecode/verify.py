@@ -1,9 +1,10 @@
 """The verifier: no image runs before it has passed (V-4.1).
 
 `verify(image, builtins)` checks the tables, then each function, with a bounded number of visits to each instruction. It returns a
-`Verified`, which the linker and the translated tier read: decoded instructions, the depth of the stack before each, block
-leaders. It changes nothing in the image. The rules stand in `rules.py`; what is checked of the tables in `verify_tables.py`, of
-code in `verify_code.py`, of the names of locals here. An image must have its shape (`shape.py`) before it comes here.
+`Verified`, which the linker, the translated tier and `vm/snapshot` read: decoded instructions, the depth of the stack before
+each, block leaders. It changes nothing in the image. The rules stand in `rules.py`; what is checked of the tables in
+`verify_tables.py`, of code in `verify_code.py`, of the names of locals here. An image must have its shape (`shape.py`) before it
+comes here.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ NOTHING: Mapping[tuple[str, str], int] = {}
 
 
 class FunctionFacts:
-    """What verification found out about one function; all lists run parallel to `instructions`.
+    """What verification found out about one function; `depths` and `iterators` run parallel to `instructions`.
 
     `instructions`: (offset, opcode number, operand). `depths`: stack depth before each, -1 where control never arrives.
     `iterators`: bit mask of the stack positions that hold iterators. `leaders`: indexes that begin a basic block.

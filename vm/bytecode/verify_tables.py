@@ -12,7 +12,7 @@ from . import image as i
 from .declarations import CONFIGURED, DECLARED_SECTIONS, OFFERING
 from .encoding import walk_lines
 from .image import is_identifier, is_path, is_unicode
-from .rules import Code, Scope, place, refuse
+from .rules import DEEPEST_TYPE, HEAVIEST_TYPE, Code, Scope, place, refuse
 from .shape import DECLARED, default_functions, inner_functions, inner_types, questions
 
 TYPE_CHECKING = False
@@ -53,7 +53,7 @@ def _types(scope: Scope) -> None:
             if inner >= len(types):
                 refuse("V107", f"type {index}", f"it names type {inner} of {len(types)}")
         _type_names(f"type {index}", descriptor)
-    _acyclic(types)
+    _check_nesting(types)
 
 
 def _type_names(at: str, descriptor: list[Any]) -> None:
@@ -80,17 +80,19 @@ def _parts(at: str, variant: list[Any]) -> None:
         refuse("V107", at, f"variant {variant[0]} has {len(variant[1])} parts and {len(names)} names")
 
 
-def _acyclic(types: list[Any]) -> None:
-    """Refuse a type without a name that holds itself, which would have no end: walk from each type, stopping at declared ones."""
-    is_checked = [descriptor[0] in DECLARED for descriptor in types]
+def _check_nesting(types: list[Any]) -> None:
+    """Refuse a type without a name that holds itself, which would have no end, nests deeper than DEEPEST_TYPE or is made of more
+    than HEAVIEST_TYPE types: walks over a type take as many steps, though the table has parts that stand often only once. A
+    declared type counts as one."""
+    sizes = {index: (1, 1) for index, descriptor in enumerate(types) if descriptor[0] in DECLARED}  # (depth, weight) by type
     for start in range(len(types)):
-        walk = [(start, iter(() if is_checked[start] else inner_types(types[start])))]
+        walk = [] if start in sizes else [(start, inner_types(types[start]))]
         path = {start}
         while walk:
             index, rest = walk[-1]
-            inner = next((t for t in rest if t < len(types) and not is_checked[t]), None)
+            inner = next((t for t in rest if t < len(types) and t not in sizes), None)
             if inner is None:
-                is_checked[index] = True
+                sizes[index] = _size(index, types[index], [sizes[t] for t in inner_types(types[index]) if t in sizes])
                 path.discard(index)
                 walk.pop()
             elif inner in path:
@@ -99,6 +101,17 @@ def _acyclic(types: list[Any]) -> None:
             else:
                 path.add(inner)
                 walk.append((inner, inner_types(types[inner])))
+
+
+def _size(index: int, descriptor: list[Any], parts: list[tuple[int, int]]) -> tuple[int, int]:
+    """Return depth and weight of a type whose parts have these, after the limits on both."""
+    depth = 1 + max([depth for depth, _ in parts], default=0)
+    weight = 1 + sum([weight for _, weight in parts])
+    if depth > DEEPEST_TYPE:
+        refuse("V107", f"type {index}", f"it nests deeper than {DEEPEST_TYPE}")
+    if weight > HEAVIEST_TYPE and descriptor[0] != "errors":  # which is no type, but a list of any number
+        refuse("V107", f"type {index}", f"it is made of more than {HEAVIEST_TYPE} types")
+    return depth, weight
 
 
 def _constants(scope: Scope) -> None:

@@ -1,4 +1,4 @@
-"""From a verified image to a program that runs: operands resolved to objects, jumps to nodes (V-2.4, speed.md 2).
+"""From a verified image to a program that runs: operands resolved to objects, jumps to nodes (V-2.4).
 
 Hands on `Program`, and `load_bytes` and `load_image`, which verify before they link; `run_costs` to the translated tier; what
 concerns runs of opcodes (`run_names`, `tiling`, …) to `tools/choose_runs.py`. A function is linked at its first call into
@@ -35,14 +35,14 @@ from .linked import GROUP_SIZES, Code, ErrorForm, HostFunction, LoopSite, Site
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable
+    from collections.abc import Callable, Container, Iterable
     from typing import Any
 
     from ..bytecode.image import Image
     from ..bytecode.verify import Verified
 
 
-# Runs of linked opcodes that one node stands for (superinstructions; speed.md, 2). They exist in linked code only and change
+# Runs of linked opcodes that one node stands for (superinstructions). They exist in linked code only and change
 # nothing but speed.
 
 # For runs all opcodes that push their linked operand are the same one, CONST.
@@ -138,7 +138,9 @@ class Program:
         self.types = [_nested(t) for t in image.types]
         errors = {index for t in image.types if t[0] == "errors" for index in t[1]}
         self.classes = [self._class_of(t, index in errors) for index, t in enumerate(image.types)]
-        self.descriptors = [self._descriptor(i, frozenset()) for i in range(len(image.types))]
+        self._whole: dict[int, Any] = {}  # descriptors by number of the type
+        self._kinds: dict[int, Any] = {}  # the same without what is inside
+        self.descriptors = [self._descriptor(i) for i in range(len(image.types))]
         self.codes = [Code(self, n, f, self.begin) for n, f in enumerate(image.functions)]
         self.constants = [self._constant(kind, value) for kind, value in image.constants]
         self.memories = [_memory(image, m) for m in image.memories]
@@ -161,6 +163,7 @@ class Program:
         self.translation: Any = None  # of `vm/jit/`, once something is worth translating
         # of the host, or None: `read()` gives what other processes have translated (V-7.2), `making(n)` hears of a part
         self.kept: Any = None
+        self.kept_in: dict[str, Any] = {}  # the like by folder, for the hosts that keep it
         self.content_hash: str | None = None  # of the file it was read from
         self.layout: Any = None  # of vm/snapshot, once something is written or read
         self.halt: list[Any] = node(NUMBERS["HALT"], None, None)
@@ -198,24 +201,35 @@ class Program:
             return EnumType(plain_name(entry[1]), variants, key=entry[1], is_error=is_error)
         return None
 
-    def _descriptor(self, number: int, enclosing: frozenset[int]) -> Any:
-        """Return the nested descriptor of a type for `values/casts.py`. A type inside itself is `any` there, or it had no end.
-        `enclosing`: numbers of the types around it."""
-        entry = self.image.types[number]
+    def _descriptor(self, number: int) -> Any:
+        """Return the nested descriptor of a type for `values/casts.py`. Types share the descriptors of their parts, so there are
+        as many as types in the table; the verifier bounds how deep they nest and how many parts a walk meets."""
+        if number not in self._whole:
+            self._whole[number] = self._new_descriptor(self.image.types[number], self._descriptor)
+        return self._whole[number]
+
+    def _kind(self, number: int) -> Any:
+        """Return the descriptor of a type that implements a trait. The trait asks for the kind of a value only, and may itself
+        occur inside the type, so what is inside is `any`. No impl of the language is for a trait: that is `any` too."""
+        if number not in self._kinds:
+            entry = self.image.types[number]
+            inside = self._kind if entry[0] == "nilable" else _any
+            self._kinds[number] = ("any",) if entry[0] == "trait" else self._new_descriptor(entry, inside)
+        return self._kinds[number]
+
+    def _new_descriptor(self, entry: Any, part: Callable[[int], Any]) -> Any:
+        """Return a descriptor; `part` gives those of the types inside."""
         kind = entry[0]
         if kind in ("struct", "schema", "enum"):
             return (kind, entry[1])
-        if number in enclosing:
-            return ("any",)
-        inner = enclosing | {number}
         if kind == "trait":
-            return (kind, entry[1], tuple(self._descriptor(row[0], inner) for row in entry[2]))
+            return (kind, entry[1], tuple([self._kind(row[0]) for row in entry[2]]))
         if kind in ("array", "option", "nilable", "map", "result", "set", "queue", "stack"):
-            return (kind, *(self._descriptor(n, inner) for n in entry[1:]))
+            return (kind, *map(part, entry[1:]))
         if kind == "tuple":
-            return (kind, tuple(self._descriptor(n, inner) for n in entry[1]))
+            return (kind, tuple(map(part, entry[1])))
         if kind == "fn":
-            return (kind, tuple(self._descriptor(n, inner) for n in entry[1]), self._descriptor(entry[2], inner))
+            return (kind, tuple(map(part, entry[1])), part(entry[2]))
         return _nested(entry)
 
     def _constant(self, kind: int, value: Any) -> Any:
@@ -460,6 +474,10 @@ def run_costs(flows: list[str]) -> list[int]:
         length = 1 if flows[i] in ("jump", "stop") else length + 1
         costs[i] = length
     return costs
+
+
+def _any(number: int) -> Any:
+    return ("any",)
 
 
 def _nested(value: Any) -> Any:

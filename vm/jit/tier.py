@@ -49,12 +49,11 @@ class Translation:
         if kept is not None:
             self.bodies, rows = kept
             self.parts = {key: None if row is None else Part.unpacked(row) for key, row in rows.items()}
-        self.saved = len(self.parts)  # parts that the host has kept
         self.transient: set[tuple[int, int, bool]] = set()  # not translated for a reason that another process may not have
 
-    def grown(self) -> int:
-        """Return how many parts there are to keep beyond those that were kept."""
-        return len(self.parts) - len(self.transient) - self.saved
+    def count(self) -> int:
+        """Return how many parts `packed` has."""
+        return len(self.parts) - len(self.transient)
 
     def packed(self) -> tuple[Any, Any]:
         """Return what the host may keep, as `program.kept.read()` is to give it back for the same image and the same translator.

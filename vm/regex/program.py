@@ -8,8 +8,8 @@ second):
     JUMP a                   continue at a               SAVE n       the position into slot n
     ASSERT kind              between two characters      MATCH        the end
     ENTER i                  an iteration of loop i begins
-    AGAIN i (a, b)           its end: as SPLIT if the iteration took a character, else continue at the loop's end
-    LOOK i (program, ahead, negative, width)             BACKREF n fold
+    AGAIN i (a, b, end)      its end: as SPLIT if the iteration took a character, else continue at the loop's end
+    LOOK (program, ahead, negative, width)               BACKREF n fold
 
 Loops whose body may be empty carry a number; a matcher holds one bit per such loop, set when a character is taken. So an
 empty iteration ends its loop, as in the pattern languages programmers know, and no walk goes in circles.
@@ -17,6 +17,7 @@ empty iteration ends its loop, as in the pattern languages programmers know, and
 
 from __future__ import annotations
 
+from ..values.metering import look
 from .syntax import PatternError, is_word
 
 TYPE_CHECKING = False
@@ -73,7 +74,7 @@ class Program:
 
 def compile_forward(tree: Node) -> Program:
     """Return the program that takes the characters of a match from first to last and keeps the positions of groups. Raises
-    PatternError when it would be too large."""
+    PatternError when it would be too large or have too many loops, and for a look-behind without a fixed width."""
     writer = Writer(backward=False)
     writer.emit(SAVE, 0)
     writer.write(tree)
@@ -106,7 +107,7 @@ def nullable(node: Node) -> bool:
 
 
 def width_of(node: Node) -> int | None:
-    """Return the number of characters that every match of the node takes, None when they differ."""
+    """Return the number of characters that every match of the node takes, None when they may differ."""
     kind = node[0]
     if kind == "char":
         return 1
@@ -118,6 +119,8 @@ def width_of(node: Node) -> int | None:
         return widths[0] if len(set(widths)) == 1 else None
     if kind == "repeat":
         inner = width_of(node[1])
+        if inner == 0 or node[3] == 0:
+            return 0
         return None if inner is None or node[2] != node[3] else inner * node[2]
     if kind == "group":
         return width_of(node[2])
@@ -126,19 +129,21 @@ def width_of(node: Node) -> int | None:
 
 class Writer:
     """Writes one program, by Thompson's construction: each node of the tree becomes instructions that go on behind their last
-    one."""
+    one. `written`: how many instructions the pattern has so far, those of its lookarounds included."""
 
-    __slots__ = ("code", "backward", "loops")
+    __slots__ = ("code", "backward", "loops", "written")
 
-    def __init__(self, backward: bool) -> None:
+    def __init__(self, backward: bool, written: int = 0) -> None:
         self.code: list[tuple[int, Any, Any]] = []
         self.backward = backward
         self.loops = 0
+        self.written = written
 
     def emit(self, operation: int, first: Any = None, second: Any = None) -> int:
-        """Append an instruction and return its index. Raises PatternError beyond MOST_INSTRUCTIONS."""
-        if len(self.code) >= MOST_INSTRUCTIONS:
+        """Append an instruction and return its index. Raises PatternError beyond MOST_INSTRUCTIONS of the pattern."""
+        if self.written >= MOST_INSTRUCTIONS:
             raise PatternError("the pattern is too large", 0)
+        self.written += 1
         self.code.append((operation, first, second))
         return len(self.code) - 1
 
@@ -146,7 +151,9 @@ class Writer:
         return len(self.code)
 
     def write(self, node: Node) -> None:
-        """Append the instructions of a node."""
+        """Append the instructions of a node. A node without any may stand in many repetitions, so this looks whether the run is
+        to end."""
+        look()
         kind = node[0]
         if kind == "char":
             self.emit(CHAR if type(node[1]) is str else SET, node[1])
@@ -191,9 +198,10 @@ class Writer:
         width = 0 if ahead else width_of(node)
         if width is None:
             raise PatternError("look-behind needs a fixed width", 0)
-        inner = Writer(backward=False)
+        inner = Writer(backward=False, written=self.written)
         inner.write(node)
         inner.emit(MATCH)
+        self.written = inner.written
         self.emit(LOOK, None, (Program(inner.code, inner.loops), ahead, negative, width))
 
     # ------------------------------------------------------------ repetition

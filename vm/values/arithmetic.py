@@ -2,8 +2,8 @@
 
 Hands on the Int and Float primitives that typed instructions use, generic operators for operands whose kinds are known only at
 run time (L-3.6.12), and `read_int`, `read_float` and WHITE_SPACE to casts, built-ins, patterns and translated code. Every failure
-of an operation is a panic: P002, P003, P007, P013, and P103 where `add` would make too long a String or Bytes. With long texts,
-`add`, `read_int` and `read_float` also let out what ends the run (`metering.py`).
+of an operation is a panic: P002, P003, P007, P013, and P103 where `add` would make too long a String or Bytes, or what it shows
+nests too deep. With long texts or Bytes, `add`, `read_int` and `read_float` also let out what ends the run (`metering.py`).
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def _both_int(operation: str, a: Any, b: Any) -> bool:
 
 
 # The generic operators. They raise P007 for operands that the operator does not take, and what the operation on Ints raises:
-# P002, P003, P013. One Int beside a Float counts as a Float.
+# P002, P003, P013. One Int beside a Float counts as a Float, but for comparisons, which are exact (L-5.3.2).
 
 
 def add(a: Any, b: Any) -> Any:

@@ -12,7 +12,7 @@ from .containers import Array, Map, Queue, RangeValue, Set, Stack, elements
 from .errors import ErrorValue, is_family, make_error
 from .handles import ModelBuilder, ModelRef, ToolRef
 from .limits import limits, nesting_too_deep, to_int
-from .metering import LARGE, paced
+from .metering import LARGE, look, paced
 from .objects import NONE, Closure, EnumValue, Err, NoneOption, Ok, Prompt, Some, Struct
 from .structural import make_set
 from .text import brief, display
@@ -213,6 +213,7 @@ class Conformer:
 
     def each(self, values: Iterable[Any], types: Iterable[Descriptor], depth: int) -> list[Any] | None:
         """Return the checked elements, or None when each is the same object as before."""
+        look()  # a value of few parts may stand inside itself so often that the walk has no end in sight
         before = list(values)
         pairs = zip(before, types, strict=True)
         after = [self.conform(value, kind, depth) for value, kind in (pairs if len(before) < LARGE else paced(pairs))]

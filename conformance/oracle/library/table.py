@@ -52,8 +52,9 @@ def whole(toward: Any) -> Any:
 
 
 def lines(text: str) -> Arr:
-    found = [line.removesuffix("\r") for line in text.split("\n")]
-    return Arr(found[:-1] if text.endswith("\n") or not text else found)
+    *ended, last = text.split("\n")
+    found = [line.removesuffix("\r") for line in ended]
+    return Arr([*found, last] if last else found)
 
 
 # ---------------------------------------------------------------- collections

@@ -12,8 +12,10 @@ from typing import Any
 import pytest
 from concerto.vm.regex.automaton import MOST_STEPS
 from concerto.vm.regex.matcher import LEAST_STEPS, Budgeted, BudgetSpent, Regex, compile_pattern
-from concerto.vm.regex.syntax import PatternError
+from concerto.vm.regex.program import compile_forward
+from concerto.vm.regex.syntax import PatternError, parse_pattern
 from concerto.vm.values import Array, Err, Ok, Some, debug, limits, to_json
+from concerto.vm.values.metering import exchange
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -156,7 +158,8 @@ def test_syntax(pattern: str, text: str, span: Any) -> None:
         ("(?<x>a)", "unknown kind of group; a named one"), ("a(?i)", "flags for the whole pattern"),
         ("(?x)a", "unknown kind of group"), ("(?<=a+)b", "look-behind needs"),
         ("(" * 60 + ")" * 60, "groups nested deeper"), ("()" * 201, "more than 200 groups"),
-        ("(?:a{1000}){1000}", "the pattern is too large"),
+        ("(?:a{1000}){1000}", "the pattern is too large"), ("(?=(?=a{1000}){1000}){1000}", "the pattern is too large"),
+        ("(?=a{1000})" * 10, "the pattern is too large"), ("(?<=(?:a|bc){0,1})", "look-behind needs"),
         ("(?:a*)*" * 13, "more than 12 repetitions of what may be empty"),
     ],
 )  # fmt: skip
@@ -164,6 +167,37 @@ def test_what_is_no_pattern(pattern: str, message: str) -> None:
     with pytest.raises(PatternError) as caught:
         Regex(pattern)
     assert caught.value.reason.startswith(message)
+
+
+def test_what_takes_no_character_has_a_width() -> None:
+    for pattern in ("(?<=(?:^)?a)b", r"(?<=(?:\b)*a)b", r"(?<=(?:\b){0,3}a)b", "(?<=(?:x*){0}a)b"):
+        assert Regex(pattern).is_match("ab"), pattern
+
+
+def test_a_deadline_ends_the_compilation_of_a_pattern() -> None:
+    """Copies of a node that makes no instructions are not counted by the limit on these."""
+
+    class Late(Exception):
+        pass
+
+    class Run:
+        attention = True
+
+        def attend(self) -> None:
+            raise Late
+
+        def spend(self, items: int) -> None:
+            pass
+
+        announce = spend
+
+    tree = parse_pattern("(?:a" + "(?:)" * 900 + "){1000}").tree
+    before = exchange(Run())
+    try:
+        with pytest.raises(Late):
+            compile_forward(tree)
+    finally:
+        exchange(before)
 
 
 @given(st.text("()[]{}|*+?^$\\.-,=!<>:PimsxabdwB01", max_size=12))
