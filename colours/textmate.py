@@ -194,6 +194,8 @@ def _soft_words() -> Rule:
         _match(f"{_ALONE}(?:{_any(chosen)}){_ENDS}{word}", class_)
         for chosen, class_ in ((DECLARING_WORDS, "declaring"), (CLAUSE_WORDS, "modifier"))
     ]
+    # The model behind `by` may be a field of `self`.
+    found.append(_match(rf"{_ALONE}by{_ENDS}(?=[ \t]+self{_ENDS})", "modifier"))
     tier = {
         "match": rf"(?:^|(?<=[{{}};]))[ \t]*({_any(TIER_WORDS)})(?=[ \t]*\{{)",
         "captures": {"1": {"name": _scope("modifier")}},

@@ -17,11 +17,11 @@ A *schema type* is nested lists or tuples of strings, booleans and JSON values, 
 Names of objects and sums are unique in a tree: a generic schema carries its arguments (`Ticket<Int>`).
 
 Hands on `plain_form`, `strict_form` and `arguments_form` as ordered dicts, ready to send to a provider, to the compiler, which
-puts them into an image, to the verifier and to the runtime; questions about schema types and `type_text` to `runtime/schema/`;
-the names of schemas and tools as models see them (`wire_name`, `tool_name`, `store_name`, STORE_METHODS, RESPOND) to the checker
-and the runtime; `bare_name` to the verifier and `runtime/records.py`; and `DeclaredTypes`, the declared types of a program as
-whatever builds values from text or bytes asks for them. A schema type is never changed here, and is taken for sound: whether an
-image has a sound one is asked in `bytecode/verify_tables.py`.
+puts them into an image, to the verifier and to the runtime; `is_strict_form` to `runtime/providers/openai.py`; questions about
+schema types and `type_text` to `runtime/schema/`; the names of schemas and tools as models see them (`wire_name`, `tool_name`,
+`store_name`, STORE_METHODS, RESPOND) to the compiler and the runtime; `bare_name` to the verifier and `runtime/records.py`;
+and `DeclaredTypes`, the declared types of a program as whatever builds values from text or bytes asks for them. A schema type
+is never changed here, and is taken for sound: whether an image has a sound one is asked in `bytecode/verify_tables.py`.
 """
 
 from __future__ import annotations

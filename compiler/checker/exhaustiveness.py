@@ -1,8 +1,8 @@
 """Whether patterns cover a type, and which arms of a match nothing can reach (L-5.8.12).
 
 Hands on `check_arms` to `control`, for all arms of a `match` (E3001, W0004), `uncovered_value` to `patterns`, for the one
-pattern of a `let`, and MOST_STEPS to `program`. What a single pattern asks of a value is read by `constructors`; types were
-checked before, by `patterns`.
+pattern of a `let`, `for` or closure parameter, and MOST_STEPS to `program`. What a single pattern asks of a value is read by
+`constructors`; types were checked before, by `patterns`.
 """
 
 from __future__ import annotations
@@ -148,7 +148,8 @@ class Search:
         return heads is None or bool(heads.all)
 
     def _ways(self, rows: Rows, types: Types, way: Way | None) -> Iterator[tuple[Rows, Types | None, Way | None]]:
-        """Yield what is left to be covered, one entry for each constructor of the first column."""
+        """Yield what is left to be covered, one entry for each constructor that a row asks for in the first column,
+        and one for all others."""
         heads = self.reading.heads(types.first)
         groups, others = self._grouped(rows, types.first, heads, every=False)
         if heads is None or not groups:
@@ -349,14 +350,15 @@ def _undecided(rows: Rows, useful: set[int], covering: dict[int, int]) -> Rows:
 
 
 def _steps(c: Checker, patterns: Sequence[ast.Pattern]) -> int:
-    """Return how many steps a question about these patterns may take: some for each character, and a share of `match_steps`,
-    which all questions of the program have together."""
+    """Return how many steps a question about these patterns may take: some for each character, and at most what the
+    first questions of all matches so far have left of `match_steps`."""
     return min(MOST_STEPS, c.match_steps) + STEPS_PER_CHARACTER * sum([p.span.end - p.span.start + 4 for p in patterns])
 
 
 def uncovered_value(c: Checker, pattern: ast.Pattern, type_: Type, *, wraps: bool) -> str | None:
     """Return a value of the type, as text, that the pattern does not match; None if it matches all, and after a report that the
-    question takes too many steps (E0114). Array patterns count as matching: a wrong length panics (L-5.8.11). `wraps`: a
+    question takes too many steps (E0114). Array patterns count as matching every length, if their items match all: a wrong
+    length panics (L-5.8.11). `wraps`: a
     `Some(…)` in the pattern stands on a `T?`."""
     search = Search(Reading(c, arrays_match=True, wraps=wraps), type_, _steps(c, [pattern]))
     try:

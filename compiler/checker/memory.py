@@ -602,7 +602,8 @@ def check_allowed(c: Checker, node: ast.MethodCall, attached: ast.Expr, auto: as
 def refuse_attaching(
     c: Checker, at: ast.Expr, who: ModelSymbol | AgentSymbol, memory: MemorySymbol, *, writes: bool
 ) -> None:
-    """Report E4510 for a model or agent that `allow` does not name. A view is attached as the memory that it is of."""
+    """Report E4510 for a model or agent that `allow` does not name, or names as a reader only where it `writes`. A view is
+    attached as the memory that it is of."""
     base = memory.log
     allow = (base.steps or {}).get("allow")
     if allow is None or not {"allow_read", "allow_write"} & allow.keys():
@@ -644,7 +645,7 @@ def check_concurrent_memories(c: Checker) -> None:
 
 
 def _attached(c: Checker, operand: ast.Node) -> Iterator[tuple[MemorySymbol, ast.Node]]:
-    """Yield the memories of the calls in an operand, each with its call there."""
+    """Yield the memories of the calls in an operand, each with the part of the operand that leads to it."""
     for at in operand.children():
         visited: set[ast.Node] = set()
         todo: list[ast.Node] = [at]

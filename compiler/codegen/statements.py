@@ -1,8 +1,8 @@
 """Code for blocks, statements, branches, loops, `try`, and for leaving them.
 
 The functions register themselves for their nodes (`value_of`, `effect_of`), mostly in pairs: one pushes the value, the
-other runs the same code and keeps nothing (`wants_value`). Hands on to `functions` `statement_code`, `discard`, `returned` and
-RAISERS, to `calls` `returned`. Patterns are bound by `patterns`.
+other runs the same code and keeps nothing (`wants_value`). Hands on to `functions` `statement_code`, `discard`, `returned`,
+`mocked_name` and RAISERS, to `calls` `returned`. Patterns are bound by `patterns`.
 """
 
 from __future__ import annotations

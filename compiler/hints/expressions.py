@@ -110,13 +110,15 @@ def _joined(place: ErrorPlace, before: int, ahead: int) -> str:
     opened, spread, last = place.kind(before), place.rest(ahead), place.end(ahead)
     if opened == "COMMA":
         at = before
-        while at > before - 20 and place.kind(at) not in ("LBRACKET", "MLBRACE", "LBRACE", "SLBRACE", "LPAREN"):
+        while at > before - 20 and place.kind(at) not in ("LBRACKET", "MLBRACE", "LBRACE", "SLBRACE", "LPAREN", "CPIPE", ""):
             at -= 1
         # Elements before the spread become the array that it is joined to.
         opened, earlier = place.kind(at), place.written(at + 1, before - 1)
     else:
         earlier = ""
     later = place.written(last + 2, place.end(last + 2, frozenset(("SEMI",)))) if place.kind(last + 1) == "COMMA" else ""
+    if opened not in ("LBRACKET", "MLBRACE", "LBRACE", "SLBRACE", "LPAREN"):
+        return "there are no rest parameters: name each parameter, or take an array"
     if opened == "LPAREN":
         return "a call takes no spread: write each argument, as in `f(xs[0], xs[1])`"
     if opened == "SLBRACE":

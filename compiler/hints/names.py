@@ -2,7 +2,8 @@
 errors, modules of the library (L-4.1.5).
 
 Hands on `nearest`, `did_you_mean` and `listed` for every phase that has candidates, with `limited_patience`, by which the checker
-bounds their time; the tables of names of other languages (`METHODS`, `FIELDS`, `NAMES`, `STEPS` …), which resolver and checker
+bounds their time, and `patient`, by which the resolver asks whether any is left; `distance` and EVENT_OF_A_MEMORY to the checker;
+the tables of names of other languages (`METHODS`, `FIELDS`, `NAMES`, `STEPS` …), which resolver and checker
 try before the nearest spelling, `VALUES` to `compiler/fields.py` and `MODULES` to the hints of imports; and `everyday_name`,
 `everyday_type`, `family_help`, `library_help` and `offers_help`, which return to the resolver the text of a help or None. A new
 everyday name is a row of one of the tables. Nothing is reported here.
@@ -486,7 +487,7 @@ MEMBERS: dict[str, dict[str, str]] = {
     "fmt": {**dict.fromkeys(("Sprintf", "sprintf"), "format")},
     "string": {
         **dict.fromkeys(("Split",), "split"), "Join": "join", "Contains": "contains", "Replace": "replace",
-        **dict.fromkeys(("ToUpper", "ToLower", "TrimSpace"), "trim"),
+        "ToUpper": "to_upper", "ToLower": "to_lower", "TrimSpace": "trim",
     },
 }
 

@@ -34,17 +34,20 @@ class ErrorPlace:
         self.row = row
 
     def kind(self, ahead: int = 0) -> str:
-        """Return the type of the token `ahead` rows from the error, that of the last token beyond the end."""
+        """Return the type of the token `ahead` rows from the error (before it for a negative number): that of the last token
+        beyond the end, an empty text before the first."""
         at = min(self.row + ahead, len(self.tokens) - 1)
-        return self.tokens.types[at]
+        return self.tokens.types[at] if at >= 0 else ""
 
     def before(self, count: int) -> str:
         """Return the type of the token `count` rows before the error, or an empty text."""
         return self.tokens.types[self.row - count] if self.row >= count else ""
 
     def text(self, ahead: int = 0) -> str:
-        """Return how the token `ahead` rows from the error is written in the source."""
+        """Return how the token `ahead` rows from the error is written in the source, an empty text before the first."""
         at = min(self.row + ahead, len(self.tokens) - 1)
+        if at < 0:
+            return ""
         return self.source.text[self.tokens.starts[at] : self.tokens.ends[at]]
 
     def word_before(self) -> str:

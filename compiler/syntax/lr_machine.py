@@ -2,7 +2,7 @@
 
 Hands on `Machine` and `check_depth` to `parse`; and for messages and recovery `Machine`, `Tables` and `entering_symbols` to
 `errors` and `error_place`. All state belongs to one call, so parses may run side by side. There is no recursion, so input of
-any depth is safe. The machine stops at an error; `compiler/syntax/errors.py` cuts the stacks back and starts it again.
+any depth is safe. The machine stops at an error; `compiler/syntax/errors.py` cuts the stacks back, and `parse.py` runs it on.
 """
 
 from __future__ import annotations

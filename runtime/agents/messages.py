@@ -1,8 +1,9 @@
 """The lines between Concerto and an agent: how a prompt is written and how a line is read (O-7.22 to O-7.31); and the settings
 of an agent (O-7.1 to O-7.8).
 
-Hands on `AgentSettings`, `Answer` and the functions for lines to `process.py`; the first two, and those for answers, to
-`calls.py`; `AgentSettings` to the performer of agents. Nothing here starts a process or waits for one.
+Hands on `AgentSettings`, `Answer`, the functions for lines and the types of messages (RESULT, ERROR, INIT_ACK) to `process.py`;
+of these the settings, the answers, `read_object`, RESULT and ERROR to `calls.py`; `AgentSettings` to the performer of agents.
+Nothing here starts a process or waits for one.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ ENVELOPE = ("type", "in_reply_to")
 
 @record
 class Answer:
-    """The answer that ends an exchange: its text, and the other fields of a JSON object in `data`, None for a plain line
+    """The answer that ends an exchange: its text, and in `data` the fields of a JSON object without those of the
+    protocol, None for a plain line
     (O-7.12)."""
 
     text: str

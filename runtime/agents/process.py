@@ -94,7 +94,8 @@ class AgentProcess:
         while True:
             line = await _next_line(child)
             message = read_object(line) if listener.listens or self.settings.json_output else None
-            if message is not None and message.get("in_reply_to") in earlier:
+            replied = None if message is None else message.get("in_reply_to")
+            if isinstance(replied, str) and replied in earlier:
                 continue  # a late answer to an earlier prompt
             answer = self._answer(line, message, listener.listens)
             if answer is not None:
@@ -110,7 +111,7 @@ class AgentProcess:
             return plain_answer(line)
         kind = None if message is None else message.get("type")
         if listens and (message is None or not isinstance(kind, str)):
-            return Answer(line)
+            return plain_answer(line)
         if message is None:
             raise ProtocolBroken("a line is no JSON object", line)
         if kind == ERROR:

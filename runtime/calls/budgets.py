@@ -47,7 +47,7 @@ class BudgetSpent(NotSent):
 
 class Reservation:
     """What one request may use at most: `amounts` of tokens, dollars and requests. It ends with one `Purse.settle`, not with two.
-    `owner` is the task that sends it, in its session."""
+    `owner` is the task that sends it, in its session; for vectors None in place of the task."""
 
     __slots__ = ("purse", "request", "owner", "amounts")
 
@@ -172,7 +172,8 @@ class Purse:
 
     async def reserve_vectors(self, request: EmbedRequest, tokens: int, free: bool) -> Reservation:
         """Do the same for a request for vectors of texts with that many tokens (M-10.16): it counts as no call of a model, and is
-        priced by `pricing` alone. Raises BudgetSpent as `reserve`."""
+        priced by `pricing` alone. Raises BudgetSpent as `reserve`; the vectors of a session count as one task, so that they do
+        not wait for one another."""
         cost = 0.0 if free else price(self.pricing, request.model, tokens, 0)
         if cost is None and self.limits_cost:
             raise no_price(request.model)

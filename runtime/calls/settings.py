@@ -178,8 +178,8 @@ MOST_ENTRIES = 20  # of a ledger in one system message
 
 
 def knowledge_block(ledger: Ledger, prompt: str) -> str | None:
-    """Return one line for each entry of which a key, or a word of the identifier, is a word of the prompt; the first
-    MOST_ENTRIES of them (O-1.77). None when there is no such entry."""
+    """Return `Knowledge:` and one line for each entry of which a key, or a word of the identifier, is a word of the prompt;
+    the first MOST_ENTRIES of them (O-1.77). None when there is no such entry."""
     prompt_words = words(prompt)
     lines = [
         f"- {_line(identifier)}: {_line(value)}"

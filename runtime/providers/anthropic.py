@@ -207,12 +207,15 @@ class _GrowingBlock:
 
 
 def _merged(usage: Any, more: Any) -> Any:
-    """Return the report of the start with what the end adds; False, which is no report, when one of them is no object."""
+    """Return the report of the start with what the end adds, in which null says nothing; False, which is no report, when one of
+    them is no object."""
     if more is None:
         return usage
     if usage is None:
         return more
-    return {**usage, **more} if type(usage) is dict and type(more) is dict else False
+    if type(usage) is not dict or type(more) is not dict:
+        return False
+    return {**usage, **{name: count for name, count in more.items() if count is not None}}
 
 
 def _is_blank(block: Json) -> bool:

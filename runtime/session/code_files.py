@@ -2,8 +2,8 @@
 
 Decoding code objects from a file is as dangerous as running a program from it. So a file is read only from a folder that
 belongs to this user and that nobody else can write, and only when its digest fits. `key` is the digest, of DIGEST bytes, of all
-that the code depends on: a file is read only by the key that it was written with. `name` ends with `.code`: `tidy` leaves other
-files alone. Hands on `read`, `write` and `Unusable` to `code_cache.py`.
+that the code depends on: a file is read only by the key that it was written with. `name` ends with `.code`: `tidy` leaves
+files alone that end neither so nor with `.tmp`. Hands on `read`, `write` and `Unusable` to `code_cache.py`.
 """
 
 from __future__ import annotations

@@ -53,6 +53,11 @@ def test_json_in_and_json_out() -> None:
     assert asked(made, "p", context=(None,)) == [(text, {"asked": {"id": "r1", "prompt": "p", "context": None}})]
 
 
+def test_a_reply_to_nothing_that_is_no_text() -> None:
+    says = """input(); print('{"in_reply_to": [], "text": "x"}', flush=True); input()"""
+    assert asked(agent(says, output_format="json"), "x") == [("x", {"text": "x"})]
+
+
 @pytest.mark.parametrize(
     "line, expected",
     [

@@ -305,7 +305,7 @@ fn main() { for n in 0..4 { println(ask(n)); } println(way(1), await emit("other
     write("s.conc", source + answers)
     ran = cli("run", "s.conc", "--offline-script", "s.conc")
     printed = [line for line in ran.out.splitlines() if not line.startswith("[emit:")]
-    assert printed[:2] == ["Ok(true)", "Err(the answer on ask: expected Bool, found Int at $)"] and "closed" in printed[2]
+    assert printed[:2] == ["Ok(true)", "Err(the answer on ask: expected Bool, found Int)"] and "closed" in printed[2]
     assert printed[3].startswith("Err(nobody answers emits on ask; a host answers by")
     assert printed[4:] == ["Ok(Way::By(3)) Err(nobody answers emits on other)"]
 

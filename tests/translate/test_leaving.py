@@ -81,4 +81,4 @@ def test_what_there_is_no_room_to_translate_is_interpreted(
         assert run_offline(session).panic is None
     assert emits == expected and tried
     translation = session.program.translation
-    assert translation.grown() == 0 and translation.packed() == ({}, {})  # another process may have the room
+    assert translation.count() == 0 and translation.packed() == ({}, {})  # another process may have the room

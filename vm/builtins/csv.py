@@ -85,8 +85,9 @@ def _one(separator: Any) -> str:
 
 
 def _error(source: str, fault: Fault) -> Any:
-    line = source.count("\n", 0, fault.at) + 1
-    column = fault.at - source.rfind("\n", 0, fault.at)
+    # Lines end in LF, CR LF or CR (L-7.12.5).
+    before = source[: fault.at].replace("\r\n", "\n").replace("\r", "\n")
+    line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
     message = f"{fault.reason} at line {line}, column {column}"
     return make_error("ParseError", None, {"message": message, "line": line, "column": column})
 

@@ -69,6 +69,8 @@ def flag_words(flags: int) -> list[Any]:
 def flags_of(words: list[Any]) -> int:
     """Return the flags of words, and of numbers as `flag_words` leaves them. Raises ValueError for an unknown word, TypeError for
     what is no list of words and numbers."""
+    if type(words) is not list:
+        raise TypeError(f"a list of flags expected, not {type(words).__name__}")
     bits = {word: bit for bit, word in FLAG_WORDS.items()}
     flags = 0
     for word in words:
@@ -242,7 +244,7 @@ def type_text(image: i.Image, index: int, depth: int = 3) -> str:
 
 def as_data(image: i.Image) -> dict[str, Any]:
     """Return an image as data for JSON: sections by name, records as maps, code as instructions with their positions, or in
-    hexadecimal digits where it is not readable. Infinities and NaN are words. Lists may be those of the image: change none."""
+    hexadecimal digits where it is not readable. Infinities and NaN are words."""
     data: dict[str, Any] = {}
     for (name, kind), section in zip(i.SECTIONS, image.values(), strict=True):
         if kind is i.Function:

@@ -4,8 +4,9 @@
 or to a function written in the language. A call returns its result, `Invoke` for a function that the loop enters, or `SUSPENDED`
 when an effect ends the slice.
 
-Hands on the calls, `as_panic`, `node_before` and the panics (`bad_call`, `not_fallible`, `wrong_length`, …) to the generated loop
-and `template.py`; `safe_method`, `changes_self` and a few of these to translated code (`vm/jit/`). What a built-in method does
+Hands on the calls, `method_entry`, `changes_self`, `as_panic`, `node_before`, the panics (`bad_call`, `not_fallible`,
+`wrong_length`, …) and `missing_value` to the generated loop and `template.py`; `safe_method` and a few of these to translated
+code (`vm/jit/`). What a built-in method does
 stands in `vm/builtins/`, how arguments reach a method of a handle in `vm/builtins/binding.py`.
 """
 
@@ -50,8 +51,8 @@ if TYPE_CHECKING:
 
 def exec_call_method(machine: MachineContext, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
     """Run one method; the last `len(site.names)` arguments are named, those before are positional. Returns its result, `Invoke`
-    or SUSPENDED. Raises Panic P014 when the receiver has no such method, P015 for other arguments than it takes, and what its
-    body raises.
+    or SUSPENDED. Raises Panic P014 when the receiver has no such method, P015 and P007 for arguments that it does not take, and
+    what its body raises.
 
     The generated loop holds the text of this function: a call of Python's own costs as much as the look-up."""
     entry = site.cache.get(type(receiver)) or method_entry(machine, receiver, site)
@@ -66,7 +67,8 @@ def method_entry(machine: MachineContext, receiver: Any, site: Site) -> Any:
 
 
 def safe_method(machine: MachineContext, receiver: Any, site: Site) -> Any:
-    """Return the function that the site would call if that neither ends the slice nor needs the task, else None."""
+    """Return the function that the site would call if that neither ends the slice nor needs the task, else None. Raises
+    as `method_entry`."""
     entry = site.cache.get(type(receiver)) or method_entry(machine, receiver, site)
     if entry is _varied_call:
         entry = _meaning(machine, receiver, site)

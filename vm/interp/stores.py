@@ -57,7 +57,8 @@ class HashStore:
         raise Panic("P415", f"{what} of hashmap {self.name} is {type_text(descriptor)}, found {typeof(value)}")
 
     def put(self, key: Any, value: Any) -> None:
-        """Write an entry of the whole hashmap for which no watcher has to run. Raises P415 when it does not fit."""
+        """Write an entry of the whole hashmap for which no watcher has to run. Raises P415 when it does not fit, and P007 for
+        a key that is none."""
         if type(key) is not self.key_class:
             key = self.fitting(key, self.key_type, "the key")
         if type(value) is not self.value_class:

@@ -77,7 +77,7 @@ def marked_arguments(instructions: list[tuple[int, int, int]], depths: list[int]
 
 # ---------------------------------------------------------------- the call graph
 
-# What only the interpreter does: it ends the slice, or works on tasks.
+# What only the interpreter does: it ends the slice, works on tasks, or configures a declaration.
 INTERPRETED = frozenset(
     op.number for op in OPCODES if (op.flow == "suspend" and op.name not in ("CALL_METHOD", "CALL_INOUT")) or op.name in
     ("START", "CONFIGURE") )
@@ -87,9 +87,9 @@ TALLEST = 40  # calls of functions that cannot recur may nest so deep without be
 
 
 class CallGraph:
-    """By function: `suspends`, whether it may end the slice, by itself or through a call; `counted`, whether it takes the
-    number of calls that may still nest as an argument; `leaf`, whether it calls nothing but built-ins. `values`: the functions
-    that become function values or capture variables, which take their cells as an argument."""
+    """By function: `suspends`, whether it may do what only the interpreter does, by itself or through a call; `counted`,
+    whether it takes the number of calls that may still nest as an argument; `leaf`, whether it calls nothing but built-ins.
+    `values`: the functions that become function values or capture variables, which take their cells as an argument."""
 
     def __init__(self, program: Any) -> None:
         self.verified = program.verified
@@ -177,8 +177,8 @@ class CallGraph:
                     pending.append(caller)
 
     def _count_cycles(self) -> None:
-        """Mark the functions whose calls nest without a bound: in topological order from the leaves, what is left is in a
-        cycle or above one."""
+        """Mark the functions whose calls nest without a bound, or deeper than TALLEST: in topological order from the leaves,
+        what is left is in a cycle or above one."""
         waiting = [len(callees) for callees in self.calls]
         callers: list[list[int]] = [[] for _ in waiting]
         for caller, callees in enumerate(self.calls):

@@ -242,7 +242,7 @@ def format_string(e: Emitter, count: int) -> None:
     lengths = [f"len({part.text})" for part in parts if part.kind[0] == "string" and part.length is None]
     text = "f'" + "".join([f"{{{part.text}}}" for part in parts]) + "'"
     tests = [f"type({part.text}) is {'str' if part.kind[0] == 'string' else 'int'}" for part in parts if not part.certain]
-    tests += [f"{' + '.join(lengths)} + {fixed} <= Q"] if lengths else []
+    tests.append(f"{' + '.join([*lengths, str(fixed)])} <= Q")
     if tests:
         texts = [part.text if part.certain and part.kind[0] == "string" else f"text_of({part.text})" for part in parts]
         text = f"({text} if {' and '.join(tests)} else {e.here()}join(EMPTY, [{', '.join(texts)}]))"

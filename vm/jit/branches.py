@@ -1,7 +1,7 @@
 """Translate the last instruction of a block: conditions, `?` and throws to a handler, the step of an iterator outside of a `for`
 (V-7.2).
 
-Hands `end_block` and `merged_conditions` on to `control`, which calls them for each block, and `condition_at` to `loops`.
+Hands `end_block` (of blocks that do not simply fall through) and `merged_conditions` on to `control`, `condition_at` to `loops`.
 Conditions that follow each other become one Python expression with `and` and `or`, and what a condition says of locals, as
 `l2 < 10` does, is a fact on its paths. Code with fuel (`metered`) joins none: each block charges for itself. Nothing here may
 change what the interpreter would do; a case it cannot translate stays a branch.

@@ -2,7 +2,8 @@
 
 Containers are copied on write: a value in a second place carries the mark `shared`, and who writes makes its own copy first. The
 facts of the emitter say where that test can be left out, and which elements a variable holds already. Hands on `EMIT` and
-`append_in_place` to `control`, `copier` to `loops`, and what writes to Arrays and Maps to `intrinsics` and `calls`.
+`append_in_place` to `control`, `copier` to `loops`, `map_key` to `calls`; that, LONGEST, and what guards and
+writes elements of Arrays and Maps to `intrinsics`.
 """
 
 from __future__ import annotations

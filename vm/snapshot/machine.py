@@ -2,8 +2,9 @@
 whom, the heap, stores.
 
 Hands on to `runtime/session/state.py` `write_run`, `read_run` and `own_part` for runs that are resumed, with `HostRecords`, what
-the host has of the machine; and `lower_stores`, `read_stores` and `RestoredStores.replace` for the state of a session. Reading
-any bytes that no machine wrote raises SnapshotError. Memories are written by `runtime/session/state.py`, not here.
+the host has of the machine; and `lower_stores`, `read_stores` and `RestoredStores.replace` for the state of a session. Bytes
+that do not fit raise SnapshotError and no other error (of `read_run` also what `host.check` raises). Memories are written by
+`runtime/session/state.py`, not here.
 """
 
 from __future__ import annotations
@@ -306,7 +307,7 @@ def _read_each(r: Reader, task: Task, function: Any, cells: Any, elements: Any, 
 
 
 def _check_wait(wait: Wait, watched: list[Task]) -> None:
-    """Refuse a wait that would end too early or never: it has to watch exactly the tasks that it counts on."""
+    """Refuse a wait that would end too early or never: it has to watch as many tasks as it counts on."""
     fitting = bool(watched)
     if isinstance(wait, JoinAll | AllEnded):
         fitting = fitting and wait.pending == len(watched)
