@@ -107,7 +107,7 @@ GOOD = disassemble(with_functions(code("NIL; @a:; JUMP @a")))
         ("  slots 2\n", "", "fields are missing"),
         ("  slots 2", "  slits 2", "fields are missing"),
         ("  flags []", '  flags ["loud"]', "'loud' is no flag"),
-        ("  flags []", "  flags 7", "not iterable"),
+        ("  flags []", "  flags 7", "a list of flags expected"),
         ("  flags []", "  hash 7", "hexadecimal digits"),
         ("0 int 300", "1 int 300", "`0` expected"),
         ("0 int 300", "0 integer 300", "is no kind of constant"),
