@@ -57,7 +57,7 @@ class Watch:
     holds is slow, so it is done only when the memory of the whole process has reached `mark`; `budget` is the machine's limit.
     Both are bytes."""
 
-    __slots__ = ("machine", "due", "expire", "mark", "budget", "chunks", "items", "next_look")
+    __slots__ = ("machine", "due", "expire", "mark", "budget", "chunks", "items", "worked", "next_look")
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
@@ -67,6 +67,7 @@ class Watch:
         self.budget = 0
         self.chunks = 0
         self.items = 0
+        self.worked = 0  # items of built-ins since the last weighing
         self.next_look = 0.0  # on the monotonic clock
         machine.gauge = self
 
@@ -102,7 +103,12 @@ class Watch:
         """A built-in has worked on that many items: look at the memory after COUNTED of them, not before the pause is over."""
         self.items += items
         if self.items > COUNTED and (now := monotonic()) >= self.next_look:
+            self.worked += self.items
             self.items, self.next_look = 0, now + PAUSE
+            # Memory that the process has freed and kept does not show when it is used again: that much work may have filled it.
+            if self.worked > self.budget // 2:
+                self.worked = 0
+                self.machine.weigh_soon()
             self.look()
 
     def weighed(self, weight: int) -> None:

@@ -83,6 +83,15 @@ def test_its_weight_counts() -> None:
         session.call("heavy")
 
 
+def test_memory_that_the_process_had_before_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """G-6.2: what a process has freed and kept does not show in its size when it is used again."""
+    monkeypatch.setattr(watchdog, "resident", lambda: 0)
+    monkeypatch.setattr(watchdog, "PAUSE", 0)
+    budgets = concerto.Budgets(memory_bytes=20_000_000)
+    with PROGRAM.session(budgets=budgets) as session, pytest.raises(concerto.Panic, match="P10[0-9]"):
+        session.call("heavy")
+
+
 def test_looks_at_the_memory_keep_a_pause(monkeypatch: pytest.MonkeyPatch) -> None:
     """G-2.7: each look releases the interpreter for a moment, and a thread that waits to cancel the run would wait on."""
     looks = 0
