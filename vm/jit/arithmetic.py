@@ -230,6 +230,9 @@ def join(e: Emitter, op: Opcode, operand: int) -> None:
     e.push_expression(f"join(EMPTY, [{', '.join(texts)}])", parts, kinds.STRING, fails=True)
 
 
+SHORT = 200  # characters of parts whose length is known
+
+
 def format_string(e: Emitter, count: int) -> None:
     """Push Strings and Ints side by side as one f-string, if the result is surely not too long; 20 characters hold any Int."""
     parts = e.pop_many(count)
@@ -242,7 +245,9 @@ def format_string(e: Emitter, count: int) -> None:
     lengths = [f"len({part.text})" for part in parts if part.kind[0] == "string" and part.length is None]
     text = "f'" + "".join([f"{{{part.text}}}" for part in parts]) + "'"
     tests = [f"type({part.text}) is {'str' if part.kind[0] == 'string' else 'int'}" for part in parts if not part.certain]
-    tests.append(f"{' + '.join([*lengths, str(fixed)])} <= Q")
+    # Texts of Ints and short constants alone are not tested: a limit under SHORT characters is for what a program reads.
+    if lengths or fixed > SHORT:
+        tests.append(f"{' + '.join([*lengths, str(fixed)])} <= Q")
     if tests:
         texts = [part.text if part.certain and part.kind[0] == "string" else f"text_of({part.text})" for part in parts]
         text = f"({text} if {' and '.join(tests)} else {e.here()}join(EMPTY, [{', '.join(texts)}]))"
