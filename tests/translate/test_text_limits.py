@@ -20,8 +20,9 @@ fn main() {{ }}
 @pytest.mark.parametrize("tier", ["interp", "both"])
 def test_constants_count(tier: str) -> None:
     program = concerto.compile(SOURCE)
-    with program.session(budgets=concerto.Budgets(value_bytes=1000), tier=tier) as session:
-        with pytest.raises(concerto.Panic, match="string size limit exceeded"):
-            session.call("made", 1)
+    too_small = concerto.Budgets(value_bytes=1000)
+    limited = pytest.raises(concerto.Panic, match="string size limit exceeded")
+    with program.session(budgets=too_small, tier=tier) as session, limited:
+        session.call("made", 1)
     with program.session(budgets=concerto.Budgets(value_bytes=2000), tier=tier) as session:
         assert session.call("made", 1) > 2_400_000
