@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..vm.bytecode.image import Image
-from ..vm.bytecode.shape import questions
+from ..vm.bytecode.shape import listed_functions
 from ..vm.values.types import plain_name
 
 
@@ -25,11 +25,9 @@ class Channel:
 
 
 def channels_of(image: Image) -> dict[str, Channel]:
-    """Return the channels of a verified image by name, in the order of their declarations. Of two modules' channels with one
-    name the last counts: a host hears both by that name."""
+    """Return the channels of a verified image by name, in the order of their declarations; no two have one name (E4036)."""
     channels = {}
-    for number in (number for entry in image.types if entry[0] == "channels" for number in questions(entry)):
-        function = image.functions[number]
+    for function in listed_functions(image, "channels"):
         result = image.types[function.result]
         answer = _schema(image, result[1]) if result[0] == "result" else None
         name = plain_name(function.name)

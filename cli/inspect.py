@@ -75,14 +75,14 @@ def facts_of(image: Image, data: bytes) -> dict[str, Any]:
 
 def _questions(image: Image, kind: str) -> dict[str, str]:
     """Return the signatures of the functions that an image lists as channels, or as by models, by their names (V-3.10)."""
-    from ..vm.bytecode.shape import questions
+    from ..vm.bytecode.shape import listed_functions
     from ..vm.interp.link import load_image
     from ..vm.values.types import type_text
 
-    numbers = [number for entry in image.types if entry[0] == kind for number in questions(entry)]
-    descriptors = load_image(image).descriptors if numbers else []
+    functions = listed_functions(image, kind)
+    descriptors = load_image(image).descriptors if functions else []
     shown: dict[str, str] = {}
-    for function in (image.functions[number] for number in numbers):
+    for function in functions:
         parameters = ", ".join(f"{name}: {type_text(descriptors[type_])}" for name, type_, _ in function.params)
         result = descriptors[function.result]
         shown[function.name] = f"({parameters})" + ("" if result == ("nil",) else f" -> {type_text(result)}")

@@ -267,6 +267,10 @@ class EnumSymbol(Symbol):
     members: list[VariantSymbol] = field(factory=list)
     type_parameters: list[TypeParameterSymbol] = field(factory=list)
 
+    def member(self, name: str) -> VariantSymbol | None:
+        """Return the variant of that name, or None."""
+        return self.members[self.variants.index(name)] if name in self.variants else None
+
 
 @record
 class VariantSymbol(Symbol):

@@ -369,7 +369,9 @@ DECORATORS: dict[str, Decorator] = {
         *_CALLED, arguments={"channel": text("model:log")},
         at={"agent": {"channel": text("agent:log")}, "stage": {"channel": text("pipeline:log")}},
     ),
-    "approve": Decorator("tool method", arguments={"channel": array_of(anything, "the name of a channel")}, required="channel"),
+    "approve": Decorator(
+        "tool method", arguments={"channel": Field(TEXT, "the name of a channel", anything)}, required="channel"
+    ),
     "cache": Decorator("model", arguments={"ttl_seconds": whole(1, default=300)}),
     "validate": Decorator("schema"),
     "partial": Decorator("schema"),

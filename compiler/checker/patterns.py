@@ -13,7 +13,7 @@ from typing import Any
 
 from ...vm.values.errors import FAMILIES
 from ..hints.names import did_you_mean
-from ..resolver.patterns import IN_A_GUARD, SAME_NAMES, alternatives_differ, bound_twice
+from ..resolver.patterns import IN_A_GUARD, SAME_NAMES, alternatives_differ, bound_twice, names_missing
 from ..resolver.state import ErroneousSymbol
 from ..symbols import (
     AliasSymbol,
@@ -187,9 +187,8 @@ def _warn_like_variant(c: Checker, node: ast.BindPattern, type_: Type) -> None:
         return
     unread = node.binding is not None and not node.binding.read
     near = did_you_mean(name, symbol.variants) if unread and name[:1].isupper() else None
-    if name in symbol.variants:
+    if (variant := symbol.member(name)) is not None:
         message = f"`{name}` binds every value; it is also a variant of `{symbol.name}`"
-        variant = symbol.members[symbol.variants.index(name)]
         parts = {"unit": "", "tuple": "(…)", "struct": " { .. }"}[variant.form]
         help = f"the value is a `{inner}`: add `?` to it" if around else f"write `{symbol.name}::{name}{parts}`"
         c.report("W0010", node.name.span, message, help=help)
@@ -203,11 +202,9 @@ def _warn_like_variant(c: Checker, node: ast.BindPattern, type_: Type) -> None:
 def _bare_unit(c: Checker, node: ast.BindPattern, type_: Type) -> VariantSymbol | None:
     """Return the unit variant of the matched enum that a bare name is: one that the arm does not read as a variable."""
     symbol = c.declared(_without_nil(type_))
-    if not isinstance(symbol, EnumSymbol) or node.mutable or node.name.text not in symbol.variants:
-        return None
-    variant = symbol.members[symbol.variants.index(node.name.text)]
+    variant = symbol.member(node.name.text) if isinstance(symbol, EnumSymbol) and not node.mutable else None
     local = node.binding
-    if variant.form != "unit" or (local is not None and local.read and local not in c.bare_variants):
+    if variant is None or variant.form != "unit" or (local is not None and local.read and local not in c.bare_variants):
         return None
     if local is not None:
         c.bare_variants.add(local)  # alternatives share it
@@ -222,8 +219,8 @@ def _set_bare(c: Checker, node: ast.TupleStructPattern | ast.StructPattern, type
         return
     name, inner = node.path[0].text, _without_nil(type_)
     symbol = c.declared(inner)
-    if isinstance(symbol, EnumSymbol) and name in symbol.variants:
-        node.binding = symbol.members[symbol.variants.index(name)]
+    if isinstance(symbol, EnumSymbol) and (variant := symbol.member(name)) is not None:
+        node.binding = variant
     elif isinstance(inner, Nominal) and inner.kind == "error" and name in FAMILIES[inner.name].variants and node.binding is None:
         node.binding = ErrorFamilySymbol(inner.name, name)
     elif node.binding is None:
@@ -513,8 +510,7 @@ def _or(c: Checker, node: ast.OrPattern, type_: Type) -> None:
     for alternative in node.alternatives:
         check_pattern(c, alternative, type_)
     if node.doubtful:
-        bound = [names_bound(alternative) & node.doubtful for alternative in node.alternatives]
-        missing = {name for own in bound for name in own if not all(name in other for other in bound)}
+        missing = names_missing([names_bound(alternative) & node.doubtful for alternative in node.alternatives])
         if missing:
             c.report("E3004", node.span, alternatives_differ(missing), help=SAME_NAMES)
 

@@ -92,7 +92,6 @@ class CheckedProgram:
     enums: list[EnumSymbol] = field(default_factory=list)
     consts: list[ConstSymbol] = field(default_factory=list)
     declarations: dict[type[Symbol], list[Any]] = field(default_factory=lambda: {kind: [] for kind in KINDS})
-    questions: list[FunctionSymbol] = field(default_factory=list)  # functions by models, and channels
     manifest: dict[str, dict[str, object]] = field(default_factory=dict)  # connections only Concerto.toml declares
     init: list[tuple[int, ast.InitStatement]] = field(default_factory=list)
     main: FunctionSymbol | None = None
@@ -345,7 +344,6 @@ def _checked(c: Checker, project: Project, module: Module) -> CheckedProgram:
             checked.functions.extend(symbol.stages)
     checked.declarations[ToolSymbol] += c.offers
     checked.structs += [tool.state for tool in c.offers]
-    checked.questions = [symbol for symbol in checked.functions if symbol.by_model or symbol.channel is not None]
     checked.model_types, checked.tool_types = c.models, c.tools
     checked.implementations = list(c.implementations.items())
     declared = {symbol.name for symbol in checked.of(ConnectionSymbol)}

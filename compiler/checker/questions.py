@@ -61,7 +61,8 @@ MODELS = (MODEL_REF, MODEL_BUILDER, AGENT_REF, AGENT_BUILDER)
 def ask_model(c: Checker, symbol: FunctionSymbol) -> None:
     """Replace the prompt of a function by the body that asks: `M.execute<T>({ prompt })?`, or for a String
     `M.execute({ prompt })?.text`, which is wrapped in Ok as the tail of every function (L-3.3.19). E4034 for a result that is
-    no Result: then the body stays as it is."""
+    no Result, for what is no model or agent, and for a body without a prompt: then the body stays as it is, and the result of the
+    function is ERRONEOUS. E4035 for a hole that may hold no value."""
     node = symbol.declaration
     assert node.by is not None and node.body is not None
     asked, prompt = node.by, node.body

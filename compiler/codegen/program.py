@@ -174,10 +174,12 @@ def generate(checked: CheckedProgram, sources: list[Source], name: str) -> im.Im
     # The machine ends each write of a hashmap in this method, so it is needed though no code names it.
     if checked.of(symbols.HashMapSymbol):
         module.language_method("StoreWrites", "finish")
-    for listing, by_model in (("channels", False), ("by_model", True)):
-        numbers = [module.functions[symbol] for symbol in checked.questions if symbol.by_model is by_model]
-        if numbers:
-            module.pool.questions(listing, numbers)
+    for listing, listed in (
+        ("channels", [function for function in checked.functions if function.channel is not None]),
+        ("by_model", [function for function in checked.functions if function.by_model]),
+    ):
+        if listed:
+            module.pool.questions(listing, [module.functions[function] for function in listed])
     # Only now are all calls of built-ins known that are written in the language.
     generate_requested(module)
     functions = module.finish_functions()

@@ -102,8 +102,8 @@ def associated_item(r: Resolver, owner: Symbol, name: ast.Ident) -> Symbol | Non
 
 def variant_of(r: Resolver, owner: EnumSymbol, name: ast.Ident) -> Symbol | None:
     """Return a variant of an enum, or what its traits offer under the name; None after a report (E1010)."""
-    if name.text in owner.variants:
-        return owner.members[owner.variants.index(name.text)]
+    if (variant := owner.member(name.text)) is not None:
+        return variant
     item = trait_item(r, owner, name)
     if item is None:
         parse = r.enum_parse(r, owner)  # a help may name it, whether or not the program does

@@ -1,12 +1,14 @@
 """Names in patterns: new locals, or the constants and variants that a pattern compares with (L-5.8.2).
 
 Hands on to `expressions` and `items` `bind_pattern`, which declares the locals of a pattern in the present scope and sets the
-`binding` of its parts, and to `program` the HANDLERS. The
+`binding` of its parts, to `program` the HANDLERS, and to `checker/patterns.py` the messages that only types can decide. The
 alternatives of `a | b` share their locals, so that the arm behind them reads one variable whichever of them fits. Types and
 exhaustiveness are the checker's (`checker/patterns.py`).
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from ...vm.values.errors import FAMILIES
 from ..hints.names import did_you_mean, patient
@@ -53,8 +55,12 @@ def _bind(r: Resolver, pattern: ast.Pattern, names: Names, reuse: Names) -> None
 def _head(r: Resolver, path: list[ast.Ident]) -> Symbol | None:
     """Return what the path of a pattern with parts names; None for a single name that nothing visible has, but some variant:
     which one the type of the matched value says (L-5.8.14)."""
-    if len(path) == 1 and may_be_variant(r, path[0].text) and find_item(r, path[0]) is None:
-        return None  # also for what is nearly the name of a variant, which the checker can tell better
+    if len(path) == 1:
+        symbol = find_item(r, path[0])
+        if isinstance(symbol, ErroneousSymbol):
+            return symbol
+        if symbol is None and may_be_variant(r, path[0].text):
+            return None  # also for what is nearly the name of a variant, which the checker can tell better
     return literal_head(r, path) or ErroneousSymbol(path[0].text)
 
 
@@ -116,7 +122,7 @@ def _bind_alternatives(r: Resolver, pattern: ast.OrPattern, names: Names, reuse:
         bound.append(set(own) - set(outer))
         pool.update(own)
         names.update(own)
-    missing = {name for own in bound for name in own if not all(name in other for other in bound)}
+    missing = names_missing(bound)
     # A variant by its bare name binds nothing, which only the type can tell.
     pattern.doubtful = {name for name in missing if name in r.variants}
     if certain := missing - pattern.doubtful:
@@ -125,6 +131,11 @@ def _bind_alternatives(r: Resolver, pattern: ast.OrPattern, names: Names, reuse:
 
 IN_A_GUARD = "rename one of them and compare in a guard: `if a == b`"
 SAME_NAMES = "bind the same names in each, or write an arm for each"
+
+
+def names_missing(bound: Sequence[set[str]]) -> set[str]:
+    """Return the names that some alternatives of a pattern bind and others do not; `bound`: the names of each."""
+    return {name for own in bound for name in own if not all(name in other for other in bound)}
 
 
 def bound_twice(name: str) -> str:

@@ -103,6 +103,11 @@ def questions(descriptor: list[Any]) -> list[int]:
     return numbers
 
 
+def listed_functions(image: i.Image, kind: str) -> list[i.Function]:
+    """Return the functions that a sound image lists as channels (`kind` "channels"), or as by models ("by_model"; V-3.10)."""
+    return [image.functions[number] for entry in image.types if entry[0] == kind for number in questions(entry)]
+
+
 def field_rows(descriptor: list[Any]) -> list[list[Any]]:
     """Return the fields of a struct or schema, [] for other types."""
     fields: list[list[Any]] = descriptor[2] if descriptor[0] in ("struct", "schema") else []

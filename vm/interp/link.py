@@ -14,6 +14,7 @@ from ..bytecode import operands as k
 from ..bytecode.declarations import DECLARATIONS
 from ..bytecode.encoding import content_hash, decode, position_at
 from ..bytecode.opcodes import OPCODES
+from ..bytecode.shape import listed_functions
 from ..bytecode.verify import verify
 from ..bytecode.verify_code import unplaced_returns
 from ..generated.loop import FUSED, NUMBERS, node
@@ -150,7 +151,7 @@ class Program:
             if kind.handles
         }
         self.handles["memories"] = self.memories
-        self.channels = {plain_name(image.functions[number].name) for t in image.types if t[0] == "channels" for number in t[1]}
+        self.channels = {plain_name(function.name) for function in listed_functions(image, "channels")}
         self.slots = linked_slots(image, self.descriptors, self.codes)
         self.server_methods = {(m.name, row[0]): tuple([f[0] for f in row[3][3]]) for m in image.mcp for row in m.methods}
         self.tool_methods = {(t.name, m[0]): tuple([f[0] for f in m[4][3]]) for t in image.tools for m in t.methods}
