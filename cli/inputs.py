@@ -3,8 +3,8 @@
 Hands on to the verbs what a file is: `read`, `read_source` and `is_image` for its bytes; `load_program` for what runs,
 `load_image_of` for what is shown, `compilation` and `is_refused` for what is compiled; `entry_file` for a command without FILE;
 `report`, `report_json` and `error_lines` for diagnostics; `file_namer` and `display_name` for names of files;
-`project_permissions` and `project_folder` for what its manifest says; and `script` for the replies of `--offline-script`. What is
-wrong with a file ends the command: `Exit` with a code of O-9.10. Every function that takes the path of a FILE and reads it raises
+`project_permissions` and `project_folder` for what its manifest says; and `script` and `answers` for the replies and answers of
+`--offline-script`. What is wrong with a file ends the command: `Exit` with a code of O-9.10. Every function that takes the path of a FILE and reads it raises
 what `read` raises.
 """
 
@@ -353,7 +353,7 @@ def answers(path: str) -> dict[str, list[Any]]:
 
 
 class ScriptedFailure(Exception):
-    """What a scripted handler fails with."""
+    """What a scripted handler fails with; its text is that of the comment."""
 
 
 def _reply(text: str) -> dict[str, Any]:
