@@ -4,8 +4,8 @@ Hands on to the verbs what a file is: `read`, `read_source` and `is_image` for i
 `load_image_of` for what is shown, `compilation` and `is_refused` for what is compiled; `entry_file` for a command without FILE;
 `report`, `report_json` and `error_lines` for diagnostics; `file_namer` and `display_name` for names of files;
 `project_permissions` and `project_folder` for what its manifest says; and `script` and `answers` for the replies and answers of
-`--offline-script`. What is wrong with a file ends the command: `Exit` with a code of O-9.10. Every function that takes the path of a FILE and reads it raises
-what `read` raises.
+`--offline-script`. What is wrong with a file ends the command: `Exit` with a code of O-9.10. Every function that takes the
+path of a FILE and reads it raises what `read` raises.
 """
 
 from __future__ import annotations
