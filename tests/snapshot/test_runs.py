@@ -4,6 +4,7 @@ V-5.9, G-13.7, G-13.9, C-7.1)."""
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from concerto.vm.interp import effects
 from concerto.vm.snapshot import envelope
 from concerto.vm.snapshot.envelope import SnapshotError
 from concerto.vm.snapshot.kinds import ITERATOR_KINDS, KINDS, PAYLOAD_RECORDS, lower_iterator
+from concerto.vm.snapshot.machine import KINDS as KINDS_OF_WAITS
 
 from .programs import EVERYTHING, Between, Run, program_of
 
@@ -156,7 +158,7 @@ def changed(session: Between, change: Any) -> bytes:
 
 WHAT = "snapshot of a run"
 ROWS, CELLS, TASKS, ROOTS = range(4)
-PATH, FUNCTION, PARENT, FLAGS, NUMBERS, FRAMES, STACK, FAULT, EFFECT = range(9)
+PATH, FUNCTION, PARENT, FLAGS, NUMBERS, FRAMES, STACK, FAULT, EFFECT, WAIT, WATCHERS = range(11)
 
 
 @pytest.mark.parametrize(
@@ -192,6 +194,79 @@ def test_a_task_that_waits_for_nothing_is_refused() -> None:
             refusals.append(at)
 
     Run(program_of("async fn w(n: Int) { std::time::sleep(n); } async fn main() { await (w(1), w(2)); }"), between).outcome()
+    assert refusals
+
+
+WAIT_KINDS = [kind.__name__ for kind in KINDS_OF_WAITS]
+WAITS = """async fn w(n: Int) { std::time::sleep(n); }
+async fn outer() { spawn w(4); w(5); }
+async fn main() {
+    let task = spawn w(1); await task; await (w(1), w(2)); race(w(1), w(3));
+    parallel for n in [1, 2] { w(n); }; spawn outer(); spawn w(1);
+}
+"""
+
+
+def forgeries(tasks: list[Any]) -> list[tuple[str, Callable[[list[Any]], None]]]:
+    """Changes of what tasks wait for, each with the kind of wait that it touches; all of the right form."""
+    forged: list[tuple[str, Callable[[list[Any]], None]]] = []
+    running = [at for at, task in enumerate(tasks) if len(task) > WATCHERS]
+    for at in running:
+        wait = tasks[at][WAIT]
+        kind = None if wait is None else WAIT_KINDS[wait[0]]
+        children = [child for child in running if tasks[child][WATCHERS] == [at]]
+        if kind in ("JoinAll", "First") and len(children) > 1:
+            forged.append((kind, lambda rows, at=at, child=children[0]: rows[at][WAIT].__setitem__(1, [child, child])))
+        if kind == "Each" and len(children) > 1:
+            forged.append((kind, lambda rows, at=at: rows[at][WAIT][-1][0].__setitem__(1, rows[at][WAIT][-1][1][1])))
+        others = [other for other in running if other not in children and tasks[other][PARENT] in children]
+        if kind == "AllEnded" and others:
+            def elsewhere(rows: list[Any], at: int = at, child: int = children[0], other: int = others[0]) -> None:
+                rows[child][WATCHERS].remove(at)
+                rows[other][WATCHERS].append(at)
+
+            forged.append((kind, elsewhere))
+        if kind == "Await":
+            forged.append((kind, lambda rows, child=children[0]: rows[child][WATCHERS].append(rows[child][WATCHERS][0])))
+    return forged
+
+
+def test_a_wait_for_other_tasks_than_it_is_about_is_refused() -> None:
+    kinds: set[str] = set()
+
+    def between(session: Between) -> None:
+        tasks = envelope.unseal(snapshot(session), WHAT, session.program)[TASKS]
+        for kind, change in forgeries(tasks):
+            refused(session, changed(session, lambda body, change=change: change(body[TASKS])), "V008", "others than it is about")
+            kinds.add(kind)
+
+    Run(program_of(WAITS), between).outcome()
+    assert kinds == {"Await", "JoinAll", "First", "Each", "AllEnded"}
+
+
+def test_a_call_of_the_host_in_place_of_another_is_refused() -> None:
+    """What the host runs is told by the paths of its tasks: one that is there twice hides one that is not there."""
+    refusals: list[int] = []
+    source = """
+        tool T { description: "waits", @describe("waits") pub fn f(self) -> Int { std::time::sleep(2); 1 } }
+        connect offline { replies: [
+            { tool_calls: [{ tool: "T.f", arguments: {} }] }, { tool_calls: [{ tool: "T.f", arguments: {} }] }, "done", "done",
+        ] }
+        model M { provider: offline, base: "m-1", tools: [T] }
+        fn main() { parallel for text in ["a", "b"] { M.execute(text) }; }
+    """
+
+    def between(session: Between) -> None:
+        tasks = envelope.unseal(snapshot(session), WHAT, session.program)[TASKS]
+        called = [at for at, task in enumerate(tasks) if len(task) > WATCHERS and None in task[WATCHERS]]
+        if len(called) > 1:
+            forged = changed(session, lambda body: (
+                body[TASKS][called[0]][WATCHERS].append(None), body[TASKS][called[1]][WATCHERS].remove(None),
+            ))  # fmt: skip
+            refused(session, forged, "V008", "runs twice|for nothing")
+            refusals.append(len(called))
+
+    Run(program_of(source), between).outcome()
     assert refusals
 
 

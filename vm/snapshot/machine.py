@@ -307,14 +307,23 @@ def _read_each(r: Reader, task: Task, function: Any, cells: Any, elements: Any, 
 
 
 def _check_wait(wait: Wait, watched: list[Task]) -> None:
-    """Refuse a wait that would end too early or never: it has to watch as many tasks as it counts on."""
+    """Refuse a wait that would end too early, never, or with tasks that it is not about: what it watches are those of its
+    operands that have not ended, each as often as it is one, or children of its task."""
+    numbers = sorted(task.number for task in watched)
     fitting = bool(watched)
-    if isinstance(wait, JoinAll | AllEnded):
-        fitting = fitting and wait.pending == len(watched)
-    elif isinstance(wait, Each):
-        fitting = fitting and len(watched) == len(wait.places) and set(watched) == set(wait.places)
+    if isinstance(wait, Await):
+        fitting = len(watched) == 1
+    elif isinstance(wait, JoinAll | First):
+        fitting = fitting and numbers == sorted(operand.number for operand in wait.operands if operand.status is not DONE)
+        pending = wait.pending if isinstance(wait, JoinAll) else len(wait.operands)
+        fitting = fitting and pending == len(watched)
+    elif isinstance(wait, AllEnded | Each):
+        pending = wait.pending if isinstance(wait, AllEnded) else len(wait.places)
+        fitting = fitting and pending == len(set(watched)) == len(watched) and all(one.parent is wait.task for one in watched)
+    if isinstance(wait, Each):
+        fitting = fitting and set(watched) == set(wait.places) and len(set(wait.places.values())) == len(wait.places)
     if not fitting:
-        raise misshapen("a task that waits for tasks that do not run")
+        raise misshapen("a task that waits for tasks that do not run, or for others than it is about")
 
 
 def read_watchers(
@@ -322,11 +331,13 @@ def read_watchers(
 ) -> list[tuple[HostCall, Task]]:
     """Set the watchers of all tasks, once all tasks exist. `calls`: the calls of the host by the path of their task; they come
     back with the new tasks that they belong to."""
-    called = []
+    called: list[tuple[HostCall, Task]] = []
     watched: dict[int, list[Task]] = {}
     for task in alive:
         for form in r.list(forms[task]):
             if form is BY_HOST:
+                if called and called[-1][1] is task:
+                    raise misshapen("a task that the host runs twice")
                 called.append((calls[task.path], task))
                 task.watchers.append(calls[task.path])
             elif r.task(form).wait is None:
@@ -505,7 +516,8 @@ def read_run(machine: Machine, data: bytes, host: HostRecords, secrets: Secrets)
         read_stores(r, state, True).replace(machine)
         alive = _place_tasks(r, machine, current)
         called = read_watchers(r, alive, r.watchers, host.calls)
-        if len(called) != len(host.calls) or {task.effect.key for task in alive if task.effect is not None} != host.awaited:
+        awaited = {task.effect.key for task in alive if task.effect is not None}
+        if {task.path for _, task in called} != host.calls.keys() or awaited != host.awaited:
             raise misshapen("tasks of another moment than the host's")
         machine.closed = list(map(r.effect, closed))
         values = r.values(host_values)
