@@ -305,6 +305,7 @@ def closure(g: Generator, node: ast.Closure) -> None:
 # Built-in methods that are written in the language: their source stands in the registry and is checked and generated on
 # demand.
 LIBRARY_FILE = "std"
+RECEIVERS = {"Option": "Option<Any>", "Result": "Result<Any, Any>", "Array": "Array<Any>"}
 
 
 def generate_requested(module: Module) -> None:
@@ -333,11 +334,12 @@ def _generate(module: Module, receiver: str, name: str) -> None:
 @cache
 def _checked_method(receiver: str, name: str) -> CheckedProgram:
     """Return a built-in method that is written in the language as a checked program. A method of K with the body B becomes
-    a function of `this` and its parameters, all Any; the word `self` in B stands for `this`."""
+    a function of `this`, of type K where a program can name that, and its parameters, all Any; the word `self` in B stands for
+    `this`."""
     library = receiver.startswith(STD_PREFIX)
     row = std_row(receiver.removeprefix(STD_PREFIX), name) if library else lookup(receiver, name)
     assert row is not None and row.source
-    this = [] if library else ["this: Any"]
+    this = [] if library else [f"this: {RECEIVERS.get(receiver, 'Any')}"]
     parameters = ", ".join([*this, *(f"{p.name}: Any" for p in row.parameters)])
     # `self` is a keyword that a plain function cannot have.
     body = re.sub(r"\bself\b", "this", row.source)

@@ -144,7 +144,8 @@ class Translation:
 
 # ---------------------------------------------------------------- running them
 
-NESTED = 100  # calls of translated functions in one another; CPython has room for 1,000 of its own
+NESTED = 300  # Python frames of translated functions in one another; CPython has room for 1,000 of its own
+BETWEEN = 2  # frames between translated code and a method that is found at run time
 WORDS = {"None": None, "True": True, "False": False}
 WARM = 1 << 30
 PATIENCE = 50  # times that a function or loop may deoptimise
@@ -277,7 +278,7 @@ class Tier:
             self.fuel[0] -= code.cost
         graph = self.translation.graph
         cells = (tuple(call.cells),) if code.number in graph.values else ()
-        depth = (room,) if graph.counted[code.number] else ()
+        depth = (room - BETWEEN,) if graph.counted[code.number] else ()
         return function(*call.arguments, *cells, *depth)
 
     # ------------------------------------------------------------ what the loop calls

@@ -326,14 +326,16 @@ def share(value: Any) -> Any:
         return value
     if kind in CONTAINERS or isinstance(value, Struct):
         value.shared = True
-    elif kind in WRAPPERS:
+    elif kind in WRAPPERS and not getattr(value, "shared", False):
         for part in wrapped(value):
-            if type(part) not in PLAIN:
+            inner = type(part)
+            if inner in WRAPPERS and not getattr(part, "shared", False):
                 _share_inside(value)
-                break
-        else:
-            if kind is not tuple:
-                value.shared = True  # there is nothing in it to mark
+                return value
+            if inner in CONTAINERS or isinstance(part, Struct):
+                part.shared = True
+        if kind is not tuple:
+            value.shared = True
     return value
 
 
