@@ -72,7 +72,7 @@ def safe_method(machine: MachineContext, receiver: Any, site: Site) -> Any:
     entry = site.cache.get(type(receiver)) or method_entry(machine, receiver, site)
     if entry is _varied_call:
         entry = _meaning(machine, receiver, site)
-    access = ACCESS.get(entry)
+    access = "read" if type(entry) is FixedCall else ACCESS.get(entry)
     return entry if access == "read" or (access == "write" and is_quiet(machine, receiver)) else None
 
 
@@ -80,7 +80,7 @@ def find_method(machine: MachineContext, receiver: Any, site: Site) -> Any:
     """Return the function that calls this method for receivers of this class: it depends on the class alone, so that it can be
     kept; where receivers of one class differ, that function looks again at each call."""
     if site.trait:
-        return _program_call
+        return fixed_call(machine, receiver, site) or _program_call
     if type(receiver) in (EnumValue, tuple, ErrorValue, ModelRef) and site.name in machine.program.implemented:
         return _varied_call  # types with impls of their own share these classes
     if type(receiver) in (ToolRef, McpRef):
@@ -95,7 +95,7 @@ def _varied_call(machine: MachineContext, task: Task, receiver: Any, site: Site,
 def _meaning(machine: MachineContext, receiver: Any, site: Site) -> Any:
     """Return the function for a method of the program, else a built-in one, else a field of function type (L-3.10.3)."""
     if program_method(machine, receiver, site) is not None:
-        return _program_call
+        return fixed_call(machine, receiver, site) or _program_call
     kind = kind_of(receiver)
     row = HIDDEN.get((kind, site.name)) or lookup(kind, site.name)
     if row is None:
@@ -189,6 +189,41 @@ def _program_call(machine: MachineContext, task: Task, receiver: Any, site: Site
     return Invoke(code, [share(receiver), *placed], ())
 
 
+class FixedCall:
+    """The call of one method of the program, for every receiver of a class: the arguments are in the places of its parameters,
+    and the compiler has checked them."""
+
+    __slots__ = ("code",)
+
+    def __init__(self, code: Code) -> None:
+        self.code = code
+
+    def __call__(self, machine: MachineContext, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Invoke:
+        return Invoke(self.code, [share(receiver), *arguments], ())
+
+
+def fixed_call(machine: MachineContext, receiver: Any, site: Site) -> FixedCall | None:
+    """Return the call of the method that this site means for every receiver of this class; None where that depends on the
+    receiver or on the arguments, where these are to be put in order or checked, and for a method with `mut self`."""
+    code = fixed_method(machine, receiver, site)
+    return None if code is None or code.inout else FixedCall(code)
+
+
+def fixed_method(machine: MachineContext, receiver: Any, site: Site) -> Code | None:
+    """Return the method of `fixed_call`, also one with `mut self`."""
+    if not isinstance(receiver, Struct) or site.names:
+        return None
+    kinds = kinds_of(receiver)
+    if any(len(machine.program.trait_methods.get((site.trait, kind, site.name), ())) > 1 for kind in kinds):
+        return None
+    code: Code | None = program_method(machine, receiver, site)
+    if code is None:
+        return None
+    params = machine.program.image.functions[code.number].params[1:]
+    checked = any(machine.program.descriptors[type_] != ("any",) for _, type_, _ in params)
+    return None if len(params) != site.argc or checked and not site.trait else code
+
+
 def changes_self(machine: MachineContext, receiver: Any, site: Site) -> bool:
     """Return whether the method has `mut self`, so that the call must store the receiver back; False when the program has no such
     method. Raises P014 when impls of several traits fit."""
@@ -236,6 +271,13 @@ def _pure_call(machine: MachineContext, task: Task, receiver: Any, site: Site, a
     if row.mut and getattr(receiver, "shared", False):
         raise Panic("P014", f"{typeof(receiver)}.{site.name} changes its receiver, which stands in no mutable place here")
     return row.body(receiver, *fill(row, site, arguments))
+
+
+def plain_row(receiver: Any, site: Site, entry: Any) -> Row | None:
+    """Return the row of a built-in method whose body a site calls for every receiver of this class, with the arguments as they
+    are; None for any other `entry` of the site."""
+    row = lookup(kind_of(receiver), site.name) if entry is _pure_call and type(receiver) not in (EnumValue, ErrorValue) else None
+    return None if row is None or row.mut or site.names or site.argc != len(row.parameters) else row
 
 
 def _language_call(machine: MachineContext, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:

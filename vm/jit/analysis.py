@@ -2,9 +2,9 @@
 
 A call of a function value, or of a method that is found at run time, is not followed: there translated code asks what it meets.
 
-Hands on `CallGraph` to the rest of the translator and the tier, `INTERPRETED` to `control` and `functions`, `marked_arguments` to
-`inlining`, `WHOLES` to `places` and `TALLEST` to the tier. It only reads the verified image; numbers are those of functions in
-it.
+Hands on `CallGraph` to the rest of the translator and the tier, `INTERPRETED` to `control` and `functions`,
+`ends_of_arguments` to `inlining`, `WHOLES` to `places` and `TALLEST` to the tier. It only reads the verified image; numbers
+are those of functions in it.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 # writes through one of two places. Here the second place is gone when the function returns, nobody writes through the first
 # one before, and what is read out of it and bound gets a mark of its own.
 
-LOAD, LOAD_OWN, SHARE, CALL_BUILTIN, CALL, CLOSURE = (
-    BY_NAME[name].number for name in ("LOAD", "LOAD_OWN", "SHARE", "CALL_BUILTIN", "CALL", "CLOSURE")
+LOAD, LOAD_OWN, STORE, CALL_BUILTIN, CALL, CALL_VALUE, CLOSURE = (
+    BY_NAME[name].number for name in ("LOAD", "LOAD_OWN", "STORE", "CALL_BUILTIN", "CALL", "CALL_VALUE", "CLOSURE")
 )
 READS = frozenset({BY_NAME["GET_FIELD"].number, BY_NAME["LENGTH"].number})
 INDEXES = frozenset({BY_NAME["INDEX_ARRAY"].number, BY_NAME["INDEX"].number})
@@ -61,18 +61,17 @@ def _read(image: Any, facts: FunctionFacts, at: int, opcode: int) -> bool:
     return then in READS or (not pushed.pops and len(pushed.pushes) == 1 and bool(more) and more[0][1] in INDEXES)
 
 
-def marked_arguments(instructions: list[tuple[int, int, int]], depths: list[int], base: int, count: int) -> list[int]:
-    """Return the index of the SHARE that ends the code of each of the `count` arguments of a call that comes next, -1 where none
-    does; `base` is the depth of the stack beneath the arguments."""
-    shares = [-1] * count
-    at = len(instructions) - 1
+def ends_of_arguments(depths: list[int], base: int, count: int) -> list[int]:
+    """Return the index of the last instruction of each of the `count` values that a call that comes next takes, -1 where the code
+    has no such; `base` is the depth of the stack beneath them, `depths` that before each instruction so far."""
+    ends = [-1] * count
+    at = len(depths) - 1
     for position in reversed(range(count)):
-        if at >= 0 and instructions[at][1] == SHARE and depths[at] == base + position + 1:
-            shares[position] = at
+        ends[position] = at
         while at >= 0 and depths[at] != base + position:
             at -= 1
         at -= 1
-    return shares
+    return ends
 
 
 # ---------------------------------------------------------------- the call graph
@@ -97,6 +96,8 @@ class CallGraph:
         self.image = program.image
         self._borrows: dict[tuple[int, int], bool] = {}
         self._sizes: dict[int, int] = {}
+        self._loops: dict[int, bool] = {}
+        self._called: dict[int, frozenset[int]] = {}
         self._unplaced: dict[int, set[int]] = {}
         self.calls: list[set[int]] = []
         self.suspends: list[bool] = []
@@ -136,19 +137,35 @@ class CallGraph:
                 return count
         return 0
 
-    def inlined_size(self, number: int) -> int:
-        """Return the number of instructions of a function that can be inlined; 0 for one that cannot: it is large, has a loop or
-        cells, may suspend, or notes where an Err was first seen."""
+    def inlined_size(self, number: int, with_loops: bool = False) -> int:
+        """Return the number of instructions of a function that can be inlined; 0 for one that cannot: it is large, has cells of
+        its own, may suspend, notes where an Err was first seen, or has a loop, which only the call of a known closure in it is
+        worth (`with_loops`)."""
         if number not in self._sizes:
             function, facts = self.image.functions[number], self.facts[number]
-            back = any(
+            self._loops[number] = any(
                 OPCODES[opcode].kind is k.LABEL and facts.index_of[operand] <= index
                 for index, (_, opcode, operand) in enumerate(facts.instructions)
             )
-            stays = back or function.cells or self.suspends[number] or len(facts.instructions) > MOST_INLINED
-            stays = stays or self.unplaced(number)
+            stays = function.cells > len(function.captures) or self.suspends[number] or len(facts.instructions) > MOST_INLINED
+            stays = stays or bool(self.unplaced(number))
             self._sizes[number] = 0 if stays else len(facts.instructions)
-        return self._sizes[number]
+        return 0 if self._loops[number] and not with_loops else self._sizes[number]
+
+    def called_parameters(self, number: int) -> frozenset[int]:
+        """Return the positions of the parameters that a function calls as function values and never assigns."""
+        if number not in self._called:
+            facts, called, assigned = self.facts[number], set(), set()
+            for at, (_, opcode, operand) in enumerate(facts.instructions):
+                if opcode == CALL_VALUE and facts.depths[at] >= 0:
+                    end = ends_of_arguments(facts.depths[:at], facts.depths[at] - operand - 1, operand + 1)[0]
+                    if end >= 0 and facts.instructions[end][1] == LOAD:
+                        called.add(facts.instructions[end][2])
+                elif opcode in (STORE, LOAD_OWN):
+                    assigned.add(operand)
+            count = len(self.image.functions[number].params)
+            self._called[number] = frozenset([position for position in called - assigned if position < count])
+        return self._called[number]
 
     def unplaced(self, number: int) -> set[int]:
         """Return the indexes of those returns of a function that note where an Err was first seen."""

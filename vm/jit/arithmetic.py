@@ -307,6 +307,12 @@ def compare(e: Emitter, op: Opcode, operand: int) -> None:
     words = {value.kind[0] for value in e.stack[-2:]}
     if words in ({"int"}, {"float"}, {"string"}) or (words == {"bool"} and sign in ("==", "!=")):
         binary(e, sign, kinds.BOOL)
+    elif sign in ("==", "!=") and "NONE_VALUE" in (e.stack[-1].text, e.stack[-2].text):
+        a, b = e.pop_many(2)
+        part = a if b.text == "NONE_VALUE" else b
+        absent = f"{part.unboxed} is" if part.unboxed is not None and part.kind[0] == "option" else f"{part.text} is"
+        other = "END" if absent != f"{part.text} is" else "NONE_VALUE"
+        e.push_expression(f"({absent}{' not' * (sign == '!=')} {other})", [part], kinds.BOOL)
     elif "string" in words and sign in ("==", "!="):
         binary(e, sign, kinds.BOOL)  # only a String equals one, for Python too
     elif words in ({"string", ""}, {"int", ""}):
@@ -339,6 +345,27 @@ TESTS = {"IS_NIL": "{} is None", "IS_SOME": "type({}) is Some", "IS_OK": "type({
 def test_class(e: Emitter, op: Opcode, operand: int) -> None:
     part = e.pop()
     e.push_expression(f"({TESTS[op.name].format(part.text)})", [part], kinds.BOOL)
+
+
+# By the word of a type, the test that a value is of it, where that needs no more than its class.
+CLASSES = {
+    "int": "type({0}) is int", "float": "type({0}) is float", "string": "type({0}) is str", "array": "type({0}) is Array",
+    "map": "type({0}) is Map", "option": "type({0}) is Some or {0} is NONE_VALUE",
+    "result": "type({0}) is Ok or type({0}) is Err",
+}  # fmt: skip
+
+
+@emit("CHECK")
+def check_class(e: Emitter, op: Opcode, operand: int) -> None:
+    """A value from behind Any mostly is of the class that is expected."""
+    test = CLASSES.get(e.program.descriptors[operand][0])
+    if test is None:
+        e.generic(op, operand)
+        return
+    e.spill()
+    part = e.bind(e.pop())
+    text = f"({part.text} if {test.format(part.text)} else {e.here()}op_CHECK({part.text}, {e.constant(op, operand)}))"
+    e.push(Value(text, e.kinds.of_type(operand), pure=False, uses=part.uses | {part.text}, depth=1))
 
 
 @emit("IS_ABSENT")

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from ..bytecode.opcodes import BY_NAME, OPCODES
 from . import kinds
-from .calls import propagated_error
+from .calls import opened_by_try, propagated_error
 from .emitter import DEEPEST_EXPRESSION
 from .facts import Value
 from .text import END, MARK, Branch
@@ -243,21 +243,25 @@ def try_in_handler(s: Structure, start: int, last: int, name: str) -> None:
     """Translate `?`, or the value of a statement, inside `try`."""
     e = s.emitter
     succs = s.flow.blocks[start].succs
-    part = e.pop_bound()
+    if name == "TRY":
+        part, good, payload = opened_by_try(e)
+    else:
+        part = e.pop_bound()
+        good, payload = f"type({part.text}) is not Err", part
     e.spill()
-    good = f"type({part.text}) is Ok or type({part.text}) is Some" if name == "TRY" else f"type({part.text}) is not Err"
     branch = Branch(good)
     before, stack, marked, facts = e.out, list(e.stack), e.marked, e.facts.copy()
     e.out = branch.yes
     if name == "TRY":
         value = e.temporary()
-        e.out.append(f"{value} = {part.text}.value")
-        e.push(Value(value, e.kinds.success(part.kind)))
+        e.out.append(f"{value} = {payload.text}")
+        e.push(Value(value, payload.kind))
     s.go(succs[0][0], start)
     e.out, e.stack, e.marked, e.facts = branch.no, list(stack), marked, facts
     error = e.temporary()
     e.at = last  # the path on which it went well has moved it
-    caught = propagated_error(e, part) if last in e.body.keeps_none else f"error_for_handler({part.text}, {e.error_path()})"
+    whole = part.text if part.unboxed is None or part.kind[0] != "option" else "NONE_VALUE"
+    caught = propagated_error(e, part) if last in e.body.keeps_none else f"error_for_handler({whole}, {e.error_path()})"
     e.out.append(f"{e.here()}{error} = {caught}")
     throw_to_handler(s, start, last, Value(error), succs[1])
     e.out = before

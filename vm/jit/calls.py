@@ -2,7 +2,8 @@
 
 A call that control may leave for the interpreter stands alone on its line, with what the operand stack holds beneath it in atoms:
 its `Site` says how the frame of the caller goes on. Where the interpreter does the whole call (`again`), it needs the stack from
-before the call too. Hands on `EMIT` to `control`, `prologue` to `functions` and `propagated_error` to `branches`.
+before the call too. Hands on `EMIT` to `control`, `prologue` to `functions`, `opened_by_try` and `propagated_error` to
+`branches`.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from .emitter import registrar
 from .facts import Value
 from .places import map_key
 from .text import Branch
-from .values import err
+from .values import err, payload_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -126,9 +127,10 @@ def call_by_name(e: Emitter, op: Opcode, operand: int) -> None:
     before = e.stack_before()
     receiver, *parts = e.pop_many(e.program.constants[operand].argc + 1)
     e.pay()
-    arguments = ", ".join([part.text for part in parts])
-    name = e.constant(op, operand)
-    e.call(f"{op.name.lower()}({receiver.text}, {name}, [{arguments}], {nesting_left(e)})", kinds.ANY)
+    name, room = e.constant(op, operand), nesting_left(e)
+    texts = [part.text for part in parts]
+    known = f"w({', '.join([receiver.text, *texts, room])}) if (w := T{name}.get(type({receiver.text}))) is not None"
+    e.call(f"{known} else {op.name.lower()}({receiver.text}, {name}, [{', '.join(texts)}], {room})", kinds.ANY)
     e.sites[-1].again = before
 
 
@@ -260,14 +262,24 @@ def fail_length(e: Emitter, op: Opcode, operand: int) -> None:
 
 @emit("TRY")
 def try_(e: Emitter, op: Opcode, operand: int) -> None:
-    part = e.pop_bound()
+    part, good, payload = opened_by_try(e)
     e.spill()
-    return_error_if(
-        e, f"type({part.text}) is not Ok and type({part.text}) is not Some", f"({e.here()}{propagated_error(e, part)})"
-    )
+    return_error_if(e, f"not ({good})", f"({e.here()}{propagated_error(e, part)})")
     name = e.temporary()
-    e.out.append(f"{name} = {part.text}.value")
-    e.push(Value(name, e.kinds.success(part.kind)))
+    e.out.append(f"{name} = {payload.text}")
+    e.push(Value(name, payload.kind))
+
+
+def opened_by_try(e: Emitter) -> tuple[Value, str, Value]:
+    """Pop what a `?` takes apart. Return it, the text of the test that it is there, and its payload, which may be taken then."""
+    part = e.pop()
+    if part.unboxed is not None and part.kind[0] == "option":
+        text, _ = payload_text(part)
+        return part, f"{part.unboxed} is not END", Value(text, part.unboxed_kind)
+    e.push(part)
+    part = e.pop_bound()
+    good = f"type({part.text}) is Ok or type({part.text}) is Some"
+    return part, good, Value(f"{part.text}.value", e.kinds.success(part.kind))
 
 
 @emit("POP_TRY")
@@ -301,4 +313,6 @@ def return_error_if(e: Emitter, condition: str, error: str) -> None:
 
 def propagated_error(e: Emitter, part: Value) -> str:
     """Return the expression of what `?` passes on for an Err or a None."""
+    if part.unboxed is not None and part.kind[0] == "option":
+        return "NONE_VALUE" if e.body.keeps_none[e.at] else f"err_of(NONE_VALUE, {e.error_path()})"
     return f"{'none_or_err' if e.body.keeps_none[e.at] else 'err_of'}({part.text}, {e.error_path()})"

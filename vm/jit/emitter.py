@@ -208,6 +208,8 @@ class Emitter:
         self.out.append(f"{name} = {value.text}")
         bound = value.under_name(name)
         bound.max_length = value.max_length
+        if value.kind == kinds.OPTION:  # who asks for the payload still finds it beside the Option
+            bound.unboxed, bound.unboxed_kind = value.unboxed, value.unboxed_kind
         return bound
 
     def bind_all(self, stack: list[Value]) -> None:
@@ -352,6 +354,7 @@ class Emitter:
         value.uses = frozenset({name})
         if fact is not None:
             value.variant, value.divisor = fact.variant, fact.divisor
+            value.unboxed, value.unboxed_kind = fact.unboxed, fact.unboxed_kind
         return value
 
     def record_store(self, key: Any, value: Value) -> None:
@@ -379,6 +382,8 @@ class Emitter:
         fact = Value(value.text if same else name, kind, low=low, high=high).with_certainty_of(value)
         if kind == everywhere.kind:
             fact.certain, fact.is_number = fact.certain or everywhere.certain, fact.is_number or everywhere.is_number
+        if value.kind == kinds.OPTION:
+            fact.unboxed, fact.unboxed_kind = value.unboxed, value.unboxed_kind
         self.facts.slots[slot] = fact
 
     def refine(self, limits: Iterable[Limit]) -> None:

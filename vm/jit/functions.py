@@ -40,11 +40,14 @@ CALL = BY_NAME["CALL"].number
 
 class Function:
     """What is known of a function before any part of it is translated: `body`, its code with what is inlined, and
-    `invariants`, what holds of its locals. Where fuel is counted (`metered`) nothing is inlined. The constructor and the methods
-    that make parts raise Unshaped if it is too large, nested too deeply, or has a jump into a loop, and RecursionError where
-    Python has too little room left for the depth of its blocks."""
+    `invariants`, what holds of its locals. Where fuel is counted (`metered`) nothing is inlined. With `closures` (pairs of a
+    parameter and the number of a function) it is specialised for calls that give closures of these functions. The constructor and
+    the methods that make parts raise Unshaped if it is too large, nested too deeply, or has a jump into a loop, and
+    RecursionError where Python has too little room left for the depth of its blocks."""
 
-    def __init__(self, program: Any, graph: CallGraph, number: int, metered: bool) -> None:
+    def __init__(
+        self, program: Any, graph: CallGraph, number: int, metered: bool, closures: tuple[tuple[int, int], ...] = ()
+    ) -> None:
         self.program = program
         self.graph = graph
         self.number = number
@@ -52,7 +55,8 @@ class Function:
         self.image_function = program.image.functions[number]
         if len(program.verified.functions[number].instructions) > LARGEST:
             raise Unshaped("too large")
-        self.body = Body(program, graph, number, not metered)
+        self.body = Body(program, graph, number, not metered, closures)
+        self.suffix = "".join([f"_{position}_{function}" for position, function in closures])
         self.handlers = self.body.handlers
         self.costs = run_costs([OPCODES[opcode].flow for _, opcode, _ in self.body.instructions])
         labels = [self.body.index_of[at] for _, opcode, at in self.body.instructions if OPCODES[opcode].kind is k.LABEL]
@@ -125,13 +129,15 @@ class Function:
         if self.image_function.captures:
             cells = "".join([f"c{cell}, " for cell in range(len(self.image_function.captures))])
             beginning.append(f"{cells}= cells")
+        beginning += self._cells_of_closures()
         if tests:
             guard = Branch(" or ".join(tests))
             guard.yes.append(f"{entry}raise Deoptimise")
             beginning.append(guard)
         parameters = [f"l{n}" for n in range(len(self.image_function.params))]
         parameters += ["cells"] * (self.number in self.graph.values) + ["d"] * counted
-        return self._part(f"fn{self.number}", parameters, [*beginning, *prologue(emitter, entry), *statements], emitter)
+        name = f"fn{self.number}{self.suffix}"
+        return self._part(name, parameters, [*beginning, *prologue(emitter, entry), *statements], emitter)
 
     def loop(self, first: int) -> Part | None:
         """Return a loop, entered at its head, the instruction `first` of the function, with all locals and cells and what the
@@ -146,14 +152,18 @@ class Function:
         entry = emitter.site(head, emitter.stack)
         flow = Flow(self.body, self.handlers, head, blocks, threaded=not metered)
         statements = Structure(emitter, flow, self.costs).statements()
-        beginning: list[Any] = ["n = 0"] if metered else []
+        beginning: list[Any] = [*(["n = 0"] if metered else []), *self._cells_of_closures()]
         parameters = [f"l{n}" for n in range(self.image_function.slots)]
         parameters += [f"s{n}" for n in range(depth)]
         parameters += [f"c{n}" for n in range(self.image_function.cells)]
         parameters += ["d"] * self.graph.counted[self.number]
         return self._part(
-            f"u{self.number}_{first}", parameters, [*beginning, *prologue(emitter, entry), *statements], emitter
+            f"u{self.number}_{first}{self.suffix}", parameters, [*beginning, *prologue(emitter, entry), *statements], emitter
         )
+
+    def _cells_of_closures(self) -> list[Any]:
+        cells = self.body.closure_cells
+        return [f"{''.join([f'c{cell}, ' for cell in own])}= l{position}.cells" for position, own in cells.items() if own]
 
     def _part(self, name: str, parameters: list[str], statements: list[Any], emitter: Emitter) -> Part:
         self._drop_dead_stores(statements, emitter)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from ..bytecode import image as im
 from ..bytecode import operands as k
 from ..bytecode.opcodes import BY_NAME, OPCODES, THROWS
-from .analysis import marked_arguments
+from .analysis import ends_of_arguments
 from .library import Inlined
 
 TYPE_CHECKING = False
@@ -24,10 +24,12 @@ if TYPE_CHECKING:
 MOST_GROWTH = 480  # instructions that are inlined into one function
 MOST_NESTED = 4  # functions inlined into one another
 MOST_RECURSIVE = 1  # calls of a function inside itself that are inlined
-CALL, RETURN, STORE, JUMP, SLIDE, OK, SOME, ERR, TRY, THROW = (
-    BY_NAME[name].number
-    for name in ("CALL", "RETURN", "STORE", "JUMP", "SLIDE", "OK", "SOME", "ERR", "TRY", "THROW")
-)
+CALL, CALL_VALUE, CLOSURE, LOAD, SHARE, POP, RETURN, STORE, JUMP, SLIDE, OK, SOME, ERR, TRY, THROW = (
+    BY_NAME[name].number for name in (
+        "CALL", "CALL_VALUE", "CLOSURE", "LOAD", "SHARE", "POP", "RETURN", "STORE", "JUMP", "SLIDE", "OK", "SOME", "ERR", "TRY",
+        "THROW",
+    )
+)  # fmt: skip
 
 
 class Body:
@@ -39,9 +41,14 @@ class Body:
     None on as a None; `_paths`, the instructions that an error passes, where these are more than the one. Of SHARE
     instructions: `borrowed_shares`, of what the callee only reads; `arguments`, of what a known function is given; `moves`,
     of a local that is not read again. `hidden_stores`: each STORE of a local without a name. `starts`: the index of each
-    instruction of the outermost function."""
+    instruction of the outermost function.
 
-    def __init__(self, program: Any, graph: CallGraph, number: int, inlining: bool) -> None:
+    `closures`: the functions of the closures that are given for parameters, by position from 0; `closure_cells`: for each of
+    these positions, the numbers under which the outermost function has the cells of that closure."""
+
+    def __init__(
+        self, program: Any, graph: CallGraph, number: int, inlining: bool, closures: tuple[tuple[int, int], ...] = ()
+    ) -> None:
         self.program = program
         self.graph = graph
         self.inlining = inlining
@@ -59,8 +66,15 @@ class Body:
         self._targets: dict[int, Key] = {}
         self._starts: dict[Key, int] = {}
         self._handled: dict[int, Key] = {}
+        self._closures: dict[int, tuple[int, tuple[int, ...]]] = {}  # by slot of a parameter: a closure's function and cells
         self._growth = 0
-        self.root = Inlined(number)
+        cells = program.image.functions[number].cells
+        self.root = Inlined(number, cells=tuple(range(cells)))
+        self.closure_cells: dict[int, tuple[int, ...]] = {}
+        for position, function in closures:
+            own = tuple(range(cells, cells + len(program.image.functions[function].captures)))
+            self._closures[position], self.closure_cells[position] = (function, own), own
+            cells += len(own)
         self.slots = program.image.functions[number].slots
         self._inline(self.root)
         self._resolve_labels()
@@ -99,6 +113,8 @@ class Body:
             kind = OPCODES[number].kind
             if reached and number == CALL:
                 self._call(place, operand, depth)
+            elif reached and number == CALL_VALUE:
+                self._call_value(place, operand, depth)
             elif reached and number == RETURN and inlined.caller is not None:
                 self._return(place, depth)
             elif reached and number == THROW:
@@ -107,13 +123,15 @@ class Body:
                 self._attempt(number, operand, place, depth)
             elif kind is k.LABEL:
                 self._emit(number, 0, place, depth, (inlined, facts.index_of[operand]))
+            elif kind is k.CELL:
+                self._emit(number, inlined.cells[operand], place, depth)
             else:
                 self._emit(number, operand + inlined.slot if kind is k.LOCAL else operand, place, depth)
 
-    def _is_worthwhile(self, inlined: Inlined, number: int) -> bool:
+    def _is_worthwhile(self, inlined: Inlined, number: int, with_loops: bool) -> bool:
         if not self.inlining or len(inlined.around) > MOST_NESTED:
             return False
-        size = self.graph.inlined_size(number)
+        size = self.graph.inlined_size(number, with_loops)
         recursive = sum([other.function == number for other in inlined.around])
         if not size or recursive > MOST_RECURSIVE or self._growth + size > MOST_GROWTH:
             return False
@@ -122,21 +140,51 @@ class Body:
 
     def _call(self, place: tuple[int, Inlined], number: int, depth: int) -> None:
         index, caller = place
-        function = self.program.image.functions[number]
-        count = len(function.params)
-        for position, share in enumerate(marked_arguments(self.instructions, self.depths, depth - count, count)):
+        count = len(self.program.image.functions[number].params)
+        closures: dict[int, tuple[int, tuple[int, ...]]] = {}
+        for position, end in enumerate(ends_of_arguments(self.depths, depth - count, count)):
+            opcode, operand = self.instructions[end][1:] if end >= 0 else (-1, 0)
+            share = end if opcode == SHARE and self.depths[end] == depth - count + position + 1 else -1
             self.arguments.add(share)
             if share >= 0 and self.graph.borrows(number, position):
                 self.borrowed_shares.add(share)
-        if not self._is_worthwhile(caller, number):
+            makes = opcode == CLOSURE and self.depths[end] == depth - count + position
+            if makes and self.graph.inlined_size(operand) and position in self.graph.called_parameters(number):
+                maker = self.places[end][1].cells
+                closures[position] = operand, tuple([maker[cell] for cell in self.program.image.functions[operand].captures])
+        if not self._is_worthwhile(caller, number, bool(closures)):
             self._emit(CALL, number, place, depth)
             return
         inner = Inlined(number, caller, index, self.slots, depth - count)
-        self.slots += function.slots
-        for position in reversed(range(count)):
-            at = self._emit(STORE, inner.slot + position, place, inner.base + position + 1)
-            self.declared_types[at] = function.params[position][1]
+        self._closures |= {inner.slot + position: closure for position, closure in closures.items()}
+        self._enter(place, inner)
         self._inline(inner)
+
+    def _call_value(self, place: tuple[int, Inlined], count: int, depth: int) -> None:
+        """CALL_VALUE. What it calls is known where that is loaded from a parameter which a closure was given for."""
+        index, caller = place
+        end, *ends = ends_of_arguments(self.depths, depth - count - 1, count + 1)
+        opcode, slot = self.instructions[end][1:] if end >= 0 else (-1, 0)
+        number, cells = self._closures.get(slot, (-1, ())) if opcode == LOAD else (-1, ())
+        fits = number >= 0 and len(self.program.image.functions[number].params) == count
+        if not fits or not self._is_worthwhile(caller, number, False):
+            self._emit(CALL_VALUE, count, place, depth)
+            return
+        for position, last in enumerate(ends):
+            if last >= 0 and self.instructions[last][1] == SHARE and self.graph.borrows(number, position):
+                self.borrowed_shares.add(last)
+        inner = Inlined(number, caller, index, self.slots, depth - count - 1, cells)
+        self._enter(place, inner, 1)
+        self._emit(POP, 0, place, inner.base + 1)
+        self._inline(inner)
+
+    def _enter(self, place: tuple[int, Inlined], inner: Inlined, beneath: int = 0) -> None:
+        """Move the arguments of a call from the stack to locals; `beneath`: how many values lie between them and the base."""
+        function = self.program.image.functions[inner.function]
+        self.slots += function.slots
+        for position in reversed(range(len(function.params))):
+            at = self._emit(STORE, inner.slot + position, place, inner.base + beneath + position + 1)
+            self.declared_types[at] = function.params[position][1]
 
     # ------------------------------------------------------------ returns
 

@@ -83,6 +83,12 @@ def unencoded_key(parts: list[Value]) -> bool:
 INTRINSICS: dict[tuple[str, str], Intrinsic] = {
     ("Array", "len"): Intrinsic("len({items})", low=0),
     ("Array", "is_empty"): Intrinsic("not {items}"),
+    ("Option", "is_some"): Intrinsic("{0} is not NONE_VALUE", fails=False),
+    ("Option", "is_none"): Intrinsic("{0} is NONE_VALUE", fails=False),
+    ("Option", "unwrap"): Intrinsic("shared_payload({0}.value) if {0} is not NONE_VALUE else {body}({0})", named=True),
+    ("Result", "is_ok"): Intrinsic("type({0}) is Ok", fails=False),
+    ("Result", "is_err"): Intrinsic("type({0}) is Err", fails=False),
+    ("Result", "unwrap"): Intrinsic("shared_payload({0}.value) if type({0}) is Ok else {body}({0})", named=True),
     ("Float", "sqrt"): Intrinsic("sqrt({0}) if {0} >= 0 else NAN", named=True, fails=False, needs=all_of("float")),
     ("Int", "to_float"): Intrinsic("float({0})", fails=False, needs=all_of("int")),
     ("String", "contains"): Intrinsic("{1} in {0}", named=True, fails=False, needs=all_of("string")),
@@ -133,6 +139,8 @@ UNBOXED: dict[tuple[str, str], Intrinsic] = {
     ("Array", "last"): Intrinsic("{items}[-1] if {items} else END", named=True),
 }  # fmt: skip
 UNWRAPPING = frozenset({("Option", "unwrap"), ("Option", "unwrap_or"), ("Result", "unwrap_or")})
+# What an Option asks of itself, by the variable with its payload.
+ASKING = {("Option", "is_some"): "({} is not END)", ("Option", "is_none"): "({} is END)"}
 KEYED = {"get": 1, "has": 1, "set": 2}  # methods of Map with a key, and where that lies on the stack
 SCALAR_RECEIVERS = frozenset({"String", "Int", "Float", "Bool"})
 # These change no element that is there already.
@@ -169,6 +177,8 @@ def call_builtin(e: Emitter, op: Opcode, operand: int) -> None:
         call_unboxed(e, UNBOXED[method], parts, kind, operand)
     elif method in UNWRAPPING and parts[0].unboxed is not None:
         unwrap_unboxed(e, operand, parts)
+    elif method in ASKING and parts[0].unboxed is not None and parts[0].kind[0] == "option":
+        e.push(Value(ASKING[method].format(parts[0].unboxed), kinds.BOOL))
     else:
         call_method(e, INTRINSICS.get(method), parts, kind, operand)
 

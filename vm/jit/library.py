@@ -22,6 +22,7 @@ from ..values import (
     EnumValue,
     Err,
     ErrorValue,
+    Map,
     Ok,
     RangeValue,
     Some,
@@ -202,7 +203,7 @@ def failure_of(value: Any) -> Err:
 NAMES: dict[str, Any] = {
     value.__name__: value
     for value in (
-        Array, Cell, Closure, EnumValue, Err, ErrorValue, Ok, RangeValue, Some, Deoptimise, error_for_handler, changes_self,
+        Array, Cell, Closure, EnumValue, Err, ErrorValue, Map, Ok, RangeValue, Some, Deoptimise, error_for_handler, changes_self,
         option_of, int_of, result_of, option_of_moved, put_in_store, drop_from_store, shared_payload, key_of, key_not_found,
         map_store, check_concat, collection_too_long, concat, err_of, float_div, index_out_of_range, int_div, int_rem, join,
         no_arm, none_or_err, not_a_bool, overflow, own, own_cell, own_plain, unshared, begun, longer, marked, thrown, share,
@@ -224,17 +225,21 @@ NAMES.update({f"op_{name}": function for name, function in vars(ops).items() if 
 
 class Inlined:
     """A function that is inlined: `call` is the instruction of `caller`, `slot` the number of its first local, `base` the
-    depth of the operand stack beneath its own, `around` the functions around it and itself, outermost first. The outermost
-    one has no caller."""
+    depth of the operand stack beneath its own, `cells` the cells of the outermost function that it names as its own, `around`
+    the functions around it and itself, outermost first. The outermost one has no caller."""
 
-    __slots__ = ("function", "caller", "call", "slot", "base", "around")
+    __slots__ = ("function", "caller", "call", "slot", "base", "cells", "around")
 
-    def __init__(self, function: int, caller: Inlined | None = None, call: int = 0, slot: int = 0, base: int = 0) -> None:
+    def __init__(
+        self, function: int, caller: Inlined | None = None, call: int = 0, slot: int = 0, base: int = 0,
+        cells: tuple[int, ...] = (),
+    ) -> None:  # fmt: skip
         self.function = function
         self.caller = caller
         self.call = call
         self.slot = slot
         self.base = base
+        self.cells = cells
         self.around: list[Inlined] = [self] if caller is None else [*caller.around, self]
 
 
@@ -286,7 +291,7 @@ class Part:
             if inlined not in numbers:
                 numbers[inlined] = len(functions)
                 caller = None if inlined.caller is None else numbers[inlined.caller]
-                functions.append((inlined.function, caller, inlined.call, inlined.slot, inlined.base))
+                functions.append((inlined.function, caller, inlined.call, inlined.slot, inlined.base, inlined.cells))
         at = {index: (instruction, numbers[inlined]) for index, (instruction, inlined) in places.items()}
         sites = {line: (site.index, site.stack, site.element, site.again) for line, site in self.sites.items()}
         return self.name, functions, at, sites, self.fuel, self.code
@@ -296,8 +301,8 @@ class Part:
         """Return the part of a row that `packed` has made; its `source` is empty."""
         name, functions, at, sites, fuel, code = row
         inlined: list[Inlined] = []
-        for function, caller, call, slot, base in functions:
-            inlined.append(Inlined(function, None if caller is None else inlined[caller], call, slot, base))
+        for function, caller, call, slot, base, cells in functions:
+            inlined.append(Inlined(function, None if caller is None else inlined[caller], call, slot, base, cells))
         places = {index: (instruction, inlined[number]) for index, (instruction, number) in at.items()}
         part = Part(name, places, "", _sites(sites.items()), fuel)
         part.code = code

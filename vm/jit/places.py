@@ -120,6 +120,7 @@ def append_in_place(e: Emitter, slot: int) -> bool:
 
 @emit("NEW_CELL")
 def new_cell(e: Emitter, op: Opcode, operand: int) -> None:
+    e.preserve(f"c{operand}")
     e.statement(f"c{operand} = Cell()")
 
 
@@ -136,8 +137,10 @@ def store_cell(e: Emitter, op: Opcode, operand: int) -> None:
 
 @emit("CLOSURE")
 def closure(e: Emitter, op: Opcode, operand: int) -> None:
-    cells = "".join([f"c{cell}, " for cell in e.image.functions[operand].captures])
-    e.push(Value(f"Closure({e.constant(op, operand)}, ({cells}))", kinds.PLAIN, pure=False))
+    own = e.body.places[e.at][1].cells
+    cells = [f"c{own[cell]}" for cell in e.image.functions[operand].captures]
+    text = f"Closure({e.constant(op, operand)}, ({''.join([f'{cell}, ' for cell in cells])}))"
+    e.push(Value(text, kinds.PLAIN, uses=frozenset(cells), depth=1))
 
 
 # ---------------------------------------------------------------- sharing and owning
@@ -150,6 +153,8 @@ def share(e: Emitter, op: Opcode, operand: int) -> None:
         return
     part = e.stack[-1]
     if part.kind[0] in kinds.SCALARS or part.text in e.marked:
+        return
+    if part.unboxed is not None and part.kind == kinds.OPTION:  # its payload is marked where it is taken out of its container
         return
     if not part.is_atom:
         e.spill()

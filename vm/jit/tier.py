@@ -12,11 +12,11 @@ from __future__ import annotations
 from types import FunctionType
 
 from ..bytecode.opcodes import OPCODES
-from ..interp.dispatch import exec_call_inout, safe_method
+from ..interp.dispatch import exec_call_inout, fixed_method, plain_row, safe_method
 from ..interp.linked import Code
 from ..interp.tasks import Invoke
 from ..panics import Panic
-from ..values import Array
+from ..values import Array, Closure
 from ..values.limits import limits
 from .analysis import TALLEST, CallGraph
 from .library import NAMES, Deoptimise, Part, blank
@@ -33,23 +33,27 @@ if TYPE_CHECKING:
     from .library import Inlined
     from .library import Site as Place
 
+    Closures = tuple[tuple[int, int], ...]
+    Key = tuple[int, int, bool, Closures]
+
 
 class Translation:
     """The translated parts of a program, made when they are first wanted and shared by its machines. What the host has kept
     of them from other processes is not made again; the translator is only imported for the first part that has to be made.
-    `parts`: by (function, head or -1 for all of it, metered); None for what stays with the interpreter."""
+    `parts`: by (function, head or -1 for all of it, metered, closures); None for what stays with the interpreter. Closures are
+    what a part is specialised for: pairs of a parameter and the number of a function."""
 
     def __init__(self, program: Any) -> None:
         self.program = program
         self.graph = CallGraph(program)
-        self.functions: dict[tuple[int, bool], Function | None] = {}
-        self.parts: dict[tuple[int, int, bool], Part | None] = {}
+        self.functions: dict[tuple[int, bool, Closures], Function | None] = {}
+        self.parts: dict[Key, Part | None] = {}
         self.bodies: dict[tuple[int, bool], dict[int, frozenset[int]]] = {}
         kept = None if program.kept is None else program.kept.read()
         if kept is not None:
             self.bodies, rows = kept
             self.parts = {key: None if row is None else Part.unpacked(row) for key, row in rows.items()}
-        self.transient: set[tuple[int, int, bool]] = set()  # not translated for a reason that another process may not have
+        self.transient: set[Key] = set()  # not translated for a reason that another process may not have
 
     def count(self) -> int:
         """Return how many parts `packed` has."""
@@ -61,23 +65,23 @@ class Translation:
         parts = [(key, part) for key, part in list(self.parts.items()) if key not in self.transient]
         return dict(self.bodies), {key: None if part is None else part.packed() for key, part in parts}
 
-    def function(self, number: int, metered: bool) -> Function | None:
+    def function(self, number: int, metered: bool, closures: Closures = ()) -> Function | None:
         """Return what is known of a function before a part of it is made; None where it stays with the interpreter. Raises
         RecursionError or MemoryError where there is little room: the parts then stay with the interpreter (`_compiled`)."""
         from .flow import Unshaped
         from .functions import Function
 
-        key = (number, metered)
+        key = (number, metered, closures)
         if key not in self.functions:
             try:
-                self.functions[key] = Function(self.program, self.graph, number, metered)
+                self.functions[key] = Function(self.program, self.graph, number, metered, closures)
             except Unshaped:
                 self.functions[key] = None
         return self.functions[key]
 
-    def whole(self, number: int, metered: bool) -> Part | None:
+    def whole(self, number: int, metered: bool, closures: Closures = ()) -> Part | None:
         """Return a function as a part, which is made once; None where it stays with the interpreter."""
-        key = (number, -1, metered)
+        key = (number, -1, metered, closures)
         if self.graph.suspends[number]:
             return None
         if key not in self.parts:
@@ -96,21 +100,21 @@ class Translation:
                 return {}  # not for ever: there may be more room at the next call
         return self.bodies[key]
 
-    def loop(self, number: int, head: int, metered: bool) -> Part | None:
+    def loop(self, number: int, head: int, metered: bool, closures: Closures = ()) -> Part | None:
         """Return the loop of a function with this head as a part, made once; None where it stays with the interpreter."""
-        key = (number, head, metered)
+        key = (number, head, metered, closures)
         if key not in self.parts:
             self.parts[key] = self._compiled(key, lambda function: function.loop(head))
         return self.parts[key]
 
-    def _compiled(self, key: tuple[int, int, bool], make: Callable[[Function], Part | None]) -> Part | None:
-        number, _, metered = key
+    def _compiled(self, key: Key, make: Callable[[Function], Part | None]) -> Part | None:
+        number, _, metered, closures = key
         kept = self.program.kept
         done = None if kept is None else kept.making(len(self.parts) + 1)
         try:
             from .flow import Unshaped
 
-            function = self.function(number, metered)
+            function = self.function(number, metered, closures)
             part = None if function is None else make(function)
             if part is not None:
                 module = compile(part.source, f"<translated {part.name}>", "exec", dont_inherit=True)
@@ -145,6 +149,9 @@ class Translation:
 # ---------------------------------------------------------------- running them
 
 NESTED = 300  # Python frames of translated functions in one another; CPython has room for 1,000 of its own
+WORTHWHILE = 20_000  # elements that a function walks over with one closure before it is specialised for that
+SPECIALISED = 8  # closures that one function is specialised for
+TARGETS = "TK"  # how names begin of the functions that a site calls, by class
 BETWEEN = 2  # frames between translated code and a method that is found at run time
 WORDS = {"None": None, "True": True, "False": False}
 WARM = 1 << 30
@@ -188,8 +195,11 @@ class Tier:
         self.translation: Translation = translation
         self.parts: dict[Any, Part] = {}
         self.functions: dict[int, Any] = {}
-        self.loops: dict[int, Any] = {}
+        self.loops: dict[tuple[int, Closures], Any] = {}
+        self.specialised: dict[tuple[int, Closures], Any] = {}  # Python functions of whole functions
+        self.walked: dict[tuple[int, Closures], int] = {}  # elements that a function was given with some closures
         self.deoptimisations: dict[Any, int] = {}  # how often a function or loop has deoptimised
+        self.targets: dict[Site, dict[type, Any]] = {}
         self.fuel = [0]
         self.charged = False  # whether translated code runs that counts fuel
         self.globals: dict[str, Any] = {
@@ -223,6 +233,42 @@ class Tier:
             self.functions[number] = None if part is None or not self.link(part) else self.globals[f"fn{number}"]
         return self.functions[number]
 
+    def closures_of(self, number: int, arguments: list[Any]) -> Closures:
+        """Return what a function is specialised for, called with these arguments: the closures that it calls, once it has walked
+        over much with them; () where it is not worth it."""
+        positions = () if self.metered else self.translation.graph.called_parameters(number)
+        if not positions:
+            return ()
+        closures = []
+        for position in sorted(positions):
+            value = arguments[position]
+            if type(value) is not Closure or value.function.home is not self.program:
+                return ()
+            if self.translation.graph.inlined_size(value.function.number):
+                closures.append((position, value.function.number))
+        if not closures:
+            return ()
+        key = (number, tuple(closures))
+        length = max([len(value.items) for value in arguments if type(value) is Array], default=1)
+        walked = self.walked[key] = self.walked.get(key, 0) + length
+        if walked < WORTHWHILE or key not in self.specialised and self._is_specialised_enough(number):
+            return ()
+        return key[1]
+
+    def _is_specialised_enough(self, number: int) -> bool:
+        return sum([known == number for known, _ in self.specialised]) >= SPECIALISED
+
+    def specialised_function(self, number: int, closures: Closures) -> Any:
+        """Return the Python function of a function for calls with some closures; that for any call, None included, where there is
+        no such or there are no closures."""
+        if not closures:
+            return self.function(number)
+        key = (number, closures)
+        if key not in self.specialised:
+            part = self.translation.whole(number, self.metered, closures)
+            self.specialised[key] = None if part is None or not self.link(part) else self.globals[part.name]
+        return self.specialised[key] or self.function(number)
+
     def link(self, part: Part) -> bool:
         """Make a part and all that it calls functions of Python, and return True; none of them, and False, if some of that is not
         translated."""
@@ -244,7 +290,9 @@ class Tier:
         for name in part.code.co_names:
             if name not in self.globals and not (name[:2] == "fn" and name[2:].isdigit()):
                 try:
-                    self.globals[name] = self.translation.value_of(name)
+                    sites = name.startswith(TARGETS)
+                    value = self.translation.value_of(name[1:] if sites else name)
+                    self.globals[name] = self.targets_of(value) if sites else value
                 except KeyError:
                     continue  # an attribute
         self.parts[part.code] = part
@@ -253,18 +301,56 @@ class Tier:
 
     # ------------------------------------------------------------ what translated code calls
 
+    def targets_of(self, site: Site) -> dict[type, Any]:
+        """Return the Python functions that a site calls, by the class of the receiver: with receiver, arguments and room. It is
+        filled as the site is called with new classes."""
+        return self.targets.setdefault(site, {})
+
     def call_method(self, receiver: Any, site: Site, arguments: list[Any], room: int) -> Any:
         """Return `receiver.method(arguments)`, with room for `room` calls nested in it. Raises Deoptimise where it may end the
         slice or no Python function is there, and what the method raises."""
         entry = safe_method(self.machine, receiver, site)
         if entry is None:
             raise Deoptimise
+        if not self.metered and type(receiver) not in self.targets_of(site):
+            target = self._body_target(receiver, site, entry) or self._method_target(receiver, site, True)
+            if target is not None:
+                self.targets[site][type(receiver)] = target
         value = entry(self.machine, None, receiver, site, arguments)
         return self.invoke(value, room) if type(value) is Invoke else value
 
     def call_inout(self, receiver: Any, site: Site, arguments: list[Any], room: int) -> Any:
         """Return what a method that changes its receiver gives. Raises as `call_method`."""
+        if not self.metered and type(receiver) not in self.targets_of(site):
+            target = self._method_target(receiver, site, False)
+            if target is not None:
+                self.targets[site][type(receiver)] = target
         return self.invoke(exec_call_inout(self.machine, receiver, site, arguments), room)
+
+    def _method_target(self, receiver: Any, site: Site, shares: bool) -> Any:
+        """Return the function for a method of the program that receivers of this class always have; None without one."""
+        code = fixed_method(self.machine, receiver, site)
+        if code is None or code.inout is shares or code.home is not self.program:
+            return None
+        function = self.function(code.number)
+        if function is None or code.number in self.translation.graph.values:
+            return None
+        counted = self.translation.graph.counted[code.number]
+
+        def method(this: Any, *arguments: Any) -> Any:
+            if shares:
+                this.shared = True
+            return function(this, *arguments[:-1], arguments[-1] - 1) if counted else function(this, *arguments[:-1])
+
+        return method
+
+    def _body_target(self, receiver: Any, site: Site, entry: Any) -> Any:
+        """Return the function for a built-in method that changes nothing and gets all its arguments by position."""
+        row = plain_row(receiver, site, entry)
+        if row is None:
+            return None
+        body = row.body
+        return lambda this, *arguments: body(this, *arguments[:-1])
 
     def invoke(self, call: Invoke, room: int) -> Any:
         """Return what a function of the program gives, called as translated code. Raises Deoptimise where no Python function is
@@ -287,11 +373,11 @@ class Tier:
         """Run a function whose frame the interpreter has just made; `room`: how many calls may nest in it. Return a tuple with
         its value; None where the frames are in the task now, and what came out of them, if anything did, in `Machine.raised`;
         False where the interpreter has to run it."""
-        function = self.function(code.number)
+        arguments = locs[: code.argc]
+        function = self.specialised_function(code.number, self.closures_of(code.number, arguments))
         if function is None:
             self.program.untranslated(code)
             return False
-        arguments = locs[: code.argc]
         if code.number in self.translation.graph.values:
             arguments.append(tuple(cells[: len(code.captures)]))
         if self.translation.graph.counted[code.number]:
@@ -300,17 +386,19 @@ class Tier:
 
     def loop(self, task: Any, site: LoopSite, locs: list[Any], cells: list[Any], stack: list[Any], room: int) -> Any:
         """Run a loop from its head on; `stack` is what its frame has on the operand stack. Return the same as `call`."""
-        function = self.loops.get(id(site))
+        code = site.code
+        key = (id(site), self.closures_of(code.number, locs[: code.argc]))
+        function = self.loops.get(key)
         if function is None:
-            code = site.code
-            part = self.translation.loop(code.number, site.head, self.metered)
+            part = self.translation.loop(code.number, site.head, self.metered, key[1])
+            part = part or self.translation.loop(code.number, site.head, self.metered)
             if part is None or not self.link(part):
                 site.unhook()
                 return False
             for head, body in self.translation.loops(code.number, self.metered).items():
                 if site.head in body and head in site.all:
                     site.all[head].hits += WARM  # the loops around it come next
-            function = self.loops[id(site)] = self.globals[part.name]
+            function = self.loops[key] = self.globals[part.name]
         arguments = [*locs, *stack, *cells]
         if self.translation.graph.counted[site.code.number]:
             arguments.append(min(NESTED, room - 50))
@@ -436,7 +524,7 @@ def frame(program: Program, inlined: Inlined, values: dict[str, Any], index: int
     program.link(code)
     following = code.nodes[index] if index < len(code.nodes) else None
     slots = [values.get(f"l{n}") for n in range(inlined.slot, inlined.slot + code.argc + len(code.blank))]
-    cells = [] if inlined.caller else [values.get(f"c{n}") for n in range(code.cell_count)]
+    cells = [values.get(f"c{n}") for n in inlined.cells]
     return following, slots, cells, code
 
 

@@ -39,6 +39,8 @@ def equal(a: Any, b: Any) -> bool:
             return a == b  # type: ignore[no-any-return]
         if kind is int or kind is float:
             return a == b  # type: ignore[no-any-return]
+        if kind is EnumValue and not (a.payload and b.payload):
+            return a.variant == b.variant and a.decl is b.decl  # a variant has a payload or has none
         return _equal_within(a, b)
     return kind in NUMBERS and type(b) in NUMBERS and a == b
 
