@@ -70,7 +70,10 @@ trait Shape { fn area(self) -> Int; fn grown(mut self, by: Int) -> Int; fn twice
 struct Square { side: Int }
 struct Wide { side: Int, by: Int }
 enum Dot { Point, Many(Int) }
-impl Shape for Square { fn area(self) -> Int { self.side * self.side } fn grown(mut self, by: Int) -> Int { self.side += by; by } }
+impl Shape for Square {
+    fn area(self) -> Int { self.side * self.side }
+    fn grown(mut self, by: Int) -> Int { self.side += by; by }
+}
 impl Shape for Wide { fn area(self) -> Int { self.side * self.by } fn grown(mut self, by: Int) -> Int { self.by -= by; self.by } }
 impl Shape for Dot {
     fn area(self) -> Int { match self { Dot::Point => 0, Dot::Many(n) => n } }

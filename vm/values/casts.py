@@ -168,6 +168,9 @@ def try_cast(value: Any, descriptor: Descriptor) -> Ok | Err:
         return Err(make_error("RuntimeError", None, (panic.message,)))
 
 
+SIMPLE = {"any": frozenset(), **{head: frozenset(CLASSES[head]) for head in ("int", "float", "string", "bool", "nil")}}
+
+
 class Conformer:
     """One deep check. It keeps the whole value and type for the message (L-3.5.6). Depths count levels, from 1. It does not look
     into enums, errors, records behind `record`, or values behind a trait."""
@@ -195,6 +198,8 @@ class Conformer:
         if head == "nilable":
             return None if value is None else self.conform(value, descriptor[1], depth)
         if head == "array":
+            if self.all_fit(value.items, descriptor[1], depth):
+                return value
             items = self.each(value.items, [descriptor[1]] * len(value.items), depth)
             return value if items is None else Array(items)
         if head == "map":
@@ -211,6 +216,17 @@ class Conformer:
             return value if parts is None else type(value).of(parts)
         return value
 
+    def all_fit(self, values: Iterable[Any], descriptor: Descriptor, depth: int) -> bool:
+        """Return whether values fit a type that asks for no more than their class, all of them, so that there is nothing to
+        change and nothing inside to look at. Raises P103 beyond the limit on nesting."""
+        simple = SIMPLE.get(descriptor[0])
+        if simple is None or not simple.issuperset(map(type, values)) and descriptor[0] != "any":
+            return False
+        look()
+        if depth > limits.nesting and values:
+            nesting_too_deep()
+        return True
+
     def each(self, values: Iterable[Any], types: Iterable[Descriptor], depth: int) -> list[Any] | None:
         """Return the checked elements, or None when each is the same object as before."""
         look()  # a value of few parts may stand inside itself so often that the walk has no end in sight
@@ -221,8 +237,11 @@ class Conformer:
 
     def map_entries(self, value: Map, descriptor: Descriptor, depth: int) -> Map:
         """Return a Map with checked keys and values."""
-        for key in paced(value.key_list()):
-            self.conform(key, descriptor[1], depth)
+        if descriptor[1] != ("string",) or not {str}.issuperset(map(type, value.items)):
+            for key in paced(value.key_list()):
+                self.conform(key, descriptor[1], depth)
+        if self.all_fit(value.items.values(), descriptor[2], depth):
+            return value
         contents = self.each(value.items.values(), [descriptor[2]] * len(value.items), depth)
         return value if contents is None else Map(dict(zip(value.items, contents, strict=True)))
 

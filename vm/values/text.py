@@ -8,6 +8,8 @@ the parts of a Float or of Bytes are written stands in `limits.py` and `containe
 
 from __future__ import annotations
 
+from json.encoder import encode_basestring
+
 from .containers import Array, Map, Queue, RangeValue, Set, Stack, bytes_text, elements, to_base64
 from .errors import FOR_MODEL, ErrorValue
 from .limits import (
@@ -26,7 +28,7 @@ from .objects import Closure, EnumValue, Err, NoneOption, Ok, Response, Some, St
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator
     from typing import Any
 
 
@@ -49,14 +51,23 @@ class Whole:
         self.pieces = pieces
 
 
+class Flat:
+    """A value with parts that are all leaves, and its text."""
+
+    __slots__ = ("text",)
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+
 def text_or_whole(value: Any, form: Form) -> Any:
-    """Return the text of `value` when it is a leaf of `form`, else a `Whole` of its pieces."""
+    """Return the text of `value` when it is a leaf of `form`, else a `Whole` of its pieces or a `Flat`."""
     writer = form.get(type(value))
     if writer is None:
         # Generated struct classes are not in the table; every other class that may appear falls under `object`.
         writer = form[Struct if isinstance(value, Struct) else object]
     written = writer(value)
-    return written if type(written) is str else Whole(written)
+    return written if type(written) in (str, Flat) else Whole(written)
 
 
 def listed(values: Iterable[Any], form: Form, separator: str = ", ") -> Iterator[Any]:
@@ -75,7 +86,7 @@ def render(value: Any, form: Form) -> str:
     if type(first) is str:
         check_string_size(utf8_size(first))
         return first
-    text = "".join(_walk(first))
+    text = first.text if type(first) is Flat else "".join(_walk(first))
     look()
     if len(text) * 4 > limits.surely:  # shorter texts are within the limit whatever their characters are
         check_string_size(utf8_size(text))
@@ -88,6 +99,8 @@ def fits(value: Any, form: Form, most: int) -> bool:
     first = text_or_whole(value, form)
     if type(first) is str:
         return utf8_size(first) <= most
+    if type(first) is Flat:
+        return utf8_size(first.text) <= most
     size = 0
     for piece in _walk(first):
         size += utf8_size(piece)
@@ -117,7 +130,7 @@ def _walk(first: Whole) -> Iterator[str]:
         else:
             if len(stack) >= limits.nesting:
                 nesting_too_deep()
-            stack.append(iter(piece.pieces))
+            stack.append(iter((piece.text,) if type(piece) is Flat else piece.pieces))
 
 
 _ESCAPES = {ord("\\"): "\\\\", ord('"'): '\\"', ord("\n"): "\\n", ord("\r"): "\\r", ord("\t"): "\\t", 0: "\\0"}
@@ -319,6 +332,7 @@ def brief(value: Any, cut: int = 200) -> str:
 #
 # Reading text is the business of whoever received it, under its own bounds (G-9.2).
 
+SHORT = frozenset({str, int, float, bool, type(None)})
 _JSON_ESCAPES = {code: f"\\u{code:04x}" for code in range(32)}
 _JSON_ESCAPES.update({ord(c): f"\\{name}" for c, name in zip('"\\\n\r\t\f\b', '"\\nrtfb', strict=True)})
 
@@ -326,7 +340,7 @@ _JSON_ESCAPES.update({ord(c): f"\\{name}" for c, name in zip('"\\\n\r\t\f\b', '"
 def json_string(text: str) -> str:
     """Return `text` as a JSON string, quotes included; characters beyond ASCII stay as they are (O-0.5). It asks for no limit."""
     if len(text) <= BLOCK:
-        return f'"{text.translate(_JSON_ESCAPES)}"'
+        return encode_basestring(text)
     parts = []
     for at in range(0, len(text), BLOCK):
         look()
@@ -337,6 +351,19 @@ def json_string(text: str) -> str:
 def _float(value: float) -> str:
     """Return a Float as a JSON number, `null` for NaN and the infinities, which JSON has no number for (L-5.1.2)."""
     return float_literal(value) if value - value == 0 else "null"
+
+
+def _is_short(values: Collection[Any]) -> bool:
+    """Return whether values are few texts and numbers, whose texts together take no long time."""
+    kinds = {*map(type, values)}
+    if len(values) > STRIDE or not SHORT.issuperset(kinds):
+        return False
+    return str not in kinds or sum([len(value) for value in values if type(value) is str]) <= BLOCK
+
+
+def _array_or_pieces(value: Array) -> Flat | Iterator[Any]:
+    values = value.items
+    return Flat(f"[{','.join([JSON[type(each)](each) for each in values])}]") if _is_short(values) else _json_array(values)
 
 
 def _json_array(values: Iterable[Any]) -> Iterator[Any]:
@@ -361,8 +388,11 @@ def key_text(key: Any) -> str:
     return to_base64(key) if type(key) is bytes else str(key)
 
 
-def _json_map(value: Map) -> Iterator[Any]:
-    return _object((key_text(key), content) for key, content in value.entries())
+def _json_map(value: Map) -> Flat | Iterator[Any]:
+    items = value.items
+    if not _is_short(items.values()) or not {str}.issuperset(map(type, items)) or not _is_short(items.keys()):
+        return _object((key_text(key), content) for key, content in value.entries())
+    return Flat(f"{{{','.join([f'{json_string(key)}:{JSON[type(each)](each)}' for key, each in items.items()])}}}")
 
 
 def _json_enum(value: EnumValue) -> Iterator[Any]:
@@ -401,7 +431,7 @@ JSON: Form = {
     bool: LEAVES[bool],
     type(None): _null,
     NoneOption: _null,
-    Array: lambda value: _json_array(value.items),
+    Array: _array_or_pieces,
     tuple: _json_array,
     Set: lambda value: _json_array(value.items.values()),
     Queue: lambda value: _json_array(value.items),
