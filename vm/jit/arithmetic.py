@@ -344,6 +344,9 @@ TESTS = {"IS_NIL": "{} is None", "IS_SOME": "type({}) is Some", "IS_OK": "type({
 @emit(*TESTS)
 def test_class(e: Emitter, op: Opcode, operand: int) -> None:
     part = e.pop()
+    if op.name == "IS_SOME" and part.unboxed is not None and part.kind[0] == "option":
+        e.push(Value(f"({part.unboxed} is not END)", kinds.BOOL))
+        return
     e.push_expression(f"({TESTS[op.name].format(part.text)})", [part], kinds.BOOL)
 
 

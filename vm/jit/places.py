@@ -176,7 +176,13 @@ def share(e: Emitter, op: Opcode, operand: int) -> None:
         return
     other = f"type({name}) is not int and (w := type({name})) is not str and w not in PLAIN"  # most values are one of the two
     test = Branch(f"not {name}.shared" if part.kind[0] == "enum" else other)
-    test.yes.append(f"share({name})")
+    if part.kind[0] == "enum":
+        test.yes.append(f"share({name})")
+    else:
+        whole = Branch("w in MARKED")
+        whole.yes.append(f"{name}.shared = True")
+        whole.no.append(f"share({name})")
+        test.yes.append(whole)
     e.spill()
     e.out.append(test)
     e.push(part)
@@ -370,8 +376,14 @@ def index(e: Emitter, op: Opcode, operand: int) -> None:
     part, position = e.stack[-2:]
     if part.kind[0] == "array" and position.kind[0] == "int":
         index_array(e, op, operand)
-    elif part.kind[0] == "map" and position.kind[0] in ("string", "int"):
-        guard_key(e, 1)
+    elif part.kind[0] == "string" and position.kind[0] == "int":
+        part, position = e.pop_two_bound()
+        inside = f"{part.text}[{position.text}] if 0 <= {position.text} < len({part.text})"
+        text = f"({inside} else {e.here()}op_INDEX({part.text}, {position.text}))"
+        e.push(Value(text, kinds.STRING, pure=False, uses=variables_of([part, position]), depth=1))
+    elif part.kind[0] == "map":
+        if position.kind[0] in ("string", "int"):
+            guard_key(e, 1)
         part, key = e.pop_two_bound()
         entry = f"(x := {e.list_of(part.text)}.get({map_key(key)}, END))"
         text = f"(x if {entry} is not END else {e.here()}key_not_found({key.text}))"

@@ -17,6 +17,7 @@ from ..interp.linked import Code
 from ..interp.tasks import Invoke
 from ..panics import Panic
 from ..values import Array, Closure
+from ..values.containers import CONTAINERS
 from ..values.limits import limits
 from .analysis import TALLEST, CallGraph
 from .library import NAMES, Deoptimise, Part, blank
@@ -205,6 +206,7 @@ class Tier:
         self.globals: dict[str, Any] = {
             "S": False, "L": 1, "F": self.fuel, "LOW": PASSED, "MACHINE": machine, "FN": FunctionValues(self),
             "D": NESTED, "KEEP": False, "Q": 0, "M": 0,
+            "MARKED": CONTAINERS.union([kind for kind in self.program.classes if isinstance(kind, type)]),
             "call_method": self.call_method, "call_inout": self.call_inout,
         }  # fmt: skip
 
