@@ -58,6 +58,7 @@ class ConnectionSettings:
     unsupported: str
     structured: str
     replies: Sequence[Any] | None
+    extra: Mapping[str, Any]
 
     def __init__(self, name: str, fields: Fields) -> None:
         self.name = name

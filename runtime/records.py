@@ -277,11 +277,12 @@ class Reply:
     `finish` is stop, length or tool. `tokens_in` are all input tokens; `cached` of them were read from the provider's cache and
     `cache_write` written to it (O-1.221). `reasoning` are those output tokens that are in no text. `reports` says whether the
     provider reported input and output tokens. `raw` is its own form of the assistant message, which goes back in `state`; `notes`
-    name parameters that were left out (O-1.134); `data` is what an agent said beside its text (O-7.12)."""
+    name parameters that were left out (O-1.134); `data` is what an agent said beside its text (O-7.12); `thoughts` is what the
+    provider shows of the model's reasoning, None where it shows nothing (O-1.210)."""
 
     __slots__ = (
         "text", "calls", "finish", "model", "tokens_in", "tokens_out", "cached", "cache_write", "reasoning", "reports", "raw",
-        "state", "notes", "data",
+        "state", "notes", "data", "thoughts",
     )  # fmt: skip
 
     def __init__(
@@ -300,6 +301,7 @@ class Reply:
         raw: Any = None,
         notes: Sequence[str] = (),
         data: dict[str, Any] | None = None,
+        thoughts: str | None = None,
     ) -> None:
         self.text = text
         self.calls = calls
@@ -315,12 +317,14 @@ class Reply:
         self.state: ProviderState | None = None
         self.notes = notes
         self.data = data
+        self.thoughts = thoughts
 
     def with_text(self, text: str) -> Reply:
         """Return the same reply with another text and without calls: the answer stood in a call of `respond` (O-2.43)."""
         return Reply(
             text, finish=self.finish, model=self.model, tokens_in=self.tokens_in, tokens_out=self.tokens_out,
             cached=self.cached, cache_write=self.cache_write, reasoning=self.reasoning, reports=self.reports, notes=self.notes,
+            thoughts=self.thoughts,
         )
 
     def as_json(self) -> Json:

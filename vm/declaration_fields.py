@@ -220,6 +220,11 @@ def command() -> Field:
     return Field(TEXT, "a string of words", lambda value: is_text(value) and value != "")
 
 
+def json_object() -> Field:
+    """Return the field of an object of anything that JSON can hold. It is empty where it is absent."""
+    return Field(DATA, "an object that JSON can hold", lambda value: type(value) is dict and is_json(value), default={})
+
+
 def names() -> Field:
     """Return the field of the name of another declaration."""
     return Field(NAMES, "the name of a declaration", is_text)
@@ -245,6 +250,7 @@ TIMEOUT: dict[str, Field] = {
 RATE_LIMIT: dict[str, Field] = {
     name: whole(1) for name in ("requests_per_minute", "tokens_per_minute", "concurrent_requests")
 }
+EFFORTS = ("none", "low", "medium", "high")  # O-1.210
 STRATEGIES = ("auto", "native", "tool", "prompt")
 
 # O-1.4 to O-1.15, O-1.34, O-1.134. The table of providers says which words `provider` takes. A literal `api_key` only the host
@@ -266,6 +272,7 @@ CONNECTION: dict[str, Field] = {
     "rate_limit": object_of(RATE_LIMIT),
     "api_key": text(),
     "headers": headers(),
+    "extra": json_object(),
 }
 
 # O-1.35 to O-1.46. A `timeout` that nobody sets is 60 seconds, one that only the connection sets is that one.
@@ -277,6 +284,9 @@ MODEL: dict[str, Field] = {
     "top_p": number(0, 1),
     "max_tokens": whole(1),
     "stop_sequences": texts(),
+    "reasoning": one_of(*EFFORTS),
+    "reasoning_tokens": whole(1024),
+    "extra": json_object(),
     "system_prompt": text(),
     "max_tool_rounds": whole(0, default=10),
     "structured": one_of(*STRATEGIES),
@@ -290,6 +300,7 @@ MODEL: dict[str, Field] = {
 # What one call may set of its model (O-3.30). What says where the model is reached, and what belongs to it, is the declaration's.
 CALL_SETTINGS = (
     "base", "temperature", "top_p", "max_tokens", "stop_sequences", "system_prompt", "max_tool_rounds", "structured", "timeout",
+    "reasoning", "reasoning_tokens",
 )  # fmt: skip
 
 # O-7.1 to O-7.3, and of `[agents.X]` and the host O-7.4 to O-7.8.

@@ -5,7 +5,8 @@ init` and the notes on prompt caches are read from `PROVIDERS`, and no other fil
 here because compiler and runtime both read it; the machine does not (V-1.8).
 
 Hands on `PROVIDERS` to the compiler (checker, fields, manifest), the commands `compile` and `init` and, with `ProviderRow`, to
-`runtime/connections.py`, `PREDECLARED` to the checker and `runtime/connections.py`, and `APIS` to `declaration_fields.py`.
+`runtime/connections.py`, `PREDECLARED` to the checker and `runtime/connections.py`, `WRITTEN` to the checker and
+`runtime/providers/sdk.py`, and `APIS` to `declaration_fields.py`.
 Nothing is sent here: that is `runtime/providers/`.
 """
 
@@ -90,6 +91,22 @@ class ProviderRow:
             return self.elsewhere
         return next(iter(self.wires), "")
 
+
+# By wire, the parts of a request's body that Concerto writes itself: `extra` may not set them (O-1.211).
+WRITTEN = {
+    "chat": frozenset((
+        "model", "messages", "tools", "tool_choice", "temperature", "top_p", "max_tokens", "max_completion_tokens", "stop",
+        "reasoning_effort", "response_format", "stream", "stream_options",
+    )),
+    "responses": frozenset((
+        "model", "input", "instructions", "store", "include", "tools", "tool_choice", "temperature", "top_p", "max_output_tokens",
+        "reasoning", "text", "stream",
+    )),
+    "messages": frozenset((
+        "model", "messages", "system", "tools", "tool_choice", "temperature", "top_p", "max_tokens", "stop_sequences", "thinking",
+        "output_config", "stream",
+    )),
+}  # fmt: skip
 
 RESPONSES = "openai.OpenAIResponses"
 CHAT_FIRST = {"chat": "openai.OpenAIChat", "responses": RESPONSES}

@@ -331,7 +331,7 @@ RECORD_FIELDS: dict[str, dict[str, Type]] = {
     "Response": {
         "text": STRING, "tokens_in": INT, "tokens_out": INT, "model": STRING, "provider": STRING, "latency_ms": INT,
         "finish": STRING, "cost": Nilable(FLOAT), "attempts": INT, "cached": BOOL, "data": map_(STRING, ANY),
-        "tokens_cached": INT, "tokens_cache_write": INT, "tokens_reasoning": INT,
+        "tokens_cached": INT, "tokens_cache_write": INT, "tokens_reasoning": INT, "reasoning": Nilable(STRING),
     },
     "Message": {
         "role": STRING, "content": STRING, "tool_calls": array(TOOL_CALL), "tool_call_id": Nilable(STRING),

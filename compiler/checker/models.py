@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from ...vm.builtins import Row
-from ...vm.providers import PREDECLARED, PROVIDERS
+from ...vm.providers import PREDECLARED, PROVIDERS, WRITTEN
 from ..decisions import BuiltinCall
 from ..fields import (
     AGENT,
@@ -91,6 +91,8 @@ def check_connection(c: Checker, symbol: ConnectionSymbol) -> None:
         )
     for entry in node.entries:
         _check_carried(c, owner, entry, known.get("provider"))
+        if entry.key.text == "extra":
+            _check_extra(c, owner, entry.value, _api(known))
 
 
 def _check_carried(c: Checker, owner: str, entry: ast.ConfigEntry, provider: object) -> None:
@@ -284,12 +286,30 @@ def _check_model_against(c: Checker, symbol: ModelSymbol, owner: str, connection
     if "base" not in symbol.fields and "default_model" not in connection and not misnamed:
         help = 'add `base: "…"` with the id of a model, or `default_model` to the connection'
         c.report("E4007", node.name.span, f"{owner} has no model id", help=help)
-    stop = symbol.fields.get("stop_sequences")
-    if stop is not None and _api(connection) == "responses" and connection.get("unsupported") != "drop":
-        c.report(
-            "E4006", stop.span, f"`stop_sequences` is not carried by the responses API of `{symbol.connection}`",
-            help='use `api: "chat"`, or `unsupported: "drop"`',
-        )  # fmt: skip
+    api = _api(connection)
+    for name, apis in NOT_CARRIED.items():
+        value = symbol.fields.get(name)
+        if value is not None and api in apis and connection.get("unsupported") != "drop":
+            help = f'{apis[api]}, or write `unsupported: "drop"` in the connection'
+            name_of = symbol.connection if isinstance(symbol.connection, str) else symbol.connection.name
+            c.report("E4006", value.span, f"`{name}` is not carried by the {api} API of `{name_of}`", help=help)
+    _check_extra(c, owner, symbol.fields.get("extra"), api)
+
+
+# Fields of a model that an API does not carry, and what to do about it (O-1.93, O-1.210).
+NOT_CARRIED = {
+    "stop_sequences": {"responses": 'use `api: "chat"`'},
+    "reasoning_tokens": {api: 'write `reasoning: "high"` or another word' for api in ("responses", "chat")},
+}
+
+
+def _check_extra(c: Checker, owner: str, value: ast.Expr | None, api: str) -> None:
+    """Report a part of `extra` that Concerto writes itself (E4006, O-1.211)."""
+    for entry in value.entries if isinstance(value, ast.MapExpr) else ():
+        name = entry.key.value if isinstance(entry.key, ast.StringLiteral) else None
+        if name in WRITTEN.get(api, ()):
+            help = "remove it, and use the field of the model for it"
+            c.report("E4006", entry.key.span, f"`{name}` in `extra` of {owner} is written by Concerto itself", help=help)
 
 
 def _api(connection: dict[str, object]) -> str:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class Response:
-    """The fields of the language's struct `Response`, in its order (O-1.106 to O-1.115); `run_id` and `appended` are what its
+    """The fields of the language's struct `Response`, in its order (O-1.106 to O-1.115, O-1.221, O-1.210); `run_id` and `appended` are what its
     methods give: the id of the run and its messages (M-5.22). Tokens are those of all answered requests of the call; `attempts`
     counts its requests, broken ones too; `cost` is in dollars, None when nobody knows it. `latency_ms` has no waiting for rate
     limits in it."""
@@ -55,6 +55,7 @@ class Response:
         "tokens_cached",
         "tokens_cache_write",
         "tokens_reasoning",
+        "reasoning",
         "run_id",
         "appended",
     )
@@ -76,6 +77,7 @@ class Response:
         tokens_cached: int = 0,
         tokens_cache_write: int = 0,
         tokens_reasoning: int = 0,
+        reasoning: str | None = None,
         run_id: str = "",
         appended: Sequence[Msg] = (),
     ) -> None:
@@ -93,6 +95,7 @@ class Response:
         self.tokens_cached = tokens_cached
         self.tokens_cache_write = tokens_cache_write
         self.tokens_reasoning = tokens_reasoning
+        self.reasoning = reasoning
         self.run_id = run_id
         self.appended = appended
 
@@ -614,6 +617,7 @@ class CallRun:
             tokens_cached=tally.cached,
             tokens_cache_write=tally.cache_write,
             tokens_reasoning=tally.reasoning,
+            reasoning=reply.thoughts,
             run_id=self.run_id,
             appended=[*self.new_messages, *self.rounds, Msg("assistant", reply.text)],
         )

@@ -30,8 +30,11 @@ DEFAULT_TOOL_ROUNDS = MODEL["max_tool_rounds"].default
 DEFAULT_LOG_CHANNEL = DECORATORS["log"].arguments_at("model")["channel"].default
 DEFAULT_SCHEMA_ATTEMPTS = 3
 
-# Field of a model: its name in the params of a request's record (O-1.37, O-1.38).
-PARAMS = {"temperature": "temperature", "top_p": "top_p", "max_tokens": "max_tokens", "stop_sequences": "stop"}
+# Field of a model: its name in the params of a request's record (O-1.37, O-1.38, O-1.210).
+PARAMS = {
+    "temperature": "temperature", "top_p": "top_p", "max_tokens": "max_tokens", "stop_sequences": "stop",
+    "reasoning": "reasoning", "reasoning_tokens": "reasoning_tokens",
+}  # fmt: skip
 ATTRIBUTES = {"system_prompt": "system"}  # fields of a model whose attribute of the settings has another name
 
 
@@ -39,7 +42,7 @@ class CallSettings:
     """The settings of the calls of one model. They are never changed: `changed` and `of_call` return copies.
 
     `name` is the declared model, `model` the id that requests name. `params` are the sampling parameters of a request by the
-    names of its record, only those that are set. `policy` says when a failed request is sent again; `schema_attempts` is how many
+    names of its record, only those that are set; `extra` in it is what the body of the request has besides (O-1.211). `policy` says when a failed request is sent again; `schema_attempts` is how many
     replies a schema call asks for at most; `max_tool_rounds` how often it may answer with calls of tools; `timeout` is a number
     of seconds, or a Map of several limits in seconds (O-1.212). `structured` names the strategy by which a model is made to reply
     with a value of a schema (one of `STRATEGIES` in `vm/declaration_fields.py`). `log_channel` is the channel of `@log`, None
@@ -121,7 +124,7 @@ def call_settings(
         connection=connection,
         model=model,
         system=fields.get("system_prompt"),
-        params={PARAMS[field]: fields[field] for field in PARAMS if fields.get(field) is not None},
+        params=_params(fields, connection),
         tools=tools,
         max_tool_rounds=_first(fields.get("max_tool_rounds"), DEFAULT_TOOL_ROUNDS),
         policy=_policy(fields, decorators, connection),
@@ -131,6 +134,12 @@ def call_settings(
         log_channel=_log_channel(decorators),
         cache=cache,
     )
+
+
+def _params(fields: Mapping[str, Any], connection: ConnectionSettings) -> dict[str, Any]:
+    params = {PARAMS[field]: fields[field] for field in PARAMS if fields.get(field) is not None}
+    extra = {**connection.extra, **(fields.get("extra") or {})}
+    return {**params, "extra": extra} if extra else params
 
 
 def system_text(*parts: str | None) -> str | None:

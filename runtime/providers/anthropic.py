@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from ..records import Call, Reply
 from ..schema.lenient_json import compact_json
+from .base import origin_of
 from .json_fields import Fields, Unreadable, Usage, object_in
 from .sdk import Refusal, SdkProvider, require_countable, stream_failure
 
@@ -47,12 +48,22 @@ NOTHING: frozenset[str] = frozenset()
 INPUT_TOKENS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 
 
+# A model that does not choose by itself how long it thinks gets this many tokens for it, by its effort; what it writes comes on
+# top.
+BUDGETS = {"low": 2048, "medium": 8192, "high": 16384}
+
+
 class Anthropic(SdkProvider):
-    """The provider of the Messages API. What its methods promise is said in `SdkProvider` and `Provider`."""
+    """The provider of the Messages API. What its methods promise is said in `SdkProvider` and `Provider`; `lower` raises NotSent
+    for `max_tokens` that thinking alone would use up."""
 
     package = "anthropic"
     wire = "messages"
     raw_form = list
+    forms = {
+        "adaptive": ("adaptive thinking is not supported",), "budget": ("thinking.type.enabled",),
+        "disabled": ("thinking.type.disabled",),
+    }
 
     def make_client(self, sdk: Any, key: str, headers: dict[str, str], http_client: Any) -> Any:
         client = sdk.AsyncAnthropic(
@@ -79,7 +90,7 @@ class Anthropic(SdkProvider):
             arguments["system"] = "\n\n".join(system)
         if request.tools:
             arguments["tools"] = [lower_tool(tool) for tool in request.tools]
-            if request.tool_choice != "auto":
+            if request.tool_choice != "auto" and not _thinks(request):  # the API lets no model think that has to call
                 arguments["tool_choice"] = lower_choice(request.tool_choice)
         if "stop" in params:
             arguments["stop_sequences"] = params["stop"]
@@ -87,11 +98,39 @@ class Anthropic(SdkProvider):
         if sampling:
             arguments["extra_body"] = sampling  # the SDK has no arguments for them any more, an older API version takes them
             arguments["extra_headers"] = {"anthropic-version": SAMPLING_VERSION}
+        output: Json = {}
         if request.schema is not None and request.schema.strategy == "native":
-            arguments["output_config"] = {"format": {"type": "json_schema", "schema": request.schema.json}}
+            output["format"] = {"type": "json_schema", "schema": request.schema.json}
+        self._think(request, arguments, output)
+        if output:
+            arguments["output_config"] = output
         if request.stream:
             arguments["stream"] = True
         return arguments
+
+    def _think(self, request: Request, arguments: Json, output: Json) -> None:
+        """Say how much the model thinks (O-1.210): newer models choose the number of tokens by an effort, older ones get a number.
+        Without `max_tokens` there is room for both thoughts and text. Raises NotSent."""
+        params = request.params
+        effort, budget = params.get("reasoning"), params.get("reasoning_tokens")
+        if budget is None and effort == "none":
+            if self.takes("disabled", request.model):
+                arguments["thinking"] = {"type": "disabled"}
+            return
+        if budget is None and effort is None:
+            return
+        room = BUDGETS[effort] if budget is None else budget
+        if "max_tokens" not in params:
+            arguments["max_tokens"] = DEFAULT_MAX_TOKENS + room
+        if self.takes("adaptive" if budget is None else "budget", request.model) is (budget is None):
+            arguments["thinking"] = {"type": "adaptive", "display": "summarized"}
+            if effort is not None:
+                output["effort"] = effort
+            return
+        if arguments["max_tokens"] <= room:
+            message = f"max_tokens is {arguments['max_tokens']}, and {room} tokens of it are for reasoning: set it higher"
+            raise origin_of(request).not_sent("AgentError", "InvalidRequest", message)
+        arguments["thinking"] = {"type": "enabled", "budget_tokens": room}
 
     def create(self, client: Any) -> Any:
         return client.messages.with_streaming_response.create
@@ -116,6 +155,7 @@ class Anthropic(SdkProvider):
             calls=[_call(block) for block in content if block.text("type") == "tool_use"],
             finish=FINISH[finish],
             model=data.text_or("model"),
+            thoughts="".join([block.text_or("thinking") for block in content if block.text("type") == "thinking"]) or None,
             raw=[_replayed(block.data) for block in content if not _is_blank(block.data)],
             **self.counts(Usage(data.data.get("usage"))),
         )
@@ -204,6 +244,10 @@ class _GrowingBlock:
         json = grown.pop(INPUT_JSON, "")
         texts = {name: Fields(self.start, "a content block").text_or(name) + text for name, text in grown.items()}
         return {**self.start, **texts, **({"input": object_in(json)} if json else {})}
+
+
+def _thinks(request: Request) -> bool:
+    return request.params.get("reasoning", "none") != "none" or "reasoning_tokens" in request.params
 
 
 def _merged(usage: Any, more: Any) -> Any:

@@ -33,6 +33,7 @@ TOOL_CALL = object_of({"tool": text(), "arguments": Field(DATA, "anything", anyt
 PARTS = {
     "text": text(), "chunks": texts(), "tokens_in": whole(0), "tokens_out": whole(0), "model": text(), "delay_ms": whole(0),
     "tokens_cached": whole(0), "tokens_cache_write": whole(0), "tokens_reasoning": whole(0),
+    "reasoning": text(),
     "finish": one_of("stop", "length", "tool"), "tool_calls": array_of(TOOL_CALL.takes, "an Array of calls"), "error": text(),
 }  # fmt: skip
 FORMS = {"tool_calls": '[{ "tool": "T.method", "arguments": { … } }]'}
@@ -101,6 +102,7 @@ def scripted_reply(scripted: Any, origin: Origin, *, model: str) -> Reply:
         cached=scripted.get("tokens_cached", 0),
         cache_write=scripted.get("tokens_cache_write", 0),
         reasoning=scripted.get("tokens_reasoning", 0),
+        thoughts=scripted.get("reasoning"),
     )
 
 

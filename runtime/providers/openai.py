@@ -86,6 +86,9 @@ OF_A_FUNCTION = frozenset(("name", "arguments"))
 NOT_TAKEN_BACK = ("refusal", "annotations", "audio")
 FINISH = {"stop": "stop", "length": "length", "tool_calls": "tool"}
 CONTENT_FILTER = "content_filter"
+CHAT = "chat completions"
+NO_PARAMS = ("reasoning_tokens", "extra")
+THOUGHTS = ("reasoning_content", "reasoning")  # where endpoints show reasoning: DeepSeek, vLLM and others; OpenRouter, Ollama
 CONTINUES = "(conversation continues)"
 
 
@@ -100,6 +103,7 @@ class OpenAIChat(OpenAIProvider):
     }
 
     def lower(self, request: Request) -> Json:
+        require_carried(request, self.settings, "reasoning_tokens", CHAT)
         adapted = self._adapted_messages(request)
         messages = [m.plain or (m.state and self.returned(m, request)) or lower_message(m) for m in adapted]
         arguments: Json = {"model": request.model, "messages": messages}
@@ -109,14 +113,17 @@ class OpenAIChat(OpenAIProvider):
             arguments["tools"] = [lower_tool(tool) for tool in request.tools]
             if request.tool_choice != "auto":
                 arguments["tool_choice"] = lower_choice(request.tool_choice)
-        for name, value in request.params.items():
-            arguments[self.settings.row.max_tokens_name if name == "max_tokens" else name] = value
+        names = {"max_tokens": self.settings.row.max_tokens_name, "reasoning": "reasoning_effort"}
+        arguments |= {names.get(name, name): value for name, value in request.params.items() if name not in NO_PARAMS}
         if request.schema is not None and request.schema.strategy == "native":
             arguments["response_format"] = {"type": "json_schema", "json_schema": lower_schema(request.schema)}
         if request.stream:
             arguments["stream"] = True
             arguments["stream_options"] = {"include_usage": True}
         return arguments
+
+    def left_out(self, request: Request) -> list[str]:
+        return [not_carried("reasoning_tokens", CHAT)] if "reasoning_tokens" in request.params else []
 
     def _adapted_messages(self, request: Request) -> list[Msg]:
         """Return the messages in the forms that the model takes (O-1.138)."""
@@ -155,6 +162,7 @@ class OpenAIChat(OpenAIProvider):
             calls=[_call(entry) for entry in message.records_or("tool_calls")],
             finish=FINISH[finish],
             model=data.text_or("model"),
+            thoughts=next((message.data[name] for name in THOUGHTS if _is_filled(message.data.get(name))), None),
             raw={"role": "assistant"} | {key: value for key, value in message.data.items() if _is_replayed(key, value)},
             **self.counts(Usage(data.data.get("usage"))),
         )
@@ -184,6 +192,10 @@ class GoogleChat(OpenAIChat):
                 adapted.append(Msg("user", CONTINUES))
             adapted.append(message)
         return adapted
+
+
+def _is_filled(value: Any) -> bool:
+    return type(value) is str and value != ""
 
 
 def _output_tokens(usage: Usage) -> int:
@@ -350,6 +362,7 @@ NOTHING: frozenset[str] = frozenset()
 # Since nothing is stored, reasoning goes back by its encrypted content; a model without it may refuse to be asked for it.
 INCLUDED = ["reasoning.encrypted_content"]
 WIRE = "the Responses API"
+NOT_CARRIED = ("stop", "reasoning_tokens")
 PARAMS = {"temperature": "temperature", "top_p": "top_p", "max_tokens": "max_output_tokens"}
 
 
@@ -359,10 +372,14 @@ class OpenAIResponses(OpenAIProvider):
 
     wire = "responses"
     raw_form = list
-    forms = {"include": ("encrypted content is not supported", "reasoning.encrypted_content", "'include'")}
+    forms = {
+        "include": ("encrypted content is not supported", "reasoning.encrypted_content", "'include'"),
+        "summary": ("reasoning summaries", "reasoning.summary"),  # which an organisation has to be verified for
+    }
 
     def lower(self, request: Request) -> ResponsesJson:
-        require_carried(request, self.settings, "stop", WIRE)
+        for name in NOT_CARRIED:
+            require_carried(request, self.settings, name, WIRE)
         messages = request.messages
         arguments: ResponsesJson = {"model": request.model, "store": False}
         if self.takes("include", request.model):
@@ -378,6 +395,11 @@ class OpenAIResponses(OpenAIProvider):
         for name, wire_name in PARAMS.items():
             if name in request.params:
                 arguments[wire_name] = request.params[name]
+        effort = request.params.get("reasoning")
+        if effort is not None:
+            arguments["reasoning"] = {"effort": effort}
+            if effort != "none" and self.takes("summary", request.model):
+                arguments["reasoning"]["summary"] = "auto"
         if request.schema is not None and request.schema.strategy == "native":
             arguments["text"] = {"format": {"type": "json_schema", **lower_schema(request.schema)}}
         if request.stream:
@@ -385,7 +407,7 @@ class OpenAIResponses(OpenAIProvider):
         return arguments
 
     def left_out(self, request: Request) -> list[str]:
-        return [not_carried("stop", WIRE)] if "stop" in request.params else []
+        return [not_carried(name, WIRE) for name in NOT_CARRIED if name in request.params]
 
     def create(self, client: Any) -> Any:
         return client.responses.with_streaming_response.create
@@ -404,6 +426,7 @@ class OpenAIResponses(OpenAIProvider):
             calls=calls,
             finish=_finish(data, bool(calls)),
             model=data.text_or("model"),
+            thoughts="\n\n".join(_summaries(output)) or None,
             raw=[_replayed(item.data) for item in output] if all(map(_can_return, output)) else None,
             **self.counts(Usage(data.data.get("usage"))),
         )
@@ -498,6 +521,12 @@ def _finish(data: Fields, has_calls: bool) -> str:
         raise Unreadable(f"the reply is incomplete: {reason}")
     message = data.record_or("error").text_or("message")
     raise Unreadable(f"the reply has status {status or None}" + (f": {message}" if message else ""))
+
+
+def _summaries(output: list[Fields]) -> Iterator[str]:
+    for item in output:
+        if item.text("type") == "reasoning":
+            yield from [piece.text_or("text") for piece in item.records_or("summary") if piece.text_or("text")]
 
 
 def _texts(output: list[Fields]) -> Iterator[str]:

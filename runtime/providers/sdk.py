@@ -13,6 +13,7 @@ import asyncio
 import time
 from contextvars import ContextVar
 
+from ...vm.providers import WRITTEN
 from ..connections import resolve_headers, resolve_key
 from ..records import DEFAULTS, ProviderState, Request
 from .base import Provider, origin_of, timed_out
@@ -49,6 +50,8 @@ WIRE_NAMES = {
     "top_p": ("top_p",),
     "max_tokens": ("max_tokens", "max_completion_tokens", "max_output_tokens"),
     "stop": ("stop_sequences", "stop"),
+    "reasoning": ("reasoning", "reasoning_effort", "reasoning.effort", "effort", "thinking"),
+    "reasoning_tokens": ("reasoning_tokens", "budget_tokens"),
 }
 
 
@@ -290,6 +293,18 @@ class SdkProvider(Provider):
     async def stream(self, request: Request, give: Callable[[str], Awaitable[None]]) -> Reply:
         return await self._send_adapted(request, lambda r, arguments: self._stream_reply(r, arguments, give))
 
+    def _with_extra(self, request: Request, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Return the arguments with what the program adds to the body of the request. Raises NotSent for a part that Concerto
+        writes itself (O-1.211)."""
+        extra = request.params.get("extra")
+        if not extra:
+            return arguments
+        written = sorted(extra.keys() & WRITTEN[self.wire])
+        if written:
+            message = f"extra: Concerto writes `{written[0]}` itself; use the field for it"
+            raise origin_of(request).not_sent("AgentError", "InvalidRequest", message)
+        return {**arguments, "extra_body": {**arguments.get("extra_body", {}), **extra}}
+
     async def _send_adapted(self, request: Request, exchange: Callable[[Request, dict[str, Any]], Awaitable[Reply]]) -> Reply:
         """Send a request, and again without a parameter or a form that the model refuses; `notes` of the reply name what was
         changed.
@@ -297,7 +312,7 @@ class SdkProvider(Provider):
         This is no retry: each time the request is another one, and each refusal is remembered or left out at most once."""
         notes: list[str] = []
         while True:
-            arguments = self.lower(request)
+            arguments = self._with_extra(request, self.lower(request))
             try:
                 reply = await exchange(request, arguments)
             except RefusedParameter as refused:
@@ -582,7 +597,7 @@ def _refused_param(reason: Reason, request: Sent) -> str | None:
     """Return the parameter that a refusal is about: by the field that names it, else by a name in the message."""
     words = reason.message.replace("`", " ").replace("'", " ").replace('"', " ").replace(":", " ").split()
     for name in request.params:
-        if any(wire == reason.param or wire in words for wire in WIRE_NAMES[name]):
+        if any(wire == reason.param or wire in words for wire in WIRE_NAMES.get(name, ())):
             return name
     return None
 

@@ -476,10 +476,12 @@ class Anthropic(Mock):
 
     path = "/v1/messages"
     base = ""
+    refused = "enabled"  # the form of `thinking` that it does not take
 
     def check(self, body: Json, headers: Json) -> None:
         if "max_tokens" not in body:
             raise Broken("anthropic-max-tokens", "max_tokens: Field required")
+        self.check_thinking(body)
         for name in ("temperature", "top_p", "top_k"):
             if name in body:
                 raise Broken("anthropic-sampling", f"`{name}` is deprecated for this model.")
@@ -494,6 +496,18 @@ class Anthropic(Mock):
             self.check_message(at, message, uses)
             uses = [block["id"] for block in message["content"] if block["type"] == "tool_use"]
         self.check_latest(messages)
+
+    def check_thinking(self, body: Json) -> None:
+        kind = (body.get("thinking") or {}).get("type")
+        if kind == self.refused == "adaptive":
+            raise Broken("anthropic-adaptive", "adaptive thinking is not supported on this model")
+        if kind == self.refused:
+            words = 'Use "thinking.type.adaptive" and "output_config.effort" to control thinking behavior.'
+            raise Broken("anthropic-enabled", f'"thinking.type.{kind}" is not supported for this model. {words}')
+        if kind in ("enabled", "adaptive") and (body.get("tool_choice") or {}).get("type") in ("any", "tool"):
+            raise Broken("anthropic-forced", "Thinking may not be enabled when tool_choice forces tool use.")
+        if kind == "enabled" and not 1024 <= body["thinking"]["budget_tokens"] < body["max_tokens"]:
+            raise Broken("anthropic-budget", "`max_tokens` must be greater than `thinking.budget_tokens`.")
 
     def check_message(self, at: int, message: Json, uses: list[str]) -> None:
         results = [block["tool_use_id"] for block in message["content"] if block["type"] == "tool_result"]
@@ -545,7 +559,8 @@ class Anthropic(Mock):
         results = [
             block["content"] for message in messages[last:] for block in message["content"] if block["type"] == "tool_result"
         ]
-        return text, results, [tool["name"] for tool in body.get("tools") or ()], "output_config" in body
+        schema = "format" in (body.get("output_config") or {})
+        return text, results, [tool["name"] for tool in body.get("tools") or ()], schema
 
     def content(self, said: Said) -> list[Json]:
         thinking = f"about {said.text or said.calls[0][0]}"

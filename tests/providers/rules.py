@@ -107,6 +107,41 @@ RULES = {
             None,
         ),
         # ------------------------------------------------------------ Anthropic
+        Rule(
+            "anthropic-adaptive",
+            "anthropic",
+            "models before 4.6 take no adaptive thinking, only a number of tokens",
+            "https://github.com/docker/docker-agent/issues/3362",
+            "2026-11-27",
+        ),
+        Rule(
+            "anthropic-enabled",
+            "anthropic",
+            "models from 4.7 on take no number of tokens for thinking, only adaptive thinking with an effort",
+            "https://github.com/handochan/aelix-ai/issues/258",
+            "2026-11-27",
+        ),
+        Rule(
+            "anthropic-forced",
+            "anthropic",
+            "a model that thinks may not be forced to call a tool",
+            "https://github.com/mastra-ai/mastra/issues/7507",
+            "2026-11-27",
+        ),
+        Rule(
+            "anthropic-budget",
+            "anthropic",
+            "the tokens for thinking are 1,024 at least and fewer than max_tokens",
+            "the parameter types of the SDK, ThinkingConfigEnabledParam",
+            "2026-11-27",
+        ),
+        Rule(
+            "responses-summary",
+            "openai-responses",
+            "summaries of reasoning are for verified organisations only",
+            "https://github.com/OpenHands/software-agent-sdk/issues/987",
+            "2026-11-27",
+        ),
         Rule("anthropic-max-tokens", "anthropic", "max_tokens is required", "the parameter types of the SDK"),
         Rule(
             "anthropic-results",

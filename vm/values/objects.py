@@ -127,15 +127,16 @@ _STRING: Descriptor = ("string",)
 _BOOL: Descriptor = ("bool",)
 _ANY_MAP: Descriptor = ("map", _STRING, ("any",))
 
-# Fields of Response in the order of O-1.106 to O-1.115, then of O-1.221.
+# Fields of Response in the order of O-1.106 to O-1.115, then of O-1.221 and O-1.210.
 _Answer: Any = _record(
     "Response",
     {
         "text": _STRING, "tokens_in": _INT, "tokens_out": _INT, "model": _STRING, "provider": _STRING,
         "latency_ms": _INT, "finish": _STRING, "cost": ("nilable", ("float",)), "attempts": _INT, "cached": _BOOL,
         "data": _ANY_MAP, "tokens_cached": _INT, "tokens_cache_write": _INT, "tokens_reasoning": _INT,
+        "reasoning": ("nilable", _STRING),
     },
-    hidden=("tokens_cached", "tokens_cache_write", "tokens_reasoning"),
+    hidden=("tokens_cached", "tokens_cache_write", "tokens_reasoning", "reasoning"),
 )  # fmt: skip
 
 
@@ -146,8 +147,10 @@ class Response(_Answer):  # type: ignore[misc]
     __slots__ = ("run",)
 
     def __init__(self, *fields: Any) -> None:
-        """Set the fields in order; counts of O-1.221, which come last, are 0 when they are not given."""
-        super().__init__(*fields, *(0,) * (len(self.decl.fields) - len(fields)))
+        """Set the fields in order; of those that come last, counts of O-1.221 are 0 and `reasoning` is nil when they are not
+        given."""
+        missing = len(self.decl.fields) - len(fields)
+        super().__init__(*fields, *(0, 0, 0, None)[4 - missing :])
         self.run: tuple[str, tuple[Any, ...]] = ("", ())
 
     def of_run(self, run: tuple[str, tuple[Any, ...]]) -> Response:
