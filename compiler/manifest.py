@@ -63,8 +63,8 @@ class MemoryTables:
 
 
 def milliseconds(value: object) -> int | None:
-    """Return the milliseconds of a duration: a text with its unit, such as `30d`, or a number of seconds (M-2.7). Return
-    None for anything else, for less than a millisecond, and for 2^53 milliseconds or more."""
+    """Return the milliseconds of a duration: a text with its unit, such as `30d`, or a number of seconds (M-2.7), rounded. Return
+    None for anything else, for half a millisecond or less, and for 2^53 milliseconds or more."""
     if isinstance(value, str):
         duration = STEP_DURATION.fullmatch(value)
         ms = float(duration[1]) * UNITS[duration[2]] if duration else 0.0
@@ -90,8 +90,8 @@ WORDS = "a string of words, their quotes closed, where `args` is absent"
 
 
 def read_agents(table: dict[str, Any], report: Report) -> dict[str, dict[str, Any]]:
-    """Return the legal fields of each connector of `[agents.X]` by its name; report the others, and a connector without
-    `command` (O-7.4)."""
+    """Return the legal fields of each connector of `[agents.X]` by its name, also a `command` that cannot be split; report the
+    others, such a `command`, and a connector without `command` (O-7.4)."""
     connectors = _read("agents", PROCESS, table, report)
     for name, fields in connectors.items():
         if "command" not in table[name]:

@@ -1,9 +1,10 @@
 """Constant expressions, evaluated at compile time (L-3.13.5).
 
 Hands on `fold` (an expression to plain data) with its exceptions `NotConstant` and `Fault`, and `size_of`, to `declarations`,
-from where everything else gets constant values. It works on trees that were typed; what operators, casts and holes mean is left
-to the machine's own functions, so that folding and running cannot differ. What may be constant is a case of `_fold`. How a
-constant becomes instructions is in `codegen/constants`.
+from where everything else gets constant values; `NotConstant` to `memory_bounds` too. It works on trees that were typed; what
+operators, casts and holes mean is left to the machine's own functions, so that folding and running cannot differ: only `!`, `&&`,
+`||` and `??` are evaluated here. What may be constant is a case of `_fold`. How a constant becomes instructions is in
+`codegen/constants`.
 """
 
 from __future__ import annotations

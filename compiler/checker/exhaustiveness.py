@@ -22,7 +22,9 @@ from .state import Checker
 # their first column, column by column. That may take exponentially many steps (G-5.9), so the steps are counted, and
 # `TooInvolved` ends a question that takes too many. Nothing recurses: a row may have as many columns as a tuple has parts.
 
-MOST_STEPS = 40_000  # rows visited for one question, beside STEPS_PER_CHARACTER for each character of its patterns
+# Rows visited, columns made and pairs of heads compared for one question, beside STEPS_PER_CHARACTER for each character of its
+# patterns.
+MOST_STEPS = 40_000
 STEPS_PER_CHARACTER = 4
 STEPS_TO_NAME_ARMS = 20_000  # of a match, to find after which arm nothing was left for another
 CASES_SHOWN = 20  # values that a message names
@@ -416,7 +418,8 @@ def _missing_help(missing: list[str]) -> str:
 
 
 def _covered(search: Search, node: ast.Match) -> Iterator[tuple[ast.MatchArm, ast.MatchArm]]:
-    """Yield the arms that can never match, each with the first arm after which nothing was left for it."""
+    """Yield the arms that can never match, each with the first arm after which nothing was left for it, or a later one where
+    finding it takes too many steps. Raise TooInvolved."""
     rows = [search.row(number, arm.pattern, covers=arm.guard is None) for number, arm in enumerate(node.arms)]
     before = search.steps
     for number, last in search.covering(rows).items():

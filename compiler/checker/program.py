@@ -76,10 +76,11 @@ S = TypeVar("S", bound=Symbol)
 
 @dataclass(slots=True)
 class CheckedProgram:
-    """The declarations of a program by kind, as the code generator takes them. `program` is the tree of the root module's
-    file. Each list is in the order of modules, then of the source; nested items stand among the others. `init`: the
-    initialisation statements, each with its module's rank. `promised`: methods of traits without body; `implementations`:
-    impls of traits, as their traits know them. `declarations`: by class of symbol, those of `KINDS`."""
+    """The declarations of a program by kind, as the code generator takes them. `program` is the tree of the root module's file.
+    Each list is in the order of modules, then of the source; nested items stand among the others, but tools made of functions,
+    and their states, come last. `init`: the initialisation statements, each with its module's rank. `promised`: methods of traits
+    without body; `implementations`: impls of traits, as their traits know them. `declarations`: by class of symbol, those of
+    `KINDS`."""
 
     program: ast.Program
     functions: list[FunctionSymbol] = field(default_factory=list)
@@ -229,7 +230,8 @@ def examine_project(
 
 def examine_parts(project: Project, cache: CheckCache, whole: Collection[str]) -> Examined | None:
     """Check all declarations of a program that the cache has parsed, and of its bodies those in the files `whole`; report
-    nothing. The cache sets new trees in the project for this. None if types nest too deeply."""
+    nothing. The cache sets new trees in the project for this. None if types nest too deeply. Trees of a text that does not parse
+    have holes, which no phase has to accept: then any exception may be raised."""
     return cache.examine_only(project, whole, lambda found, reuse: _attempt(project, found, reuse))
 
 

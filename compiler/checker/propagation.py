@@ -1,10 +1,10 @@
 """Errors on their way: `?`, `throw`, `try`, and discarded Results (L-3.12).
 
-Hands on `leave` (an error goes to the function or `try` around it), `check_discarded` and `warn_uncaught_value` (a Result that
-is not used) to `control`, `check_conversion` and `report_cannot_leave` to `functions`, `note_cast_failure` to `operators`, and to
-`program` the lint `warn_foreign_value` and the rules of these forms. An error is a `Raise` on its way to a `Target` (both in
-`state`), which collects what arrives; the bodies that make targets are in `functions`. How errors convert to the declared one is
-in `check_conversion`.
+Hands on `leave` (an error goes to the function or `try` around it) to `control` and `context_declarations`; `check_discarded` and
+`warn_uncaught_value` (a Result that is not used) to `control`; `check_conversion` and `report_cannot_leave` to `functions`,
+`note_cast_failure` to `operators`, and to `program` the lint `warn_foreign_value` and the rules of these forms. An error is a
+`Raise` on its way to a `Target` (both in `state`), which collects what arrives; the target of a `try` is made here, those of
+bodies in `functions`. How errors convert to the declared one is in `check_conversion`.
 """
 
 from __future__ import annotations

@@ -153,7 +153,7 @@ class Emitter:
         self.suspends = False
         self.calls: set[int] = set()
         self.names = LocalNames()
-        self.name_rows: list[list[Any]] = []  # the rows of V-3.9, known when the function is finished
+        self.name_rows: list[list[Any]] = []  # the rows of V-3.9, known when the function is finished; none for a hidden one
 
     def emit(self, name: str, operand: Any = 0, count: int = 0) -> None:
         """Append an instruction, unless no control reaches it; the depth changes in either case. `count` is the number of values
@@ -245,9 +245,10 @@ class Emitter:
     def finish(
         self, name: str, params: list[list[Any]], result: int, flags: int, parent: Emitter | None, place: Place
     ) -> im.Function:
-        """Return the finished function and set `name_rows`; every label must have been marked. `hash`, and the suspend flag of
-        what it calls, are filled in when the image is complete. `result` is the index of the type. `place` returns file number,
-        line and column where a span starts. `parent` is the emitter of the enclosing function."""
+        """Return the finished function and set `name_rows`, those of a hidden function apart; every label must have been marked.
+        `hash`, and the suspend flag of what it calls, are filled in when the image is complete. `result` is the index of the
+        type. `place` returns file number, line and column where a span starts. `parent` is the emitter of the enclosing
+        function."""
         program = [
             (number, operand if type(operand) is int else self._operand(number, operand)) for number, operand in self.code
         ]

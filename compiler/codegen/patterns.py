@@ -95,7 +95,8 @@ def _constant(g: Generator, symbol: object, slot: int, fails: Label, type_: t.Ty
 
 
 def _absence(g: Generator, slot: int, fails: Label, *, is_nil: bool) -> None:
-    """Go to `fails` unless the value is nil, or None. Which of the two is meant says the type, not the word (L-5.8.13)."""
+    """Go to `fails` unless the value is nil, or None. Which of the two is meant says the type, or behind Any the word
+    (L-5.8.13)."""
     g.emitter.emit("LOAD", slot)
     if is_nil:
         g.emitter.emit("IS_NIL")

@@ -3,7 +3,8 @@
 Hands on `Printer` and `prints`, with which the modules of the families register what writes their nodes: which tokens
 follow, and where a line may end. Every token of the source is written exactly once and in order, so the result has the same
 tree; only separating commas come and go. Comments are written in the gap where they stand. Also hands on `same_tokens` and
-`first_difference`, with which the result is checked, and OutOfStep. How a kind of node is written is not known here.
+`first_difference`, with which the result is checked, and OutOfStep; to the families the gaps KEEP, APART and JOIN, and
+COMMA_IF_BROKEN. How a kind of node is written is not known here.
 """
 
 from __future__ import annotations
@@ -240,11 +241,11 @@ class Printer:
     def gap_with(self, comments: Sequence[Trivia], next_start: int) -> None:
         """Write a gap with these comments; the next token begins at the offset `next_start`."""
         Gap(self.operations, self.pending, self.closing).write(
-            comments, self.trivia.blank_between(self.gap_end(comments), next_start)
+            comments, self.trivia.blank_between(self.gap_end(), next_start)
         )
 
-    def gap_end(self, comments: Sequence[Trivia]) -> int:
-        """Return the offset at which the last comment before the next token ends."""
+    def gap_end(self) -> int:
+        """Return the offset at which the last comment handed out, or the last token written, ends: the later of both."""
         last = self.trivia.at - 1
         end = self.trivia.comments[last].span.end if last >= 0 else 0
         return max(end, self.previous_end)
@@ -326,7 +327,7 @@ class Printer:
         last: str | IfBroken = COMMA_IF_BROKEN,
     ) -> int:  # fmt: skip
         """Write a list on one line, or with one line for each item; `show` writes an item, `last` stands behind the last
-        one. Return the place in `operations` behind the opening bracket, 0 for an empty list."""
+        one. Return the place in `operations` behind the opening bracket, 0 for an empty list without a comment."""
         self.token(opening)
         inside = len(self.operations)
         # Empty brackets stay together, unless a comment stands in them.
@@ -378,8 +379,8 @@ class Printer:
         return _LINE_END.match(self.text, brace + 1) is not None
 
     def braced(self, members: Sequence[T], show: Callable[[T], int | None], *, expanded: bool = False) -> int:
-        """Write a body whose members have commas behind them. Return the place in
-        `operations` behind `{`, 0 for an empty body."""
+        """Write a body whose members have commas behind them. Return the place in `operations` behind `{`, 0 for an empty body
+        without a comment."""
         expanded = expanded or self.opens_line(self.next_start())
         self.token("{")
         inside = len(self.operations)

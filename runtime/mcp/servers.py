@@ -68,7 +68,7 @@ class Servers:
 
     async def bindings(self, name: str) -> list[ToolBinding]:
         """Return the tools of a server as a model may call them; it is connected for that, if it is permitted. One that cannot be
-        connected raises nothing (`Server.tools_for_models`)."""
+        connected raises nothing (`Server.tools_for_models`), but what the host's own `server` raises passes."""
         server = self.servers[name]
         return [ServerBinding(server, tool) for tool in await server.tools_for_models()]
 
@@ -122,8 +122,8 @@ class Server:
     # ------------------------------------------------------------ what it offers
 
     async def tools_for_models(self) -> list[OfferedTool]:
-        """Return the tools of the server, or of its mock; when it cannot be connected, which is logged, the declared ones, whose
-        calls tell the model why (O-4.43)."""
+        """Return the tools of the server, or of its mock; without a permission for it, or when it cannot be connected, which is
+        logged, the declared ones, whose calls tell the model why (O-4.43). What the host's own `server` raises passes."""
         if self.mock is not None:
             return self._declared_tools() or [self._mock_tool(name) for name in self.mock]
         if self.settings.guard is not None and not self._may_connect(self.settings.guard):
@@ -150,7 +150,7 @@ class Server:
 
     async def connected(self) -> Connection:
         """Return the connection, which is opened at the first use and again at the first use after it ended. Raises
-        ServerFailure."""
+        ServerFailure, and what the host's own `server` raises."""
         async with self.connecting:
             if self.connection is None:
                 await self._connect()
@@ -189,7 +189,8 @@ class Server:
 
     async def answer(self, effect: Effect, tool: str, arguments: dict[str, Any]) -> Any:
         """Call a tool with plain arguments that fit, and return its Result. A denial and every failure of the server are an Err
-        of ToolError; a mock may give any Err, and panics with P007 for arguments that do not fit."""
+        of ToolError; a mock may give any Err, and panics with P007 for arguments that do not fit. What the host's own `server`
+        raises passes."""
         if not self.is_enabled(tool):
             return denial(self.run, self.name, tool, self.settings.guard, target_of(self.run, self.settings))
         try:

@@ -1,9 +1,10 @@
 """The shape of each section, field by field (V008): after this, no later phase can meet a value of another Python type.
 
 `check_sections` looks at decoded plain data, `build` and `lower` lead from it to records and back; encoding and assembler use
-them. Hands on also what a type descriptor names (`inner_types`, `inner_functions`, `default_functions`) to hashing and verifier,
-`field_count` and `DECLARED` to the verifier. A new field of a record needs its checker in `RECORDS`. Which numbers are in range
-the verifier asks.
+them, `concerto inspect` `lower`. Hands on also what a type descriptor names (`inner_types`, `inner_functions`,
+`default_functions`, `questions`) to hashing and verifier, `field_count` and `DECLARED` to the verifier, and `listed_functions` to
+linking, to the channels of the Python API and to `concerto inspect`. A new field of a record needs its checker in `RECORDS`.
+Which numbers are in range the verifier asks.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """What a memory asks of a store (M-8), and the records that cross this border.
 
-Hands on the records `Head` and `Batch` (and `Write`, a batch with its key), and the protocols `Store`, `FactStore`, `Swaps`,
-`FactIndex` and `Leases`, to the stores and to the files that use them; a new kind of store implements `Store`, and the
-other protocols as far as it can. A store is plain and synchronous: it is told the whole outcome of a change and applies
-it in one transaction, or not at all, after comparing the version. All policy is decided above it, so two stores given the
-same calls hold the same state (M-8.4). `blocking` says that its methods wait for disk or network, and that other processes
-may write meanwhile.
+Hands on the records `Head` and `Batch` (and `Write`, a batch with its key), and the protocols `Store` and `FactStore`, to the
+stores and to the files that use them; a new kind of store implements `Store`, and the other protocols as far as it can. What is
+optional is looked for by the names of its methods (`hasattr`): `Swaps`, `FactIndex`, `Indexed` and `Leases` say what these do. A
+store is plain and synchronous: it is told the whole outcome of a change and applies it in one transaction, or not at all, after
+comparing the version. All policy is decided above it, so two stores given the same calls hold the same state (M-8.4). `blocking`
+says that its methods wait for disk or network, and that other processes may write meanwhile.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from typing import Protocol, TypeAlias
 
     from ..entries import Entry, Key, Turn, ViewState
+    from ..fact_index import FactIndex as Index
     from ..facts import Fact, Observation
 
     Write: TypeAlias = tuple[Key, int, "Batch"]
@@ -91,8 +92,9 @@ if TYPE_CHECKING:
             observations `unseen` (topic and number) and add `seen`. All of it in one transaction. The log does not change, but
             its key counts as written at `at`, in Unix ms.
 
-            Raises MemoryFailure("Conflict") when a number belongs to a fact of another name, or an observation stands at its
-            place already; then nothing is stored."""
+            Raises MemoryFailure("Conflict") when a number belongs to a fact of another name, in a store that other processes
+            write also when a name belongs to another number, and when an observation stands at its place already; then nothing
+            is stored."""
 
     class Swaps(Protocol):
         """Optional: changes in place that lose no update between processes (M-8.21)."""
@@ -103,7 +105,10 @@ if TYPE_CHECKING:
             transaction.
 
             Return whether it was done; False means that another process was faster, and nothing is stored. A fact of the name
-            that is among `gone` counts as absent."""
+            that is among `gone` counts as absent.
+
+            Raises MemoryFailure("Conflict") when the number of `fact` belongs to a fact of another name, or its name to another
+            number that is not in `gone`; then nothing is stored."""
 
         def touch(self, key: Key, at: int, facts: Sequence[Fact]) -> None:
             """Store the access times (Unix ms) and the vector of each fact whose stored content is still the same, and leave
@@ -115,6 +120,12 @@ if TYPE_CHECKING:
         def candidates(self, key: Key, terms: list[str], vector: list[float] | None, limit: int) -> Iterable[int]:
             """Return the numbers of about `limit` facts that a query of these terms may hit, the best first as far as the store
             can tell. `vector` is the query's, None when the memory has no embedder or the query could not be embedded."""
+
+    class Indexed(Protocol):
+        """Optional: a store that keeps an index of its facts, which follows their changes (M-14.4)."""
+
+        def index(self, key: Key) -> Index:
+            """Return the index of the facts of a key as they are stored now; it belongs to the store."""
 
     class Leases(Protocol):
         """Optional: order between processes (M-8.13)."""
