@@ -523,13 +523,13 @@ def first_difference(left: ast.Program, right: ast.Program) -> str | None:
         if isinstance(one, list) and isinstance(other, list):
             if len(one) != len(other):
                 return f"{_words(place)}: {len(one)} and {len(other)} of them"
-            pairs = enumerate(zip(one, other, strict=True))
-            pending.extend(((place, f"[{at}]"), *pair) for at, pair in pairs)
+            parts = [((place, f"[{at}]"), *pair) for at, pair in enumerate(zip(one, other, strict=True))]
+            pending.extend(reversed(parts))  # the last one added is looked at next
         elif type(one) is not type(other):
             return f"{_words(place)}: {type(one).__name__} and {type(other).__name__}"
         elif isinstance(one, ast.Node):
             # Fields of annotations are left out: they are empty after parsing.
-            names = _names(type(one))
+            names = reversed(_names(type(one)))
             pending.extend(((place, f".{name}"), getattr(one, name), getattr(other, name)) for name in names)
         elif one != other:
             return f"{_words(place)}: {one!r} and {other!r}"

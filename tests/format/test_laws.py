@@ -85,6 +85,8 @@ def test_every_node_has_its_printer() -> None:
         ("fn f() { a; }", "fn f() { a; b }", "items[0].body.result: NoneType and PathExpr"),
         ("fn f() { a |> b(1) }", "fn f() { a |> b(2) }", "items[0].body.result.applied.arguments[1].value.value: 1 and 2"),
         ("fn f(a: Int) { }", "fn f(a: Int, b: Int) { }", "items[0].parameters: 1 and 2 of them"),
+        ("const A: Int = 1; const B: Int = 1;", "const A: Int = 2; const B: Int = 2;", "items[0].value.value: 1 and 2"),
+        ("fn f(a: Int) { g(1, 2) }", "fn f(b: Int) { g(3, 4) }", "items[0].parameters[0].name.text: 'a' and 'b'"),
         ("fn f() { a  }", "fn  f ( ) { // c\n a }", None),
     ],
 )
