@@ -23,6 +23,7 @@ from ..symbols import AgentSymbol, BuiltinSymbol, Local, MemorySymbol, MemoryVal
 from ..syntax import ast
 from ..types import ANY, BOOL, INT, KEYED_MEMORY, LEDGER, MEMORY, MESSAGE, NIL, STRING, Type, array, error, map_, result
 from .arguments import call_row, infer_all
+from .config import quiet_fold
 from .context_declarations import one_memory
 from .declarations import FAILED, at_module_level, folded
 from .memory_asking import check_fact_rules
@@ -51,17 +52,22 @@ def misplaced_word(c: Checker, node: ast.MethodCall) -> None:
 
 
 def check_facts(c: Checker, node: ast.MethodCall) -> bool:
-    """Check words and constant confidences of a call; False after a report."""
+    """Check words and constant confidences of a call of one of WORD_OF_METHOD; False after a report."""
     legal = True
     for argument in node.arguments:
         label = argument.name.text if argument.name is not None else ""
         if label == WORD_OF_METHOD[node.name.text]:
             for item in _items(argument):
                 legal = _tier(c, node, label, item) and legal
-        elif label in SHARES and isinstance(argument.value, (ast.IntLiteral, ast.FloatLiteral)) and argument.value.value > 1:
+        elif label in SHARES and not _may_be_share(quiet_fold(c, argument.value)):
             c.report("E4004", argument.value.span, f"`{label}` is a number from 0 to 1", help="write it as `0.5`")
             legal = False
     return legal
+
+
+def _may_be_share(known: object) -> bool:
+    """Return whether a value lies between 0 and 1, or is no constant number (whose type is checked with the other arguments)."""
+    return type(known) not in (int, float) or 0 <= known <= 1  # type: ignore[operator]
 
 
 def _tier(c: Checker, node: ast.MethodCall, label: str, value: ast.Expr) -> bool:
