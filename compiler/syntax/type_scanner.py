@@ -1,7 +1,7 @@
 """Looks ahead over the spelling of a type: does `<` open type arguments (L-2.5.4), and where does a type end.
 
 Hands on `TypeScanner` to the token filter. A scan is one pass without recursion, so input of any depth is safe; every answer that
-it comes to know on the way is remembered, so that all scans of a file together take linear time.
+it comes to know on the way, of lists and of types, is remembered, so that all scans of a file together take linear time.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ class TypeScanner:
         self.types = tokens.types
         self.values = tokens.values
         self.closes: dict[int, int] = {}  # row of `<` -> row of its `>`, -1 if it compares
+        self.ends: dict[int, int] = {}  # row where a type begins -> row after it, -1 if none does
 
     def closing(self, row: int) -> int:
         """Return the row of the `>` or `>=` that closes the list opened by the `<` at `row`, or -1 if that `<` compares."""
@@ -25,11 +26,15 @@ class TypeScanner:
 
     def type_end(self, row: int) -> int:
         """Return the row after the type that begins at `row`, or -1 if no type begins there."""
-        return _Scan(self).run(row, whole_list=False)
+        if row not in self.ends:
+            self.ends[row] = _Scan(self).run(row, whole_list=False)
+        return self.ends[row]
 
 
 class _Scan:
-    """One scan. `open` holds the rows of the open `<` and `(`; `expecting` says that a type must or may come next."""
+    """One scan. `open` holds the rows of the open `<` and `(`; `expecting` says that a type must or may come next. `begun` holds,
+    outermost bracket first, the rows where types begin that have not ended yet: several behind `|` and `->`, since a type that
+    begins there ends with the whole."""
 
     def __init__(self, scanner: TypeScanner) -> None:
         self.scanner = scanner
@@ -37,6 +42,7 @@ class _Scan:
         self.expecting = True
         self.optional = False  # a closer may come instead: after an opener or a comma
         self.in_bound = [False]
+        self.begun: list[list[int]] = [[]]
         self.function_params: set[int] = set()  # rows of `(` after `fn`
         self.after_params = False  # just behind `fn (…)`
         self.path_end = False  # the previous token ends a path, so `<` may follow
@@ -54,29 +60,46 @@ class _Scan:
                 self.fail(at)
                 return -1
             if step == 0:
+                self.end_types(at)
                 return at
             at += step
             if whole_list and not self.open:
                 return at
 
     def fail(self, at: int) -> None:
-        """Every list still open breaks at the same row, except that `>=` would close the innermost one alone."""
-        # What is remembered here answers for the open `<` without another scan.
-        broken = self.open[:-1] if self.scanner.types[at] == "GE" and len(self.open) > 1 else self.open
-        for row in broken:
+        """Every list and type still open breaks at the same row, except that `>=` would close the innermost list alone."""
+        # What is remembered here answers for them without another scan.
+        if not self.expecting:
+            self.end_types(at)  # these are complete: what breaks is around them
+        spared = self.scanner.types[at] == "GE" and len(self.open) > 1
+        for row in self.open[:-1] if spared else self.open:
             if self.scanner.types[row] == "LT":
                 self.scanner.closes[row] = -1
+        # A scan from a type around the innermost list would meet the `>=` with no other list open.
+        for level, rows in enumerate(self.begun):
+            if not (spared and level == len(self.begun) - 2):
+                self.scanner.ends.update(dict.fromkeys(rows, -1))
+
+    def end_types(self, at: int) -> None:
+        """Remember that the types begun inside the innermost bracket end before `at`."""
+        rows = self.begun[-1]
+        if rows:
+            self.scanner.ends.update(dict.fromkeys(rows, at))
+            rows.clear()
 
     def push(self, row: int) -> int:
         self.open.append(row)
         self.in_bound.append(False)
+        self.begun.append([])
         self.expecting = self.optional = True
         return 1
 
     def close(self, row: int) -> int:
         """Close the innermost bracket with the token at `row`, and remember the answer for a `<`."""
+        self.end_types(row)
         opener = self.open.pop()
         self.in_bound.pop()
+        self.begun.pop()
         self.expecting = self.path_end = False
         self.after_params = opener in self.function_params
         if self.scanner.types[opener] == "LT":
@@ -90,11 +113,14 @@ class _Scan:
         if kind == "IDENT":
             return self.path(at)
         if kind == "STRING":
+            self.begun[-1].append(at)
             self.expecting = self.path_end = self.after_params = False
             return 1
         if kind == "LPAREN":
+            self.begun[-1].append(at)
             return self.push(at)
         if kind == "FN" and types[at + 1] == "LPAREN":
+            self.begun[-1].append(at)
             self.function_params.add(at + 1)
             return 1 + self.push(at + 1)
         if self.optional and self.open and self.closes_here(kind):
@@ -111,6 +137,7 @@ class _Scan:
         # Names of types begin with a capital letter, which tells `f<T>` from `a<b`.
         if not last[:1].isupper():
             return -1
+        self.begun[-1].append(at)
         self.expecting = self.after_params = False
         self.path_end = True
         return end - at + 1
@@ -132,13 +159,17 @@ class _Scan:
             return 0
         if self.closes_here(kind):
             return self.close(at)
+        # Behind what follows, another type begins in the same bracket; a type by itself would end here.
         if kind == "COMMA":
+            self.end_types(at)
             self.in_bound[-1] = False
             return self.expect(optional=True)
         if kind == "COLON" and path_end and not self.in_bound[-1]:
+            self.end_types(at)
             self.in_bound[-1] = True
             return self.expect(optional=False)
         if kind == "PLUS" and self.in_bound[-1]:
+            self.end_types(at)
             return self.expect(optional=False)
         return -1
 

@@ -226,6 +226,13 @@ def unions(n: int, p: str, rng: random.Random) -> Part:
 
 
 @family
+def unions_of_functions(n: int, p: str, rng: random.Random) -> Part:
+    """Types that end together, or lists that never do: where each ends must not be looked for anew."""
+    piece = rng.choice(("fn() -> Int | ", "fn() -> Array<", "fn(Int) -> fn() -> ", "fn() -> Array<Int>= | "))
+    return Part(f"type F{p} = {piece * n}Int;\n")
+
+
+@family
 def union_users(n: int, p: str, rng: random.Random) -> Part:
     """Many lines that use a union of many members."""
     members = " | ".join(f'"m{i}"' for i in range(n))
