@@ -9,7 +9,7 @@ operators, casts and holes mean is left to the machine's own functions, so that 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from ...vm import values as vm
@@ -68,16 +68,24 @@ def _struct_class(symbol: StructSymbol, types: Types) -> Any:
     return types[symbol]
 
 
-def plain_value(value: Any) -> Any:
-    """Return plain data of a value of the machine, as operators and casts give it."""
-    if type(value) is vm.Array:
-        return [plain_value(item) for item in value.items]
-    if type(value) is tuple:
-        return tuple([plain_value(item) for item in value])
-    if type(value) is vm.Map:
-        return {vm.unkey(key): plain_value(item) for key, item in value.items.items()}
-    if type(value) in (vm.Some, vm.Ok, vm.Err):
-        return type(value)(plain_value(value.value))
+def plain_value(value: Any, symbols: Mapping[Any, Any]) -> Any:
+    """Return plain data of a value of the machine, as operators and casts give it. `symbols` has those of the declared types that
+    `machine_value` made, by type."""
+    match value:
+        case vm.Array():
+            return [plain_value(item, symbols) for item in value.items]
+        case tuple():
+            return tuple([plain_value(item, symbols) for item in value])
+        case vm.Map():
+            return {vm.unkey(key): plain_value(item, symbols) for key, item in value.items.items()}
+        case vm.Some() | vm.Ok() | vm.Err():
+            return type(value)(plain_value(value.value, symbols))
+        case vm.EnumValue():
+            variant = symbols[value.decl].members[value.variant]
+            parts = [plain_value(part, symbols) for part in value.payload or ()]
+            return variant if variant.form == "unit" else ConstVariant(variant, parts)
+        case vm.Struct():
+            return ConstStruct(symbols[type(value)], [plain_value(part, symbols) for part in value.values()])
     return value
 
 
@@ -303,7 +311,7 @@ def _struct(node: ast.StructExpr, lookup: Lookup) -> ConstStruct | ConstVariant:
 
 def _machine(node: ast.Node, operation: Callable[..., Any], *operands: Any, lookup: Lookup) -> Any:
     """Return what an operation of the machine gives for plain data; raise Fault for its panic (E2033)."""
-    types: dict[object, Any] = {}
+    types: Types = {}
     if operation is vm.add:
         _check_length(node, sum([len(operand) for operand in operands if type(operand) is str]))
     for operand in operands:
@@ -313,7 +321,8 @@ def _machine(node: ast.Node, operation: Callable[..., Any], *operands: Any, look
         elif type(operand) not in _NUMBERS:
             lookup.charge(node, operand)
     try:
-        return plain_value(operation(*[machine_value(operand, types) for operand in operands]))
+        value = operation(*[machine_value(operand, types) for operand in operands])
+        return plain_value(value, {made: symbol for symbol, made in types.items()})
     except Panic as panic:
         raise Fault(node, panic.code, panic.message) from None
 
