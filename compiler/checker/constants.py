@@ -22,8 +22,8 @@ from ..syntax import ast
 from ..types import FLOAT, Generic, Nilable, Simple, Tuple, Type, Union
 
 # Folded constants as values of the machine and back (L-3.13.5, L-5.1). A folded constant is plain data: None, bool, int, float,
-# str, list, tuple, dict; ConstStruct, ConstVariant and VariantSymbol for values of declared types; Some, Ok, Err around such
-# data, and NONE.
+# str, list, tuple; dict, with the keys of a Map of the machine (`vm.key_of`), for which 1 and true are two; ConstStruct,
+# ConstVariant and VariantSymbol for values of declared types; Some, Ok, Err around such data, and NONE.
 
 Types = dict[object, Any]
 
@@ -38,7 +38,7 @@ def machine_value(value: Any, types: Types | None = None) -> Any:
         case tuple():
             return tuple([machine_value(item, types) for item in value])
         case dict():
-            return vm.Map({vm.key_of(key): machine_value(item, types) for key, item in value.items()})
+            return vm.Map({key: machine_value(item, types) for key, item in value.items()})
         case vm.Some() | vm.Ok() | vm.Err():
             return type(value)(machine_value(value.value, types))
         case VariantSymbol():
@@ -77,7 +77,7 @@ def plain_value(value: Any, symbols: Mapping[Any, Any]) -> Any:
         case tuple():
             return tuple([plain_value(item, symbols) for item in value])
         case vm.Map():
-            return {vm.unkey(key): plain_value(item, symbols) for key, item in value.items.items()}
+            return {key: plain_value(item, symbols) for key, item in value.items.items()}
         case vm.Some() | vm.Ok() | vm.Err():
             return type(value)(plain_value(value.value, symbols))
         case vm.EnumValue():
@@ -225,7 +225,7 @@ def _fold(node: ast.Expr, lookup: Lookup) -> Any:
         case ast.TupleExpr():
             return tuple([fold(item, lookup) for item in node.items])
         case ast.MapExpr():
-            return {fold(e.key, lookup): fold(e.value, lookup) for e in node.entries}
+            return {_key(e.key, fold(e.key, lookup)): fold(e.value, lookup) for e in node.entries}
         case ast.StructExpr():
             return _struct(node, lookup)
         case ast.Call():
@@ -237,6 +237,15 @@ def _fold(node: ast.Expr, lookup: Lookup) -> Any:
         case ast.Cast():
             return _cast(node, fold(node.operand, lookup), lookup)
     raise NotConstant(node)
+
+
+def _key(node: ast.Expr, value: object) -> object:
+    """Return the key of a Map for the value of `node`; raise Fault where it cannot be one, which of an Any only its value tells
+    (L-3.1.5)."""
+    try:
+        return vm.key_of(machine_value(value))
+    except Panic as panic:
+        raise Fault(node, panic.code, panic.message) from None
 
 
 def _interpolated(node: ast.Interpolation, lookup: Lookup) -> str:

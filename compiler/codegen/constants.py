@@ -56,7 +56,7 @@ def emit_constant(g: Generator, value: Any) -> None:
     elif isinstance(value, list):
         collect(g, "Array", [(item,) for item in value], emit_constant)
     elif isinstance(value, dict):
-        collect(g, "Map", list(value.items()), emit_constant)
+        collect(g, "Map", [(vm.unkey(key), item) for key, item in value.items()], emit_constant)
     elif value is vm.NONE:
         e.emit("NONE")
     elif isinstance(value, (vm.Some, vm.Ok, vm.Err)):

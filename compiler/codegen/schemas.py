@@ -184,7 +184,7 @@ def as_json(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [as_json(item) for item in value]
     if isinstance(value, dict):
-        return {key: as_json(item) for key, item in value.items()}
+        return {vm.key_text(vm.unkey(key)): as_json(item) for key, item in value.items()}
     return value
 
 

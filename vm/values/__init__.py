@@ -123,7 +123,7 @@ from .objects import (
     make_struct_class,
 )
 from .structural import make_set, set_key
-from .text import brief, debug, display, from_json, json_string, quote, to_json
+from .text import brief, debug, display, from_json, json_string, key_text, quote, to_json
 from .types import type_text, typeof
 
 __all__ = [
@@ -226,6 +226,7 @@ __all__ = [
     "json_string",
     "key_not_found",
     "key_of",
+    "key_text",
     "length",
     "less",
     "less_equal",
