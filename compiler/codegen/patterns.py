@@ -18,9 +18,16 @@ from .emitter import Label
 from .generator import Generator, is_plain
 
 
+class NoOtherArm(Label):
+    """Where values go that a pattern of let, for or a parameter does not match: nothing else is tried, so an array of another
+    length panics where it is found, with both lengths (L-5.8.11)."""
+
+    __slots__ = ()
+
+
 def bind_irrefutable(g: Generator, pattern: ast.Pattern, type_: t.Type | None) -> None:
-    """Bind the value on the stack by a pattern of let, for or a parameter. A value that does not match all the same (an
-    array of another length, an Any) ends in a panic."""
+    """Bind the value on the stack by a pattern of let, for or a parameter. A value that does not match all the same ends in a
+    panic: P010 for an array of another length, P009 for others behind Any."""
     e = g.emitter
     if isinstance(pattern, ast.BindPattern) and pattern.inner is None and pattern.constant is None:
         g.bind(pattern.binding)
@@ -29,7 +36,7 @@ def bind_irrefutable(g: Generator, pattern: ast.Pattern, type_: t.Type | None) -
     else:
         slot = e.temp()
         e.emit("STORE", slot)
-        fails, end = Label(), Label()
+        fails, end = NoOtherArm(), Label()
         depth = e.depth
         # Names of a pattern have their values only when all of it has matched.
         e.names.tentative = True
@@ -39,10 +46,7 @@ def bind_irrefutable(g: Generator, pattern: ast.Pattern, type_: t.Type | None) -
         e.mark(fails, depth)
         g.at(pattern.span)
         e.emit("LOAD", slot)
-        if isinstance(pattern, ast.ArrayPattern):
-            e.emit("FAIL_LENGTH", len(pattern.items))
-        else:
-            e.emit("FAIL_MATCH")
+        e.emit("FAIL_MATCH")
         e.mark(end, depth)
         e.names.confirm(len(e.code))
         e.release(slot)
@@ -259,7 +263,10 @@ def _array(g: Generator, pattern: ast.ArrayPattern, slot: int, fails: Label, typ
     e.emit("LENGTH")
     emit_constant(g, needed)
     e.emit("EQ_INT" if rest is None else "GE_INT")
-    e.jump("JUMP_UNLESS", fails)
+    if isinstance(fails, NoOtherArm):
+        _panic_unless(g, pattern, slot, needed)
+    else:
+        e.jump("JUMP_UNLESS", fails)
     for index, item in enumerate(pattern.items):
         if isinstance(item, ast.RestPattern):
             if item.binding is not None:
@@ -269,6 +276,18 @@ def _array(g: Generator, pattern: ast.ArrayPattern, slot: int, fails: Label, typ
             _array_index(g, slot, index, None if rest is None or index < rest else len(pattern.items) - index)
             e.emit("INDEX_ARRAY")
             _part(g, item, fails, item.type)
+
+
+def _panic_unless(g: Generator, pattern: ast.ArrayPattern, slot: int, needed: int) -> None:
+    """Panic with P010 unless the Bool on the stack says that the length is right."""
+    e = g.emitter
+    fits, around = Label(), e.span
+    e.jump("JUMP_IF", fits)
+    g.at(pattern.span)
+    e.emit("LOAD", slot)
+    e.emit("FAIL_LENGTH", needed)
+    e.span = around
+    e.mark(fits, e.depth)
 
 
 def _array_index(g: Generator, slot: int, index: int, from_end: int | None) -> None:
