@@ -12,6 +12,7 @@ from typing import Any
 
 from .. import symbols
 from .. import types as t
+from ..checker.types import RECORDS
 from ..syntax import ast
 from .constants import emit_constant
 from .emitter import Label
@@ -224,9 +225,9 @@ def _struct(g: Generator, pattern: ast.StructPattern, slot: int, fails: Label, t
         _variant(g, binding, slot, fails)
     elif isinstance(binding, symbols.StructSymbol):
         by_position = {name: i for i, (name, _, _, _) in enumerate(binding.fields)}
-        # Of a value of just this type nothing has to be tested.
-        if not isinstance(type_, t.Nominal) or type_.bare != t.bare(binding.type):
-            _jump_unless(g, "IS", g.module.pool.type(binding.type), slot, fails)
+        _test_type(g, binding.type, slot, fails, type_)
+    else:
+        _test_type(g, RECORDS[binding.name], slot, fails, type_)
     for entry in pattern.fields:
         e.emit("LOAD", slot)
         if entry.name.text in by_position:
@@ -234,6 +235,12 @@ def _struct(g: Generator, pattern: ast.StructPattern, slot: int, fails: Label, t
         else:
             e.emit(by_name, g.module.pool.string(entry.name.text))
         _part(g, entry.pattern, fails, entry.pattern.type)
+
+
+def _test_type(g: Generator, own: t.Type, slot: int, fails: Label, type_: t.Type | None) -> None:
+    """Go to `fails` unless the value is of the struct or record `own`; of a value of just this type nothing has to be tested."""
+    if not isinstance(type_, t.Nominal) or type_.bare != t.bare(own):
+        _jump_unless(g, "IS", g.module.pool.type(own), slot, fails)
 
 
 def _tuple(g: Generator, pattern: ast.TuplePattern, slot: int, fails: Label, type_: t.Type | None) -> None:
