@@ -226,10 +226,11 @@ def key_variables(image: Image) -> list[str]:
 
 
 def lines_of(facts: dict[str, Any], indent: str = "") -> list[str]:
-    """Return `name: value` lines; what a value holds stands below it, two columns further in."""
+    """Return `name: value` lines; what a value holds stands below it, two columns further in. A list of objects with names is
+    shown by their names."""
     lines = []
     for name, value in facts.items():
-        if isinstance(value, list) and value and isinstance(value[0], dict):
+        if _are_named(value):
             value = {row["name"]: {key: part for key, part in row.items() if key != "name"} for row in value}
         if isinstance(value, dict) and value:
             lines += [f"{indent}{_text(name)}:", *lines_of(value, indent + "  ")]
@@ -238,9 +239,22 @@ def lines_of(facts: dict[str, Any], indent: str = "") -> list[str]:
     return lines
 
 
+def _are_named(value: Any) -> bool:
+    """Return whether a value is a list of objects, each with a name of its own. What a program writes into fields may be any
+    list."""
+    if not isinstance(value, list) or not all(isinstance(row, dict) and isinstance(row.get("name"), str) for row in value):
+        return False
+    return 0 < len(value) == len({row["name"] for row in value})
+
+
 def _text(value: Any) -> str:
     if isinstance(value, list):
         return ", ".join(map(_text, value)) or "none"
+    if isinstance(value, dict) and value:
+        import json
+
+        text = json.dumps(value, ensure_ascii=False)
+        return text if text.isprintable() else json.dumps(value)
     if isinstance(value, str) and not value.isprintable():
         return ascii(value)  # whoever made the image must not write to the terminal
     return "none" if value is None or value == {} else str(value)

@@ -151,6 +151,26 @@ def test_inspect_shows_functions_of_views_and_of_events(cli, write):
     assert "    same_percent: 0" in lines
 
 
+@pytest.mark.parametrize(
+    ("replies", "shown"),
+    [
+        ('[{ error: "server" }, "second"]', ['    replies: {"error": "server"}, second']),
+        ('["first", { text: "ü" }]', ['    replies: first, {"text": "ü"}']),
+        ('[{ name: "a" }, { name: "a" }]', ['    replies: {"name": "a"}, {"name": "a"}']),
+        ('[{ name: "a", text: "x" }, { name: "b" }]', ["    replies:", "      a:", "        text: x", "      b: none"]),
+        ('[{ text: "\\u{7}" }]', ['    replies: {"text": "\\u0007"}']),
+        ("[]", ["    replies: none"]),
+    ],
+)
+def test_inspect_shows_lists_that_a_program_writes(cli, write, replies, shown):
+    source = f'connect lab {{ provider: "offline", replies: {replies} }}\nfn main() {{}}\n'
+    code, out, err = cli("inspect", write("lab.conc", source))
+    assert (code, err) == (0, "")
+    lines = out.splitlines()
+    at = lines.index("    provider: offline")
+    assert lines[at + 1 : at + 1 + len(shown)] == shown
+
+
 @pytest.mark.parametrize("verb", ["run", "inspect"])
 @pytest.mark.parametrize(
     ("fields", "said"),
