@@ -99,6 +99,7 @@ class Server:
         self.name = entry.name
         self.signatures = {row[0]: Signature(row) for row in entry.methods}
         self.connection: Connection | None = None
+        self.ended = asyncio.Event()  # set when the connection has ended by itself, as far as that is seen without a request
         self.offered: dict[str, OfferedTool] = {}
         self.digests: dict[str, str] = {}
         self.connecting = asyncio.Lock()  # one call connects, the others wait for it
@@ -149,9 +150,11 @@ class Server:
     # ------------------------------------------------------------ connecting
 
     async def connected(self) -> Connection:
-        """Return the connection, which is opened at the first use and again at the first use after it ended. Raises
-        ServerFailure, and what the host's own `server` raises."""
+        """Return the connection, which is opened at the first use, and again after the end of its child process or a request
+        that found it ended. Raises ServerFailure, and what the host's own `server` raises."""
         async with self.connecting:
+            if self.ended.is_set():
+                await self.disconnect()
             if self.connection is None:
                 await self._connect()
             assert self.connection is not None
@@ -160,7 +163,7 @@ class Server:
     async def _connect(self) -> None:
         if self.refused is not None:
             raise ServerFailure(self.refused)
-        connection = await open_connection(self.run, self.settings)
+        connection, ended = await open_connection(self.run, self.settings)
         try:
             served = await connection.tools()
             offered, refused = offered_tools(self.name, list(self.signatures.values()), served)
@@ -170,7 +173,7 @@ class Server:
             raise
         for line in refused:
             self.run.host.log("warn", self.run.redactor.clean(line))
-        self.connection, self.offered = connection, {tool.name: tool for tool in offered}
+        self.connection, self.ended, self.offered = connection, ended, {tool.name: tool for tool in offered}
 
     def _pin(self, digests: Mapping[str, str]) -> None:
         """Raise ServerFailure when a tool is not what it was at its first use (G-9.6): a server might change it after it was
@@ -193,6 +196,7 @@ class Server:
         raises passes."""
         if not self.is_enabled(tool):
             return denial(self.run, self.name, tool, self.settings.guard, target_of(self.run, self.settings))
+        connection: Connection | None = None
         try:
             signature = self.signatures.get(tool)
             if self.mock is not None:
@@ -207,7 +211,7 @@ class Server:
                 raise ServerFailure(failure_text(answer), "ExecutionFailed")
             return Ok(value_of(answer, signature, self.run.builder))
         except ServerFailure as failure:
-            if failure.gone:
+            if failure.gone and connection is self.connection:  # else another call has opened a new one meanwhile
                 await self.disconnect()
             return self.failed(tool, failure)
 
@@ -282,9 +286,9 @@ class ServerBinding:
 # Opening a connection to an MCP server under the permissions of the program (O-4.15, O-4.17, O-4.41 to O-4.43).
 
 
-async def open_connection(run: EffectContext, settings: McpSettings) -> Connection:
-    """Return a connection that is ready for calls. Raises ServerFailure where there is none, for a denial too; only exceptions
-    that the host's own `server` raises may be others."""
+async def open_connection(run: EffectContext, settings: McpSettings) -> tuple[Connection, asyncio.Event]:
+    """Return a connection that is ready for calls, and what is set when its child process ends by itself. Raises ServerFailure
+    where there is none, for a denial too; only exceptions that the host's own `server` raises may be others."""
     where = f"mcp {settings.name}"
     try:
         return await (_over_stdio(run, settings) if settings.transport == "stdio" else _over_http(run, settings))
@@ -308,13 +312,12 @@ def target_of(run: EffectContext, settings: McpSettings) -> str | None:
     return host_permission(target.host, target.port)
 
 
-async def _over_stdio(run: EffectContext, settings: McpSettings) -> Connection:
+async def _over_stdio(run: EffectContext, settings: McpSettings) -> tuple[Connection, asyncio.Event]:
     env = environment(run, settings.env)
 
-    async def begin(arguments: list[str]) -> Connection:
+    async def begin(arguments: list[str]) -> tuple[Connection, asyncio.Event]:
         if run.host.server is not None:
-            connection: Connection = await run.host.server(settings)
-            return connection
+            return await run.host.server(settings), asyncio.Event()
         require_processes("an MCP server over stdio")
         require_sdk()
         from ..agents.child import Child
@@ -324,7 +327,7 @@ async def _over_stdio(run: EffectContext, settings: McpSettings) -> Connection:
     return await start(run, settings.command, run.host.project, begin)
 
 
-async def _to_child(settings: McpSettings, launch: Callable[[], Awaitable[Child]]) -> Connection:
+async def _to_child(settings: McpSettings, launch: Callable[[], Awaitable[Child]]) -> tuple[Connection, asyncio.Event]:
     """Connect to a child process. One that ends when it is asked which revision of the protocol it speaks is started again and
     greeted with a handshake: some older servers take anything else for the end."""
     from .wire import HANDSHAKE, connected, streams_of
@@ -333,16 +336,17 @@ async def _to_child(settings: McpSettings, launch: Callable[[], Awaitable[Child]
     until = now() + settings.timeout
     ended = asyncio.Event()
     try:
-        return await connected(settings, streams_of(await launch(), settings.timeout, ended.set))
+        return await connected(settings, streams_of(await launch(), settings.timeout, ended.set)), ended
     except ServerFailure:
         remaining = until - now()
         if not ended.is_set() or remaining <= 0:
             raise
+    ended = asyncio.Event()
     streams = streams_of(await launch(), settings.timeout, ended.set)
-    return await connected(settings, streams, mode=HANDSHAKE, seconds=remaining)
+    return await connected(settings, streams, mode=HANDSHAKE, seconds=remaining), ended
 
 
-async def _over_http(run: EffectContext, settings: McpSettings) -> Connection:
+async def _over_http(run: EffectContext, settings: McpSettings) -> tuple[Connection, asyncio.Event]:
     """Connect over HTTP. A run that is offline for models is not so for servers (O-1.29): without a network of the host that of
     the system carries the connection."""
     target = Target(settings.url)
@@ -362,7 +366,7 @@ async def _over_http(run: EffectContext, settings: McpSettings) -> Connection:
 
         return await connected(settings, streams_to(settings, target, address, headers))
 
-    return await with_checked_address(run, network, target.host, target.port, begin)
+    return await with_checked_address(run, network, target.host, target.port, begin), asyncio.Event()
 
 
 def require_sdk() -> None:

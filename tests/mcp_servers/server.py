@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from typing import Any
 
 from mcp.server.mcpserver import MCPServer
@@ -38,6 +39,13 @@ def environment() -> list[str]:
 @server.tool()
 def leave() -> str:
     os._exit(3)
+
+
+@server.tool()
+def leave_later() -> str:
+    """Answer, and be gone when the next call comes."""
+    threading.Timer(0.1, os._exit, (3,)).start()
+    return "soon"
 
 
 def guarded(app: Any) -> Any:

@@ -73,6 +73,18 @@ def test_over_stdio(tmp_path: Path) -> None:
     assert done.out == PRINTED + "[HOME, LANG, PATH, TMPDIR]\nmcp Wiki has ended before it answered leave\n0\n"
 
 
+def test_one_that_ended_between_two_calls_is_started_anew(tmp_path: Path) -> None:
+    rest = """
+    for round in 1..=2 {
+        println(Open.call("leave_later")?);
+        std::time::sleep(1500);
+        println("${round} ${Open.call("count", { words: ["a"] })?}");
+    }
+    """
+    done = run(tmp_path, stdio_fields(), "--allow-run=python", rest=rest)
+    assert (done.err, done.out) == ("", PRINTED + "".join(f"{{\"result\": soon}}\n{n} {{\"result\": 1}}\n" for n in (1, 2)))
+
+
 def test_starting_needs_a_permission(tmp_path: Path) -> None:
     done = run(tmp_path, stdio_fields())
     assert done.code == 77
