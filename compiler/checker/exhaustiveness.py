@@ -127,7 +127,7 @@ class Search:
     def _uncovered(self, rows: Rows, types: Types | None, way: Way | None) -> str | None:
         """Return values that no row matches, as text: the first that the search meets; None if the rows match all."""
         waiting: list[tuple[Rows, Types | None, Way | None]] = [(rows, types, way)]
-        known: set[object] = set()
+        known: dict[object, Rows] = {}
         while waiting:
             rows, types, way = waiting.pop()
             self.spend(1 + len(rows))
@@ -140,7 +140,7 @@ class Search:
                 continue
             state = _state(rows)
             if state not in known:
-                known.add(state)
+                known[state] = rows
                 waiting.extend(reversed(list(self._ways(self._flat(rows), types, way))))
         return None
 
@@ -179,7 +179,7 @@ class Search:
         covering: dict[int, int] = {}
         useful: set[int] = set()
         waiting: list[tuple[Rows, Types | None]] = [(rows, Types(self.type, None))]
-        known: set[object] = set()
+        known: dict[object, Rows] = {}
         while waiting and len(useful) < len(queried):
             rows, types = waiting.pop()
             self.spend(1 + len(rows))
@@ -187,7 +187,7 @@ class Search:
             state = _state(rows)
             if not rows or types is None or state in known:
                 continue
-            known.add(state)
+            known[state] = rows
             heads = self.reading.heads(types.first)
             groups, others = self._grouped(self._flat(rows), types.first, heads, every=True)
             # Constructors without a row of their own are left to the rows that match all.
@@ -282,7 +282,8 @@ class Search:
 
 
 def _state(rows: Rows) -> object:
-    """Return what tells a point of a search from others: rows with the same remaining columns share one list."""
+    """Return what tells a point of a search from others: rows with the same remaining columns share one list. Whoever keeps it
+    keeps the rows too: the id of a list that is gone may become that of another."""
     return tuple([(row.arm, row.covers, row.queried, id(row.columns)) for row in rows])
 
 
