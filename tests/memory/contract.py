@@ -83,6 +83,13 @@ def a_touch_changes_only_what_still_says_the_same(open_store):
     store.touch(KEY, 8, [first.changed(accessed=50)])
     assert store.facts(KEY)[0].accessed == 90, "an access goes not back"
     assert {one.id: one.accessed for one in store.index(KEY).facts.values()} == {0: 90, 1: 0}
+    store.touch(KEY, 9, [second.changed(accessed=95)])
+    assert store.head(KEY).touched == 9, "the key counts as written where no fact is the same any more"
+    store.touch(KEY, 10, [])
+    assert store.head(KEY).touched == 10
+    elsewhere = ("app", "elsewhere", "")
+    store.touch(elsewhere, 10, [first])
+    assert store.head(elsewhere).touched == 10 and elsewhere in store.keys(("app",)) and not store.facts(elsewhere)
 
 
 def fact(number=0, name="n", content=0):

@@ -200,11 +200,9 @@ for i, fact in ipairs(plan.facts) do
   end
 end
 plan.facts = same
-if #same > 0 then
-  keep(plan, KEYS[9], KEYS[10], KEYS[11])
-  local head = redis.call('GET', KEYS[1]) or '[0, 0, 0, 0, 0, 0]'
-  redis.call('SET', KEYS[1], (string.gsub(head, '[^, ]+%]$', ARGV[2] .. ']')))
-end
+keep(plan, KEYS[9], KEYS[10], KEYS[11])
+local head = redis.call('GET', KEYS[1]) or '[0, 0, 0, 0, 0, 0]'
+redis.call('SET', KEYS[1], (string.gsub(head, '[^, ]+%]$', ARGV[2] .. ']')))
 return 'ok ' .. note(plan, KEYS[12]) .. ' ' .. table.concat(ids, ' ')
 """
 
@@ -568,16 +566,15 @@ class RedisStore:
         """As `Swaps.touch`. The script changes each fact that is still as it was read."""
         names = self._of(key)
         with self._guard():
-            rows = self._server.hmget(names["facts"], [fact.id for fact in facts])
+            rows = self._server.hmget(names["facts"], [fact.id for fact in facts]) if facts else []
         with damage_at(lambda: self._place(key)):
             stored = [None if text is None else fact_of_row(text.partition(b" ")[2]) for text in rows]
         updated = [touched(one, fact) for one, fact in zip(stored, facts, strict=True)]
         changed = [fact for fact in updated if fact is not None]
-        if not changed:
-            return
         looked_at = [text for text, fact in zip(rows, updated, strict=True) if fact is not None]
         plan = {**_fact_plan(changed, (), (), ()), "facts_anew": False}
         with self._guard():
+            self._server.zadd(self._prefix + b":keys", {encode(key): 0}, nx=True)
             answer = self._scripts[TOUCH](keys=list(names.values()), args=[dumps(plan), at, *looked_at])
         number, *ids = answer.decode().split()[1:]
         if ids:
