@@ -368,6 +368,7 @@ class Manifest:
         self.budgets: dict[str, object] = {}
         self.memory_tables = MemoryTables()
         self.source = Source(NAME, "")
+        self._places: Places | None = None  # where things stand in the source, once something is reported
         self._read(path)
 
     def _read(self, path: str) -> None:
@@ -404,7 +405,9 @@ class Manifest:
     def report(self, code: str, path: tuple[str, ...] | None, message: str, help: str | None = None) -> None:
         """Report a diagnostic at the table or key to which `path` leads; None means the file as a whole. Without `help` an
         example is shown."""
-        start, end = place_of(self.source, path or ())
+        if self._places is None:
+            self._places = Places(self.source)
+        start, end = self._places.of(path or ())
         self.diagnostics.report(code, Span(NAME, start, end), message, help=help or example(path or ()))
 
     def _syntax_error(self, text: str) -> None:
@@ -593,26 +596,56 @@ TABLES: dict[str, Callable[[Manifest, dict[str, Any]], None]] = {
 }  # fmt: skip
 
 
-def place_of(source: Source, path: tuple[str, ...]) -> tuple[int, int]:
-    """Return the character offsets, start and end, at which the last name of a path is written, as far as a look at the lines
-    tells: the TOML parser keeps no places. What has no line of its own is at what holds it; an empty path is at (0, 0)."""
-    if not path:
+class Places:
+    """Where the tables and keys of a manifest are written, as far as a look at the lines tells: the TOML parser keeps no places.
+    Offsets are characters."""
+
+    def __init__(self, source: Source) -> None:
+        self.tables: dict[tuple[str, ...], int] = {}  # by their whole names: where the last of them stands
+        self.tops: dict[str, int] = {}  # keys in no table, and the first names of tables
+        self.keys: dict[tuple[str, ...], int] = {}  # by the names of the table around them, and their own
+        self.keys_below: dict[tuple[str, str], int] = {}  # by the first name of the table around them, and their own
+        header: list[str] | None = None  # of the table that the line is in
+        ends = [*source.line_starts[1:], len(source.text)]
+        for start, end in zip(source.line_starts, ends, strict=True):
+            line = source.text[start:end].partition("\n")[0]
+            words = line.strip()
+            if words.startswith("["):
+                header = _names(words.partition("]")[0])
+                self._table(start, line, header)
+            elif names := _names(words.partition("=")[0]):
+                self._key(start + line.index(names[0]), header, names[0])
+
+    def _table(self, start: int, line: str, names: list[str]) -> None:
+        if names:
+            self.tops.setdefault(names[0], start + line.index(names[0]))
+            self.tables.setdefault(tuple(names), start + line.rindex(names[-1]))
+
+    def _key(self, at: int, header: list[str] | None, key: str) -> None:
+        if header is None:
+            self.tops.setdefault(key, at)
+        elif header:
+            self.keys.setdefault((*header, key), at)
+            self.keys_below.setdefault((header[0], key), at)
+
+    def of(self, path: tuple[str, ...]) -> tuple[int, int]:
+        """Return the offsets, start and end, at which the last name of a path is written. What has no line of its own is at what
+        holds it; an empty path is at (0, 0)."""
+        while path:
+            found = [at for at in self._offsets(path) if at is not None]
+            if found:
+                return min(found), min(found) + len(path[-1])
+            path = path[:-1]
         return 0, 0
-    key, inside = path[-1], len(path) == 1
-    for start in source.line_starts:
-        line = source.text[start:].partition("\n")[0]
-        words = line.strip()
-        if words.startswith("["):
-            header = _names(words.partition("]")[0])
-            # Keys of three parts lie in a table of two: `[connections.main]`.
-            inside = header[:1] == [path[0]] if len(path) < 3 or len(header) == 1 else header == [*path[:2]]
-            if (inside and len(path) == 1) or (len(path) > 1 and header == [*path]):
-                at = start + (line.index(key) if len(path) == 1 else line.rindex(key))
-                return at, at + len(key)
-        elif inside and _names(words.partition("=")[0])[:1] == [key]:
-            at = start + line.index(key)
-            return at, at + len(key)
-    return place_of(source, path[:-1])
+
+    def _offsets(self, path: tuple[str, ...]) -> tuple[int | None, ...]:
+        if len(path) == 1:
+            return (self.tops.get(path[0]),)
+        if len(path) == 2:
+            return self.tables.get(path), self.keys_below.get((path[0], path[1]))
+        # Keys of three parts lie in a table of two: `[connections.main]`.
+        key = path[-1]
+        return self.tables.get(path), self.keys.get((*path[:2], key)), self.keys.get((path[0], key))
 
 
 _NAME_OF_A_KEY = re.compile(r"""[^\s."'\[\]]+|"[^"]*"|'[^']*'""")

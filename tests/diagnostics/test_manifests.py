@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from concerto.compiler import manifest
 from concerto.compiler.diagnostics import render_text
 from concerto.compiler.hints.manifest import EXAMPLES, HEADERS
 from concerto.compiler.manifest import TABLES, Manifest
@@ -92,3 +93,20 @@ def test_values_that_cannot_be_what_they_stand_for(line: str, said: str, tmp_pat
     path = tmp_path / "Concerto.toml"
     path.write_text(line, encoding="utf-8")
     assert [found.message for found in Manifest(str(path)).diagnostics.ordered()] == [said]
+
+
+def test_each_line_is_looked_at_once_for_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    looked_at: list[str] = []
+    names_of = manifest._names
+
+    def noted(text: str) -> list[str]:
+        looked_at.append(text)
+        return names_of(text)
+
+    monkeypatch.setattr(manifest, "_names", noted)
+    path = tmp_path / "Concerto.toml"
+    lines = ["[project]", 'name = "p"', 'version = "1"', 'entry = "main.conc"', *(f"key{i} = 1" for i in range(500))]
+    path.write_text("\n".join(lines), encoding="utf-8")
+    found = Manifest(str(path)).diagnostics.found
+    assert [path.read_text()[one.span.start : one.span.end] for one in found] == [f"key{i}" for i in range(500)]
+    assert len(looked_at) <= len(lines)
