@@ -46,8 +46,8 @@ class Diagnostic:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """One line of a stack trace, or of the trace of an error; line and column count from 1. Where places are left out its
-    function is `… n more …` and its line 0."""
+    """One line of a stack trace, or of the trace of an error; line and column count from 1, and are 0 where no place is known.
+    Where places are left out its function is `… n more …` and its line 0."""
 
     function: str
     file: str
@@ -62,7 +62,7 @@ def frames_of(trace: Iterable[tuple[str, str, int, int] | int]) -> tuple[Frame, 
 
 class CompileError(Exception):
     """The source has errors. `diagnostics` are its errors and warnings in the order of the text; str() is what the command
-    prints."""
+    prints of the errors."""
 
     def __init__(self, diagnostics: tuple[Diagnostic, ...], text: str = "") -> None:
         super().__init__(diagnostics, text)
@@ -155,10 +155,10 @@ class Metrics:
 @dataclass(frozen=True, slots=True)
 class RunResult:
     """How a run of `main` ended. `value` is what it returned, that of `Ok(value)` too; None if `ok` is false. `error` is the
-    error of an Err, or the panic, None if `ok` is true; an Err of anything that is no error is an ErrorValue whose kind is its
-    type. `trace` is where the error was made and what it passed, or the frames of the panic. `exit_code` is that of
-    `concerto run` (L-5.14.3): 0, 1 after an Err or panic, 77 after one that denies a permission, and 130 after `cancel`. `emits`
-    are those of the program, in order."""
+    error of an Err, the panic, or `TaskError::Cancelled` after `cancel`, None if `ok` is true; an Err of anything that is no
+    error is an ErrorValue whose kind is its type. `trace` is where the error was made and what it passed, or the frames of the
+    panic. `exit_code` is that of `concerto run` (L-5.14.3): 0, 1 after an Err or panic, 77 after one that denies a permission,
+    and 130 after `cancel`. `emits` are those of the program, in order."""
 
     ok: bool
     value: Any
@@ -174,9 +174,10 @@ class RunResult:
 
 @dataclass(frozen=True, slots=True)
 class TestResult:
-    """One test. `failure` says what went wrong, None when it passed; `place` is file, line and column where it was raised;
-    `expected_failure`: it passes by failing; `emits` are those of the program; `trace` of an error: where it was made, and
-    what it passed."""
+    """One test. `failure` says what went wrong, None when it passed; `place` is file, line and column where it was raised, else
+    where the body of the test begins, None where that is unknown and for a test that is to fail and did, or did not fail at all;
+    `expected_failure`: it passes by failing; `emits` are those of the program; `trace` of an error: where it was made, and what
+    it passed."""
 
     __test__ = False  # not a test of pytest
 
@@ -202,8 +203,8 @@ class TestReport:
 
 def tested(program: link.Program, part: str, options: Options, project: str | None) -> TestReport:
     """Run each test whose description contains `part` in a session of its own, whose waits take no time unless a test asks
-    a real provider (V-6.6). Raise TypeError for options that tests cannot have, what `check_options` raises, and ValueError for a
-    wrong configuration."""
+    a real provider (V-6.6). Raise TypeError for options that tests cannot have, what `check_options` raises, ValueError for a
+    wrong configuration, OSError as `host_of`, and RuntimeError where an event loop runs; the last two only if a test is run."""
     if "emit_mode" in options or "emit_timeout_ms" in options:
         raise TypeError("tests have no emit_mode and no emit_timeout_ms: nobody answers their emits")
     check_options(options)

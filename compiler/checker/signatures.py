@@ -145,8 +145,8 @@ def open_parameters(type_: Type, names: Collection[str]) -> Type:
 
 def unify(formal: Type, actual: Type, bindings: Bindings, hints: Bindings | None = None) -> None:
     """Bind, in `bindings`, the parameters of `formal` that are still unbound to what stands in their places in `actual`; a hint
-    is preferred where the actual type converts to it. Types of different shapes bind nothing: the conversion of the argument
-    reports them."""
+    is preferred where the actual type converts to it. `T?` takes a T too, and a trait what implements it; else types of different
+    kinds, names or lengths bind nothing: the conversion of the argument reports them."""
     match formal:
         case Parameter():
             _bind(formal.name, actual, bindings, hints or {})
@@ -163,8 +163,8 @@ def unify(formal: Type, actual: Type, bindings: Bindings, hints: Bindings | None
             return
         case Generic() if isinstance(actual, Generic) and actual.name != formal.name:
             return
-        case _ if type(formal) is type(actual):
-            for a, b in zip(_parts(formal), _parts(actual), strict=False):
+        case _ if type(formal) is type(actual) and len(_parts(formal)) == len(_parts(actual)):
+            for a, b in zip(_parts(formal), _parts(actual), strict=True):
                 unify(a, b, bindings, hints)
 
 

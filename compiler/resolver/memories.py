@@ -1,8 +1,9 @@
 """Names in what is written about memories: chains that make memory values, arguments of steps, and the clauses of functions.
 
 Hands on `declare_memory_value`, `visit_memory_chain`, `replace_words`, `declare_clauses`, `bind_slot_read` and
-`bind_slot_writes` to `items` and `expressions`, and `WORD_OF_METHOD`, `is_word` and `is_bare` to the checker of memories.
-Which steps and slots there are, and whether a word is a legal one, the checker decides (`checker/memory_steps.py`).
+`bind_slot_writes` to `items` and `expressions`; `WORD_OF_METHOD` to `expressions` and to the checker, of methods and of memories,
+and `is_word` and `is_bare` to that of memories. Which steps and slots there are, and whether a word is a legal one, the checker
+decides (`checker/memory_steps.py`).
 """
 
 from __future__ import annotations
@@ -122,7 +123,8 @@ def _visit_step_argument(r: Resolver, argument: ast.Argument, step: str, positio
 
 
 def replace_words(r: Resolver, method: str, argument: ast.Argument) -> None:
-    """Turn capitalised words in an argument of a memory's method into texts, if nothing in scope has their name (M-10.5)."""
+    """Turn capitalised words in an argument of a memory's method, one of WORD_OF_METHOD, into texts, if nothing in scope has
+    their name (M-10.5)."""
     if argument.name is None or argument.name.text != WORD_OF_METHOD[method]:
         return
     value = argument.value

@@ -29,7 +29,8 @@ SECRET_WORDS = frozenset(("KEY", "APIKEY", "TOKEN", "SECRET", "PASSWORD", "PASSW
 
 
 def is_secret_name(name: str) -> bool:
-    """Return whether the value of a variable, or header, of this name is a secret (G-10.5)."""
+    """Return whether the value of a variable of this name is a secret (G-10.5); of a header, if its name is given with `_` in
+    place of each `-`."""
     return not SECRET_WORDS.isdisjoint(name.upper().split("_"))
 
 

@@ -2,9 +2,10 @@
 O-4.36 to O-4.46, G-9.6).
 
 Hands on to `servers.py`: `McpSettings`; `Signature` and `OfferedTool`, with `declared_tool` and `offered_tools`, which decides
-what program and models may call; `plain_arguments` and `plain_map` for what is sent; `value_of` and `failure_text` for what comes
-back. Hands on to `wire.py` the form in which it gives tools and answers, `ServedTool` and `Answer`. The protocol `Connection` is
-what `wire.py`, or a host, gives; it raises `ServerFailure`. Nothing here talks to a server.
+what program and models may call; `OPEN_SCHEMA` and `OPEN_SHAPE` of a tool without a signature; `plain_arguments` and `plain_map`
+for what is sent; `value_of` and `failure_text` for what comes back. Hands on to `wire.py` the form in which it gives tools and
+answers, `ServedTool` and `Answer`, and `REFUSED_BODY`. The protocol `Connection` is what `wire.py`, or a host, gives; it raises
+`ServerFailure`. Nothing here talks to a server.
 """
 
 from __future__ import annotations
@@ -72,7 +73,8 @@ class ServedTool:
 
     @property
     def digest(self) -> str:
-        """The digest of all that it says of itself: it must stay the same during a session (G-9.6)."""
+        """The digest of all that it says of itself: it must stay the same during a session (G-9.6). ValueError for NaN,
+        an infinity or a lone surrogate in it."""
         return digest([self.name, self.description, self.schema])
 
     @property
@@ -195,7 +197,7 @@ RESULT = "result"  # the key under which servers wrap a result that is no object
 
 def plain_arguments(signature: Signature, values: Sequence[Any]) -> dict[str, Any]:
     """Return the arguments of a declared tool as plain data by name, from their values in its order: one that is left out (UNSET)
-    takes its default, None or nil of an Option is left out."""
+    takes its default, None or nil of an Option is left out. P103 for a value beyond the limits of JSON (G-6.1)."""
     arguments: dict[str, Any] = {}
     for (name, _, optional, has_default, default, _), value in zip(signature.shape[3], values, strict=True):
         if value is UNSET and has_default:
@@ -206,7 +208,7 @@ def plain_arguments(signature: Signature, values: Sequence[Any]) -> dict[str, An
 
 
 def plain_map(arguments: Any) -> dict[str, Any]:
-    """Return the Map of arguments that the program gave `call` as plain data."""
+    """Return the Map of arguments that the program gave `call` as plain data. P103 as `plain_arguments`."""
     data: dict[str, Any] = json.loads(to_json(arguments))
     return data
 

@@ -1,8 +1,8 @@
 """Vectors of facts that were stored without one, and the embedder `offline` (M-10.16).
 
-Hands on `embed_pending`, which a conversation (`turns.py`) calls after its commit; `pending` and `store_pending`, with which
-`effects/memories.py` does the same after a direct write; and `offline_vectors` to `providers/offline.py` and
-`effects/models.py`. Vectors are asked for and compared in `embedding.py`.
+Hands on `embed_pending`, which a conversation (`turns.py`) calls after its commit; `pending` and `store_pending` to
+`effects/memories.py`, which asks for the missing vectors before a direct write and stores them after it; and `offline_vectors` to
+`providers/offline.py` and `effects/models.py`. Vectors are asked for and compared in `embedding.py`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ AT_ONCE = 64
 
 def pending(memory: Memory) -> list[Fact]:
     """Return the first AT_ONCE facts that should have a vector of this embedder and have none: those stored while it
-    failed, or before there was one. None of a memory without an embedder. Raises the MemoryFailure of the store."""
+    failed, or before there was one. An empty list for a memory without an embedder. Raises the MemoryFailure of the store."""
     embedding = memory.embedding
     if embedding is None:
         return []

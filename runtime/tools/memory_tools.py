@@ -1,7 +1,7 @@
 """The tools that a model gets from a memory in its list of tools (M-10.17): facts it remembers, recalls and forgets.
 
-Hashmaps and ledgers in that list give tools too (O-4.22). Hands on `memory_bindings` and `store_bindings` to `bindings.py`. A
-fact that a model remembers is stored as the model's word (`origin="model"`). How facts are ranked and stored is
+A hashmap or ledger that is the `memory` of a model gives tools too (O-4.22). Hands on `memory_bindings` and `store_bindings` to
+`bindings.py`. A fact that a model remembers is stored as the model's word (`origin="model"`). How facts are ranked and stored is
 `memory/remembering.py`. A failure of a memory, or of a limit of a ledger, becomes an Err for the model; a Panic, such as that of
 a budget, passes through.
 """

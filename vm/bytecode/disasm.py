@@ -41,7 +41,6 @@ FLAG_WORDS: dict[int, str] = {
     i.F_HIDDEN: "hidden",
     i.F_SUSPENDS: "suspends",
     i.F_CLOSURE: "closure",
-    i.F_PROPAGATES: "propagates",
     i.F_METHOD: "method",
     i.F_INOUT: "inout",
 }

@@ -1,10 +1,12 @@
 """The image as data (V-3.2, O-10): what a compiled program is, before encoding and after decoding.
 
 Hands on `Image`, with one record per section entry, to code generation, verifier, linker and the runtime, and to the readers and
-writers of images beside it, the numbers of kinds of constants (`K_…`) and flags of functions (`F_…`), `ImageError`, `Limits` with
-`DEFAULT`, and the tests of names (`is_identifier`, `is_path`, `is_unicode`). The encoding of a record is its fields in the order
-of `__slots__`, so a new field goes to the end and `STD_VERSION` or `FORMAT` tells older readers. Only data stands here:
-`shape.py` says what each field must look like, `encoding.py` how it becomes bytes, `verify.py` which rules hold between fields.
+writers of images beside it; to these also their base `Record`, the names `SECTIONS`, the numbers of kinds of constants (`K_…`)
+and flags of functions (`F_…`), the versions `FORMAT` and `STD_VERSION`, `ImageError`, `Limits` with `DEFAULT`, and the tests of
+names (`is_identifier`, `is_path`, `is_unicode`). Hands on what an entry says of memories: `memories_of` a model, to
+`effects/models.py` of the runtime among others, and `log_of` a view. The encoding of a record is its fields in the order of
+`__slots__`, so a new field goes to the end and `STD_VERSION` or `FORMAT` tells older readers. Only data stands here: `shape.py`
+says what each field must look like, `encoding.py` how it becomes bytes, `verify.py` which rules hold between fields.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ F_SUSPENDS = 4  # holds an instruction that may suspend, or names a function tha
 F_CLOSURE = 8  # made by CLOSURE with captured cells
 F_METHOD = 32  # `Type::name`: found at run time by the type of its first parameter
 F_INOUT = 64  # a method with `mut self`: its result is (result, new self)
-F_PROPAGATES = 16  # `?` and throw may leave it: its result is Result, or it is main
+# 16 is free: nothing sets it, and nothing reads it.
 
 
 class Record:

@@ -1,4 +1,4 @@
-"""Operand kinds: each says once which table bounds it, and which rule an operand outside of it breaks.
+"""Operand kinds: each says once which table bounds it, and which rule an operand that is none of it breaks.
 
 Every operand is one unsigned LEB128 number after the opcode byte (V-3.3). Hands on one constant per kind, `KINDS` and
 `OperandKind`. Which opcode takes which kind is in `opcodes.py`, what a starred name in a stack effect counts in `verify_code.py`.

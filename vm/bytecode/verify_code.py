@@ -121,51 +121,56 @@ def describe(function: i.Function, at: int, number: int, operand: int) -> str:
 # ---------------------------------------------------------------- operand kinds that mean the same in every function
 
 
+def _rule(number: int) -> str:
+    """Return the code of the rule that an operand breaks which is none of its kind."""
+    return OPCODES[number].kind.rule
+
+
 def _count(scope: Scope, number: int, operand: int) -> Iterator[Breach]:
     if operand % 2 and "entries*" in OPCODES[number].pops:
-        yield "V102", "keys and values come in pairs"
+        yield _rule(number), "keys and values come in pairs"
     if number == _RANGE and operand > 1:
-        yield "V102", "the operand is 0 or 1"
+        yield _rule(number), "the operand is 0 or 1"
 
 
 def _constant(scope: Scope, number: int, operand: int) -> Iterator[Breach]:
     kind = OPCODES[number].kind.name
     if operand >= len(scope.kinds):
-        yield "V103", f"there are {len(scope.kinds)} constants"
+        yield _rule(number), f"there are {len(scope.kinds)} constants"
     elif scope.kinds[operand] not in _KINDS_OF_CONSTANT[kind]:
-        yield "V103", f"constant {operand} is no {kind}"
+        yield _rule(number), f"constant {operand} is no {kind}"
     else:
-        yield from _content(scope, kind, operand)
+        yield from _content(scope, number, operand)
 
 
-def _content(scope: Scope, kind: str, operand: int) -> Iterator[Breach]:
-    value = scope.image.constants[operand][1]
+def _content(scope: Scope, number: int, operand: int) -> Iterator[Breach]:
+    kind, value = OPCODES[number].kind.name, scope.image.constants[operand][1]
     if kind == k.NAME.name and not is_identifier(value):
         yield "V125", f"{value!r} is no member name"
     if kind == k.CONST.name and scope.kinds[operand] == i.K_VARIANT and scope.payload(operand):
         yield "V119", f"constant {operand} is a variant with a payload"
     if kind == k.BUILTIN.name and tuple(value) not in scope.builtins:
-        yield "V103", f"there is no built-in {'.'.join(part for part in value if part)}"
+        yield _rule(number), f"there is no built-in {'.'.join(part for part in value if part)}"
     if kind == k.HOST.name and tuple(value) not in scope.performed:
-        yield "V103", f"the host performs no {'::'.join(part for part in value if part)}"
+        yield _rule(number), f"the host performs no {'::'.join(part for part in value if part)}"
 
 
 def _type(scope: Scope, number: int, operand: int) -> Iterator[Breach]:
     if operand >= scope.sizes["types"]:
-        yield "V107", f"there are {scope.sizes['types']} types"
+        yield _rule(number), f"there are {scope.sizes['types']} types"
     elif p.STARRED[number] and scope.fields[operand] is None:
-        yield "V107", f"type {operand} has no fields"
+        yield _rule(number), f"type {operand} has no fields"
 
 
 def _field(scope: Scope, number: int, operand: int) -> Iterator[Breach]:
     if operand >= scope.most_fields:
-        yield "V107", f"no type has more than {scope.most_fields} fields"
+        yield _rule(number), f"no type has more than {scope.most_fields} fields"
 
 
 def _declaration(scope: Scope, number: int, operand: int) -> Iterator[Breach]:
     table = OPCODES[number].kind.table
     if operand >= scope.sizes[table]:
-        yield "V108", f"there are {scope.sizes[table]} {table}"
+        yield _rule(number), f"there are {scope.sizes[table]} {table}"
 
 
 _RULES: dict[str, Callable[[Scope, int, int], Iterator[Breach]]] = {
@@ -196,20 +201,20 @@ _RULES: dict[str, Callable[[Scope, int, int], Iterator[Breach]]] = {
 
 
 def _slot(scope: Scope, function: i.Function, code: Code, number: int, operand: int) -> Iterable[Breach]:
-    return () if operand < function.slots else (("V104", f"the function has {function.slots} locals"),)
+    return () if operand < function.slots else ((_rule(number), f"the function has {function.slots} locals"),)
 
 
 def _cell(scope: Scope, function: i.Function, code: Code, number: int, operand: int) -> Iterable[Breach]:
-    return () if operand < function.cells else (("V105", f"the function has {function.cells} cells"),)
+    return () if operand < function.cells else ((_rule(number), f"the function has {function.cells} cells"),)
 
 
 def _label(scope: Scope, function: i.Function, code: Code, number: int, operand: int) -> Iterable[Breach]:
-    return () if operand in code.index_of else (("V109", "no instruction starts there"),)
+    return () if operand in code.index_of else ((_rule(number), "no instruction starts there"),)
 
 
 def _function(scope: Scope, function: i.Function, code: Code, number: int, operand: int) -> Iterator[Breach]:
     if operand >= scope.sizes["functions"]:
-        yield "V106", f"there are {scope.sizes['functions']} functions"
+        yield _rule(number), f"there are {scope.sizes['functions']} functions"
         return
     callee = scope.image.functions[operand]
     if p.ROLE[number] != p.CAPTURE and callee.captures:
