@@ -62,19 +62,28 @@ class ServerFailure(Exception):
 
 
 class ServedTool:
-    """A tool as the server lists it; `schema` is the JSON Schema of its arguments."""
+    """A tool as the server lists it, cleaned (G-9.1). `schema` is the JSON Schema of its arguments. `refused` says why nobody may
+    call it, None if all may: its schema leads to another document, or is no JSON within the limits of G-9.2; then it is empty."""
 
-    __slots__ = ("name", "description", "schema")
+    __slots__ = ("name", "description", "schema", "refused")
 
     def __init__(self, name: str, description: str, schema: Mapping[str, Any]) -> None:
-        self.name = name
+        self.name = clean_text(name)
         self.description = clean_text(description)
-        self.schema = dict(schema)
+        self.schema: dict[str, Any] = {}
+        self.refused: str | None = None
+        try:
+            self.schema = parse_json(json.dumps(dict(schema)))
+            if _refers_outside(self.schema):
+                self.refused = "its schema refers to another document"
+        except JsonRefused as refused:
+            self.refused = f"its schema is no JSON: {refused.reason}"
+        except (RecursionError, ValueError):  # from a host: too deep, or with a number of too many digits, to be written at all
+            self.refused = "its schema is no JSON: it is beyond all bounds"
 
     @property
     def digest(self) -> str:
-        """The digest of all that it says of itself: it must stay the same during a session (G-9.6). ValueError for NaN,
-        an infinity or a lone surrogate in it."""
+        """The digest of all that it says of itself: it must stay the same during a session (G-9.6)."""
         return digest([self.name, self.description, self.schema])
 
     @property
@@ -124,7 +133,7 @@ def declared_tool(signature: Signature, served: ServedTool | None = None) -> Off
     for name, property in form.get("properties", {}).items():
         described = served.properties.get(name) if served is not None else None
         if "description" not in property and isinstance(described, dict) and isinstance(described.get("description"), str):
-            property["description"] = clean_text(described["description"])
+            property["description"] = described["description"]
     text = signature.description if signature.description is not None else served.description if served is not None else ""
     return OfferedTool(signature.name, ToolDef(signature.wire, text, form), signature)
 
@@ -154,7 +163,7 @@ def _refusal(tool: ServedTool, wire: str, offered: Mapping[str, OfferedTool]) ->
         return f"`{wire}` is longer than {LONGEST_NAME} characters"
     if wire in offered:
         return f"another tool is `{wire}` to a model"
-    return "its schema refers to another document" if _refers_outside(tool.schema) else None
+    return tool.refused
 
 
 def _refers_outside(schema: Any) -> bool:
@@ -178,8 +187,8 @@ def _fitting(server: str, signature: Signature, served: Mapping[str, ServedTool]
     tool = served.get(signature.name)
     if tool is None:
         raise ServerFailure(f"mcp {server} does not serve the declared tool {signature.name}")
-    if _refers_outside(tool.schema):
-        raise ServerFailure(f"mcp {server}, tool {signature.name}: its schema refers to another document")
+    if tool.refused is not None:
+        raise ServerFailure(f"mcp {server}, tool {signature.name}: {tool.refused}")
     declared = [field[0] for field in signature.shape[3]]
     for name in declared:
         if name not in tool.properties:

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from ..records import Call
     from ..running import EffectContext
     from ..tools.bindings import ToolBinding
-    from .served import Connection
+    from .served import Connection, ServedTool
 
 
 class Servers:
@@ -91,8 +91,8 @@ class Servers:
 
 
 class Server:
-    """One server. `offered` are its tools by their own names, once it is connected; `digests` what each of them was at the first
-    connection; `refused` says why its settings allow no connection, None when they do."""
+    """One server. `offered` are its tools by their own names, once it is connected; `digests` what each of them was at its first
+    use; `refused` says why its settings allow no connection, None when they do."""
 
     def __init__(self, run: EffectContext, entry: Mcp) -> None:
         self.run = run
@@ -101,7 +101,7 @@ class Server:
         self.connection: Connection | None = None
         self.ended = asyncio.Event()  # set when the connection has ended by itself, as far as that is seen without a request
         self.offered: dict[str, OfferedTool] = {}
-        self.digests: dict[str, str] = {}
+        self.digests: dict[str, list[str]] = {}
         self.connecting = asyncio.Lock()  # one call connects, the others wait for it
         try:
             self.settings = McpSettings(entry.name, entry.fields, run.host.mcp.get(entry.name, {}))
@@ -167,7 +167,7 @@ class Server:
         try:
             served = await connection.tools()
             offered, refused = offered_tools(self.name, list(self.signatures.values()), served)
-            self._pin({tool.name: tool.digest for tool in served if not self.signatures or tool.name in self.signatures})
+            self._pin([tool for tool in served if not self.signatures or tool.name in self.signatures])
         except BaseException:
             await connection.aclose()
             raise
@@ -175,9 +175,12 @@ class Server:
             self.run.host.log("warn", self.run.redactor.clean(line))
         self.connection, self.ended, self.offered = connection, ended, {tool.name: tool for tool in offered}
 
-    def _pin(self, digests: Mapping[str, str]) -> None:
+    def _pin(self, served: list[ServedTool]) -> None:
         """Raise ServerFailure when a tool is not what it was at its first use (G-9.6): a server might change it after it was
-        trusted."""
+        trusted. Of a name that is listed more than once all tools must be what they were."""
+        digests: dict[str, list[str]] = {}
+        for tool in served:
+            digests.setdefault(tool.name, []).append(tool.digest)
         for name, digest in digests.items():
             if self.digests.setdefault(name, digest) != digest:
                 raise ServerFailure(f"mcp {self.name}: the tool {name} is another one than at its first use")

@@ -135,7 +135,8 @@ MESSAGES: list[dict[str, Any]] = [
     {"content": [{"type": "text", "text": "t"}], "structuredContent": {"a": [1, None]}, "isError": False},
 ]
 VALUES: list[Any] = [
-    None, True, -1, 2**80, 1e400, "", "x" * 3000, "\ud800", [], {}, [[]], {"$ref": "http://a/"}, [{"name": "echo"}],
+    None, True, -1, 2**80, 1e400, float("nan"), "", "x" * 3000, "\ud800", chr(0xE0041), [], {}, [[]], {"$ref": "http://a/"},
+    [{"name": "echo"}],
 ]  # fmt: skip
 
 
@@ -170,6 +171,8 @@ async def _servers(seed: int, cases: int) -> Figures:
             try:
                 tools = await connection.tools()
                 offered_tools("Wiki", [], tools)
+                json.dumps([tool.schema for tool in tools], allow_nan=False)
+                assert all(tool.digest for tool in tools)
                 await connection.call("echo", {"t": "a"})
                 served += 1
             finally:

@@ -45,11 +45,18 @@ def result_of(manner: str, method: str, params: dict[str, Any]) -> dict[str, Any
         supported = ["2099-01-01"] if manner == "future" else [NEW]
         return {**done, **cached, "supportedVersions": supported, "capabilities": {"tools": {}}}
     if method == "tools/list":
-        described = f"Echoes {METHODS.count('tools/list')}" if manner == "changing" else "Echoes"
-        return {**done, **cached, "tools": [{"name": "echo", "description": described, "inputSchema": SCHEMA}]}
+        return {**done, **cached, "tools": tools_of(manner)}
     if method == "tools/call":
         return {**done, **called(manner, params["arguments"]["text"])}
     raise Refused(METHOD_NOT_FOUND, "no such method")
+
+
+def tools_of(manner: str) -> list[dict[str, Any]]:
+    echo: dict[str, Any] = {"name": "echo", "description": "Echoes", "inputSchema": SCHEMA}
+    changed = {**echo, "description": f"Echoes {METHODS.count('tools/list')}"}
+    if manner == "nan":
+        return [{**echo, "inputSchema": {"type": "object", "properties": {"text": {"default": float("nan")}}}}]
+    return {"changing": [changed], "doubled": [changed, echo]}.get(manner, [echo])
 
 
 def called(manner: str, text: str) -> dict[str, Any]:

@@ -134,14 +134,21 @@ def test_a_call_is_cancelled(manner: str) -> None:
         assert time.monotonic() - began < 5
 
 
-def test_a_tool_that_changed_is_refused() -> None:
-    """The server lists another description at each connection."""
-    with http("changing") as session:
+@pytest.mark.parametrize("manner", ["changing", "doubled"])
+def test_a_tool_that_changed_is_refused(manner: str) -> None:
+    """The server lists another description at each connection; one lists a second tool of the name, which stays the same."""
+    with http(manner) as session:
         assert session.call("echo", "first") == "first"
         failure(session, "mismatch")  # so that the next use connects anew
         error = failure(session, "second")
         assert error.message == "mcp Wiki: the tool echo is another one than at its first use"
         assert error.variant == "ConnectionFailed"
+
+
+@pytest.mark.parametrize("open_", [lambda: stdio("-S", str(RAW), "nan"), lambda: http("nan")])
+def test_a_schema_is_json(open_: Any) -> None:
+    with open_() as session:
+        assert failure(session, "a").message == "mcp Wiki offers no tool echo; it offers: "
 
 
 def test_a_result_has_its_limit() -> None:
