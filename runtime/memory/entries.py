@@ -12,6 +12,7 @@ unknown here is kept as it came (M-8.11).
 from __future__ import annotations
 
 from functools import cache
+from math import isfinite
 
 from ...vm.values import from_json
 from ...vm.values.metering import FEW, paced
@@ -458,23 +459,32 @@ def message_of(role: str, parts: Sequence[Part]) -> tuple[Msg, list[Part]]:
 
 
 def _call(part: Part) -> Call:
-    stored = stored_json(part.text)
+    stored = _decoder(finite=True).decode(part.text)  # what a model sent was JSON, which has no other numbers (G-9.2)
     if type(stored["name"]) is not str or type(stored["arguments"]) not in (dict, type(None)):
         raise ValueError
     return Call(part.id, stored["name"], stored["arguments"], stored.get("text", ""))
 
 
 def stored_json(text: str) -> Any:
-    """Return the data of JSON that a store or a dump keeps. Raises ValueError for text that is none, or that has a number beyond
-    Float, which no program has stored, and RecursionError for one that nests too deeply."""
-    return _decoder().decode(text)
+    """Return the data of JSON that a store keeps. Raises ValueError for text that is none, or that has a whole number beyond
+    Float, which no program has stored, and RecursionError for one that nests too deeply. NaN and infinities pass: a program may
+    put them into the `meta` of a turn."""
+    return _decoder(finite=False).decode(text)
 
 
 @cache
-def _decoder() -> JSONDecoder:
+def _decoder(finite: bool) -> JSONDecoder:
+    """Return the reader of JSON that a store or a dump keeps; `finite` refuses NaN and infinities too."""
     from json import JSONDecoder
 
-    return JSONDecoder(parse_int=_whole)
+    return JSONDecoder(parse_int=_whole, parse_float=_finite, parse_constant=_finite) if finite else JSONDecoder(parse_int=_whole)
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if not isfinite(number):
+        raise ValueError("a number beyond Float")
+    return number
 
 
 def _whole(digits: str) -> int:

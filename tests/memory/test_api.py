@@ -268,6 +268,10 @@ def test_dump_is_canonical_and_loads(make):
     assert turn_of(other, "r") is False  # run ids came along
 
 
+def call_part(held):
+    return next(part for entry in held["log"] for part in entry["parts"] if part["kind"] == "call")
+
+
 @pytest.mark.parametrize(
     ("change", "variant"),
     [
@@ -280,6 +284,9 @@ def test_dump_is_canonical_and_loads(make):
         (lambda held: held["log"][0].update(parts=7), "Corrupt"),
         (lambda held: held.update(next=1), "Corrupt"),
         (lambda held: held["views"].update(x=1), "Corrupt"),
+        (lambda held: call_part(held).update(text='{"name":"t","arguments":{"x":1e999}}'), "Corrupt"),
+        (lambda held: call_part(held).update(text='{"name":"t","arguments":{"x":[NaN]}}'), "Corrupt"),
+        (lambda held: call_part(held).update(text='{"name":"t","arguments":{"x":-Infinity}}'), "Corrupt"),
     ],
 )
 def test_a_damaged_dump_loads_nothing(make, change, variant):
