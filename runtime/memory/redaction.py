@@ -24,9 +24,12 @@ if TYPE_CHECKING:
     from .policy import Policy
 
 
-EMAIL = re.compile(r"[\w.+%-]+@[\w-]+(?:\.[\w-]+)+")
+# Addresses with nothing between them are one match. Only the begin of a run of word characters is looked at: to try the others
+# would take time quadratic in a long run.
+EMAIL = re.compile(r"(?<![\w.+%-])(?:[\w.+%-]++@[\w-]++(?:\.[\w-]++)++)++")
 API_KEY = re.compile(r"\b(?:sk|pk|rk|xox[abprs]|gh[opsu]|glpat|AKIA|AIza)[-_]?[A-Za-z0-9_-]{14,}")
 IBAN = re.compile(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?\b")
+SHORTEST_IBAN = 8  # characters behind country and check digits
 CARD = re.compile(r"(?<![\w.])\d(?:[ -]?\d){12,18}(?![\w.]?\d)")
 PHONE = re.compile(r"(?<![\w.])(?:\+|00)?\(?\d(?:[ ()/.-]{0,2}\d){6,14}(?![\w.]?\d)")
 DATE_OR_VERSION = re.compile(r"\d{4}-\d\d-\d\d(?:\D.*)?|\d+(?:\.\d+)+")
@@ -50,23 +53,44 @@ class SecretFilter:
 
 def pii(text: str) -> str:
     """Return the text with e-mail addresses, API keys, IBANs, card and phone numbers replaced by `[redacted:KIND]`."""
-    text = EMAIL.sub("[redacted:email]", text)
+    text = EMAIL.sub(lambda match: "[redacted:email]" * match[0].count("@"), text)
     text = API_KEY.sub("[redacted:api_key]", text)
     # Before cards and phones, whose patterns would match the digits of an IBAN.
-    text = IBAN.sub(_iban, text)
+    text = _without_ibans(text)
     text = CARD.sub(_card, text)
     return PHONE.sub(_phone, text)
 
 
-def _iban(match: re.Match[str]) -> str:
-    """Replace an IBAN whose check digits fit (ISO 13616: the rotated number modulo 97 is 1)."""
-    digits = "".join(str(int(letter, 36)) for letter in _rotated(match[0]))
-    return "[redacted:iban]" if int(digits) % 97 == 1 else match[0]
+def _without_ibans(text: str) -> str:
+    pieces, kept, at = [], 0, 0
+    while (match := IBAN.search(text, at)) is not None:
+        length = _iban_length(match[0])
+        at = match.start() + (length or 1)
+        if length:
+            pieces += [text[kept : match.start()], "[redacted:iban]"]
+            kept = at
+    return "".join([*pieces, text[kept:]])
 
 
-def _rotated(text: str) -> str:
-    plain = text.replace(" ", "")
-    return plain[4:] + plain[:4]
+def _iban_length(text: str) -> int:
+    """Return how many characters of a match of IBAN are one whose check digits fit (ISO 13616: the number with its first four
+    characters moved to its end is 1 modulo 97), 0 for none. Capitalised words behind a number look like groups of it, so it may
+    end at any space."""
+    head, number, count, length = 0, 0, 0, 0
+    for character in text[:4]:
+        head = _appended(head, character)
+    for at, character in enumerate(f"{text} "[4:], 4):
+        if character != " ":
+            number, count = _appended(number, character), count + 1
+        elif count >= SHORTEST_IBAN and (number * 1_000_000 + head) % 97 == 1:
+            length = at
+    return length
+
+
+def _appended(number: int, character: str) -> int:
+    """Return a number with a digit, or the two of a letter, behind it, modulo 97."""
+    value = int(character, 36)
+    return (number * (10 if value < 10 else 100) + value) % 97
 
 
 def _card(match: re.Match[str]) -> str:
