@@ -216,11 +216,11 @@ class Shown:
         if self.mark is not None and entry.seq >= self.mark.cut:
             return entry
         cache: dict[Any, Any] = self.policy.shown
-        place, original = (self.key, entry.seq), _texts_of(entry.message)
+        place, original = (self.key, entry.seq), _shown_of(entry)
         cached = cache.get(place)
-        if cached is None or cached[0] != original:
+        if cached is None or cached[0] != original:  # another entry may have come under the number, with `load`
             message = _shown(lambda: redacted(entry.message, self.policy.redact))
-            same = _texts_of(message) == original
+            same = message.as_json() == entry.message.as_json()
             tokens = entry.tokens if same else count_with(self.policy.counter, message, entry.by or "")
             cached = _keep(cache, place, (original, message, tokens))
         return entry.showing(cached[1], cached[2])
@@ -250,8 +250,11 @@ def json_shown(policy: Policy, value: Any) -> Any:
     return (cached or _keep(policy.shown, place, (_shown(lambda: redacted_json(value, policy.redact)),)))[0]
 
 
-def _texts_of(message: Msg) -> Any:
-    return (message.content, [call.as_json() for call in message.calls]) if message.calls else message.content
+def _shown_of(entry: Entry) -> Any:
+    """Return all of an entry that goes into what is shown of it."""
+    state = entry.message.state
+    carried = None if state is None else (state.connection, state.wire, state.model, state.content)
+    return entry.message.as_json(), entry.by, entry.tokens, carried
 
 
 def _shown(rewritten: Callable[[], Any]) -> Any:

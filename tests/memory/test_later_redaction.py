@@ -71,6 +71,37 @@ def test_entries_of_before_are_rewritten_once_and_those_of_now_never(store):
     assert sent(another)[0][:1] == ["<a>"] and "<<q>>" in sent(another)[0]
 
 
+@pytest.mark.parametrize(
+    ("before", "now"),
+    [
+        ([Msg("user", "a")], [Msg("system", "a")]),
+        (
+            [Msg("assistant", "", (Call("c", "f", {}),)), Msg("tool", "d", (), "c")],
+            [Msg("assistant", "", (Call("e", "f", {}),)), Msg("tool", "d", (), "e")],
+        ),
+        (
+            [Msg("assistant", "", (Call("c", "f", {}),)), Msg("tool", "d", (), "c")],
+            [Msg("assistant", "", (Call("c", "f", {}),)), Msg("tool", "d", (), "c", True)],
+        ),
+    ],
+)
+def test_a_load_shows_the_messages_that_it_brings(store, before, now):
+    """With the texts and numbers of those before, but of another role, of other calls, or failed."""
+    other = Memory(Policy(), name="m", store=store, key=("app", "other", ""), clock=TIME)
+    other.append_all(now)
+    memory_of(store).append_all(before)
+    later = memory_of(store, Counting())
+
+    def head():
+        run = open_run([Attached(later)], "r", [Msg("user", "q")], recall=Recalling(None), tools_offered=True)
+        return [(message.role, message.call_id, message.is_error, [call.id for call in message.calls]) for message in run.head]
+
+    shown = head()
+    later.load(other.dump())
+    assert head() == [(message.role, message.call_id, message.is_error, [call.id for call in message.calls]) for message in now]
+    assert head() != shown
+
+
 def test_a_rewind_and_a_clear_forget_what_was_before(store):
     memory_of(store).append("user", "a")
     later = memory_of(store, Counting())
