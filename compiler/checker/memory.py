@@ -21,7 +21,7 @@ from ..hints.names import did_you_mean, listed
 from ..resolver.memories import WORD_OF_METHOD
 from ..symbols import AgentSymbol, BuiltinSymbol, Local, MemorySymbol, MemoryValue, ModelSymbol, ModuleSymbol, StepFunction
 from ..syntax import ast
-from ..types import ANY, BOOL, INT, KEYED_MEMORY, LEDGER, MEMORY, MESSAGE, NIL, STRING, Type, array, error, map_, result
+from ..types import ANY, BOOL, INT, KEYED_MEMORY, LEDGER, MEMORY, MESSAGE, NEVER, NIL, STRING, Type, array, error, map_, result
 from .arguments import call_row, infer_all
 from .config import quiet_fold
 from .context_declarations import one_memory
@@ -43,12 +43,15 @@ def _items(argument: ast.Argument) -> list[ast.Expr]:
     return argument.value.items if isinstance(argument.value, ast.ArrayExpr) else [argument.value]
 
 
-def misplaced_word(c: Checker, node: ast.MethodCall) -> None:
-    """Report a word such as `Session` in a call of anything but a memory: nothing has that name."""
+def misplaced_word(c: Checker, node: ast.MethodCall, receiver: Type) -> None:
+    """Report a word such as `Session` in a call of anything but a memory: nothing has that name. What is behind Any may be a
+    memory, so there the words that a memory takes are legal."""
+    legal = WORDS[node.name.text] if receiver in (ANY, NEVER) else ()
     for argument in node.arguments:
         for item in _items(argument):
-            if isinstance(item, ast.StringLiteral) and item.word:
-                c.report("E1001", item.span, f"unknown name `{item.value}`", help="only methods of a memory take such words")
+            if isinstance(item, ast.StringLiteral) and item.word and item.value not in legal:
+                help = did_you_mean(item.value, legal) or "only methods of a memory take such words"
+                c.report("E1001", item.span, f"unknown name `{item.value}`", help=help)
 
 
 def check_facts(c: Checker, node: ast.MethodCall) -> bool:

@@ -89,6 +89,8 @@ def method_call(c: Checker, node: ast.MethodCall, expected: Expected) -> Type:
         if option is not None:
             return _method_of_option(c, node, option, expected)
         receiver = c.narrowed(node.receiver, receiver)
+    if name in WORD_OF_METHOD and not (is_memory(receiver) or receiver == KEYED_MEMORY):
+        misplaced_word(c, node, receiver)
     # Of Any the method is found at run time.
     if receiver in (ANY, NEVER):
         return _dynamic_method(c, node, receiver)
@@ -103,12 +105,9 @@ def method_call(c: Checker, node: ast.MethodCall, expected: Expected) -> Type:
     if receiver == KEYED_MEMORY and name != "to_string":
         return keyed_method(c, node)
     # `remember`, `recall` and `neighbors` take words, which `check_facts` reads before arguments are typed.
-    if name in WORD_OF_METHOD:
-        if not is_memory(receiver):
-            misplaced_word(c, node)
-        elif not check_facts(c, node):
-            infer_all(c, node.arguments)
-            return ERRONEOUS
+    if name in WORD_OF_METHOD and is_memory(receiver) and not check_facts(c, node):
+        infer_all(c, node.arguments)
+        return ERRONEOUS
     declared = find_method(c, receiver, name)
     if declared is not None:
         return _declared_method(c, node, receiver, Chosen(declared), expected)
