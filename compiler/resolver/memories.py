@@ -31,16 +31,17 @@ def is_step(call: ast.MethodCall) -> bool:
     """Return whether a call in a chain that makes a memory value is a step; a call of a method that memories have is none."""
     name = call.name.text
     unnamed = sum(argument.name is None for argument in call.arguments)
+    named = {argument.name.text for argument in call.arguments if argument.name is not None}
     match name:
         # These five are names of a step and of a method: their arguments tell which one is written.
         case "tokens" | "summary":
             return bool(call.arguments)
         case "view":
-            return any(argument.name is not None and argument.name.text == "with" for argument in call.arguments)
+            return "with" in named
         case "recall":
-            return unnamed == 0
+            return unnamed == 0 and "query" not in named
         case "pin":
-            return unnamed < 2
+            return unnamed < 2 and named.isdisjoint(("role", "content"))
     return lookup("Memory", name) is None
 
 
