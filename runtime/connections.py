@@ -149,7 +149,8 @@ def resolve_key(settings: ConnectionSettings, env: Mapping[str, str], redactor: 
             return settings.row.stand_in_key
         raise _missing(variable or "api_key", origin)
     _require_header_text(key, variable or "api_key", origin)
-    redactor.add(key, variable or f"{settings.name}.api_key")
+    # The name of a variable is of its value alone: a snapshot gives that for it.
+    redactor.add(key, f"{settings.name}.api_key" if settings.api_key or variable is None else variable)
     return key
 
 

@@ -79,7 +79,8 @@ class Redactor:
         return [piece for each in texts for piece in (self._names[value], each)][1:]
 
     def value(self, name: str) -> str | None:
-        """Return the value that is hidden under a name, None if there is none."""
+        """Return the value that is hidden under a name, None if there is none; of more than one (a variable with and without the
+        white space around it) the first."""
         return next((value for value, other in self._names.items() if other == name), None)
 
     def __repr__(self) -> str:

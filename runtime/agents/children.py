@@ -61,23 +61,24 @@ def split_command(command: str, args: Sequence[str] | None = None) -> list[str]:
     return words
 
 
-def environment(run: EffectContext, variables: Mapping[str, str | dict[str, str]]) -> dict[str, str]:
+def environment(run: EffectContext, owner: str, variables: Mapping[str, str | dict[str, str]]) -> dict[str, str]:
     """Return the environment of a child: those of PATH, HOME, LANG and TMPDIR that the host has, and `variables`. Raises Missing
     when the host lacks one of the latter.
 
     `variables` maps the name that the child sees to the name that the host has, or to `{"value": text}`. Values of secret names
-    become known to the redactor."""
+    become known to the redactor: by the variable of the host, a text by `OWNER.NAME`, since each owner may have another one."""
     host = run.host.env
     env = {name: host[name] for name in INHERITED if name in host}
     for name, source in variables.items():
         if not isinstance(source, str):
-            env[name], source = source["value"], name
+            known_as, value = f"{owner}.{name}", source["value"]
         elif source in host:
-            env[name] = host[source]
+            known_as, value = source, host[source]
         else:
             raise Missing(name, source)
-        if is_secret_name(source) or is_secret_name(name):
-            run.redactor.add(env[name], source)
+        env[name] = value
+        if is_secret_name(name) or (known_as == source and is_secret_name(source)):
+            run.redactor.add(value, known_as)
     return env
 
 

@@ -166,7 +166,7 @@ async def launch(run: EffectContext, settings: AgentSettings) -> Child:
         raise origin.failure("AgentError", "SpawnFailed", message)
     folder = os.path.join(run.host.project, settings.working_dir)
     try:
-        return await start_process(run, settings.name, settings.command, environment(run, settings.env), folder)
+        return await start_process(run, settings.name, settings.command, environment(run, settings.name, settings.env), folder)
     except Missing as missing:
         message = f"{missing.message}, which the agent sees as {missing.name}"
         raise origin.failure("AgentError", "SpawnFailed", message) from None

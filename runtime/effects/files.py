@@ -81,7 +81,7 @@ async def perform_commands(run: EffectContext, effect: Effect) -> Any:
     except ValueError as error:
         return _failed("InvalidArguments", f"the command cannot be split into words: {error}")
     try:
-        child = await start_process(run, PLACE["tool"], words, environment(run, {}), run.host.folder)
+        child = await start_process(run, PLACE["tool"], words, environment(run, PLACE["tool"], {}), run.host.folder)
     except Denied as denied:
         return denied_error("ToolError", denied, **PLACE)
     except Unsupported as unsupported:

@@ -316,7 +316,7 @@ def target_of(run: EffectContext, settings: McpSettings) -> str | None:
 
 
 async def _over_stdio(run: EffectContext, settings: McpSettings) -> tuple[Connection, asyncio.Event]:
-    env = environment(run, settings.env)
+    env = environment(run, settings.name, settings.env)
 
     async def begin(arguments: list[str]) -> tuple[Connection, asyncio.Event]:
         if run.host.server is not None:

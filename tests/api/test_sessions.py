@@ -304,7 +304,7 @@ def test_a_key_of_the_host_is_in_no_output() -> None:
             session.call("fail", "sk-very-secret")
         session.call("ask", "sk-very-secret")
         for shown in (str(caught.value), repr(caught.value.value), str(heard)):
-            assert "sk-very-secret" not in shown and "<secret OPENAI_API_KEY>" in shown
+            assert "sk-very-secret" not in shown and "<secret openai.api_key>" in shown
 
 
 @pytest.mark.parametrize(

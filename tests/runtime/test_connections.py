@@ -104,6 +104,14 @@ def test_the_key_is_trimmed_and_known_to_the_filter():
     assert "sk-123" not in repr(redactor)
 
 
+def test_a_key_of_the_host_is_not_called_by_the_variable():
+    redactor = Redactor()
+    for name, key in (("one", "sk-123"), ("two", "sk-456")):
+        given = resolve(name, [{name: {"provider": "openai", "api_key": key}}])
+        assert resolve_key(given, {"OPENAI_API_KEY": "sk-789"}, redactor, ORIGIN) == key
+    assert redactor.clean("sk-123 sk-456") == "<secret one.api_key> <secret two.api_key>"
+
+
 @pytest.mark.parametrize("env", [{}, {"OPENAI_API_KEY": "  "}])
 def test_a_missing_key_names_the_variable_and_the_way_out(env):
     with pytest.raises(CallFailure) as missing:
