@@ -18,7 +18,7 @@ from .facts import PERSISTENT
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Sequence
-    from typing import Protocol
+    from typing import Any, Protocol
 
     from .facts import Fact
 
@@ -40,10 +40,11 @@ class Embedding:
     """One embedder of a session. `label` names it and its model: a vector with another label counts as none.
 
     `ask` returns one vector per text, and may raise anything; `report` is called with a text for the log, once per reason of a
-    failure. `baseline` is the cosine of unrelated texts, below 1. The vectors of the last KNOWN texts are kept.
+    failure. `baseline` is the cosine of unrelated texts, below 1. The vectors of the last KNOWN texts are kept, and as many texts
+    that were asked for in vain.
     """
 
-    __slots__ = ("label", "baseline", "_ask", "_report", "_known", "_reported")
+    __slots__ = ("label", "baseline", "_ask", "_report", "_known", "_failed", "_reported")
 
     def __init__(
         self,
@@ -57,6 +58,7 @@ class Embedding:
         self._ask = ask
         self._report = report
         self._known: dict[str, bytes] = {}
+        self._failed: dict[str, None] = {}  # in the order in which they are asked for again
         self._reported: set[str] = set()
 
     def known(self, text: str) -> bytes | None:
@@ -64,16 +66,30 @@ class Embedding:
         return self._known.get(text)
 
     async def fill(self, texts: Iterable[str]) -> None:
-        """Ask for the vectors of texts that are not known, AT_ONCE texts at a time. When the embedder fails, which is reported,
-        those that are missing stay unknown; only a Panic, that of a budget, and a cancellation pass through."""
-        missing = [text for text in dict.fromkeys(texts) if text not in self._known]
+        """Ask for the vectors of texts that are not known, AT_ONCE texts at a time, those that were asked for in vain before
+        last. When the embedder fails, which is reported, those that are missing stay unknown; only a Panic, that of a budget, and
+        a cancellation pass through."""
+        missing = dict.fromkeys(text for text in texts if text not in self._known)
+        again = [text for text in self._failed if text in missing]
+        fresh = [text for text in missing if text not in self._failed]
+        for at in range(0, len(fresh), AT_ONCE):
+            if not await self._learned(fresh[at : at + AT_ONCE]):
+                return
+        # The embedder may refuse one of these, and no other shall wait for it for ever: the first is asked for alone, and comes
+        # last the next time if it fails.
+        size = 1
+        while again and await self._learned(again[:size]):
+            again, size = again[size:], min(2 * size, AT_ONCE)
+
+    async def _learned(self, texts: list[str]) -> bool:
+        """Ask for the vectors of at most AT_ONCE texts, and return whether they came."""
         try:
-            for at in range(0, len(missing), AT_ONCE):
-                some = missing[at : at + AT_ONCE]
-                vectors = [packed(vector) for vector in await self._ask(some)]
-                # The list first: a wrong number of vectors must not leave half of them known.
-                for text, vector in list(zip(some, vectors, strict=True)):
-                    self._know(text, vector)
+            vectors = [packed(vector) for vector in await self._ask(texts)]
+            # The list first: a wrong number of vectors must not leave half of them known.
+            for text, vector in list(zip(texts, vectors, strict=True)):
+                self._failed.pop(text, None)
+                _keep(self._known, text, vector)
+            return True
         except Panic:  # a budget is used up, which ends the run
             raise
         except Exception as error:
@@ -81,11 +97,17 @@ class Embedding:
             if reason not in self._reported:
                 self._reported.add(reason)
                 self._report(f"the embedder {self.label} failed: {reason}; recall does without it")
+            if len(texts) == 1:
+                self._failed.pop(texts[0], None)
+            for text in texts:
+                if text not in self._failed:
+                    _keep(self._failed, text, None)
+            return False
 
-    def _know(self, text: str, vector: bytes) -> None:
-        if len(self._known) >= KNOWN:
-            del self._known[next(iter(self._known))]
-        self._known[text] = vector
+    def in_turn(self, facts: list[Fact]) -> list[Fact]:
+        """Return facts in the order in which `fill` asks for them: those whose texts were asked for in vain come last."""
+        places = {text: place for place, text in enumerate(list(self._failed), 1)}  # a copy: this may run in another thread
+        return sorted(facts, key=lambda fact: places.get(fact.text, 0)) if places else facts
 
     def with_vector(self, fact: Fact, tier: str = PERSISTENT) -> Fact:
         """Return a copy of the fact with its vector, if the fact lacks it and it is known, else the fact itself. Only facts of
@@ -107,6 +129,12 @@ class Embedding:
             return 0.0
         near = (similarity(query, fact.vector[1]) - self.baseline) / (1 - self.baseline)
         return min(1.0, max(0.0, near))
+
+
+def _keep(held: dict[str, Any], text: str, value: Any) -> None:
+    if len(held) >= KNOWN:
+        del held[next(iter(held))]
+    held[text] = value
 
 
 def packed(vector: Sequence[float]) -> bytes:

@@ -27,14 +27,15 @@ AT_ONCE = 64
 
 
 def pending(memory: Memory) -> list[Fact]:
-    """Return the first AT_ONCE facts that should have a vector of this embedder and have none: those stored while it
-    failed, or before there was one. An empty list for a memory without an embedder. Raises the MemoryFailure of the store."""
+    """Return the first AT_ONCE facts that should have a vector of this embedder and have none: those stored before there was
+    one, or while it failed, and last those that it was asked for in vain. An empty list for a memory without an embedder. Raises
+    the MemoryFailure of the store."""
     embedding = memory.embedding
     if embedding is None:
         return []
     tier = embedded_tier(memory)
     facts = memory.stored_facts() if memory.keeps else memory.session_facts()
-    return [fact for fact in facts if fact.tier == tier and not embedding.has_vector(fact)][:AT_ONCE]
+    return embedding.in_turn([fact for fact in facts if fact.tier == tier and not embedding.has_vector(fact)])[:AT_ONCE]
 
 
 async def embed_pending(memory: Memory, operations: Operations = IN_PLACE) -> None:

@@ -8,14 +8,14 @@ from concerto.runtime.memory.embedding import Embedding, packed, similarity
 from concerto.runtime.memory.memory import Memory
 from concerto.runtime.memory.policy import Policy
 from concerto.runtime.memory.remembering import Facts
-from concerto.runtime.memory.vectors import embed_pending, offline_vectors
+from concerto.runtime.memory.vectors import embed_pending, offline_vectors, pending
 
 KEY = ("", "m", "")
 WAYS = {"sun": [1.0, 0.0, 0.0], "star": [0.8, 0.6, 0.0], "rock": [0.0, 0.0, 1.0]}
 
 
 class Embedder:
-    """Knows a few words; `fails` raises."""
+    """Knows a few words; `fails` raises, and so does a text with poison in it."""
 
     def __init__(self, label="e"):
         self.asked = []
@@ -25,7 +25,7 @@ class Embedder:
 
     async def ask(self, texts):
         self.asked.append(list(texts))
-        if self.fails:
+        if self.fails or any("poison" in text for text in texts):
             raise OSError("no line")
         return [WAYS[next(word for word in WAYS if word in text)] for text in texts]
 
@@ -93,6 +93,48 @@ def test_a_failing_embedder_costs_only_the_vectors(store):
     asked = len(embedder.asked)
     asyncio.run(embed_pending(memory))
     assert len(embedder.asked) == asked
+
+
+def has_vector(memory, name):
+    return any(fact.name == name and memory.embedding.has_vector(fact) for fact in memory.stored_facts())
+
+
+def test_a_text_that_is_refused_holds_no_other_back(store):
+    memory = memory_of(store, Embedder())
+    remember(memory, "x", "poison")
+    facts = Facts(memory)
+    fact = facts.drafted("y", "star")
+    asyncio.run(memory.embedding.fill([fact.text, *(one.text for one in pending(memory))]))
+    facts.keep(fact)
+    assert has_vector(memory, "y") and not has_vector(memory, "x")
+
+
+@pytest.mark.parametrize("refused", [1, 3, 70])
+def test_every_other_fact_gets_its_vector_in_the_end(store, refused):
+    """However many texts are refused, and wherever they stand."""
+    embedder = Embedder()
+    memory = memory_of(store, embedder)
+    embedder.fails = True
+    for number in range(100):
+        remember(memory, f"f{number}", f"poison {number}" if number % 100 < refused else f"star {number}")
+    embedder.fails = False
+    for _ in range(80):
+        asyncio.run(embed_pending(memory))
+    assert [fact.name for fact in memory.stored_facts() if not memory.embedding.has_vector(fact)] == [
+        f"f{number}" for number in range(refused)
+    ]
+
+
+def test_what_was_missed_while_the_embedder_was_away_takes_few_requests(store):
+    embedder = Embedder()
+    memory = memory_of(store, embedder)
+    embedder.fails = True
+    for number in range(60):
+        remember(memory, f"f{number}", f"star {number}")
+    embedder.fails, embedder.asked = False, []
+    asyncio.run(embed_pending(memory))
+    assert list(map(len, embedder.asked)) == [1, 2, 4, 8, 16, 16, 13]
+    assert not pending(memory)
 
 
 def test_vectors_of_another_model_are_none(store):
