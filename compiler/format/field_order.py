@@ -1,8 +1,9 @@
 """The order of the fields of memory blocks (docs/spec/format.md, 7.3): the one part of a layout that moves tokens.
 
 Hands on `in_order`, which returns the text of a file with the fields of its blocks in the order in which they act, before
-anything is printed; `blocks` and `sort_fields` say of which and in which. A field takes along the comments before it and those
-behind it on its line. Where all fields stand in order the text stays as it is, so that formatting twice changes nothing.
+anything is printed; and to tests too `blocks` and `sort_fields`, which say of which and in which. A field takes along the
+comments before it and those behind it on its line. Where all fields stand in order the text stays as it is, so that formatting
+twice changes nothing.
 """
 
 from __future__ import annotations

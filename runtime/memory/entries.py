@@ -1,11 +1,11 @@
 """What a log holds, and the address it is held under: entries, units and turns (M-1, M-6), keys (M-7), token counts
 (M-11), and the failures of a memory (M-6.23).
 
-Hands on `Entry`, `Turn`, `ViewState` and `Part`, with their forms in stores and dumps (`entry_json`, `part_json` and
-their inverses) and the `FORMAT` of those; `MemoryFailure`, with one function per failure that returns it and the texts
-`WAY_OUT` and `DAMAGED` of some; `InvalidValue` and `FixedSlot`; `units`, `units_back` and `check_units`; the token counts,
-to usage of models too; and the forms of a key. Nearly everything else in this folder relies on it; it relies on no file
-here. An entry never changes; its parts are the form in which stores and dumps keep the message, and a part of a kind
+Hands on `Entry`, which has the `Part`s of its message, `Turn` and `ViewState`, with their forms in stores and dumps
+(`entry_json`, `part_json` and their inverses) and the `FORMAT` of those; `MemoryFailure`, with one function per failure that
+returns it and the texts `WAY_OUT` and `DAMAGED` of some; `InvalidValue` and `FixedSlot`; `units`, `units_back` and `check_units`;
+the token counts, to usage of models too; and the forms of a key. Nearly everything else in this folder relies on it; it relies on
+no file here. An entry never changes; its parts are the form in which stores and dumps keep the message, and a part of a kind
 unknown here is kept as it came (M-8.11).
 """
 

@@ -6,9 +6,10 @@ deepest first; a starred name takes the operand's count (V-2.2): the number itse
 function, the arguments of a method or builtin, the fields of a type or error, the payload
 of a variant. `FLOWS` says where control goes.
 
-Hands on `OPCODES` (by number), `BY_NAME`, `Opcode`, `OPCODE_SET_VERSION` and `FLOWS`, and to the verifier one column per question
-it asks (`POPS` to `ENDS_BLOCK`). What an opcode does stands in `interp/ops.py` and `interp/template.py`. `CONTRIBUTING.md` says
-where a new row goes: the number of an opcode is its place in the table, so a row moves the numbers of those behind it.
+Hands on `OPCODES` (by number), `BY_NAME`, `Opcode` and `OPCODE_SET_VERSION`, to the reference page also `FLOWS`, and to the
+verifier one column per question it asks (`POPS` to `ENDS_BLOCK`). What an opcode does stands in `interp/ops.py` and
+`interp/template.py`. `CONTRIBUTING.md` says where a new row goes: the number of an opcode is its place in the table, so a row
+moves the numbers of those behind it.
 """
 
 from __future__ import annotations
