@@ -3,15 +3,17 @@ replaced by what it has used when it is over.
 
 An `Account` belongs to a call of the host, a session, or several sessions of a host. A `Purse` holds all accounts that a request
 draws on, and every request of a metered provider draws on them: retries, schema attempts, tool rounds, losers of races, parallel
-tasks. Hands on `Account` to the session and the Python API, `Purse` to the session, `services.py` and `call.py`, `Reservation` to
-`call.py`, and `BudgetSpent`, which is raised for a request that cannot be reserved, to the performer of models. What a request
-has used says `usage.py`.
+tasks. A request that finds no room waits for others; who would wait for ever is found by `_stuck` and gets an error instead.
+Hands on `Account` to the session and the Python API, `Purse` to the session, `services.py` and `call.py`, `Asker` to
+`services.py` and the performer of models, `Reservation` to `call.py`, and `BudgetSpent`, which is raised for a request that
+cannot be reserved, to the performer of models. What a request has used says `usage.py`.
 """
 
 from __future__ import annotations
 
 from _thread import allocate_lock, get_ident  # the module threading is more than a start should load
 from contextlib import suppress
+from itertools import count
 
 from ...vm.panics import Panic
 from ..errors import NotSent
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 
     from ..records import EmbedRequest, Request
 
+    Waits = dict[str, tuple[list[str], bool]]  # by path of a task: the tasks whose ends it waits for, and whether one is enough
 
 KINDS = ("tokens", "cost", "model_calls")
 # For each kind, and for a cost that nobody knows, the variant of BudgetError; and the panic where there is no Result to carry it,
@@ -32,6 +35,7 @@ VARIANTS = {"tokens": "Tokens", "cost": "Cost", "model_calls": "ModelCalls", "pr
 PANICS = {"Tokens": "P401", "Cost": "P402", "Unpriced": "P403"}
 
 _lock = allocate_lock()  # sessions of several threads may share an account; what it guards takes microseconds
+_numbers = count()
 
 
 class BudgetSpent(NotSent):
@@ -45,17 +49,31 @@ class BudgetSpent(NotSent):
         return Panic(PANICS[self.variant or ""], self.message)
 
 
+class Asker:
+    """Who makes the requests of one call: the path of the `task` that waits for them or, of a reply in chunks, has asked for the
+    last chunk. None where nobody knows."""
+
+    __slots__ = ("task",)
+
+    def __init__(self, task: str | None = None) -> None:
+        self.task = task
+
+
 class Reservation:
     """What one request may use at most: `amounts` of tokens, dollars and requests. It ends with one `Purse.settle`, not with two.
-    `owner` is the task that sends it, in its session; for vectors None in place of the task."""
 
-    __slots__ = ("purse", "request", "owner", "amounts")
+    That of a reply in chunks (`is_held`) ends when the task of its `asker` has read on, any other by itself. `number` is the
+    order of asking."""
 
-    def __init__(self, purse: Purse, request: Any, owner: Any, tokens: int, cost: float, calls: int) -> None:
+    __slots__ = ("purse", "request", "asker", "amounts", "is_held", "number")
+
+    def __init__(self, purse: Purse, request: Any, asker: Asker, tokens: int, cost: float, calls: int, is_held: bool) -> None:
         self.purse = purse
         self.request = request
-        self.owner = owner
+        self.asker = asker
         self.amounts = tokens, cost, calls
+        self.is_held = is_held
+        self.number = next(_numbers)
 
     @property
     def cost(self) -> float:
@@ -102,10 +120,10 @@ class Account:
         return None
 
     def spent(self, kind: str, reservation: Reservation) -> BudgetSpent:
-        """Return the failure for a request of which this kind cannot be reserved."""
+        """Return the failure for a request of which this kind cannot be reserved: what open reservations hold is not left. The
+        caller holds the lock."""
         at = KINDS.index(kind)
-        limit, amount = self.limits[at], reservation.amounts[at]
-        left = max(limit - self.used[at], 0)
+        limit, amount, left = self.limits[at], reservation.amounts[at], self._left()[at]
         of = "" if self.whose == "run" else f" of the {self.whose}"
         if kind == "tokens":
             text = f"token budget{of} spent: a request reserves {amount} tokens, {left} of {limit} are left"
@@ -119,21 +137,19 @@ class Account:
 
 
 class _Turn:
-    """A request that waits for others to give back what they have reserved. Its loop may run in another thread than theirs."""
+    """A request that waits until others have given back something of the `account` that it lacks. Its loop may run in another
+    thread than theirs. Once it `is_woken` it looks again, and counts no more as waiting."""
 
-    __slots__ = ("future", "owner", "thread")
+    __slots__ = ("reservation", "account", "future", "is_woken")
 
-    def __init__(self, future: Any, owner: Any) -> None:
+    def __init__(self, reservation: Reservation, account: Account, future: Any) -> None:
+        self.reservation = reservation
+        self.account = account
         self.future = future
-        self.owner = owner
-        self.thread = get_ident()
+        self.is_woken = False
 
     def wake(self) -> None:
-        if self.thread == get_ident():
-            self._set()
-            return
-        with suppress(RuntimeError):  # its loop was closed meanwhile: nobody waits any more
-            self.future.get_loop().call_soon_threadsafe(self._set)
+        self.reservation.purse.in_its_thread(self._set)
 
     def _set(self) -> None:
         if not self.future.done():
@@ -142,18 +158,39 @@ class _Turn:
 
 class Purse:
     """The accounts that the requests of a session draw on. `pricing` has dollars per million tokens by model id; `future` makes a
-    future of the loop that runs the session. Accounts may be shared with sessions of other threads, a purse may not."""
+    future of the loop that runs the session. Accounts may be shared with sessions of other threads, a purse may not.
 
-    __slots__ = ("accounts", "pricing", "future", "is_limited", "limits_cost")
+    `waits` says of these tasks, and of those that they wait for, for whose ends they wait, and whether one end is enough; it is
+    called in the session's thread only. `call_soon` calls a function in that thread; RuntimeError when nobody waits there any
+    more."""
+
+    __slots__ = ("accounts", "pricing", "future", "waits", "call_soon", "thread", "published", "is_limited", "limits_cost")
 
     def __init__(
-        self, accounts: Sequence[Account], pricing: Mapping[str, Mapping[str, float]], future: Callable[[], Any]
+        self,
+        accounts: Sequence[Account],
+        pricing: Mapping[str, Mapping[str, float]],
+        future: Callable[[], Any],
+        waits: Callable[[list[str]], Waits] = lambda tasks: {},
+        call_soon: Callable[[Callable[[], object]], object] = lambda function: function(),
     ) -> None:
         self.accounts = tuple(accounts)
         self.pricing = pricing
         self.future = future
+        self.waits = waits
+        self.call_soon = call_soon
+        self.thread = get_ident()
+        self.published: Waits = {}  # what `waits` gave last, for other threads
         self.is_limited = any(account.is_limited for account in self.accounts)
         self.limits_cost = any(account.limits[1] is not None for account in self.accounts)
+
+    def in_its_thread(self, function: Callable[[], object]) -> None:
+        """Call a function now in the thread of the session, else soon."""
+        if self.thread == get_ident():
+            function()
+            return
+        with suppress(RuntimeError):  # its loop was closed meanwhile: nobody waits any more
+            self.call_soon(function)
 
     def left(self) -> list[Any]:
         """Return, for each kind (KINDS), the least that any account has left; None when none has a limit."""
@@ -161,23 +198,24 @@ class Purse:
         return [min((left for left in kind if left is not None), default=None) for kind in every]
 
     async def reserve(
-        self, request: Request, free: bool, owner: Any = None, listed: Callable[[int, int, int, int], float | None] | None = None
-    ) -> Reservation:
-        """Reserve what a request may use at most. Wait while other tasks than `owner` may give back something. Raises BudgetSpent
-        when nobody else can, or when the cost is limited and nobody knows the price.
+        self, request: Request, free: bool, asker: Asker | None = None,
+        listed: Callable[[int, int, int, int], float | None] | None = None,
+    ) -> Reservation:  # fmt: skip
+        """Reserve what a request may use at most. Wait while something may be given back by others, who do not wait, directly or
+        through others, for this request to end. Raises BudgetSpent when nobody can, or when the cost is limited and nobody knows
+        the price; a wait that can end no more, since its tasks have come to wait for each other, ends so for the newest request.
 
         A `free` request costs nothing. `listed` gives the published price in dollars of a model without one of its own, for
         tokens in, out, read from a cache and written to it; None where there is none."""
-        return await self._admit(self._estimate(request, free, (id(self), owner), listed))
+        return await self._admit(self._estimate(request, free, asker or Asker(), listed))
 
-    async def reserve_vectors(self, request: EmbedRequest, tokens: int, free: bool) -> Reservation:
-        """Do the same for a request for vectors of texts with that many tokens (M-10.16): it counts as no call of a model, and is
-        priced by `pricing` alone. Raises BudgetSpent as `reserve`; the vectors of a session count as one task, so that they do
-        not wait for one another."""
+    async def reserve_vectors(self, request: EmbedRequest, tokens: int, free: bool, task: str | None = None) -> Reservation:
+        """Do the same for a request for vectors of texts with that many tokens (M-10.16), for which `task` waits: it counts as no
+        call of a model, and is priced by `pricing` alone. Raises BudgetSpent as `reserve`."""
         cost = 0.0 if free else price(self.pricing, request.model, tokens, 0)
         if cost is None and self.limits_cost:
             raise no_price(request.model)
-        return await self._admit(Reservation(self, request, (id(self), None), tokens, cost or 0.0, 0))
+        return await self._admit(Reservation(self, request, Asker(task), tokens, cost or 0.0, 0, False))
 
     async def _admit(self, reservation: Reservation) -> Reservation:
         while True:
@@ -187,16 +225,46 @@ class Purse:
                     for each in self.accounts:
                         each.open.append(reservation)
                     return reservation
-                waiting_owners = {reservation.owner, *(turn.owner for turn in account.waiting)}
-                if all(other.owner in waiting_owners for other in account.open):  # who waits gives nothing back: a deadlock
-                    raise account.spent(kind, reservation)
-                turn = _Turn(self.future(), reservation.owner)
+                turn = _Turn(reservation, account, self.future())
                 account.waiting.append(turn)
+                woken = self._end_deadlocks()
+                failure = None
+                if turn in woken:
+                    woken.remove(turn)
+                    account.waiting.remove(turn)
+                    failure = account.spent(kind, reservation)
+                others = {one.purse for one in account.open if one.purse.thread != self.thread}
+            for other in woken:
+                other.wake()
+            if failure is not None:
+                raise failure
+            for purse in others:  # only their own threads know what their tasks wait for
+                purse.in_its_thread(purse.look)
             try:
                 await turn.future
             finally:
                 with _lock:
                     account.waiting.remove(turn)
+
+    def look(self) -> None:
+        """End what waits for ever. To be called in the session's thread whenever its tasks have come to wait for something: one
+        that holds a reservation may now wait for one that waits for it."""
+        if not any(account.waiting for account in self.accounts):
+            return
+        with _lock:
+            woken = self._end_deadlocks()
+        for turn in woken:
+            turn.wake()
+
+    def _end_deadlocks(self) -> list[_Turn]:
+        """Of the requests that wait for ever mark the newest as woken, until none waits for ever, and return those: they look
+        again, and fail if nothing has changed. The caller holds the lock."""
+        woken: list[_Turn] = []
+        while stuck := _stuck(self.accounts):
+            newest = max(stuck, key=lambda turn: turn.reservation.number)
+            newest.is_woken = True
+            woken.append(newest)
+        return woken
 
     def _short_of(self, reservation: Reservation) -> tuple[Account | None, str]:
         """Return the first account that cannot take a reservation, and the kind that it lacks; None when all can."""
@@ -214,7 +282,9 @@ class Purse:
             for account in self.accounts:
                 if reservation is not None:
                     account.open.remove(reservation)
-                    woken += account.waiting
+                    for turn in account.waiting:
+                        turn.is_woken = True
+                        woken.append(turn)
                 if use is not None:
                     account.used[0] += use.tokens
                     account.used[1] += use.cost
@@ -222,7 +292,7 @@ class Purse:
         for turn in woken:  # outside the lock: in this thread one may look at the accounts at once
             turn.wake()
 
-    def _estimate(self, request: Request, free: bool, owner: Any, listed: Any) -> Reservation:
+    def _estimate(self, request: Request, free: bool, asker: Asker, listed: Any) -> Reservation:
         """Return what a request may use at most: its prompt, and the longest reply that it allows. The cost is the higher one
         of two cases: writing the whole prompt to a cache may cost more than sending it. BudgetSpent when a cost is limited and
         unknown."""
@@ -236,7 +306,71 @@ class Purse:
             cost = max((one for one in costs if one is not None), default=None)
         if cost is None and self.limits_cost:
             raise no_price(request.model)
-        return Reservation(self, request, owner, prompt + reply, cost or 0.0, 1)
+        return Reservation(self, request, asker, prompt + reply, cost or 0.0, 1, request.stream)
+
+
+def _stuck(accounts: Sequence[Account]) -> list[_Turn]:
+    """Return the requests that wait for these accounts, or for others that these depend on, and wait for ever: all that could be
+    given back is held by tasks that wait for such requests themselves. The caller holds the lock."""
+    waiting = [account for account in accounts if any(not turn.is_woken for turn in account.waiting)]
+    if all(any(not one.is_held for one in account.open) for account in waiting):
+        return []  # the usual case, in which nobody has to be asked who waits for whom
+    return _Knot(waiting).stuck()
+
+
+class _Knot:
+    """Accounts that requests wait for, with those that their reservations depend on, and who waits for whom around them."""
+
+    def __init__(self, accounts: Sequence[Account]) -> None:
+        self.accounts: list[Account] = []
+        self.turns: dict[tuple[Purse, str | None], list[_Turn]] = {}  # by task of a session
+        self.waits: dict[Purse, Waits] = {}
+        self.moving: set[Account] = set()  # something will be given back to them
+        pending = list(accounts)
+        while pending:
+            account = pending.pop()
+            if account not in self.accounts:
+                self.accounts.append(account)
+                for purse in {one.purse for one in (*account.open, *(turn.reservation for turn in account.waiting))}:
+                    pending += purse.accounts
+        for account in self.accounts:
+            for turn in account.waiting:
+                self.turns.setdefault((turn.reservation.purse, turn.reservation.asker.task), []).append(turn)
+        for purse in {one.purse for account in self.accounts for one in account.open}:
+            self.waits[purse] = self._of_purse(purse)
+
+    def _of_purse(self, purse: Purse) -> Waits:
+        """Return for whom the tasks that hold reservations of a purse wait; of a session of another thread what it has said
+        last."""
+        if purse.thread == get_ident():
+            held = [one for account in purse.accounts for one in account.open if one.is_held and one.purse is purse]
+            purse.published = purse.waits([one.asker.task for one in held if one.asker.task is not None])
+        return purse.published
+
+    def stuck(self) -> list[_Turn]:
+        while True:
+            more = [account for account in self.accounts if account not in self.moving and self._moves(account)]
+            if not more:
+                break
+            self.moving.update(more)
+        return [turn for account in self.accounts if account not in self.moving for turn in account.waiting if not turn.is_woken]
+
+    def _moves(self, account: Account) -> bool:
+        seen: dict[Any, bool] = {}
+        return any(not one.is_held or self._goes_on(one.purse, one.asker.task, seen) for one in account.open)
+
+    def _goes_on(self, purse: Purse, task: str | None, seen: dict[Any, bool]) -> bool:
+        """Return whether a task does something, or waits for what comes as far as is known. `seen` has the answers so far; a task
+        that waits for itself does not go on."""
+        if task is None:
+            return True
+        if (purse, task) not in seen:
+            seen[purse, task] = False
+            awaited, one_is_enough = self.waits[purse].get(task, ([], False))
+            enough = any if one_is_enough else all
+            has_room = all(turn.is_woken or turn.account in self.moving for turn in self.turns.get((purse, task), ()))
+            seen[purse, task] = has_room and enough([self._goes_on(purse, other, seen) for other in awaited])
+        return seen[purse, task]
 
 
 def _way(reservation: Reservation) -> str:

@@ -455,7 +455,7 @@ class CallRun:
         """Reserve what the request may use; the budgets are charged whatever becomes of it (O-1.133)."""
         free = self.provider.free_and_instant
         self.reservation = await purse.reserve(
-            request, free, self.services.task, lambda *tokens: self._list_price(request, *tokens)
+            request, free, self.services.asker, lambda *tokens: self._list_price(request, *tokens)
         )
         return await self._within_rate_limits(request)
 

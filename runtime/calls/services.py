@@ -12,6 +12,7 @@ from collections import deque
 from ..loop import asyncio_loop
 from ..records import Msg
 from ..schema.lenient_json import compact_json
+from .budgets import Asker
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -185,12 +186,13 @@ class Services:
     up to 1; `remaining` gives the seconds up to the deadline of the run, None without one; `future` makes a future of the loop.
     `pricing` has dollars per million tokens by model id; `counter` is the field of `metrics` that counts requests. `emit` sends
     an emit of the runtime; `limiters` are those made so far, by connection, which all copies share. `purse` holds the budgets of
-    the run, `spending` what tasks have used, `task` is the path of the task that calls; they are None where nobody counts.
+    the run, `spending` what tasks have used, `task` is the path of the task that calls and `asker` that task as budgets know it;
+    they are None where nobody counts.
     `request_log` is told of every request, None where nobody wants to see them."""
 
     __slots__ = (
         "provider", "sleep", "random", "clock", "metrics", "pricing", "emit", "tools", "remaining", "limiters", "future",
-        "counter", "purse", "spending", "task", "request_log",
+        "counter", "purse", "spending", "task", "asker", "request_log",
     )  # fmt: skip
 
     def __init__(
@@ -222,6 +224,7 @@ class Services:
         self.purse: Purse | None = None
         self.spending: Spending | None = None
         self.task: str | None = None
+        self.asker: Asker | None = None
         self.request_log: RequestLog | None = None
 
     def asking(self, sender: Sender, counter: str = "model_calls") -> Services:
@@ -232,9 +235,10 @@ class Services:
         return other
 
     def of_task(self, task: str) -> Services:
-        """Return a copy for the calls of the task with that path."""
+        """Return a copy for one call of the task with that path."""
         other = self._copied()
         other.task = task
+        other.asker = Asker(task)
         return other
 
     def with_tools(self, tools: ToolRunner) -> Services:

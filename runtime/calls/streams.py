@@ -100,6 +100,8 @@ class StreamedCall(CallRun):
         """Wait for the next outcome and return the Ok of a Chunk, an Err, or at the end a PendingCommit that gives Ok(nil), or an
         Err when the turn cannot be committed. Raises a panic of the job."""
         self.serve(effect)
+        if self.services.asker is not None:
+            self.services.asker.task = effect.task.path
         if self.outcome is None:
             if self.arrival.done():
                 self.arrival = self.future()

@@ -65,6 +65,7 @@ async def call_conversation(
 
         conversation.recall = Recalling(effect.task.path, by, conversation.attached)
     conversation.handles = refs
+    conversation.task = effect.task.path
     conversation.heard = events
     # A function that gives the messages of a view must not change the memory that the view is made of.
     if auto and run.memories.reading and run.memories.reads_around(effect.task, conversation.memory):

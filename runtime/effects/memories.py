@@ -70,7 +70,8 @@ async def perform(run: EffectContext, effect: Effect) -> Any:
         if waits and memory is not None:
             turn = await _take_turn_locks(run, effect, memory)
         if embeds and memory is not None and memory.embedding is not None:
-            await memory.embedding.fill(await operations.use(lambda: _texts(memory, effect.task.path, use, stores)))
+            texts = await operations.use(lambda: _texts(memory, effect.task.path, use, stores))
+            await memory.embedding.fill(texts, effect.task.path)
         if use.method == "view" and memories.asks(use.memory):
             return await _view_with_function(run, effect, use)
     except InvalidValue as error:

@@ -15,6 +15,7 @@ from ...vm.bytecode.image import memories_of
 from ...vm.interp.effects import ModelLife
 from ...vm.panics import Panic
 from ...vm.values import UNSET, LedgerRef, Map, ModelRef
+from ..calls.budgets import BudgetSpent
 from ..calls.call import prepare_execute, prepare_execute_with_schema
 from ..calls.reply_cache import ReplyCache
 from ..calls.settings import call_settings, context_block, knowledge_block, system_text
@@ -321,6 +322,7 @@ def _serve(run: EffectContext, tools: BoundTools | None, conversation: Conversat
         tools.serve(effect)
     if conversation is None:
         return
+    conversation.task = effect.task.path
     if conversation.heard is not None:
         conversation.heard.effect = effect
     if conversation.summarise is not None:
@@ -369,21 +371,21 @@ def embedding(run: EffectContext, step: dict[str, Any]) -> Embedding:
     host_embedder = run.host.embedders.get(name) if kind != "offline" else None
     if host_embedder is not None:
         baseline = getattr(host_embedder, "baseline", BASELINE)
-        return Embedding(name, lambda texts: _host_vectors(host_embedder, texts), report, baseline)
+        return Embedding(name, lambda texts, task: _host_vectors(host_embedder, texts), report, baseline)
     if kind == "offline":
         return Embedding(name, _offline, report)
     if kind == "host":
         return Embedding(name, _missing, report)
-    return Embedding(f"{name}:{step['model']}", lambda texts: _provider_vectors(run, step, texts), report)
+    return Embedding(f"{name}:{step['model']}", lambda texts, task: _provider_vectors(run, step, texts, task), report)
 
 
-async def _offline(texts: list[str]) -> list[list[float]]:
+async def _offline(texts: list[str], task: str | None) -> list[list[float]]:
     from ..memory.vectors import offline_vectors
 
     return offline_vectors(texts)
 
 
-async def _missing(texts: list[str]) -> list[list[float]]:
+async def _missing(texts: list[str], task: str | None) -> list[list[float]]:
     raise LookupError("the host gives no embedder of this name")
 
 
@@ -398,7 +400,7 @@ async def _host_vectors(embedder: Embedder, texts: list[str]) -> Sequence[Sequen
     return await asyncio.to_thread(embedder.embed, texts)
 
 
-async def _provider_vectors(run: EffectContext, step: dict[str, Any], texts: list[str]) -> list[list[float]]:
+async def _provider_vectors(run: EffectContext, step: dict[str, Any], texts: list[str], task: str | None) -> list[list[float]]:
     from ..records import EmbedRequest
 
     connection = run.connections.get(step["connection"])
@@ -409,18 +411,17 @@ async def _provider_vectors(run: EffectContext, step: dict[str, Any], texts: lis
     provider = run.pool[connection.name]
     if provider.unmetered:
         return await provider.embed(request)
-    return await _metered_vectors(run, provider, request)
+    return await _metered_vectors(run, provider, request, task)
 
 
-async def _metered_vectors(run: EffectContext, provider: Any, request: EmbedRequest) -> list[list[float]]:
-    """Ask a provider within the budgets of the run, and count what it used, like a request of a model (O-1.133)."""
+async def _metered_vectors(run: EffectContext, provider: Any, request: EmbedRequest, task: str | None) -> list[list[float]]:
+    """Ask a provider within the budgets of the run, for a task that waits for it, and count what it used, like a request of a
+    model (O-1.133)."""
     tokens, free, purse = sum(map(count_text, request.texts)), provider.free_and_instant, run.services.purse
     reservation = None
     if purse is not None and purse.is_limited:
-        from ..calls.budgets import BudgetSpent
-
         try:
-            reservation = await purse.reserve_vectors(request, tokens, free)
+            reservation = await purse.reserve_vectors(request, tokens, free, task)
         except BudgetSpent as spent:  # there is no Result here to carry it
             raise spent.panic() from None
     request.progress = ReplyProgress()

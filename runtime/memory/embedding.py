@@ -39,9 +39,9 @@ AT_ONCE = 16  # texts per request
 class Embedding:
     """One embedder of a session. `label` names it and its model: a vector with another label counts as none.
 
-    `ask` returns one vector per text, and may raise anything; `report` is called with a text for the log, once per reason of a
-    failure. `baseline` is the cosine of unrelated texts, below 1. The vectors of the last KNOWN texts are kept, and as many texts
-    that were asked for in vain.
+    `ask` gets texts and the path of the task that waits for them, returns one vector per text, and may raise anything; `report`
+    is called with a text for the log, once per reason of a failure. `baseline` is the cosine of unrelated texts, below 1. The
+    vectors of the last KNOWN texts are kept, and as many texts that were asked for in vain.
     """
 
     __slots__ = ("label", "baseline", "_ask", "_report", "_known", "_failed", "_reported")
@@ -49,7 +49,7 @@ class Embedding:
     def __init__(
         self,
         label: str,
-        ask: Callable[[list[str]], Awaitable[Sequence[Sequence[float]]]],
+        ask: Callable[[list[str], str | None], Awaitable[Sequence[Sequence[float]]]],
         report: Callable[[str], object],
         baseline: float = BASELINE,
     ) -> None:
@@ -65,26 +65,26 @@ class Embedding:
         """Return the vector of a text in its stored form, None when it is not known. Asks nobody."""
         return self._known.get(text)
 
-    async def fill(self, texts: Iterable[str]) -> None:
+    async def fill(self, texts: Iterable[str], task: str | None = None) -> None:
         """Ask for the vectors of texts that are not known, AT_ONCE texts at a time, those that were asked for in vain before
-        last. When the embedder fails, which is reported, those that are missing stay unknown; only a Panic, that of a budget, and
-        a cancellation pass through."""
+        last; `task` is the path of the task that waits. When the embedder fails, which is reported, those that are missing stay
+        unknown; only a Panic, that of a budget, and a cancellation pass through."""
         missing = dict.fromkeys(text for text in texts if text not in self._known)
         again = [text for text in self._failed if text in missing]
         fresh = [text for text in missing if text not in self._failed]
         for at in range(0, len(fresh), AT_ONCE):
-            if not await self._learned(fresh[at : at + AT_ONCE]):
+            if not await self._learned(fresh[at : at + AT_ONCE], task):
                 return
         # The embedder may refuse one of these, and no other shall wait for it for ever: the first is asked for alone, and comes
         # last the next time if it fails.
         size = 1
-        while again and await self._learned(again[:size]):
+        while again and await self._learned(again[:size], task):
             again, size = again[size:], min(2 * size, AT_ONCE)
 
-    async def _learned(self, texts: list[str]) -> bool:
+    async def _learned(self, texts: list[str], task: str | None) -> bool:
         """Ask for the vectors of at most AT_ONCE texts, and return whether they came."""
         try:
-            vectors = [packed(vector) for vector in await self._ask(texts)]
+            vectors = [packed(vector) for vector in await self._ask(texts, task)]
             # The list first: a wrong number of vectors must not leave half of them known.
             for text, vector in list(zip(texts, vectors, strict=True)):
                 self._failed.pop(text, None)

@@ -595,6 +595,7 @@ class Conversation:
         "ended",
         "operations",
         "handles",
+        "task",
         "ask",
         "heard",
         "is_reading",
@@ -631,6 +632,8 @@ class Conversation:
         """Called with the reason why a fold failed (M-9.6)."""
         self.handles: Sequence[Any] = ()
         """Kept alive until the conversation has ended: a memory value lives as long as its handles (M-2.21)."""
+        self.task: str | None = None
+        """The path of the task that waits for the call, for those who ask an embedder."""
         self.ask: Ask | None = None
         self.heard: Heard | None = None
         self.is_reading = False
@@ -732,7 +735,7 @@ class Conversation:
         """Ask the embedder for the vector of what recall steps search for (M-10.15)."""
         for element in self.attached:
             if element.memory.embedding is not None and element.policy.recall is not None:
-                await element.memory.embedding.fill([asked_text(prompt)])
+                await element.memory.embedding.fill([asked_text(prompt)], self.task)
 
     def user(self, text: str) -> Msg:
         """Return the user message of a request (M-4.17, part 6): the lead, then this text."""
@@ -805,7 +808,7 @@ class Conversation:
             from .vectors import embed_pending
 
             try:
-                await embed_pending(self.memory, self.operations)
+                await embed_pending(self.memory, self.operations, self.task)
             except MemoryFailure as failure:  # the turn is stored; the facts get their vectors after a later commit
                 self.report(f"facts of the memory {self.memory.name} got no vectors: {failure.message}")
 

@@ -38,14 +38,14 @@ def pending(memory: Memory) -> list[Fact]:
     return embedding.in_turn([fact for fact in facts if fact.tier == tier and not embedding.has_vector(fact)])[:AT_ONCE]
 
 
-async def embed_pending(memory: Memory, operations: Operations = IN_PLACE) -> None:
-    """Ask for the missing vectors and store them. Facts may change while the embedder is waited for, so they are read
-    again before that. An embedder that fails leaves them without. Raises the MemoryFailure of the store, and the Panic of a
-    budget that is used up."""
+async def embed_pending(memory: Memory, operations: Operations = IN_PLACE, task: str | None = None) -> None:
+    """Ask for the missing vectors, for which the task of that path waits, and store them. Facts may change while the embedder is
+    waited for, so they are read again before that. An embedder that fails leaves them without. Raises the MemoryFailure of the
+    store, and the Panic of a budget that is used up."""
     embedding = memory.embedding
     if embedding is None:
         return
-    await embedding.fill([fact.text for fact in await operations.use(lambda: pending(memory))])
+    await embedding.fill([fact.text for fact in await operations.use(lambda: pending(memory))], task)
     await operations.use(lambda: store_pending(memory))
 
 

@@ -280,7 +280,10 @@ class Session:
             budgets.get("steps"), budgets["depth"], tasks, value_bytes or LONGEST_STRING, memory_bytes or LARGEST_MEMORY
         )
         self.account.limits = budgets.get("tokens"), budgets.get("cost"), budgets.get("model_calls")
-        self.services.purse = Purse((self.account, *accounts), self.services.pricing, self.future)
+        self.services.purse = Purse(
+            (self.account, *accounts), self.services.pricing, self.future, lambda tasks: self.machine.waits_of(tasks),
+            lambda function: self.work.loop.call_soon_threadsafe(function),
+        )  # fmt: skip
         self.spending.clear()
         self.work = EffectRunner(self.host.loop or asyncio_loop())
         self.watch.begin(seconds, lambda: self._overdue(seconds or 0.0))
@@ -442,6 +445,8 @@ class Session:
         """Wait until an effect is over, commit its result, and let its task go on."""
         if not self.work:
             raise self.machine.deadlock()  # no task can run and nothing is performed: all wait for each other
+        if self.services.purse is not None:
+            self.services.purse.look()
         effect_and_job = await self.work.next()
         if self.machine.panic is not None:  # it has ended the run, whatever else was on its way
             raise self.machine.panic

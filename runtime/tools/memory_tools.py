@@ -234,7 +234,7 @@ class MemoryTools:
                 return self._refused("remember", name)
             fact = permitted
             if facts.memory.embedding is not None:
-                await facts.memory.embedding.fill([fact.text])
+                await facts.memory.embedding.fill([fact.text], effect.task.path)
             await self.run.operations.use(lambda: facts.keep(fact))
         except (MemoryFailure, InvalidValue) as error:
             return self._failed("remember", error)
@@ -246,7 +246,7 @@ class MemoryTools:
         try:
             memory = await self.run.operations.use(self._opened)
             if memory.embedding is not None:
-                await memory.embedding.fill([query])
+                await memory.embedding.fill([query], effect.task.path)
             hits = await self.run.operations.use(lambda: self._facts(memory, effect).recall(query, MOST_FACTS))
         except MemoryFailure as error:
             return self._failed("recall", error)

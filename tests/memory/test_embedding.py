@@ -23,7 +23,7 @@ class Embedder:
         self.told = []
         self.embedding = Embedding(label, self.ask, self.told.append)
 
-    async def ask(self, texts):
+    async def ask(self, texts, task):
         self.asked.append(list(texts))
         if self.fails or any("poison" in text for text in texts):
             raise OSError("no line")
@@ -150,7 +150,7 @@ def test_vectors_of_another_model_are_none(store):
 def test_an_answer_that_is_none_is_a_failure(answer):
     told = []
 
-    async def ask(texts):
+    async def ask(texts, task):
         return answer
 
     embedding = Embedding("e", ask, told.append)

@@ -9,7 +9,7 @@ import random
 from typing import Any
 
 import pytest
-from concerto.runtime.calls.budgets import KINDS, Account, BudgetSpent, Purse
+from concerto.runtime.calls.budgets import KINDS, Account, Asker, BudgetSpent, Purse
 from concerto.runtime.calls.usage import Use
 from concerto.runtime.records import Msg, Request
 
@@ -82,7 +82,7 @@ class Schedule:
             params = {"max_tokens": self.chance.randint(1, 80)}
             asked = Request(id="r", connection="box", model="m", messages=[Msg("user", text)], params=params)
             try:
-                reservation = await purse.reserve(asked, False, owner)
+                reservation = await purse.reserve(asked, False, Asker(owner))
             except BudgetSpent as spent:
                 self.told += 1
                 assert spent.kind == "BudgetError" and spent.variant in ("Tokens", "Cost", "ModelCalls")

@@ -1,7 +1,9 @@
 """Budgets of tokens and cost: reservations, who waits, what is settled (O-1.133, G-6.4)."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
-from concerto.runtime.calls.budgets import PANICS, Account, BudgetSpent, Purse
+from concerto.runtime.calls.budgets import PANICS, Account, Asker, BudgetSpent, Purse
 from concerto.runtime.calls.call import execute
 from concerto.runtime.calls.settings import call_settings
 from concerto.runtime.calls.usage import REPLY_TOKENS, ReplyProgress, Use, prompt_tokens, used_by_broken, used_by_reply
@@ -31,6 +33,11 @@ class Turn:
 
 def request(text="abcd", **fields):
     return Request(id="r", connection="box", model="m", messages=[Msg("user", text)], **fields)
+
+
+def chunked(most=10):
+    """A request whose reply comes in chunks: its task holds the reservation until it has read on."""
+    return request(params={"max_tokens": most}, stream=True)
 
 
 def account(tokens=None, cost=None, model_calls=None):
@@ -144,9 +151,9 @@ def test_settling_gives_back_what_was_not_used(finish):
 def test_a_request_draws_on_every_account_or_on_none(finish):
     one, other = Account(tokens=1000), Account(tokens=25)
     purse, beside = Purse([one, other], PRICES, Turn), Purse([Account(), other], PRICES, Turn)
-    held = finish(purse.reserve(request(params={"max_tokens": 10}), False, "a"))
+    held = finish(purse.reserve(request(params={"max_tokens": 10}), False, Asker("a")))
     assert (purse.left()[0], beside.left()[0]) == (10, 10)
-    waits = beside.reserve(request(params={"max_tokens": 10}), False, "a")
+    waits = beside.reserve(request(params={"max_tokens": 10}), False, Asker("a"))
     waits.send(None)  # the task of the same name of another session may give back
     purse.settle(Use(1, 3, 4), held)
     with pytest.raises(StopIteration):
@@ -158,18 +165,18 @@ def test_tasks_that_wait_for_each_other_do_not_wait_for_ever(finish):
     """Each holds a reply on its way and asks again: the last one learns that there is no room."""
     made = account(tokens=30)
     for owner in "ab":
-        finish(made.reserve(request(params={"max_tokens": 10}), False, owner))
-    first = made.reserve(request(params={"max_tokens": 10}), False, "a")
+        finish(made.reserve(chunked(), False, Asker(owner)))
+    first = made.reserve(request(params={"max_tokens": 10}), False, Asker("a"))
     first.send(None)
     with pytest.raises(BudgetSpent):
-        finish(made.reserve(request(params={"max_tokens": 10}), False, "b"))
+        finish(made.reserve(request(params={"max_tokens": 10}), False, Asker("b")))
     first.close()
 
 
 def test_a_request_waits_while_others_hold_a_reservation(finish):
     made = account(tokens=20)
-    first = finish(made.reserve(request(params={"max_tokens": 10}), False, "a"))
-    second = made.reserve(request(params={"max_tokens": 10}), False, "b")
+    first = finish(made.reserve(request(params={"max_tokens": 10}), False, Asker("a")))
+    second = made.reserve(chunked(), False, Asker("b"))
     waits = second.send(None)
     assert not waits.done()
     made.settle(Use(1, 1, 1), first)
@@ -177,13 +184,161 @@ def test_a_request_waits_while_others_hold_a_reservation(finish):
         second.send(None)
     assert made.accounts[0].open == [stop.value.value]
     with pytest.raises(BudgetSpent):  # its own reservation nobody gives back meanwhile
-        finish(made.reserve(request(params={"max_tokens": 10}), False, "b"))
+        finish(made.reserve(request(params={"max_tokens": 10}), False, Asker("b")))
+
+
+class Tasks:
+    """Who waits for whom, as a machine would say it: tests put lists of tasks into `awaited`, those of a race into `races`."""
+
+    def __init__(self, *accounts):
+        self.awaited = {}
+        self.races = set()
+        self.accounts = accounts
+        self.purse = Purse(accounts, PRICES, Turn, lambda tasks: self.waits())
+
+    def waits(self):
+        return {task: (others, task in self.races) for task, others in self.awaited.items()}
+
+    def asks(self, task, most=10):
+        return self.purse.reserve(request(params={"max_tokens": most}), False, Asker(task))
+
+
+def begun(waits):
+    """Start a request that has to wait, and return it."""
+    assert not waits.send(None).done()
+    return waits
+
+
+def fails(waits):
+    with pytest.raises(BudgetSpent) as raised:
+        waits.send(None)
+    return raised.value
+
+
+def test_a_child_does_not_wait_for_the_stream_of_the_task_that_awaits_it(finish):
+    run = Tasks(Account(tokens=20))
+    finish(run.purse.reserve(chunked(), False, Asker("parent")))
+    run.awaited = {"parent": ["child"], "child": ["grandchild"]}
+    fails(run.asks("grandchild"))
+    assert run.accounts[0].waiting == []
+
+
+def test_who_waits_for_a_stream_fails_when_its_reader_comes_to_wait_for_him(finish):
+    """The parent reads on while its child waits; nothing is asked for when it awaits the child."""
+    run = Tasks(Account(tokens=20))
+    finish(run.purse.reserve(chunked(), False, Asker("parent")))
+    waits = begun(run.asks("child"))
+    run.purse.look()
+    assert not run.accounts[0].waiting[0].is_woken
+    run.awaited = {"parent": ["child"]}
+    run.purse.look()
+    fails(waits)
+
+
+def test_of_those_who_wait_for_each_other_the_newest_fails(finish):
+    run = Tasks(Account(tokens=35))
+    for task in "ab":
+        finish(run.purse.reserve(chunked(), False, Asker(task)))
+    first, second = begun(run.asks("a")), begun(run.asks("child of b"))
+    run.awaited = {"b": ["child of b"]}
+    run.purse.look()
+    assert [turn.is_woken for turn in run.accounts[0].waiting] == [False, True]
+    fails(second)
+    first.close()
+
+
+def test_a_race_waits_for_the_first_alone(finish):
+    run = Tasks(Account(tokens=20))
+    finish(run.purse.reserve(chunked(), False, Asker("parent")))
+    run.awaited, run.races = {"parent": ["child", "other"]}, {"parent"}
+    waits = begun(run.asks("child"))
+    run.awaited["other"] = ["child"]
+    run.purse.look()
+    fails(waits)
+
+
+def test_tasks_that_wait_for_each_other_in_two_accounts(finish):
+    run = Tasks(Account(tokens=40), Account(cost=60.0))
+    for task in "ab":
+        finish(run.purse.reserve(chunked(), False, Asker(task)))
+    first = begun(run.asks("a", 20))
+    assert fails(run.asks("b", 5)).variant == "Cost"
+    first.close()
+
+
+def test_a_task_may_wait_for_one_that_waits_for_others(finish):
+    """No circle: what is on its way comes back, and then the reader of the stream goes on."""
+    run = Tasks(Account(tokens=40), Account(tokens=35))
+    finish(run.purse.reserve(chunked(), False, Asker("a")))
+    plain = finish(run.asks("b"))
+    first, second = begun(run.asks("a")), begun(run.asks("c"))
+    run.purse.settle(Use(1, 0, 1), plain)
+    with pytest.raises(StopIteration):
+        first.send(None)
+    begun(second)  # of the two that "a" holds one comes back by itself
+    second.close()
+
+
+def test_who_is_woken_counts_no_more_as_waiting(finish):
+    run = Tasks(Account(tokens=45))
+    finish(run.purse.reserve(chunked(), False, Asker("a")))
+    plain = finish(run.asks("b"))
+    first = begun(run.asks("a", 15))
+    run.purse.settle(Use(1, 5, 0), plain)  # now there is room for "a", which has not looked yet
+    second = begun(run.asks("c", 21))
+    with pytest.raises(StopIteration):
+        first.send(None)
+    second.close()
+
+
+def test_what_is_left_is_what_could_be_reserved(finish):
+    run = Tasks(Account(tokens=40))
+    finish(run.purse.reserve(chunked(), False, Asker("a")))
+    failure = fails(run.asks("a", 30))
+    assert failure.fields["left"] == 25 and "25 of 40 are left" in failure.message
+
+
+def test_vectors_wait_for_other_tasks_and_not_for_their_own(finish):
+    asked = EmbedRequest("box", "m", ["abcd"], None)
+    run = Tasks(Account(tokens=20))
+    finish(run.purse.reserve_vectors(asked, 15, False, "a"))
+    begun(run.purse.reserve_vectors(asked, 15, False, "b")).close()
+    begun(run.purse.reserve_vectors(asked, 15, False, "a")).close()  # it comes back by itself
+    held = Tasks(Account(tokens=20))
+    finish(held.purse.reserve(chunked(), False, Asker("a")))
+    fails(held.purse.reserve_vectors(asked, 15, False, "a"))
+
+
+def test_sessions_of_two_threads_that_wait_for_each_other(finish):
+    """Only the thread of a session can say what its tasks wait for: it is asked to, and ends what waits for ever."""
+    shared, errands, awaited = Account(tokens=40), {"here": [], "there": []}, {}
+
+    def purse(name):
+        return Purse([shared], PRICES, Turn, lambda tasks: dict(awaited), errands[name].append)
+
+    with ThreadPoolExecutor(1) as pool:
+
+        def in_other_thread(work):
+            return pool.submit(work).result()
+
+        here, there = purse("here"), in_other_thread(lambda: purse("there"))
+        finish(here.reserve(chunked(), False, Asker("a")))
+        in_other_thread(lambda: finish(there.reserve(chunked(), False, Asker("b"))))
+        waits = in_other_thread(lambda: begun(there.reserve(chunked(), False, Asker("child of b"))))
+        awaited["b"] = ["child of b"], False
+        mine = begun(here.reserve(chunked(), False, Asker("a")))  # what "b" waits for is not known in this thread
+        for errand in errands["there"]:
+            in_other_thread(errand)
+        for errand in errands["here"]:
+            errand()
+        fails(mine)
+        waits.close()
 
 
 def test_who_still_finds_no_room_fails_when_nothing_is_open(finish):
     made = account(tokens=20)
-    first = finish(made.reserve(request(params={"max_tokens": 10}), False, "a"))
-    second = made.reserve(request(params={"max_tokens": 10}), False, "b")
+    first = finish(made.reserve(request(params={"max_tokens": 10}), False, Asker("a")))
+    second = made.reserve(request(params={"max_tokens": 10}), False, Asker("b"))
     second.send(None)
     made.settle(Use(1, 5, 10), first)
     with pytest.raises(BudgetSpent) as raised:

@@ -356,6 +356,25 @@ class Scheduler:
 
         self.answer(wait, fault)
 
+    def waits_of(self, paths: list[str]) -> dict[str, tuple[list[str], bool]]:
+        """Return for whose ends the tasks of these paths wait, and whether one end is enough, and the same for all tasks among
+        those ends: for none, when they run or wait for the host alone. What a task that has ended held is in the hands of the one
+        above it."""
+        living = {task.path: task for root in self.roots for task in root.subtree()}
+        watched: dict[Any, list[str]] = {}
+        for task in living.values():
+            for watcher in task.watchers:
+                call_of = task.parent if type(watcher) is HostCall else None
+                watched.setdefault(watcher if call_of is None else call_of, []).append(task.path)
+        found: dict[str, tuple[list[str], bool]] = {}
+        pending = list(paths)
+        while pending:
+            path = pending.pop()
+            if path not in found:
+                found[path] = _ends(path, living.get(path), watched)
+                pending += found[path][0]
+        return found
+
     # ------------------------------------------------------------ what instructions call
 
     def start_task(self, task: Task, code: Code, arguments: list[Any], cells: list[Any]) -> TaskHandle:
@@ -484,6 +503,14 @@ class Scheduler:
         if not parent.calls and not parent.working and parent.status is not DONE:
             parent.working = True  # it only waits, so it may exceed the limit for a moment
             self.at_work += 1
+
+
+def _ends(path: str, task: Task | None, watched: dict[Any, list[str]]) -> tuple[list[str], bool]:
+    """`watched` has the paths that a wait watches and, under a task, those of the functions that the host runs for it."""
+    if task is None:
+        above = path.rpartition(".")[0]
+        return [above] if above else [], False
+    return watched.get(task.wait or task, []), type(task.wait) is First
 
 
 def copies(code: Code, cells: list[Any]) -> list[Any]:
