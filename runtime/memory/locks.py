@@ -50,6 +50,7 @@ class TurnLocks:
         self.operations = operations
         self._waiting: dict[Memory, deque[Future[bool]]] = {}
         self._renewals: dict[Memory, Task[None]] = {}
+        self._asked: set[Memory] = set()  # the store has their lease for this session, or may have it for all that is known
         self._returns: dict[Memory, Task[None]] = {}
 
     async def take(self, memory: Memory, timeout: float | None = None) -> None:
@@ -98,6 +99,8 @@ class TurnLocks:
         renewal = self._renewals.pop(memory, None)
         if renewal is not None:
             renewal.cancel()
+        if memory in self._asked:
+            self._asked.remove(memory)
             self._give_back(memory)
         waiting = self._waiting[memory]
         while waiting:
@@ -142,10 +145,16 @@ class TurnLocks:
         self._renewals[memory] = loop.create_task(self._renew(memory))
 
     async def _acquired(self, memory: Memory, until: float | None) -> bool:
-        """Try once to take the lease. Time in which the store does not answer counts as waiting, too (M-5.19)."""
-        with suppress(MustWait):
-            return bool(self.operations.attempt(lambda: self._acquire(memory)))
-        return bool(await self._in_time(memory, until, self.operations.use(lambda: self._acquire(memory))))
+        """Try once to take the lease. Time in which the store does not answer counts as waiting, too (M-5.19); what it does after
+        nobody waits any more is undone by `release`, whose operation comes behind this one."""
+        self._asked.add(memory)
+        try:
+            taken = bool(self.operations.attempt(lambda: self._acquire(memory)))
+        except MustWait:
+            taken = bool(await self._in_time(memory, until, self.operations.use(lambda: self._acquire(memory))))
+        if not taken:
+            self._asked.remove(memory)
+        return taken
 
     async def _in_time(self, memory: Memory, until: float | None, waiting: Coroutine[Any, Any, Any]) -> Any:
         if until is None:

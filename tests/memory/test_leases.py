@@ -4,6 +4,7 @@ import asyncio
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
@@ -13,7 +14,10 @@ from concerto.runtime.memory.entries import MemoryFailure
 from concerto.runtime.memory.locks import TurnLocks
 from concerto.runtime.memory.memory import Memory
 from concerto.runtime.memory.policy import Policy
+from concerto.runtime.memory.stores.remote import Remote, one_at_a_time
 from concerto.runtime.memory.stores.sqlite import SqliteStore, has_died, owner_name
+from concerto.runtime.memory.stores.thread import StoreThread
+from concerto.runtime.memory.stores.volatile import VolatileStore
 
 
 def test_the_lease_orders_processes(tmp_path):
@@ -133,5 +137,85 @@ def test_a_lease_is_renewed_until_it_is_given_back(tmp_path, monkeypatch):
         assert leases() == []
         held.close()
         memory.store.close()
+
+    asyncio.run(main())
+
+
+class LateFile(SqliteStore):
+    """A file whose answer to `acquire` comes late: the lease is taken, and nobody knows it yet."""
+
+    def acquire(self, *arguments):
+        self._thread.aside()
+        taken = super().acquire(*arguments)
+        self._thread.wait(lambda: time.sleep(0.2))
+        return taken
+
+    def leases(self):
+        return self._rows("SELECT owner FROM lease")
+
+
+class LateServer(VolatileStore):
+    """A server that does what it was asked to do long after the asker has gone."""
+
+    def __init__(self):
+        super().__init__()
+        self.held = []
+        self.over = threading.Event()
+
+    def acquire(self, key, owner, seconds):
+        time.sleep(0.2)
+        self.held.append(owner)
+        self.over.set()
+        return True
+
+    def release(self, key, owner):
+        if owner in self.held:
+            self.held.remove(owner)
+
+    def leases(self):
+        return self.held
+
+
+@pytest.mark.parametrize("ends", ["timeout", "cancel"])
+@pytest.mark.parametrize("kind", ["file", "server"])
+def test_a_lease_that_comes_too_late_is_given_back(tmp_path, kind, ends):
+    async def main():
+        thread = StoreThread(asyncio.get_running_loop)
+        inner = LateServer() if kind == "server" else LateFile(str(tmp_path / "m.db"), thread=thread)
+        memory = Memory(Policy(on_conflict="Serial"), store=inner)
+        if kind == "server":
+            memory.store = Remote("late", inner, lambda: inner, thread)
+        mine = TurnLocks("one", operations=thread)
+        if ends == "timeout":
+            with pytest.raises(MemoryFailure):
+                await mine.take(memory, timeout=0.01)
+        else:
+            job = asyncio.create_task(mine.take(memory))
+            await asyncio.sleep(0.05)
+            job.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await job
+        if kind == "server":
+            assert await asyncio.to_thread(inner.over.wait, 10)
+        async with asyncio.timeout(10):
+            while mine._returns:
+                await asyncio.sleep(0.01)
+        assert inner.leases() == []
+        thread.close()
+
+    asyncio.run(main())
+
+
+def test_a_lease_is_not_asked_for_once_nobody_waits_for_it():
+    async def main():
+        thread, inner = StoreThread(asyncio.get_running_loop), LateServer()
+        memory = Memory(Policy(on_conflict="Serial"), store=inner)
+        memory.store = Remote("late", inner, lambda: inner, thread)
+        mine = TurnLocks("one", operations=thread)
+        with one_at_a_time(inner), pytest.raises(MemoryFailure):  # another session calls the store
+            await mine.take(memory, timeout=0.01)
+        await mine.returned()
+        assert not await asyncio.to_thread(inner.over.wait, 0.4)
+        thread.close()
 
     asyncio.run(main())

@@ -50,17 +50,19 @@ class Remote:
         def call(*arguments: Any, **named: Any) -> Any:
             if changes:
                 self._thread.changing()
+            check = self._thread.check()
             try:
-                return self._thread.wait(lambda: self._called(method, arguments, named), self._interrupt)
+                return self._thread.wait(lambda: self._called(method, arguments, named, check), self._interrupt)
             except TimeoutError as error:
                 raise store_failed(self.name, str(error)) from None
 
         return call
 
-    def _called(self, method: str, arguments: Any, named: Any) -> Any:
+    def _called(self, method: str, arguments: Any, named: Any, check: Callable[[], object]) -> Any:
         if self._store is None:
             self._store = self._opener()
         with one_at_a_time(self._store):
+            check()  # what waited here until nobody wanted it any more must not come behind what was done since
             return getattr(self._store, method)(*arguments, **named)
 
     def _interrupt(self) -> None:

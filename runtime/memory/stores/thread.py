@@ -179,6 +179,11 @@ class StoreThread:
             if operation.effect is not None:
                 self._settles(operation.effect)
 
+    def check(self) -> Callable[[], object]:
+        """Return a function that raises Cancelled once nobody waits any more for the operation that calls this."""
+        operation = self._own()
+        return (lambda: None) if operation is None else operation.raise_if_cancelled
+
     def home(self, call: Callable[[], Any]) -> Any:
         """Return what `call` returns, run on the thread of the session's loop: for what an operation shares with the loop and its
         tasks. The operation waits for it. Raises what `call` raises, and Cancelled in an operation whose thread was given up."""
