@@ -272,6 +272,7 @@ class Consumption:
     """How much of the limits of a whole program (G-5.8 to G-5.13) the bodies of one file use."""
 
     match_steps: int = 0
+    arm_steps: int = 0
     constants: int = 0
     forms: int = 0
 
@@ -280,6 +281,7 @@ class Budgets(Protocol):
     """The state of a check that has what is left of the limits of the program, and its diagnostics."""
 
     match_steps: int
+    arm_steps: int
     constant_room: int
     form_room: int
     diagnostics: Diagnostics
@@ -333,12 +335,13 @@ class Reuse:
             return lambda: None
         file = body.span.file
         self.checked.setdefault(file, set()).add((body.span.start, body.span.end))
-        steps, constants, forms = budgets.match_steps, budgets.constant_room, budgets.form_room
+        steps, arms, constants, forms = budgets.match_steps, budgets.arm_steps, budgets.constant_room, budgets.form_room
         first = len(budgets.diagnostics.found)
 
         def end() -> None:
             spent = self.consumption.setdefault(file, Consumption())
             spent.match_steps += steps - budgets.match_steps
+            spent.arm_steps += arms - budgets.arm_steps
             spent.constants += constants - budgets.constant_room
             spent.forms += forms - budgets.form_room
             self.warnings.setdefault(file, []).extend(budgets.diagnostics.found[first:])
@@ -347,10 +350,11 @@ class Reuse:
 
     def note_tightness(self, budgets: Budgets, most_match_steps: int) -> None:
         """Set `is_tight`: whether, with the consumption of the omitted bodies, a limit of the program is so near that the
-        order of the checks matters. One test whether patterns are exhaustive takes at most `most_match_steps`."""
+        order of the checks matters. One question about patterns takes at most `most_match_steps`."""
         spent = [record.consumption for record in self.records.values() if record is not None]
         self.is_tight = bool(spent) and (
             budgets.match_steps - sum(one.match_steps for one in spent) < most_match_steps
+            or budgets.arm_steps - sum(one.arm_steps for one in spent) < most_match_steps
             or budgets.constant_room < sum(one.constants for one in spent)
             or budgets.form_room < sum(one.forms for one in spent)
         )

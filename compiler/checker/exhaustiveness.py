@@ -352,23 +352,31 @@ def _undecided(rows: Rows, useful: set[int], covering: dict[int, int]) -> Rows:
 # Questions.
 
 
-def _steps(c: Checker, patterns: Sequence[ast.Pattern]) -> int:
-    """Return how many steps a question about these patterns may take: some for each character, and at most what the
-    first questions of all matches so far have left of `match_steps`."""
-    return min(MOST_STEPS, c.match_steps) + STEPS_PER_CHARACTER * sum([p.span.end - p.span.start + 4 for p in patterns])
+def _steps(patterns: Sequence[ast.Pattern], left: int) -> int:
+    """Return how many steps a question about these patterns may take: some for each character, and at most those that the
+    questions before it have left of the program's."""
+    return min(MOST_STEPS, left) + STEPS_PER_CHARACTER * sum([p.span.end - p.span.start + 4 for p in patterns])
+
+
+def _after(left: int, steps: int, search: Search) -> int:
+    """Return what is left of the program's steps after a search that might take `steps`."""
+    return left - min(left, steps - max(search.steps, 0), MOST_STEPS)
 
 
 def uncovered_value(c: Checker, pattern: ast.Pattern, type_: Type, *, wraps: bool) -> str | None:
     """Return a value of the type, as text, that the pattern does not match; None if it matches all, and after a report that the
-    question takes too many steps (E0114). Array patterns count as matching every length, if their items match all: a wrong
-    length panics (L-5.8.11). `wraps`: a
-    `Some(…)` in the pattern stands on a `T?`."""
-    search = Search(Reading(c, arrays_match=True, wraps=wraps), type_, _steps(c, [pattern]))
+    question takes too many steps (E0114); those it takes are subtracted from `c.match_steps`. Array patterns count as matching
+    every length, if their items match all: a wrong length panics (L-5.8.11). `wraps`: a `Some(…)` in the pattern stands on a
+    `T?`."""
+    steps = _steps([pattern], c.match_steps)
+    search = Search(Reading(c, arrays_match=True, wraps=wraps), type_, steps)
     try:
         cases = search.missing([search.row(0, pattern)])
     except TooInvolved:
         report_too_involved(c, pattern)
         return None
+    finally:
+        c.match_steps = _after(c.match_steps, steps, search)
     return cases[0] if cases else None
 
 
@@ -382,11 +390,11 @@ def report_too_involved(c: Checker, node: ast.Node) -> None:
 
 def check_arms(c: Checker, node: ast.Match, subject: Type, *, wraps: bool) -> None:
     """Report values that no unguarded arm matches (E3001), and arms that can match nothing, as earlier ones match all (W0004).
-    E0114 for patterns that take too many steps; what the first question takes is subtracted from `c.match_steps`. `subject` is
-    the type of the value; `wraps`: a `Some(…)` in the patterns stands on a `T?`."""
+    E0114 for patterns that take too many steps; what the two questions take is subtracted from `c.match_steps` and `c.arm_steps`.
+    `subject` is the type of the value; `wraps`: a `Some(…)` in the patterns stands on a `T?`."""
     reading = Reading(c, arrays_match=False, wraps=wraps)
     patterns = [arm.pattern for arm in node.arms]
-    steps = _steps(c, patterns)
+    steps = _steps(patterns, c.match_steps)
     search = Search(reading, subject, steps)
     try:
         cover = [search.row(number, arm.pattern) for number, arm in enumerate(node.arms) if arm.guard is None]
@@ -394,19 +402,21 @@ def check_arms(c: Checker, node: ast.Match, subject: Type, *, wraps: bool) -> No
     except TooInvolved:
         report_too_involved(c, node.subject)
         missing = []
-    c.match_steps -= min(c.match_steps, steps - max(search.steps, 0), MOST_STEPS)
+    c.match_steps = _after(c.match_steps, steps, search)
     if missing:
         listed = ", ".join(f"`{case}`" for case in missing[:CASES_SHOWN])
         more = ", …" if len(missing) > CASES_SHOWN else ""
         c.report("E3001", node.subject.span, f"the match does not cover {listed}{more}", help=_missing_help(missing))
     # A new search with steps of its own: a warning must not cost the error.
-    search = Search(reading, subject, _steps(c, patterns))
+    steps = _steps(patterns, c.arm_steps)
+    search = Search(reading, subject, steps)
     with suppress(TooInvolved):  # then W0004 is left out: the arms are right, if perhaps useless
         for arm, covering in _covered(search, node):
             c.report(
                 "W0004", arm.pattern.span, f"this arm can never match: {c.text(covering.pattern)} covers it",
                 first=covering.pattern.span, note="covered by this one", help="remove it, or move it before the other",
             )  # fmt: skip
+    c.arm_steps = _after(c.arm_steps, steps, search)
 
 
 def _missing_help(missing: list[str]) -> str:

@@ -191,7 +191,7 @@ SPINES: dict[type[ast.Node], str] = {
 HEAVIEST = 5_000  # what a type may weigh: walks over types take as many steps
 CONSTANT_VALUES = 500_000  # that constants may be made of together, beside one for each character of the program
 FORM_FIELDS = 10_000  # that the JSON forms of schemas may have together, beside one for each character
-MATCH_STEPS = 1_000_000  # that questions about patterns may take in a program beyond the length of these
+MATCH_STEPS = 1_000_000  # that questions about patterns may take in a program beyond the length of these, those of W0004 apart
 MOST_WORDS = 100  # parts of the initialiser of a variable of text that are read for the literals in it
 DEEPEST = MAX_NESTING + 8  # levels a type may have: those of a written one, with what inference puts around it
 
@@ -209,7 +209,7 @@ class Checker:
         "error_impls",
         "pending_bounds",
         "outside", "step_functions", "concurrent", "memory_tables", "memory_defaults", "contexts", "heads",
-        "match_steps", "constant_room",
+        "match_steps", "arm_steps", "constant_room",
         "open_lets", "filling_call", "slot_changes", "present", "some_of_nilable", "reply", "reply_used",
         "form_room", "form_sizes", "text_values", "reported_holes",
         "bare_variants", "irrefutable", "words", "lints", "computed_bounds", "fields_of",
@@ -278,7 +278,7 @@ class Checker:
         self.memory_defaults: dict[str, dict[str, Any]] = {}  # its default steps, with symbols of the program
         self.self_type: Type | None = None  # what `Self` is in the present impl
         self.heads: dict[Type, Any] = {}  # cache of `constructors.Reading.heads`
-        self.match_steps = MATCH_STEPS
+        self.match_steps = self.arm_steps = MATCH_STEPS  # the second for W0004, since a warning must not cost an error
         self.constant_room = CONSTANT_VALUES + sum([len(source.text) for source in sources.values()])
         self.filling_call: ast.MethodCall | None = None  # a call that changes its receiver, while its arguments are typed
         self.open_lets: list[tuple[ast.Let, Local]] = []  # of the present function, their types not known yet (L-3.2.8)

@@ -349,6 +349,32 @@ def test_limits_of_the_program_count_what_was_left_out(monkeypatch: pytest.Monke
             assert checked(edit, "main.conc", cache) == checked(edit, "main.conc", None)
 
 
+def test_warnings_of_arms_share_one_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is one of their own: a warning that is not looked for costs no error (G-5.9)."""
+    monkeypatch.setattr(exhaustiveness, "STEPS_PER_CHARACTER", 0)
+    useless = "fn f(x: Bool) { match x { true => {}, false => {}, true => {} } }"  # 8 steps for E3001, 12 for W0004
+    files = {"main.conc": "mod a;\nmod b;\nmod c;\nfn main() { }", "a.conc": useless, "b.conc": useless, "c.conc": ""}
+    for steps, found in ((1_000, ["W0004", "W0004", "W0004"]), (30, ["W0004", "W0004"])):
+        monkeypatch.setattr(state, "MATCH_STEPS", steps)
+        for module in (exhaustiveness, program):
+            monkeypatch.setattr(module, "MOST_STEPS", 40)
+        cache = Counting()
+        for edit in (files, {**files, "c.conc": useless}):
+            for _ in range(2):
+                assert checked(edit, "main.conc", cache) == checked(edit, "main.conc", None)
+        codes = [one.code for one in checked({**files, "c.conc": useless}, "main.conc", None)]
+        assert [code for code in codes if code not in ("W0001", "W0011")] == found
+
+
+def test_the_pattern_of_a_let_draws_on_the_same_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exhaustiveness, "STEPS_PER_CHARACTER", 0)
+    monkeypatch.setattr(state, "MATCH_STEPS", 40)
+    for count, codes in ((2, set()), (3, {"E0114"})):
+        lets = "let (_, (_, _) | (_, _)) = x; " * count  # 17 steps each
+        files = {"main.conc": f"fn main() {{ let x = (1, (2, 3)); {lets} }}"}
+        assert {one.code for one in checked(files, "main.conc", None)} == codes
+
+
 def test_an_error_in_an_interface_that_has_its_cause_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
     """The constants of a program may be the larger, the longer it is (G-5.10): a comment makes one sound."""
     files = {
