@@ -171,15 +171,30 @@ def _has_open_part(kind: SchemaType) -> bool:
     return tag in ("map", "any", "bytes") or any(map(_has_open_part, inner_types(kind)))
 
 
+def _definition_names(names: Sequence[str]) -> dict[str, str]:
+    """Return a name of its own for the definition of each type: names that providers would see as one get numbers."""
+    keys: dict[str, str] = {}
+    taken: set[str] = set()
+    for name in names:
+        key, number = wire_name(name), 1
+        while key in taken:
+            number += 1
+            mark = f"_{number}"
+            key = wire_name(name)[: WIRE_NAME_LENGTH - len(mark)] + mark
+        taken.add(key)
+        keys[name] = key
+    return keys
+
+
 class _Lowering:
     """The lowering of one document: recursive objects go to `$defs`, all others are inlined (O-2.37, O-2.38)."""
 
-    __slots__ = ("root", "strict", "recursive")
+    __slots__ = ("root", "strict", "recursive")  # the last: by name of a recursive type, the name of its definition
 
     def __init__(self, root: SchemaType, *, strict: bool) -> None:
         self.root = root
         self.strict = strict
-        self.recursive = recursive_names(root)
+        self.recursive = _definition_names(recursive_names(root))
 
     def document(self) -> Json:
         """Return the whole document. The root stays an object even when it is recursive: providers refuse a `$ref` there."""
@@ -187,7 +202,7 @@ class _Lowering:
         schema = self.object_form(root) if root[0] == "object" else self.form(root)
         if self.recursive:
             objects = definitions(root)
-            schema["$defs"] = {wire_name(name): self.declared_form(objects[name]) for name in self.recursive}
+            schema["$defs"] = {key: self.declared_form(objects[name]) for name, key in self.recursive.items()}
         return schema
 
     def form(self, kind: SchemaType) -> Json:
@@ -205,7 +220,7 @@ class _Lowering:
         if tag == "bytes":
             return {"type": "string", "contentEncoding": "base64"}
         if kind[1] in self.recursive:
-            return {"$ref": f"#/$defs/{wire_name(kind[1])}"}
+            return {"$ref": f"#/$defs/{self.recursive[kind[1]]}"}
         return self.declared_form(kind)
 
     def declared_form(self, kind: SchemaType) -> Json:

@@ -121,6 +121,19 @@ def test_modes():
     assert nested["properties"]["i"]["required"] == ["x"]
 
 
+def test_definitions_have_names_of_their_own():
+    """Names that differ in what providers do not accept, or behind the 64th character."""
+    names = ["A<Int>", "A_Int_", "A_Int__2", "A,Int,", "x" * 70 + "1", "x" * 70 + "2"]
+    inner = [[f"f{at}", ["object", name, [], [[name, ["ref", name], True, False, None, None]]], True, False, None, None]
+             for at, name in enumerate(names)]  # fmt: skip
+    for document in (plain_form(["object", "Root", [], inner]), strict_form(["object", "Root", [], inner])):
+        assert [list(one["properties"]) for one in document["$defs"].values()] == [[name] for name in names]
+        assert all(len(key) <= 64 for key in document["$defs"])
+        for at, (key, one) in enumerate(document["$defs"].items()):
+            assert f"'#/$defs/{key}'" in str(document["properties"][f"f{at}"])
+            assert f"'#/$defs/{key}'" in str(one)
+
+
 def test_wire_names():
     assert wire_name("Ticket<Int, Map<String, A>>") == "Ticket_Int__Map_String__A__"
     assert wire_name("Ärger-1_x") == "_rger-1_x"
