@@ -19,7 +19,7 @@ from ..values.limits import check_items, check_string_size, join, limits
 from ..values.metering import LARGE, STRIDE, look, paced, spend
 from ..values.objects import Err, NoneOption, Ok, Some
 from ..values.text import display
-from .registry import array, std, table, text
+from .registry import array, key_text, std, table, text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def format_maps(rows: Any, separator: Any) -> str:
         return ""
     check_string_size(len(names) * len(maps))  # the separators alone: maps of different keys make a square
     lines = ([row.get(name) for name in paced(names)] for row in maps)
-    return _written(chain([[text(name) for name in paced(names)]], lines), mark)
+    return _written(chain([[key_text(name) for name in paced(names)]], lines), mark)
 
 
 @std("csv", 'format_rows(rows: Array<Array<Any>>, separator: String = ",") -> String', clause="L-7.12.4", linear=True)

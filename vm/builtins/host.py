@@ -15,7 +15,7 @@ from ..values.limits import check_string_size
 from ..values.metering import LARGE, spend
 from ..values.objects import ModelUsage
 from ..values.text import display, quote, to_json
-from .registry import binary, boolean, integer, mismatch, std, std_effect, std_prelude, table, text
+from .registry import binary, boolean, integer, key_text, mismatch, std, std_effect, std_prelude, table, text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -218,7 +218,7 @@ RESULT = "Result<HttpResponse, HttpError>"
 def _request(method: str, url: Any, body: Any, headers: Any, timeout_ms: int = DEFAULT_TIMEOUT_MS) -> tuple[Any, ...]:
     """Return the payload of a request. A String body is sent as it is, any other than nil as JSON with its content type
     (L-7.2.3)."""
-    sent = {text(name): text(value) for name, value in table(headers).items()}
+    sent = {key_text(name): text(value) for name, value in table(headers).items()}
     if body is not None and type(body) is not str:
         body = to_json(body)
         if not any(name.lower() == "content-type" for name in sent):

@@ -26,7 +26,7 @@ where nobody watches.
 from __future__ import annotations
 
 from ..panics import Panic
-from ..values.containers import Array, Map, Queue, RangeValue, Set, Stack
+from ..values.containers import Array, Map, Queue, RangeValue, Set, Stack, unkey
 from ..values.errors import ErrorValue
 from ..values.handles import (
     AgentRef,
@@ -334,6 +334,11 @@ def array(value: Any) -> list[Any]:
 def table(value: Any) -> dict[Any, Any]:
     """Return the entries of a Map by dict key; P007 for any other value."""
     return value.items if type(value) is Map else mismatch("Map", value)
+
+
+def key_text(key: Any) -> str:
+    """Return a dict key of a Map whose keys are Strings; P007 for any other."""
+    return text(unkey(key))
 
 
 def binary(value: Any) -> bytes:

@@ -14,7 +14,7 @@ from ..values.limits import check_items, check_string_size
 from ..values.metering import BLOCK, FEW, LARGE, look, paced, spend, works_on
 from ..values.objects import Err, NoneOption, Ok, Some, Url
 from ..values.text import brief, display
-from .registry import integer, std, table, text
+from .registry import integer, key_text, std, table, text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -181,7 +181,7 @@ def _pairs(parts: Any) -> str:
             one = one.value if type(one) is Some else one
             if one is None or type(one) is NoneOption:
                 continue
-            pairs.append(f"{encoded(text(name), '')}={encoded(display(one), '')}")
+            pairs.append(f"{encoded(key_text(name), '')}={encoded(display(one), '')}")
             size += len(pairs[-1]) + 1
             check_string_size(size)
     return "&".join(pairs)
