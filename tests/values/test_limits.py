@@ -53,6 +53,15 @@ def test_strings_at_the_limit_and_above() -> None:
 
 
 @pytest.mark.usefixtures("small")
+def test_as_many_lines_as_an_array_has_items() -> None:
+    """The nothing behind a last line end is no line."""
+    assert call("String", "lines", "a\r\nb\n\nd\r\n").items == ["a", "b", "", "d"]
+    assert call("String", "lines", "a\n\nb\nc\r").items == ["a", "", "b", "c\r"]
+    refused(call, "String", "lines", "a\nb\n\nd\n\n")
+    refused(call, "String", "lines", "a\nb\nc\nd\ne")
+
+
+@pytest.mark.usefixtures("small")
 def test_collections_at_the_limit_and_above() -> None:
     full = Array([1, 2, 3, 4])
     call("Array", "push", Array([1, 2, 3]), 4)

@@ -206,9 +206,13 @@ def lines(s: str) -> Array:
     """The lines without their ends, LF or CR LF; a final line end begins no further line, and a CR without LF is none."""
     if len(s) >= LARGE:
         spend(len(s))
-    *ended, last = long_text.split(s, "\n")
+    if not s:
+        return Array([])
+    is_ended = s.endswith("\n")
+    # without its end, so that the nothing behind it counts for no line of too many
+    *ended, last = long_text.split(s.removesuffix("\n"), "\n")
     found = [line.removesuffix("\r") for line in ended]
-    return Array([*found, last] if last else found)
+    return Array([*found, last.removesuffix("\r") if is_ended else last])
 
 
 @method("String", "reverse() -> String", clause="L-6.3.11", linear=True)
