@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+from contextlib import suppress
 
 from ..vm.bytecode.image import ImageError
 from . import exits
@@ -139,13 +140,15 @@ def entry_file() -> str:
 
 def _likely(folder: str, entry: str) -> str:
     """Return the line of an entry that exists: the nearest name of the sources beside the one named, at the root and in
-    `src`."""
+    `src`. Folders that cannot be listed have none."""
     import difflib
 
+    sources: list[str] = []
     # Where sources of a project usually lie.
-    places = {os.path.dirname(entry), "", "src"}
-    lists = [(place, os.listdir(os.path.join(folder, place))) for place in places if os.path.isdir(os.path.join(folder, place))]
-    sources = sorted(os.path.join(place, name) for place, names in lists for name in names if name.endswith(".conc"))
+    for place in {os.path.dirname(entry), "", "src"}:
+        with suppress(OSError):
+            sources += [os.path.join(place, name) for name in os.listdir(os.path.join(folder, place)) if name.endswith(".conc")]
+    sources.sort()
     # Without a cutoff some source is always the nearest.
     near = difflib.get_close_matches(entry, sources, n=1, cutoff=0) or ["src/main.conc"]
     return f'`entry = "{near[0]}"`'

@@ -1,5 +1,7 @@
 """FILE arguments of every verb: what cannot be read, images where sources belong, damaged images, stdin (O-9.2, O-9.10)."""
 
+import os
+
 import pytest
 from concerto.cli.verbs import VERBS
 
@@ -109,6 +111,23 @@ def test_an_entry_that_is_no_file_is_told_at_its_line(cli, write, tmp_path):
         "Concerto.toml:4:1: error[E4004]: the `entry` of [project] is no file: src/mian.conc\n"
         '  4 | entry = "src/mian.conc"\n    | ^^^^^\n  help: write the path of a source: `entry = "src/main.conc"`\n'
     )
+
+
+@pytest.mark.parametrize("entry", ["src/mian.conc", "mian.conc"])
+def test_an_entry_that_is_no_file_in_a_folder_that_cannot_be_listed(cli, write, tmp_path, monkeypatch, entry):
+    listed = os.listdir
+    (tmp_path / "src").mkdir()
+    write("Concerto.toml", f'[project]\nname = "p"\nversion = "1"\nentry = "{entry}"\n')
+
+    def denied(folder="."):
+        if str(folder).startswith(str(tmp_path)):
+            raise PermissionError(13, "Permission denied", folder)
+        return listed(folder)
+
+    monkeypatch.setattr(os, "listdir", denied)
+    ended = cli("run")
+    assert (ended.code, ended.out) == (66, "")
+    assert "write the path of a source: `entry = \"src/main.conc\"`" in ended.err
 
 
 @pytest.mark.parametrize("verb", [*TAKES_FILE, "test"])
