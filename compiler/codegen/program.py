@@ -103,6 +103,8 @@ def server_entry(module: Module, server: symbols.McpSymbol) -> im.Mcp:
     for method in server.methods:
         arguments, result = shapes.arguments(server.arguments[method]), shapes.arguments(server.results[method])
         methods.append([method.name, server.wire_name(method), server.texts.get(method), arguments, result])
+    for named in shapes.named:  # their values are made of what the server answers, though no code may name the type
+        module.pool.type(t.bare(named))
     command, url = server.fields.get("command"), server.fields.get("url")
     if isinstance(command, str):
         module.wanted_permissions.add(wanted_command(command, server.fields.get("args")))
