@@ -234,6 +234,17 @@ def value_of(answer: Answer, signature: Signature | None, builder: TreeBuilder) 
     return builder.value(_accepted(signature, _parsed(signature, answer)))
 
 
+def mocked_value(signature: Signature | None, value: Any, builder: TreeBuilder) -> Any:
+    """Return what a mock gives as a value of the declared type: it may be one, or have its JSON form. Raises ValueError that says
+    what does not fit, and the Panic of `to_json`."""
+    if signature is None or signature.result[3][0][1] == ["any"]:
+        return value
+    accepted = validate(signature.result, {"value": json.loads(to_json(value))})
+    if isinstance(accepted, Accepted):
+        return builder.value(accepted.tree[2][0][1])
+    raise ValueError("; ".join(violation.text for violation in accepted))
+
+
 def _is_too_large(answer: Answer) -> bool:
     structured = "" if answer.structured is None else json.dumps(answer.structured, ensure_ascii=False)
     return len(f"{answer.text}{structured}".encode("utf-8", "surrogatepass")) > MOST_BYTES

@@ -31,6 +31,7 @@ from .served import (
     Signature,
     declared_tool,
     failure_text,
+    mocked_value,
     offered_tools,
     plain_arguments,
     plain_map,
@@ -195,8 +196,8 @@ class Server:
 
     async def answer(self, effect: Effect, tool: str, arguments: dict[str, Any]) -> Any:
         """Call a tool with plain arguments that fit, and return its Result. A denial and every failure of the server are an Err
-        of ToolError; a mock may give any Err, and panics with P007 for arguments that do not fit. What the host's own `server`
-        raises passes."""
+        of ToolError; a mock may give any Err, and panics with P007 for arguments or a value that do not fit. What the host's own
+        `server` raises passes."""
         if not self.is_enabled(tool):
             return denial(self.run, self.name, tool, self.settings.guard, target_of(self.run, self.settings))
         connection: Connection | None = None
@@ -244,7 +245,12 @@ class Server:
             if not isinstance(accepted, Accepted):
                 raise Panic("P007", f"the arguments of {self.name}.{tool} do not fit its signature")
             value = await self.run.call(effect, answer, [self.run.builder.value(node) for _, node in accepted.tree[2]])
-        return value if type(value) in (Ok, Err) else Ok(value)
+        if type(value) is Err:
+            return value
+        try:
+            return Ok(mocked_value(signature, value.value if type(value) is Ok else value, self.run.builder))
+        except ValueError as error:
+            raise Panic("P007", f"mock {self.name}: the result of {tool}: {error}") from None
 
 
 def _complete(signature: Signature, values: list[Any]) -> list[Any]:
