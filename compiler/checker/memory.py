@@ -725,13 +725,18 @@ def keyed_method(c: Checker, node: ast.MethodCall) -> Type:
 
 
 def _named_keys(c: Checker, node: ast.MethodCall, keys: list[str] | None) -> bool:
-    """Whether each argument is named like a key part and holds a String or an Int."""
+    """Whether each argument is named like a key part and holds a String or an Int. `keys` has none."""
+    if node.name.text == "keys" and node.arguments:
+        infer_all(c, node.arguments)
+        help = f"write `{c.operand(node.receiver, 'm')}.keys()`: the Map of each key; `.filter(|key| …)` keeps some of them"
+        c.report("E4505", node.arguments[0].span, "`keys` takes no arguments", help=help)
+        return False
     legal = True
     labels: set[str] = set()
     for number, argument in enumerate(node.arguments):
         type_ = c.infer(argument.value)
         label = argument.name.text if argument.name is not None else None
-        if label is None or node.name.text == "keys" or label in labels or (keys is not None and label not in keys):
+        if label is None or label in labels or (keys is not None and label not in keys):
             help = listed("key parts", keys) if keys else None
             if label is None and keys is not None and len(keys) > len(labels):
                 help = f"write `{[key for key in keys if key not in labels][0]}: {c.text(argument.value)[1:-1]}`"

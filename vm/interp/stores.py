@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from ..panics import Panic
 from ..values import NONE, Array, LedgerEntry, Some, check, key_of, share, typeof, unkey
-from ..values.casts import matches
 from ..values.metering import FEW, paced, works_on
 from ..values.types import type_text
 
@@ -52,9 +51,10 @@ class HashStore:
     def fitting(self, value: Any, descriptor: Any, what: str) -> Any:
         """Return a value as one of the declared type. Raises P415 for another, which may come from behind Any. `what` names
         it."""
-        if matches(value, descriptor) or (type(value) is int and descriptor[0] == "float"):
+        try:
             return check(value, descriptor)
-        raise Panic("P415", f"{what} of hashmap {self.name} is {type_text(descriptor)}, found {typeof(value)}")
+        except Panic:
+            raise Panic("P415", f"{what} of hashmap {self.name} is {type_text(descriptor)}, found {typeof(value)}") from None
 
     def put(self, key: Any, value: Any) -> None:
         """Write an entry of the whole hashmap for which no watcher has to run. Raises P415 when it does not fit, and P007 for
