@@ -243,7 +243,10 @@ class _GrowingBlock:
         grown = {name: "".join(parts) for name, parts in self.parts.items()}
         json = grown.pop(INPUT_JSON, "")
         texts = {name: Fields(self.start, "a content block").text_or(name) + text for name, text in grown.items()}
-        return {**self.start, **texts, **({"input": object_in(json)} if json else {})}
+        if not json:
+            return {**self.start, **texts}
+        arguments = object_in(json)
+        return {**self.start, **texts, "input": json if arguments is None else arguments}  # cut off, it stays a text
 
 
 def _thinks(request: Request) -> bool:
@@ -325,8 +328,8 @@ def _filled(content: str) -> str:
 
 def _call(block: Fields) -> Call:
     arguments = block.data.get("input")
-    is_object = isinstance(arguments, dict)
-    return Call(block.text("id"), block.text("name"), arguments if is_object else None, compact_json(arguments))
+    text = arguments if isinstance(arguments, str) else "" if arguments is None else compact_json(arguments)
+    return Call(block.text("id"), block.text("name"), arguments if isinstance(arguments, dict) else None, text)
 
 
 def _filled_parts(block: Json) -> set[str]:

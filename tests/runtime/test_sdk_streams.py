@@ -120,6 +120,25 @@ def test_calls_are_put_together(wire):
     assert [(call.id, call.name, call.arguments) for call in reply.calls] == [("c1", "T__m", {"a": 1})]
 
 
+@pytest.mark.parametrize("wire", CALLS)
+def test_arguments_that_are_cut_off_stay_as_they_came(wire):
+    at = 1 if wire == "chat" else 3
+    events = [event for number, event in enumerate(CALLS[wire]) if number != at]
+    if wire == "chat":
+        events.append(delta(finish="tool_calls"))
+    _, reply, _ = streamed(wire, events)
+    assert [(call.id, call.arguments, call.text) for call in reply.calls] == [("c1", None, '{"a"')]
+
+
+@pytest.mark.parametrize("wire", CALLS)
+def test_an_empty_object_is_one(wire):
+    def emptied(event):
+        return json.loads(json.dumps(event).replace(r'{\"a\"', "{").replace(r": 1}", "}"))
+
+    _, reply, _ = streamed(wire, [emptied(event) for event in CALLS[wire]])
+    assert [call.arguments for call in reply.calls] == [{}]
+
+
 @every_wire
 def test_an_error_event_cuts_the_stream(wire):
     pieces, failure, _ = streamed(wire, [*EVENTS[wire][:3], FAILED[wire]])
