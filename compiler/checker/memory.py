@@ -728,8 +728,8 @@ def _named_keys(c: Checker, node: ast.MethodCall, keys: list[str] | None) -> boo
     """Whether each argument is named like a key part and holds a String or an Int. `keys` has none."""
     if node.name.text == "keys" and node.arguments:
         infer_all(c, node.arguments)
-        help = f"write `{c.operand(node.receiver, 'm')}.keys()`: the Map of each key; `.filter(|key| …)` keeps some of them"
-        c.report("E4505", node.arguments[0].span, "`keys` takes no arguments", help=help)
+        way = f"write `{c.operand(node.receiver, 'm')}.keys()`: the Map of each key; `.filter(|key| …)` keeps some of them"
+        c.report("E4505", node.arguments[0].span, "`keys` takes no arguments", help=way)
         return False
     legal = True
     labels: set[str] = set()

@@ -258,7 +258,10 @@ def _attach_memory(c: Checker, symbol: ModelSymbol, value: ast.Expr, *, writes: 
     type_ = at_module_level(c, value, Expected())
     binding = value.binding if isinstance(value, ast.PathExpr) else None
     if type_ == KEYED_MEMORY:
-        without_key(c, value, help=f"a field has no key: call `{symbol.name}.with_memory(m.key(…)).execute(…)`")
+        keys = binding.keys if isinstance(binding, MemorySymbol) else None
+        key = ", ".join(f"{key}: …" for key in keys or ("…",))
+        call = f"{symbol.name}.with(memory: {c.operand(value, 'm')}.key({key})).execute(…)"
+        without_key(c, value, help=f"a field has no key: call `{call}`")
     elif isinstance(binding, MemorySymbol):
         symbol.memories.append(binding)
         refuse_attaching(c, value, symbol, binding, writes=writes)

@@ -241,7 +241,10 @@ ARGUMENTS: dict[tuple[str, str], str] = {
     **dict.fromkeys((("print", "file"), ("println", "file")), "write `std::log::error(x)`, which goes to stderr"),
     **dict.fromkeys((("sort", "key"), ("sorted", "key")), "write `xs.sort_by(|a, b| a.len() - b.len())`, your key for `len()`"),
     **dict.fromkeys((("sort", "reverse"), ("sorted", "reverse")), "write `xs.sort(); xs.reverse();`"),
-    **dict.fromkeys(((call, "memory") for call in _CALLS), "write `M.with_memory(log).execute(…)`"),
+    **dict.fromkeys(
+        ((call, "memory") for call in _CALLS),
+        "write `M.with(memory: log).execute(…)`, for an agent `A.with_memory(log).execute(…)`",
+    ),
     **dict.fromkeys(((call, "tools") for call in _CALLS), "write `M.with_tools([T]).execute(…)`"),
     **dict.fromkeys(((call, "context") for call in _CALLS), "write `M.with_context(v).execute(…)`"),
     **dict.fromkeys(((call, "schema") for call in _CALLS), "write `M.execute<T>(…)`"),

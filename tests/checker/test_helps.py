@@ -140,6 +140,18 @@ DECLARATIONS = [
     ("memory m: Memory = Memory::new(); fn main() { print(m[0]); }", "E2017", "write `m.messages()[…]`"),
     ("memory m: Memory = Memory::new(); fn main() { print(len(m)); }", "E2009", "write `m.len()`"),
     ("let m = Memory(20); print(m);", "E4501", "write `Memory::new()` or `Memory::new(20)`"),
+    (
+        "memory m: Memory = Memory::new().per(u); model M { provider: offline, memory: m } fn main() {}", "E4505",
+        "a field has no key: call `M.with(memory: m.key(u: …)).execute(…)`",
+    ),
+    (
+        "memory m: Memory = Memory::new().per(u); fn main() { m.keys(u: 1); }", "E4505",
+        "write `m.keys()`: the Map of each key; `.filter(|key| …)` keeps some of them",
+    ),
+    (
+        MODEL + '{ let _ = M.execute("q", memory: nil)?; }', "E2007",
+        "write `M.with(memory: log).execute(…)`, for an agent `A.with_memory(log).execute(…)`",
+    ),
     (MODEL + '{ let _ = M.with_memory([1])?; }', "E4040", "give the name of a memory: `memory log: Memory = Memory::new();`"),
     (
         'memory m: Memory = Memory::new(2); m.append("system", "x"); fn main() {}', "W0451",
