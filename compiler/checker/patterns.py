@@ -105,9 +105,9 @@ def is_some(node: ast.Pattern) -> bool:
     )
 
 
-def report_cannot_match(c: Checker, node: ast.Pattern, what: str, type_: Type) -> None:
+def report_cannot_match(c: Checker, node: ast.Pattern, what: str, type_: Type, help: str | None = None) -> None:
     """Report a pattern of `what` that matches no value of a type (E3003)."""
-    help = _inside_arm(c, node, type_) or _arms_of(node, type_)
+    help = help or _inside_arm(c, node, type_) or _arms_of(node, type_)
     c.report("E3003", node.span, f"a pattern of `{what}` cannot match `{type_}`", help=help)
 
 
@@ -214,11 +214,13 @@ def _bare_unit(c: Checker, node: ast.BindPattern, type_: Type) -> VariantSymbol 
 
 def _set_bare(c: Checker, node: ast.TupleStructPattern | ast.StructPattern, type_: Type) -> None:
     """Let the single name of a pattern with parts be the variant of the matched enum or error family; E1002 where neither that
-    type nor anything visible has it."""
+    type nor anything visible has it. `Some(…)` on a `T?` is what is not nil, whatever variants T has (L-5.8.13)."""
     if len(node.path) > 1 or isinstance(node.binding, (VariantSymbol, ErroneousSymbol)):
         return
     name, inner = node.path[0].text, _without_nil(type_)
     symbol = c.declared(inner)
+    if isinstance(node.binding, BuiltinSymbol) and name == "Some" and isinstance(type_, Nilable):
+        return
     if isinstance(symbol, EnumSymbol) and (variant := symbol.member(name)) is not None:
         node.binding = variant
     elif isinstance(inner, Nominal) and inner.kind == "error" and name in FAMILIES[inner.name].variants and node.binding is None:
@@ -243,7 +245,9 @@ def _constant(c: Checker, node: ast.BindPattern, type_: Type) -> None:
     elif isinstance(node.constant, VariantSymbol):
         _require(c, node, node.constant.enum.type, type_)
     elif not (generic(type_, "Option") or isinstance(type_, Nilable) or type_ == ANY):
-        report_cannot_match(c, node, "None", type_)
+        symbol = c.declared(type_)
+        own = symbol.name if isinstance(symbol, EnumSymbol) and "None" in symbol.variants else None
+        report_cannot_match(c, node, "None", type_, f"write `{own}::None`: `None` alone is that of an Option" if own else None)
 
 
 def _require(c: Checker, node: ast.Pattern, of: Type, type_: Type) -> None:
