@@ -15,7 +15,7 @@ from typing import Any
 
 from ...vm.builtins import lookup
 from ...vm.memory_steps import BLOCK, DIRECTIONS, FACT_TIERS, SOURCES, STEPS
-from ..decisions import BuiltinCall, DynamicCall, FunctionCall, MethodTarget
+from ..decisions import BuiltinCall, DynamicCall
 from ..hints.names import STEPS as STEPS_ELSEWHERE
 from ..hints.names import did_you_mean, listed
 from ..resolver.memories import WORD_OF_METHOD
@@ -661,7 +661,8 @@ def _attached(c: Checker, operand: ast.Node) -> Iterator[tuple[MemorySymbol, ast
         while todo:
             node = todo.pop()
             target = getattr(node, "target", None)
-            body = c.body_of(target.function, operand.span) if isinstance(target, (FunctionCall, MethodTarget)) else None
+            called = c.called(target)
+            body = None if called is None else c.body_of(called, operand.span)
             if body is not None and body not in visited:
                 visited.add(body)
                 todo.append(body)

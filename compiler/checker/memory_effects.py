@@ -3,9 +3,9 @@ the middle of a commit or a view. The same holds for a method that changes a slo
 since it is repeated when another writer has changed the slot; and for expressions that compute bounds (E4519).
 
 Hands on `check_step_functions`, `check_slot_changes` and `check_computed_bounds` to `program`, which calls them when all bodies
-are typed, and ASKING to `context_declarations`. Calls are followed as far as names lead; what only a run knows is refused at run
-time. With a cache each of the three raises BodyNeeded (`Checker.body_of`) where a call leads into a body that this check leaves
-out.
+are typed, and ASKING to `context_declarations`. Calls are followed as far as names lead: through a trait where it has one
+implementation. What only a run knows is refused at run time, but for bounds. With a cache each of the three raises BodyNeeded
+(`Checker.body_of`) where a call leads into a body that this check leaves out.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ...vm.builtins import lookup
-from ..decisions import BuiltinCall, FunctionCall, MethodTarget, ToolTarget, TraitCall
+from ..decisions import BuiltinCall, MethodTarget, ToolTarget, TraitCall
 from ..source import Span
 from ..symbols import FunctionSymbol, Local, SlotAccess
 from ..syntax import ast
@@ -51,7 +51,8 @@ def _effect_of(c: Checker, node: ast.Call | ast.MethodCall) -> str | None:
     """Return the name of an effect of the method or of closures that it calls, None for none. Other arguments are
     computed once, before the method."""
     target = node.target
-    body = c.body_of(target.function, node.span) if isinstance(target, (MethodTarget, TraitCall)) else None
+    method = c.called(target)
+    body = None if method is None else c.body_of(method, node.span)
     effect = None if body is None else _forbidden(c, body, question=node.span)
     for argument in node.arguments:
         value = argument.value
@@ -107,7 +108,7 @@ def _forbidden(
         if effect is not None:
             return effect
         # A function is followed where it is called, and where its name is used as a value, since it may be called then.
-        called = target.function if isinstance(target, (FunctionCall, MethodTarget)) else None
+        called = c.called(target)
         if isinstance(node, ast.PathExpr) and isinstance(node.binding, FunctionSymbol):
             called = node.binding
         if called is not None and called not in visited:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from ..decisions import Coercion, ErrToMessage, ToMessage, ToOk, ToOption
+from ..decisions import Coercion, ErrToMessage, FunctionCall, MethodTarget, ToMessage, ToOk, ToOption, TraitCall
 from ..diagnostics import Diagnostics, Related
 from ..hints.types import MILLISECONDS, branches_help, explain, milliseconds_help, number_help
 from ..manifest import MemoryTables
@@ -298,6 +298,16 @@ class Checker:
         """Return whether an earlier check has answered the questions that begin in the file of this place, without an
         error."""
         return self.reuse is not None and question.file in self.reuse.records
+
+    def called(self, target: object) -> FunctionSymbol | None:
+        """Return the declared function that a call means; None for any other call, and for one through a trait of which there are
+        several implementations: the run chooses."""
+        if isinstance(target, (FunctionCall, MethodTarget)):
+            return target.function
+        if not isinstance(target, TraitCall):
+            return None
+        name, every = target.function.name, target.trait.facts.implementations.every
+        return self.implementations[every[0]].method(name) or target.function if len(every) == 1 else None
 
     def body_of(self, function: FunctionSymbol, question: Span) -> ast.Block | None:
         """Return the body of a function that a question leads into, None for one without; `question` is where it begins.
