@@ -176,3 +176,28 @@ def test_embedding_counts_in_budgets_and_metrics(tmp_path: Path) -> None:
         with pytest.raises(concerto.Panic) as raised:
             session.call("learn", 3)
         assert raised.value.code == "P401"
+
+
+READING = """
+memory m: Memory = Memory::new().embed("e");
+model M { provider: c, base: "x" }
+fn keep() -> Int { m.remember("name", "a text"); 1 }
+pub fn own() -> Result<Int, Error> {
+    for _c in M.stream("q")? { keep(); }
+    Ok(0)
+}
+pub fn child() -> Result<Int, Error> {
+    for _c in M.stream("q")? { let one = spawn keep(); one.await; }
+    Ok(0)
+}
+"""
+
+
+@pytest.mark.parametrize("function", ["own", "child"])
+def test_an_embedder_does_not_wait_for_the_stream_of_who_waits_for_it(tmp_path: Path, function: str) -> None:
+    """G-6.4: the stream gives back its reservation when its task reads on, which waits for the vectors."""
+    reading = program(tmp_path, READING, COUNTED)
+    with reading.session(offline=True, budgets=concerto.Budgets(tokens=4_101, seconds=20)) as session:
+        with pytest.raises(concerto.Panic) as raised:
+            session.call(function)
+        assert raised.value.code == "P401"
