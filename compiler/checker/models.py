@@ -302,7 +302,7 @@ def _check_model_against(c: Checker, symbol: ModelSymbol, owner: str, connection
 # Fields of a model that an API does not carry, and what to do about it (O-1.93, O-1.210).
 NOT_CARRIED = {
     "stop_sequences": {"responses": 'use `api: "chat"`'},
-    "reasoning_tokens": {api: 'write `reasoning: "high"` or another word' for api in ("responses", "chat")},
+    "reasoning_tokens": dict.fromkeys(("responses", "chat"), 'write `reasoning: "high"` or another word'),
 }
 
 

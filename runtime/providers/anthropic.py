@@ -119,7 +119,7 @@ class Anthropic(SdkProvider):
             return
         if budget is None and effort is None:
             return
-        room: int = budget if effort is None or budget is not None else BUDGETS[effort]
+        room = BUDGETS[str(effort)] if budget is None else budget
         if "max_tokens" not in params:
             arguments["max_tokens"] = DEFAULT_MAX_TOKENS + room
         if self.takes("adaptive" if budget is None else "budget", request.model) is (budget is None):
