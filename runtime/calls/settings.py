@@ -42,7 +42,8 @@ class CallSettings:
     """The settings of the calls of one model. They are never changed: `changed` and `of_call` return copies.
 
     `name` is the declared model, `model` the id that requests name. `params` are the sampling parameters of a request by the
-    names of its record, only those that are set; `extra` in it is what the body of the request has besides (O-1.211). `policy` says when a failed request is sent again; `schema_attempts` is how many
+    names of its record, only those that are set; `extra` in it is what the body of the request has besides (O-1.211).
+    `policy` says when a failed request is sent again; `schema_attempts` is how many
     replies a schema call asks for at most; `max_tool_rounds` how often it may answer with calls of tools; `timeout` is a number
     of seconds, or a Map of several limits in seconds (O-1.212). `structured` names the strategy by which a model is made to reply
     with a value of a schema (one of `STRATEGIES` in `vm/declaration_fields.py`). `log_channel` is the channel of `@log`, None

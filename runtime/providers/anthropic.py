@@ -109,7 +109,7 @@ class Anthropic(SdkProvider):
         return arguments
 
     def _think(self, request: Request, arguments: Json, output: Json) -> None:
-        """Say how much the model thinks (O-1.210): newer models choose the number of tokens by an effort, older ones get a number.
+        """Say how much the model thinks (O-1.210): newer models choose the number of tokens by an effort, older ones get one.
         Without `max_tokens` there is room for both thoughts and text. Raises NotSent."""
         params = request.params
         effort, budget = params.get("reasoning"), params.get("reasoning_tokens")

@@ -183,9 +183,9 @@ def test_what_concerto_writes_is_not_overwritten(name: str) -> None:
     for part in ("model", "stream", "temperature"):
         with kind() as mock:
             given: Any = {"lab": {**KEY, **fields, "base_url": mock.url, "extra": {part: "x"}}}
-            with PROGRAM.session(connections=given) as session:
-                with pytest.raises(concerto.ProgramError, match=f"Concerto writes `{part}` itself"):
-                    session.call("ask", "hello", None)
+            refused = pytest.raises(concerto.ProgramError, match=f"Concerto writes `{part}` itself")
+            with PROGRAM.session(connections=given) as session, refused:
+                session.call("ask", "hello", None)
             assert mock.seen == []
 
 
