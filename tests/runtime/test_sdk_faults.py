@@ -7,7 +7,7 @@ import httpx2
 import pytest
 from concerto.runtime.records import Msg, Request
 
-from .sdk_wires import OK, WIRES, Wire, all_wires, chat, responses
+from .sdk_wires import OK, Wire, all_wires, chat, responses
 
 
 def status(wire, code, message, **headers):
