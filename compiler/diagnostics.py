@@ -253,7 +253,7 @@ E4519 declare  bound of a memory that asks a model, a tool or a memory
 E4520 declare  bound as a function of the key, of a memory without keys
 E4521 declare  step that a memory value cannot have
 E4522 declare  function of a step of a memory value that uses a variable around it
-E4515 declare  change of a slot with effects
+E4515 declare  change of a slot, or of an entry of a hashmap, with effects
 E4516 declare  one stored memory of two
 E4517 declare  one stored slot or field of two
 E4518 declare  key part without constant value for older keys

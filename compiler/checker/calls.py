@@ -69,9 +69,21 @@ from .functions import race
 from .impls import require_visible_method
 from .json_shapes import check_size, emit, parse_as_call
 from .memory import memory_value
-from .operators import require_mutable, root_of
+from .operators import require_mutable
 from .prompts import check_prompt, warn_unfilled_places
-from .relations import ERRONEOUS, Matching, _Mismatch, convert, implementations_of, is_memory, is_text, kind_head, replaced
+from .relations import (
+    ERRONEOUS,
+    Matching,
+    _Mismatch,
+    convert,
+    implementations_of,
+    is_entry,
+    is_memory,
+    is_text,
+    kind_head,
+    replaced,
+    root_of,
+)
 from .schemas import fold_defaults, instance_fault
 from .signatures import Bindings, Formal, signature_of
 from .state import FREE, Checker, Expected, ExpressionRule
@@ -517,11 +529,12 @@ def check_mutation(
     c: Checker, node: ast.Call | ast.MethodCall, receiver: ast.Expr, method: str, place: Span
 ) -> None:
     """Check the receiver of a method that changes it (L-3.13.2): a mutable place, or W0006 for a temporary value. A change of a
-    slot is noted in `c.slot_changes`, which is looked through when all bodies are known."""
-    in_slot = slot_in(receiver) is not None
-    if in_slot:
-        c.slot_changes.append((node, method))
-    if in_slot or isinstance(root_of(receiver), ast.PathExpr):
+    slot or of an entry of a hashmap is noted in `c.stored_changes`, which is looked through when all bodies are known."""
+    root = root_of(receiver)
+    stored = slot_in(receiver) is not None or is_entry(root)
+    if stored:
+        c.stored_changes.append((node, method, is_entry(root)))
+    if stored or isinstance(root, ast.PathExpr):
         require_mutable(c, receiver, method)
     else:
         c.report(

@@ -14,7 +14,7 @@ from ..hints.names import nearest
 from ..source import Span
 from ..syntax import ast
 from ..types import ANY, BOOL, NEVER, NIL, OPEN, STRING, Nilable, Type, Union
-from .relations import ERRONEOUS, NUMBERS, fits, generic, is_present
+from .relations import ERRONEOUS, NUMBERS, fits, generic, is_present, keyed
 from .state import Checker
 
 
@@ -94,7 +94,7 @@ def _nil_help(c: Checker, node: Comparison, other: Type) -> str:
     side = ast.ungrouped(node.left if node.left.type != NIL else node.right)
     if generic(other, "Result"):
         return f"ask `{_source_text(c, side)}.{'is_err' if node.equal else 'is_ok'}()`"
-    if isinstance(side, ast.Index) and generic(side.receiver.type, "Map"):
+    if isinstance(side, ast.Index) and keyed(side.receiver.type):
         get = f"{_source_text(c, side.receiver)}.get({_source_text(c, side.index)})"
         return f"`[…]` panics on a missing key; write `{node.written.format(get, 'nil')}`"
     if other == STRING:

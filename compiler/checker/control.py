@@ -52,6 +52,7 @@ from .relations import (
     is_memory,
     is_text,
     join_all,
+    keyed,
 )
 from .state import DISCARD, FREE, Checker, Expected, ExpressionRule, LoopFrame, Raise
 from .tools import mock
@@ -354,7 +355,7 @@ def element_type(c: Checker, iterable: ast.Expr, type_: Type) -> Type:
         return close(type_.arguments[0])
     if isinstance(type_, Tuple):
         return join_all(list(type_.items)) or ANY
-    entry = generic(type_, "Map") or generic(type_, "HashMap")
+    entry = keyed(type_)
     if entry:
         return Tuple(tuple(map(close, entry)))
     if is_text(type_):

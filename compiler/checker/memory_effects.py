@@ -2,7 +2,7 @@
 the middle of a commit or a view. The same holds for a method that changes a slot, and for closures that it calls (E4515),
 since it is repeated when another writer has changed the slot; and for expressions that compute bounds (E4519).
 
-Hands on `check_step_functions`, `check_slot_changes` and `check_computed_bounds` to `program`, which calls them when all bodies
+Hands on `check_step_functions`, `check_stored_changes` and `check_computed_bounds` to `program`, which calls them when all bodies
 are typed, and ASKING to `context_declarations`. Calls are followed as far as names lead: through a trait where it has one
 implementation. What only a run knows is refused at run time, but for bounds. With a cache each of the three raises BodyNeeded
 (`Checker.body_of`) where a call leads into a body that this check leaves out.
@@ -17,6 +17,7 @@ from ..decisions import BuiltinCall, MethodTarget, ToolTarget, TraitCall
 from ..source import Span
 from ..symbols import FunctionSymbol, Local, SlotAccess
 from ..syntax import ast
+from .relations import is_entry, root_of
 from .state import Checker
 
 ASKING = ("ModelRef", "ModelBuilder", "AgentRef", "AgentBuilder", "Stream", "Memory", "KeyedMemory", "PipelineRef")
@@ -36,20 +37,22 @@ def check_step_functions(c: Checker) -> None:
             )  # fmt: skip
 
 
-def check_slot_changes(c: Checker) -> None:
-    """Report E4515 for changes of slots with an effect."""
-    for node, method in c.slot_changes:
-        effect = None if c.is_answered(node.span) else _effect_of(c, node)
-        if effect is not None:
-            c.report(
-                "E4515", node.span, f"`{method}` changes a slot in place and uses `{effect}`: it may be done more than once",
-                help="change a copy and write it: `let mut x = m.slot; …; m.slot = x;`",
-            )  # fmt: skip
+def check_stored_changes(c: Checker) -> None:
+    """Report E4515 for changes of slots, and of entries of hashmaps, with an effect."""
+    for node, method, in_hashmap in c.stored_changes:
+        effect = None if c.is_answered(node.span) else _effect_of(c, node, in_hashmap)
+        if effect is None:
+            continue
+        what = f"`{method}` changes {'an entry of a hashmap' if in_hashmap else 'a slot'} in place and uses `{effect}`"
+        why = "others may write the entry meanwhile" if in_hashmap else "it may be done more than once"
+        place = "h[k]" if in_hashmap else "m.slot"
+        help = f"change a copy and write it: `let mut x = {place}; …; {place} = x;`"
+        c.report("E4515", node.span, f"{what}: {why}", help=help)
 
 
-def _effect_of(c: Checker, node: ast.Call | ast.MethodCall) -> str | None:
+def _effect_of(c: Checker, node: ast.Call | ast.MethodCall, once: bool) -> str | None:
     """Return the name of an effect of the method or of closures that it calls, None for none. Other arguments are
-    computed once, before the method."""
+    computed once, before the method. Variables around a closure may be written if the method is called `once`."""
     target = node.target
     method = c.called(target)
     body = None if method is None else c.body_of(method, node.span)
@@ -58,7 +61,7 @@ def _effect_of(c: Checker, node: ast.Call | ast.MethodCall) -> str | None:
         value = argument.value
         is_function = isinstance(value, ast.PathExpr) and isinstance(value.binding, FunctionSymbol)
         if effect is None and (is_function or isinstance(value, ast.Closure)):
-            effect = _forbidden(c, value) or _written_outside(value)
+            effect = _forbidden(c, value) or (None if once else _written_outside(value))
     return effect
 
 
@@ -105,6 +108,8 @@ def _forbidden(
         node = todo.pop()
         target = getattr(node, "target", None)
         effect = refused(target)
+        if effect is None and refuses is None and _writes_entry(node):
+            effect = "set"
         if effect is not None:
             return effect
         # A function is followed where it is called, and where its name is used as a value, since it may be called then.
@@ -120,6 +125,17 @@ def _forbidden(
                 todo.append(body)
         todo.extend(node.children())
     return None
+
+
+def _writes_entry(node: ast.Node) -> bool:
+    """Return whether a node writes an entry of a hashmap through brackets (O-5.40)."""
+    target = getattr(node, "target", None)
+    place = target if isinstance(node, ast.Assign) else getattr(target, "receiver", None)
+    if isinstance(node, ast.MethodCall) and isinstance(target, BuiltinCall) and target.mutates:
+        place = node.receiver
+    elif isinstance(target, (MethodTarget, TraitCall)) and not target.function.changes_self:
+        place = None
+    return isinstance(place, ast.Expr) and is_entry(root_of(place))
 
 
 def asked_at_all(target: object) -> str | None:

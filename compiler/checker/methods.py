@@ -61,8 +61,8 @@ from .json_shapes import answer_in
 from .memory import check_allowed, check_facts, check_role, keyed_method, memory_value, misplaced_word, without_key
 from .memory_steps import check_topic
 from .models import check_settings, settings_are_named
-from .operators import fields_of, root_of
-from .relations import ERRONEOUS, close, fits, generic, is_memory, is_text, learn, nilable, open_local
+from .operators import fields_of
+from .relations import ERRONEOUS, close, fits, generic, is_memory, is_text, learn, nilable, open_local, root_of
 from .signatures import Bindings, signature_of, substitute, unify
 from .state import FREE, Checker, Expected, ExpressionRule
 from .tools import tool_of, tools_are_listed, tools_fit, with_tools

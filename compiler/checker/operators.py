@@ -1,7 +1,7 @@
 """Operators, casts and `??` (L-3.5, L-3.6); places: reading fields and elements, and assignment (L-3.7, L-3.13).
 
 Hands on the rules of these forms to `program`; to the files that deal with calls, patterns and literals `fields_of`,
-`error_fields`, `require_visible`, `root_of` and `require_mutable`, the first two also to the language server. Which operators
+`error_fields`, `require_visible` and `require_mutable`, the first two also to the language server. Which operators
 there are is the table `compiler/operators.py`; here stands which operand types suit.
 """
 
@@ -18,6 +18,7 @@ from ..hints.names import did_you_mean, listed
 from ..hints.types import absent_help, condition_help, negated_help, number_help
 from ..symbols import ConstSymbol, Local, SlotAccess, StructSymbol, Symbol, ToolSymbol
 from ..syntax import ast
+from ..syntax.productions_expressions import copied_help
 from ..types import (
     ANY,
     BOOL,
@@ -52,14 +53,17 @@ from .relations import (
     convert,
     fits,
     generic,
+    is_entry,
     is_memory,
     is_text,
     join,
     join_all,
+    keyed,
     learn,
     learn_from_assignment,
     nilable,
     open_local,
+    root_of,
     widen,
 )
 from .state import FREE, Checker, Expected, ExpressionRule, private_fields
@@ -224,7 +228,7 @@ def _never_absent_help(c: Checker, node: ast.Expr, type_: Type) -> str:
     node = ast.ungrouped(node)
     if generic(type_, "Result"):
         return "use `.unwrap_or(…)`"
-    if isinstance(node, ast.Index) and generic(node.receiver.type, "Map"):
+    if isinstance(node, ast.Index) and keyed(node.receiver.type):
         return f"`[…]` panics on a missing key; write `.get({c.text(node.index)[1:-1]}) ?? …`"
     return "remove `??`"
 
@@ -404,6 +408,8 @@ def _unknown_field(c: Checker, node: ast.FieldAccess, receiver: Type, name: str)
         help: str | None = absent_help(receiver)
     elif lookup(kind_of(receiver), name) is not None or find_method(c, receiver, name) is not None:
         help = f"call the method: `{name}()`"
+    elif (generic(receiver, "HashMap") or (NIL,))[0] in (STRING, ANY):
+        help = f'an entry is read and written in brackets: `["{name}"]`'
     else:
         help = _tool_help(node, name) or absent_help(receiver) or _member_help(c, receiver, name)
     return c.report("E2010", node.name.span, f"`{receiver}` has no field `{name}`", help=help)
@@ -474,8 +480,8 @@ def _known_receiver(c: Checker, node: ast.Index | ast.FieldAccess) -> Type:
 def index(c: Checker, node: ast.Index, expected: Expected) -> Type:
     """Return the type of `x[i]`: an element, a part for a range, or the value of a key (L-3.7)."""
     receiver = _known_receiver(c, node)
-    # The key is typed against the Map's key type, so that a word of a union may be written.
-    keys = generic(receiver, "Map")
+    # The key is typed against the type of the keys, so that a word of a union may be written.
+    keys = keyed(receiver)
     index_type = c.infer(node.index, Expected(keys[0], "E2017") if keys else FREE)
     index_type = index_type if keys else c.narrowed(node.index, index_type)
     if receiver in (ANY, NEVER) or index_type is ERRONEOUS:
@@ -500,15 +506,11 @@ def _not_indexable(c: Checker, node: ast.Index, receiver: Type, index_type: Type
     return c.report("E2017", node.index.span, f"`{receiver}` cannot be indexed by `{index_type}`", help=help)
 
 
-def _method_instead_help(c: Checker, node: ast.Index, receiver: Type) -> str | None:
-    """Return the help for values that are read by a method instead of an index: stores, memories, sets."""
-    if lookup(kind_of(receiver), "get") is None:
-        if is_memory(receiver):
-            return f"write `{c.text(node.receiver)[1:-1]}.messages()[…]`"
-        return "strings, bytes, arrays, tuples, ranges and maps have elements"
-    what, key = c.text(node.receiver)[1:-1], c.text(node.index)[1:-1]
-    writes = f", write with `{what}.set({key}, …)`" if lookup(kind_of(receiver), "set") is not None else ""
-    return f"read with `{what}.get({key})`{writes}"
+def _method_instead_help(c: Checker, node: ast.Index, receiver: Type) -> str:
+    """Return the help for values without an index, of which a memory has a method instead."""
+    if is_memory(receiver):
+        return f"write `{c.text(node.receiver)[1:-1]}.messages()[…]`"
+    return "strings, bytes, arrays, tuples, ranges, maps and hashmaps have elements"
 
 
 def _element_type(receiver: Type, index_type: Type, index: ast.Expr) -> Type | None:
@@ -541,6 +543,9 @@ def assign(c: Checker, node: ast.Assign, expected: Expected) -> Type:
     target = c.infer(node.target)
     _check_writable(c, node.target, target)
     root = root_of(node.target)
+    if not (is_entry(root) or _is_variable(root) or target is ERRONEOUS):
+        c.report("E0104", node.target.span, "the left side of an assignment is not a place", help=copied_help(node.target))
+        target = ERRONEOUS
     # A slot of a context has rules of its own: written once, or declared `mut`.
     slot = slot_in(node.target)
     if slot is None:
@@ -589,6 +594,10 @@ def _described(target: ast.Expr) -> str:
     return f"field `{inner.name.text}`" if isinstance(inner, ast.FieldAccess) else ""
 
 
+def _is_variable(root: ast.Expr) -> bool:
+    return isinstance(root, ast.PathExpr) and len(root.segments) == 1 and root.type_arguments is None
+
+
 def _check_writable(c: Checker, target: ast.Expr, type_: Type) -> None:
     """Report an assignment to a slice or to a character of a String, which are no places (E0104, L-5.5.1)."""
     inner = ast.ungrouped(target)
@@ -608,17 +617,6 @@ def _whole_help(c: Checker, place: ast.Index, receiver: Type) -> str:
         at = place.index.value
         return f'write `{text} = {text}[..{at}] + "…" + {text}[{at + 1}..]`'
     return "make a new value and assign the whole"
-
-
-def root_of(place: ast.Expr) -> ast.Expr:
-    """Return the expression that a chain of `.field`, `.N` and `[index]` begins with."""
-    while True:
-        if isinstance(place, (ast.FieldAccess, ast.TupleAccess, ast.Index)):
-            place = place.receiver
-        elif isinstance(place, ast.GroupExpr):
-            place = place.inner
-        else:
-            return place
 
 
 def require_mutable(c: Checker, place: ast.Expr, by: str | None = None) -> None:

@@ -54,7 +54,7 @@ from .decorators import check_decorators
 from .exhaustiveness import MOST_STEPS
 from .impls import check_trait_impls, declare_impls, declare_traits
 from .memory import check_concurrent_memories, check_init
-from .memory_effects import check_computed_bounds, check_slot_changes, check_step_functions
+from .memory_effects import check_computed_bounds, check_step_functions, check_stored_changes
 from .models import RULES as AGENT_RULES
 from .models import connection_help
 from .prompts import check_text_as_prompt
@@ -277,7 +277,7 @@ def _check(project: Project, diagnostics: Diagnostics, reuse: Reuse | None) -> E
     # What follows needs every body: which functions ask the host, and which slots they change.
     check_step_functions(c)
     check_computed_bounds(c)
-    check_slot_changes(c)
+    check_stored_changes(c)
     check_stored_names(c, [symbol for symbol in module.symbols if isinstance(symbol, MemorySymbol)])
     check_concurrent_memories(c)
     # Last, as the marks of reading and changing are set by all the passes before.

@@ -233,6 +233,30 @@ def generic(type_: Type | None, name: str) -> tuple[Type, ...] | None:
     return type_.arguments if isinstance(type_, Generic) and type_.name == name else None
 
 
+def keyed(type_: Type | None) -> tuple[Type, ...] | None:
+    """Return the types of keys and values of a Map or a HashMap, None for any other type."""
+    return generic(type_, "Map") or generic(type_, "HashMap")
+
+
+def is_entry(node: ast.Node | None) -> bool:
+    """Return whether an expression is `h[k]` of a hashmap (O-5.40)."""
+    return isinstance(node, ast.Index) and generic(node.receiver.type, "HashMap") is not None
+
+
+def root_of(place: ast.Expr) -> ast.Expr:
+    """Return the expression that a chain of `.field`, `.N` and `[index]` begins with: a variable, or the `h[k]` of a hashmap,
+    which is not in the variable with the handle (O-5.40). The chain must have been typed."""
+    while True:
+        if is_entry(place):
+            return place
+        if isinstance(place, (ast.FieldAccess, ast.TupleAccess, ast.Index)):
+            place = place.receiver
+        elif isinstance(place, ast.GroupExpr):
+            place = place.inner
+        else:
+            return place
+
+
 def gives_nothing(type_: Type) -> bool:
     """Return whether a type is `Result<Nil, E>`: what returns it gives no value when it succeeds."""
     sides = generic(type_, "Result")

@@ -19,7 +19,8 @@ from ..operators import BY_TEXT, EQUALITY, ORDER
 from ..syntax import ast
 from .constants import AT_ONCE, collect, emit_constant, emit_variant
 from .emitter import Label
-from .generator import Generator, is_plain, may_alias, static_type, value_of
+from .generator import Generator, is_entry, is_plain, may_alias, static_type, value_of
+from .hashmap_entries import load_entry
 from .slots import load_slot
 
 # ---------------------------------------------------------------- literals
@@ -471,6 +472,9 @@ def tuple_access(g: Generator, node: ast.TupleAccess) -> None:
 
 @value_of(ast.Index)
 def index(g: Generator, node: ast.Index) -> None:
+    if is_entry(node):
+        load_entry(g, node)
+        return
     g.operand(node.receiver, [node.index])
     g.value(node.index)
     g.at(node.span)

@@ -25,12 +25,26 @@ from .module import Module
 # Values that wait on the operand stack while another expression runs: can it write what they are read from?
 
 
+# Stands for what any hashmap holds, where code generation asks which variable a place belongs to.
+ENTRY = symbols.Local("", t.ANY, True, symbols.FunctionScope(None), captured=True)
+
+
+def is_entry(expr: ast.Expr) -> bool:
+    """Return whether an expression is `h[k]` of a hashmap (O-5.40)."""
+    if not isinstance(expr, ast.Index):
+        return False
+    holder = static_type(expr.receiver)
+    return isinstance(holder, t.Generic) and holder.name == "HashMap"
+
+
 def root_of(expr: ast.Expr) -> symbols.Local | None:
-    """Return the variable that a chain of fields, elements and indexes begins with (L-5.5.1), for a slot of a memory the
-    variable that stands for it; None for other expressions."""
+    """Return the variable that a chain of fields, elements and indexes begins with (L-5.5.1), for a slot of a memory or an entry
+    of a hashmap the variable that stands for it; None for other expressions."""
     while isinstance(expr, (ast.FieldAccess, ast.TupleAccess, ast.Index, ast.GroupExpr)):
         if isinstance(expr, ast.FieldAccess) and isinstance(expr.target, symbols.SlotAccess):
             return expr.target.slot.root
+        if is_entry(expr):
+            return ENTRY
         expr = expr.inner if isinstance(expr, ast.GroupExpr) else expr.receiver
     return expr.binding if isinstance(expr, ast.PathExpr) and isinstance(expr.binding, symbols.Local) else None
 

@@ -16,7 +16,8 @@ from ..syntax import ast
 from .constants import emit_constant
 from .emitter import Label
 from .expressions import operator_opcode
-from .generator import Generator, effect_of, root_of, static_type, value_of
+from .generator import Generator, effect_of, is_entry, root_of, static_type, value_of
+from .hashmap_entries import EntryChange, store_entry
 from .slots import SlotChange, store_slot
 
 
@@ -43,23 +44,23 @@ _REPLACED = ("element", "part", "dynamic")
 
 @dataclass(slots=True)
 class Place:
-    """A variable and the chain of links behind it. `change` is set for a place in a slot of a memory; `root` is then a
-    variable that holds what the slot holds while the place is used."""
+    """A variable and the chain of links behind it. `change` is set for a place in a slot of a memory or in an entry of a
+    hashmap; `root` is then a variable that holds what slot or entry holds while the place is used."""
 
     root: symbols.Local
     steps: list[Step]
-    change: SlotChange | None = None
+    change: SlotChange | EntryChange | None = None
 
 
 def is_place(expr: ast.Expr) -> bool:
-    """Return whether the expression is a variable, self or a slot of a memory, followed by any chain of fields, elements and
-    indexes (L-5.5.1)."""
+    """Return whether the expression is a variable, self, a slot of a memory or an entry of a hashmap, followed by any chain of
+    fields, elements and indexes (L-5.5.1)."""
     return root_of(expr) is not None
 
 
 def prepare(g: Generator, expr: ast.Expr) -> Place:
-    """Evaluate the memory of a place in a slot, then the index expressions left to right. The place can then be read and written
-    without evaluating them again."""
+    """Evaluate the memory of a place in a slot, or hashmap and key of one in an entry, then the index expressions left to right.
+    The place can then be read and written without evaluating them again."""
     chain: list[ast.Expr] = []
     while not isinstance(expr, ast.PathExpr):
         if isinstance(expr, ast.GroupExpr):
@@ -69,6 +70,9 @@ def prepare(g: Generator, expr: ast.Expr) -> Place:
         if isinstance(expr, ast.FieldAccess) and isinstance(expr.target, symbols.SlotAccess):
             change = SlotChange(g, expr)
             return Place(_unnamed(g), [_step(g, link) for link in reversed(chain)], change)
+        if isinstance(expr, ast.Index) and is_entry(expr):
+            entry = EntryChange(g, expr)
+            return Place(_unnamed(g), [_step(g, link) for link in reversed(chain)], entry)
         chain.append(expr)
         expr = expr.receiver
     assert isinstance(expr.binding, symbols.Local)
@@ -128,7 +132,7 @@ def look(g: Generator, place: Place) -> None:
 
 
 def release(g: Generator, place: Place) -> None:
-    """End the use of a place. A slot of a memory gets what its variable holds now."""
+    """End the use of a place. A slot of a memory, or an entry of a hashmap, gets what its variable holds now."""
     if place.change is not None:
         place.change.end(g, place.root)
     for step in place.steps:
@@ -274,6 +278,10 @@ def assign_effect(g: Generator, node: ast.Assign) -> None:
 def assign(g: Generator, node: ast.Assign, wants_value: bool) -> None:
     """Generate an assignment; `wants_value` pushes the assigned value as well."""
     e = g.emitter
+    whole = ast.ungrouped(node.target)
+    if node.operator == "=" and isinstance(whole, ast.Index) and is_entry(whole):
+        store_entry(g, whole, node.value, wants_value)
+        return
     slot = _whole_slot(node.target) if node.operator == "=" else None
     if slot is not None:  # nothing of what it holds is read
         g.bound(node.value)
@@ -284,7 +292,7 @@ def assign(g: Generator, node: ast.Assign, wants_value: bool) -> None:
         return
     place = prepare(g, node.target)
     if place.change is not None:
-        _change_slot(g, node, place, wants_value)
+        _change_stored(g, node, place, wants_value)
         return
     if node.operator == "=":
         g.bound(node.value)
@@ -306,9 +314,9 @@ def _written(g: Generator, node: ast.Assign, place: Place, wants_value: bool) ->
     release(g, place)
 
 
-def _change_slot(g: Generator, node: ast.Assign, place: Place, wants_value: bool) -> None:
-    """Assign into a slot of a memory. The right side is evaluated once, before the slot is looked at: only the change
-    itself may have to be made again."""
+def _change_stored(g: Generator, node: ast.Assign, place: Place, wants_value: bool) -> None:
+    """Assign into a slot of a memory, or into an entry of a hashmap. The right side is evaluated once, before the slot or entry
+    is looked at: only the change itself may have to be made again, and no other task runs in its middle."""
     e = g.emitter
     value = e.temp()
     if node.operator == "=":

@@ -98,12 +98,12 @@ FAMILY.same("expr : postfix", "postfix : primary")
 @rule(f"expr : expr {{{' '.join(operators.ASSIGNING)}}} expr")
 def assignment(p: Reduction) -> ast.Assign:
     if not _is_place(p[1]):
-        help = _copied_help(p[1]) or ("write `==` to compare" if p[2] == "=" else None)
+        help = copied_help(p[1]) or ("write `==` to compare" if p[2] == "=" else None)
         p.context.error("E0104", p[1].span, "the left side of an assignment is not a place", help)
     return ast.Assign(p.span, p[2], p[1], p[3])
 
 
-def _copied_help(node: ast.Expr) -> str | None:
+def copied_help(node: ast.Expr) -> str | None:
     """Return the help for `orders.get("a").price = 1`, where what a call returns is a copy; None for other left sides."""
     inner = node
     while isinstance(inner, (ast.GroupExpr, ast.Propagate, ast.FieldAccess, ast.TupleAccess, ast.Index)):
@@ -119,18 +119,22 @@ def _copied_help(node: ast.Expr) -> str | None:
 
 
 def _is_place(node: ast.Expr) -> bool:
-    """Return whether an expression can be assigned to (L-5.5.1). Whether its root is mutable, and whether an index reads a
-    String, is for the checker."""
+    """Return whether an expression can be assigned to (L-5.5.1). Whether its root is mutable, whether an index reads a String,
+    and whether what a call gives or a path names is a hashmap (`h.scope("a")["k"]`), is for the checker."""
+    at_index = False
     while not isinstance(node, ast.PathExpr):
         if isinstance(node, ast.GroupExpr):
             node = node.inner
+        elif at_index and isinstance(node, (ast.Call, ast.MethodCall)):
+            return True
         elif isinstance(node, ast.Index) and isinstance(node.index, ast.RangeExpr):
             return False  # a slice
         elif isinstance(node, (ast.FieldAccess, ast.TupleAccess, ast.Index)):
+            at_index = isinstance(node, ast.Index)
             node = node.receiver
         else:
             return isinstance(node, ast.ErrorExpr)
-    return len(node.segments) == 1 and node.type_arguments is None
+    return at_index or (len(node.segments) == 1 and node.type_arguments is None)
 
 
 @rule("expr : expr PIPEGT expr")

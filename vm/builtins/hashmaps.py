@@ -16,6 +16,7 @@ from ..interp.tasks import SUSPENDED, Invoke
 from ..panics import Panic
 from ..schema import DeclaredTypes
 from ..values import NONE, Array, Closure, Err, HashMapRef, Map, Ok, Some, key_of, make_error, share, to_json, typeof
+from ..values.access import key_not_found
 from ..values.metering import paced, works_on
 from .registry import handle, hidden, prelude
 
@@ -64,6 +65,14 @@ def get(machine: MachineContext, task: Task, ref: HashMapRef, key: Any) -> Any:
     if value is MISSING:
         return NONE
     return Some(value if store.value_class is not None else share(value))
+
+
+@hidden(HASHMAP, "_at(k: K) -> V", access="read")
+def at(machine: MachineContext, task: Task, ref: HashMapRef, key: Any) -> Any:
+    """`h[k]` (O-5.40). Raises P005 for a key that is not there, as a Map does."""
+    view = machine.stores.view(ref)
+    value = view.store.items.get(view.key(key), MISSING)
+    return key_not_found(key) if value is MISSING else share(value)
 
 
 @handle(HASHMAP, "has(k: K) -> Bool", clause="O-5.2", access="read")

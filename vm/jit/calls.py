@@ -143,7 +143,8 @@ def changes_self(e: Emitter, op: Opcode, operand: int) -> None:
 # ---------------------------------------------------------------- methods of declared hashmaps (O-5.2 to O-5.4)
 
 HANDLE = f"K{BY_NAME['HASHMAP'].number}_"
-STORE_METHODS = {"get": 1, "has": 1, "len": 0, "is_empty": 0, "set": 2, "delete": 1}  # those written out, with their arguments
+# Those written out, with how many arguments they take.
+STORE_METHODS = {"get": 1, "_at": 1, "has": 1, "len": 0, "is_empty": 0, "set": 2, "delete": 1}
 
 
 def hashmap_of(text: str) -> int:
@@ -184,6 +185,15 @@ def call_on_store(e: Emitter, name: str, number: int) -> None:
         return
     entry = e.temporary()
     e.statement(f"{e.here()}{entry} = {store}.items.get({map_key(key)}, END)")
+    if name == "_at":
+        missing = Branch(f"{entry} is END")
+        missing.yes.append(f"{e.here()}key_not_found({key.text})")
+        e.out.append(missing)
+        kind = e.kinds.of_type(e.image.hashmaps[number].value)
+        if kind[0] not in kinds.SCALARS:
+            e.out.append(f"shared_payload({entry})")
+        e.push_variable(entry, kind)
+        return
     e.push_unboxed(f"option_of({entry})", entry, kinds.OPTION, e.kinds.of_type(e.image.hashmaps[number].value))
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 from ..panics import Panic
 from .containers import Array, Map, Queue, RangeValue, Set, Stack, key_of, share_all
 from .errors import ErrorValue
+from .handles import HashMapRef
 from .limits import INT_MAX, collection_too_long, limits
 from .objects import EnumValue, Struct
 from .text import brief, display
@@ -89,7 +90,7 @@ def index(value: Any, position: Any) -> Any:
         return element(value, position)
     if kind is RangeValue:
         return range_at(value, position)
-    raise Panic("P007", f"expected a value with an index, found {typeof(value)}")
+    raise Panic("P007", f"expected a value with an index, found {typeof(value)}{_of_entries(value)}")
 
 
 def length(value: Any) -> int:
@@ -152,8 +153,13 @@ def store_index(value: Any, position: Any, content: Any) -> Any:
     elif kind is tuple:
         return with_element(value, position, content)
     else:
-        raise Panic("P007", f"expected Array, Map or Tuple to write into, found {typeof(value)}")
+        raise Panic("P007", f"expected Array, Map or Tuple to write into, found {typeof(value)}{_of_entries(value)}")
     return value
+
+
+def _of_entries(value: Any) -> str:
+    """Return what a panic adds for a hashmap: its entries are in no value."""
+    return ", whose brackets need its type: behind Any write `get` and `set`" if type(value) is HashMapRef else ""
 
 
 def with_element(value: Any, position: int, content: Any) -> Any:

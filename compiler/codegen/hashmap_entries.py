@@ -1,0 +1,92 @@
+"""Code for entries of hashmaps in brackets (O-5.40): `h[k]`, `h[k] = v`, and changes of what an entry holds.
+
+Hands on `load_entry`, `store_entry` and `EntryChange` to the other generators. Reading is the hidden method `_at`, which is `get`
+with the panic of a Map; writing is `set`. Between the two of a change no other task runs: the checker lets no method into it that
+asks the host (E4515).
+"""
+
+from __future__ import annotations
+
+from .. import symbols
+from ..syntax import ast
+from .generator import Generator
+
+LITERALS = (ast.IntLiteral, ast.StringLiteral, ast.BoolLiteral)
+
+
+def load_entry(g: Generator, node: ast.Index) -> None:
+    """Push the value of `h[k]`."""
+    g.operand(node.receiver, [node.index])
+    g.value(node.index)
+    g.at(node.span)
+    _call(g, "_at", 1)
+
+
+def store_entry(g: Generator, node: ast.Index, value: ast.Expr, wants_value: bool) -> None:
+    """Generate `h[k] = value`; `wants_value` pushes the value as well."""
+    e = g.emitter
+    g.operand(node.receiver, [node.index, value])
+    g.bound(node.index)
+    g.bound(value)
+    kept = e.temp() if wants_value else None
+    if kept is not None:
+        e.emit("SHARE")
+        e.emit("DUP")
+        e.emit("STORE", kept)
+    g.at(node.span)
+    _call(g, "set", 2)
+    e.emit("POP")
+    if kept is not None:
+        e.emit("LOAD", kept)
+        e.release(kept)
+
+
+class EntryChange:
+    """A change of what an entry holds, for which hashmap and key have been evaluated: from `begin`, which puts the present value
+    into a variable, to `end`, which stores what the variable holds then."""
+
+    __slots__ = ("node", "hashmap", "key")
+
+    def __init__(self, g: Generator, node: ast.Index) -> None:
+        self.node = node
+        named = isinstance(node.receiver, ast.PathExpr) and isinstance(node.receiver.binding, symbols.HashMapSymbol)
+        self.hashmap = None if named else _kept(g, node.receiver)
+        literal = isinstance(node.index, LITERALS) and node.index.coercion is None
+        self.key = None if literal else _kept(g, node.index)
+
+    def begin(self, g: Generator, root: symbols.Local) -> None:
+        """Load the value of the entry into the variable `root`."""
+        self._entry(g)
+        g.at(self.node.span)
+        _call(g, "_at", 1)
+        g.store(root)
+
+    def end(self, g: Generator, root: symbols.Local) -> None:
+        """Store the variable `root` into the entry."""
+        self._entry(g)
+        g.load(root)
+        g.at(self.node.span)
+        _call(g, "set", 2)
+        g.emitter.emit("POP")
+        for slot in (self.hashmap, self.key):
+            if slot is not None:
+                g.emitter.release(slot)
+
+    def _entry(self, g: Generator) -> None:
+        for slot, expr in ((self.hashmap, self.node.receiver), (self.key, self.node.index)):
+            if slot is None:
+                g.value(expr)
+            else:
+                g.emitter.emit("LOAD", slot)
+
+
+def _kept(g: Generator, expr: ast.Expr) -> int:
+    """Evaluate an expression into a slot, which the caller releases."""
+    g.value(expr)
+    slot = g.emitter.temp()
+    g.emitter.emit("STORE", slot)
+    return slot
+
+
+def _call(g: Generator, name: str, count: int) -> None:
+    g.emitter.emit("CALL_METHOD", g.module.pool.method(name, count, []), count)
