@@ -2,9 +2,9 @@
 illegal value, and which rows are plain constants (O-1.4 to O-1.59).
 
 Hands on to the checker tables of `Rule`s by the name of the field, one for each kind of declaration (`CONNECTION`, `MODEL`,
-`AGENT`, `MCP` …), the names of all its fields (`…_FIELDS`), `arguments` of decorators, and `is_carried`; to the resolver
-FIELD_WORDS. The fields themselves and their ranges stand in `vm/declaration_fields`, where the runtime and the manifest read
-them: a new field is a row there.
+`AGENT`, `MCP` …), the names of all its fields (`…_FIELDS`), `own_names`, `arguments` of decorators, and `is_carried`; to the
+resolver FIELD_WORDS and DECORATOR_ARGUMENTS. The fields themselves and their ranges stand in `vm/declaration_fields`, where the
+runtime and the manifest read them: a new field is a row there.
 """
 
 from __future__ import annotations
@@ -23,12 +23,16 @@ from .types import ANY, FLOAT, INT, STRING, Type, array, map_
 @dataclass(frozen=True, slots=True)
 class Rule:
     """What one field holds: its type, a description in words, and a test of a constant value. `example` returns what may be
-    written in place of an illegal value."""
+    written in place of an illegal value. `name`: the field's own name, "" where it has no other; `timed`: a constant text
+    may say it, as a duration; `reads` returns a constant as the image holds it."""
 
     type: Type
     words: str
     legal: Callable[[object], bool]
     example: Callable[[object], str]  # what may be written in place of an illegal value
+    name: str = ""
+    timed: bool = False
+    reads: Callable[[object], object] = lambda value: value
 
 
 def is_carried(field: str, provider: object) -> bool:
@@ -46,14 +50,32 @@ TYPES: dict[str, Type] = {
 }  # fmt: skip
 
 
-def rule(field: Field) -> Rule:
+def rule(field: Field, name: str = "") -> Rule:
     """Return what one field holds, for a field of a kind in TYPES; KeyError for one of another kind."""
-    return Rule(TYPES[field.kind], field.says, field.takes, lambda value: _example(field, value))
+    timed = field.unit == "s" and field.kind != rows.WHOLE
+    reads = (lambda value: rows.as_held(field, value)) if timed else (lambda value: value)
+    return Rule(TYPES[field.kind], field.says, field.takes, lambda value: _example(field, value), name, timed, reads)
+
+
+def duration(field: Field, name: str) -> Rule:
+    """Return what a field of that name holds where it is written as a duration, whatever the unit of the field."""
+    reads = lambda value: rows.as_held(field, value, True)  # noqa: E731
+    words = f"{rows.WITH_UNIT}, of whole seconds" if field.kind == rows.WHOLE and field.unit == "s" else rows.WITH_UNIT
+    return Rule(FLOAT, words, field.takes, lambda value: '"500ms"' if field.unit == "ms" else '"30s"', name, True, reads)
 
 
 def rules(fields: Mapping[str, Field], *besides: str) -> dict[str, Rule]:
-    """Return the rules of the fields that one constant can hold, without the names in `besides`."""
-    return {name: rule(field) for name, field in fields.items() if field.kind in TYPES and name not in besides}
+    """Return the rules of the fields that one constant can hold, without the names in `besides`: by their own names, and behind
+    all of them by the others."""
+    chosen = {name: field for name, field in fields.items() if field.kind in TYPES and name not in besides}
+    others = {other: rule(field, name) for name, field in chosen.items() for other in field.also}
+    plain = {other: duration(field, name) for name, field in chosen.items() for other in field.plain}
+    return {**{name: rule(field, name) for name, field in chosen.items()}, **others, **plain}
+
+
+def own_names(table: Mapping[str, Rule]) -> list[str]:
+    """Return the names of a table of rules without other names of the same fields."""
+    return [name for name, row in table.items() if row.name in ("", name)]
 
 
 USUAL = 30  # seconds, in examples of a field that must be above its bound
@@ -135,11 +157,13 @@ FIELD_WORDS: dict[str, tuple[str, ...]] = {
     "provider": tuple(PROVIDERS),
     **{
         name: field.words
-        for fields in (rows.CONNECTION, rows.RETRY, rows.AGENT, rows.MCP)
+        for fields in (rows.CONNECTION, rows.RETRY, rows.AGENT, rows.MCP, *(row.arguments for row in rows.DECORATORS.values()))
         for name, field in fields.items()
-        if field.kind == rows.WORD
+        if field.kind in (rows.WORD, rows.WORDS)
     },
 }
+# The arguments of decorators in the order of their positions.
+DECORATOR_ARGUMENTS = {name: tuple(row.arguments) for name, row in rows.DECORATORS.items()}
 
 
 def arguments(decorator: str, place: str) -> dict[str, Rule]:

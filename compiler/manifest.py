@@ -18,7 +18,21 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..vm.builtins.capabilities import BY_KEY, GROUP_KEYS, Malformed
-from ..vm.declaration_fields import CONNECTION, MCP, OBJECT, PROCESS, Field, number, one_of, whole
+from ..vm.declaration_fields import (
+    CONNECTION,
+    MCP,
+    OBJECT,
+    PROCESS,
+    WITH_UNIT,
+    Field,
+    as_held,
+    milliseconds,
+    named,
+    number,
+    one_of,
+    twice,
+    whole,
+)
 from ..vm.memory_steps import (
     COUNT,
     DURATION,
@@ -42,8 +56,6 @@ from .source import Source, Span
 
 # What a manifest says of memories.
 
-UNITS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
-STEP_DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
 DURABLE = "durable"
 BUILT_IN: dict[str, dict[str, Any]] = {DURABLE: {"kind": "sqlite"}}
 EMBEDDERS: dict[str, dict[str, Any]] = {"offline": {"kind": "offline"}}
@@ -60,17 +72,6 @@ class MemoryTables:
     namespace: str | None = None
     embedders: dict[str, dict[str, Any]] = field(default_factory=lambda: dict(EMBEDDERS))
     readable: bool = True  # False: the manifest could not be read, and may hold any table
-
-
-def milliseconds(value: object) -> int | None:
-    """Return the milliseconds of a duration: a text with its unit, such as `30d`, or a number of seconds (M-2.7), rounded. Return
-    None for anything else, for half a millisecond or less, and for 2^53 milliseconds or more."""
-    if isinstance(value, str):
-        duration = STEP_DURATION.fullmatch(value)
-        ms = float(duration[1]) * UNITS[duration[2]] if duration else 0.0
-    else:
-        ms = value * 1000 if isinstance(value, (int, float)) and not isinstance(value, bool) else 0
-    return round(ms) if 0.5 < ms < (1 << 53) - 0.5 else None
 
 
 # `[agents.X]` and `[mcp.N]` (O-7.4 to O-7.8, O-4.37 to O-4.41).
@@ -116,10 +117,12 @@ def _read(section: str, keys: Mapping[str, Field], table: dict[str, Any], report
             report("E4004", (section, name), f"`{name}` is a table: write {where}", None)
             continue
         legal = tables[name] = {}
-        for key, value in fields.items():
+        for key, stated in fields.items():
             if key not in keys:
                 report("E4001", (section, name, key), f"{where} has no key `{key}`", suggestion("keys", key, [*keys]))
-            elif not keys[key].takes(value):
+                continue
+            value = as_held(keys[key], stated)
+            if not keys[key].takes(value):
                 report("E4004", (section, name, key), f"`{key}` of {where} is {keys[key].says}", None)
             else:
                 legal[key] = value
@@ -500,37 +503,64 @@ def _connections(manifest: Manifest, table: dict[str, Any]) -> None:
             manifest.report("E4004", ("connections", name), f"`{name}` is a table: write {where}")
             continue
         legal = manifest.connections[name] = {}
+        _report_twice(manifest, ("connections", name), where, CONNECTION_KEYS, fields)
         for key, value in fields.items():
             if key == "api_key":
                 help = 'write `api_key_env = "NAME"`; the key stays outside'
                 manifest.report("E4005", ("connections", name, key), f"{where} holds a key", help)
-            elif _fits(manifest, ("connections", name, key), where, key, value):
-                legal[key] = value
+                continue
+            own, _ = named(CONNECTION_KEYS, key) or (key, False)
+            if own in legal:  # it has two names here, which is reported
+                continue
+            fitting = _fitting(manifest, ("connections", name, key), where, key, value)
+            if fitting is not None:
+                legal[own] = fitting
 
 
-def _fits(manifest: Manifest, place: tuple[str, ...], where: str, key: str, value: Any) -> bool:
-    """Return whether a field of a connection is known and holds what it may; report it otherwise."""
-    field = CONNECTION_KEYS.get(key)
+def _report_twice(
+    manifest: Manifest, place: tuple[str, ...], where: str, keys: Mapping[str, Field], table: Mapping[str, Any]
+) -> None:
+    two = twice(keys, table)
+    if two is not None:
+        manifest.report("E4001", place, f"`{two[0]}` and `{two[1]}` of {where} say the same", f"keep one of them: `{two[0]}`")
+
+
+def _fitting(manifest: Manifest, place: tuple[str, ...], where: str, key: str, value: Any) -> Any:
+    """Return the value of a field of a connection as runs hold it; None, after a report, where there is no such field or it does
+    not take the value."""
+    own, _ = named(CONNECTION_KEYS, key) or (key, False)
+    field = CONNECTION_KEYS.get(own)
     if field is None:
         manifest.report("E4001", place, f"{where} has no key `{key}`", suggestion("keys", key, [*CONNECTION_KEYS]))
-        return False
+        return None
     if field.parts is not None and isinstance(value, dict):
-        return _object_fits(manifest, place, f"`{key}` of {where}", field.parts, value)
-    if not field.takes(value):
-        what = "a table" if field.kind == OBJECT else field.says
-        manifest.report("E4004", place, f"`{key}` of {where} is {what}")
-    return field.takes(value)
+        return _fitting_object(manifest, place, f"`{key}` of {where}", field.parts, value)
+    value = as_held(field, value)
+    if field.takes(value):
+        return value
+    what = "a table" if field.kind == OBJECT else field.says
+    manifest.report("E4004", place, f"`{key}` of {where} is {what}")
+    return None
 
 
-def _object_fits(
+def _fitting_object(
     manifest: Manifest, place: tuple[str, ...], where: str, parts: Mapping[str, Field], value: dict[str, Any]
-) -> bool:
+) -> Any:
+    """Return the parts by their own names as runs hold them; None, after a report, where one does not fit."""
+    _report_twice(manifest, place, where, parts, value)
+    result: dict[str, Any] = {}
+    fits = True
     for inner, part in value.items():
-        if inner not in parts:
+        own, as_duration = named(parts, inner) or (inner, False)
+        if own not in parts:
             manifest.report("E4001", place, f"{where} has no key `{inner}`", suggestion("keys", inner, [*parts]))
-        elif not parts[inner].takes(part):
-            manifest.report("E4004", place, f"`{inner}` of {where} is {parts[inner].says}")
-    return all(inner in parts and parts[inner].takes(part) for inner, part in value.items())
+            fits = False
+            continue
+        result[own] = as_held(parts[own], part, as_duration)
+        if not parts[own].takes(result[own]):
+            manifest.report("E4004", place, f"`{inner}` of {where} is {WITH_UNIT if as_duration else parts[own].says}")
+            fits = False
+    return result if fits else None
 
 
 def _pricing(manifest: Manifest, table: dict[str, Any]) -> None:

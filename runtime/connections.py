@@ -9,7 +9,7 @@ connection, a model or a decorator takes are rows in `vm/declaration_fields.py`;
 
 from __future__ import annotations
 
-from ..vm.declaration_fields import CONNECTION, DECORATORS, MODEL, NAMES, is_text
+from ..vm.declaration_fields import CONNECTION, DECORATORS, MODEL, NAMES, WITH_UNIT, as_held, is_text, named, stated, twice
 from ..vm.providers import PREDECLARED, PROVIDERS
 from .errors import ConfigFailure, NotSent, Origin
 
@@ -246,6 +246,29 @@ def check_connections(layers: list[Mapping[str, Mapping[str, Any]]]) -> None:
             if not isinstance(fields, dict):
                 raise ConfigFailure("E4004", f"connection {name}: fields expected")
             check_fields(f"connection {name}", fields, CONNECTION)
+
+
+def stated_fields(owner: str, fields: Mapping[str, Any], table: Mapping[str, Field]) -> dict[str, Any]:
+    """Return what a host gives under the own names of its fields, durations as numbers. Raises ConfigFailure E4001 for two names
+    that say the same; whether the values fit is for `check_fields`."""
+    two = twice(table, fields)
+    if two is not None:
+        raise ConfigFailure("E4001", f"{owner}: {two[0]} and {two[1]} say the same; keep one of them")
+    for name, value in fields.items():
+        own, as_duration = named(table, name) or (name, False)
+        if as_duration and (type(value) is not str or as_held(table[own], value, True) == value):
+            raise ConfigFailure("E4004", f"{owner}: {name} does not take {_shown(value)}; it is {WITH_UNIT}")
+        if own in table and table[own].parts is not None and type(value) is dict:
+            stated_fields(f"{owner}: {name}", value, table[own].parts or {})
+    return stated(table, fields)
+
+
+def stated_connections(layer: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the connections that a host gives, each as `stated_fields` does; what is no object stays, to be refused."""
+    return {
+        name: stated_fields(f"connection {name}", fields, CONNECTION) if isinstance(fields, dict) else fields
+        for name, fields in layer.items()
+    }
 
 
 def check_model(name: str, fields: Mapping[str, Any], decorators: Mapping[str, Any]) -> None:

@@ -5,7 +5,8 @@ The checker adds types and helps to these rows; manifest, image and host are che
 declaration is one row here; what it does is the matter of whoever reads the declaration.
 
 Hands on the rows (`CONNECTION`, `MODEL`, `AGENT`, `PROCESS`, `MCP`, `RETRY`, `TIMEOUT`, `DECORATORS`), `CALL_SETTINGS` and the
-kinds of fields to compiler, runtime and `vm/`, and the functions that make a `Field` to whoever has rows of its own
+kinds of fields to compiler, runtime and `vm/`, `milliseconds` of what is written as a duration, what tells other names of a
+field (`named`, `as_held`, `stated`, `twice`), and the functions that make a `Field` to whoever has rows of its own
 (`compiler/fields.py`, `compiler/manifest.py`, `runtime/providers/offline.py`, `runtime/agents/messages.py`). Nothing is reported
 here: `takes` says whether a value is right, and the caller makes the message. Fields of memories are steps and stand in
 `vm/memory_steps.py`.
@@ -37,12 +38,40 @@ INT_MOST = (1 << 63) - 1  # no image holds more
 LONGEST_SECONDS = 10_000_000
 
 
+# ----------------------------------------------------------------
+# Durations as they are written (M-2.7, O-0.12).
+
+UNITS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
+WITH_UNIT = 'a text with its unit, such as "500ms" or "30s"'  # of a time under a name that tells no unit
+
+
+def milliseconds(value: object) -> int | None:
+    """Return the milliseconds of a duration: a text with its unit, such as `30d`, or a number of seconds (M-2.7). Return
+    None for anything else, for less than a millisecond, and for 2^53 milliseconds or more."""
+    ms = _milliseconds(value)
+    return round(ms) if ms is not None and 0.5 < ms < (1 << 53) - 0.5 else None
+
+
+def _milliseconds(value: object) -> float | None:
+    if not isinstance(value, str):
+        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        return value * 1000 if is_number else None  # type: ignore[operator]
+    unit = next((unit for unit in UNITS if value.endswith(unit)), "")
+    number = value[: len(value) - len(unit)]
+    whole, point, part = number.partition(".")
+    is_number = bool(unit) and whole.isdecimal() and (part.isdecimal() if point else True)
+    return float(number) * UNITS[unit] if is_number else None
+
+
 class Field:
     """One field or argument. `takes` tests a value as plain data; `says` names what it takes, to stand behind `is` in messages. A
     number is at least `low` (above it, if `above`) and at most `high`, None for no bound; `words`: those that a text, or each of
-    several, may be; `parts`: the fields of an object. `default` counts where no place sets the field."""
+    several, may be; `parts`: the fields of an object. `default` counts where no place sets the field.
 
-    __slots__ = ("kind", "says", "takes", "low", "high", "above", "words", "parts", "default")
+    `also` are other names of the field. `unit` is that of a time ("s" or "ms", else ""): a field in seconds is also written as a
+    text with its unit, one with the unit in its name under the names `plain` (`as_held`)."""
+
+    __slots__ = ("kind", "says", "takes", "low", "high", "above", "words", "parts", "default", "unit", "also", "plain")
 
     def __init__(
         self,
@@ -56,9 +85,15 @@ class Field:
         above: bool = False,
         words: tuple[str, ...] = (),
         parts: Fields | None = None,
+        unit: str = "",
+        also: tuple[str, ...] = (),
+        plain: tuple[str, ...] = (),
     ) -> None:
         self.kind = kind
         self.says = says
+        self.unit = unit
+        self.also = also
+        self.plain = plain
         self.takes = takes
         self.default = default
         self.low = low
@@ -113,15 +148,15 @@ def some_of(*words: str, default: tuple[str, ...]) -> Field:
     return Field(WORDS, says, lambda value: type(value) is list and all(map(takes, value)), words=words, default=default)
 
 
-def whole(low: int, high: int | None = MOST, *, default: int | None = None) -> Field:
-    """Return the field of an Int from `low` to `high`; for None any Int from `low` on."""
+def whole(low: int, high: int | None = MOST, *, default: int | None = None, **more: Any) -> Field:
+    """Return the field of an Int from `low` to `high`; for None any Int from `low` on. `more` are further parts of a Field."""
     says = f"an Int of at least {low}" if high is None else f"an Int of {low} to {high}"
     most = INT_MOST if high is None else high
 
     def takes(value: Any) -> bool:
         return type(value) is int and low <= value <= most
 
-    return Field(WHOLE, says, takes, low=low, high=high, default=default)
+    return Field(WHOLE, says, takes, low=low, high=high, default=default, **more)
 
 
 def number(low: int, high: float | None = None, *, above: bool = False, default: float | None = None) -> Field:
@@ -142,13 +177,16 @@ def number(low: int, high: float | None = None, *, above: bool = False, default:
 
 def duration(default: float | None = None) -> Field:
     """Return the field of a duration in seconds, as the language has them (O-0.4)."""
-    return number(0, LONGEST_SECONDS, above=True, default=default)
+    field = number(0, LONGEST_SECONDS, above=True, default=default)
+    field.unit, field.says = "s", f'{field.says}, or a text such as "30s"'
+    return field
 
 
-def object_of(parts: Fields, *required: str) -> Field:
+def object_of(parts: Fields, *required: str, also: tuple[str, ...] = ()) -> Field:
     """Return the field of an object with these parts, of which those in `required` may not be missing."""
     says = "an object of " + ", ".join(f"`{name}`" for name in parts)
-    return Field(OBJECT, says, lambda value: _fits(parts, value) and all(name in value for name in required), parts=parts)
+    takes = lambda value: _fits(parts, value) and all(name in value for name in required)  # noqa: E731
+    return Field(OBJECT, says, takes, parts=parts, also=also)
 
 
 def limits(parts: Fields) -> Field:
@@ -157,8 +195,59 @@ def limits(parts: Fields) -> Field:
     says = f"{one.says}, or {several.says}"
     return Field(
         LIMITS, says, lambda value: one.takes(value) or several.takes(value), low=one.low, high=one.high, above=one.above,
-        parts=parts,
+        parts=parts, unit=one.unit,
     )  # fmt: skip
+
+
+def named(fields: Fields, name: str) -> tuple[str, bool] | None:
+    """Return the own name of the field that a name stands for, and whether the field is written as a duration under that name;
+    None for a name that no field has."""
+    if name in fields:
+        return name, False
+    for own, field in fields.items():
+        if name in field.also or name in field.plain:
+            return own, name in field.plain
+    return None
+
+
+def as_held(field: Field, value: Any, as_duration: bool = False) -> Any:
+    """Return a value of a field as images and runs hold it: of a text that is a duration the number in the unit of the field; of
+    an object the same of its parts, by their own names. `as_duration`: it stands under a name that tells no unit, where a number
+    says too little. What does not fit comes back as something that `takes` refuses."""
+    if type(value) is dict and field.parts is not None:
+        return stated(field.parts, value)
+    if type(value) is not str or not (as_duration or field.unit == "s"):
+        return (value,) if as_duration else value
+    ms = milliseconds(value)
+    if ms is None and _milliseconds(value) == 0 and not (field.low or field.above):
+        ms = 0
+    if ms is None or (field.kind == WHOLE and field.unit == "s" and ms % 1000):
+        return value
+    if field.unit == "ms":
+        return ms
+    return ms // 1000 if field.kind == WHOLE else ms / 1000
+
+
+def stated(fields: Fields, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return values under the own names of their fields, as images and runs hold them. A name that no field has, and one that
+    says what another one says already, stays as it is."""
+    result: dict[str, Any] = {}
+    for name, value in values.items():
+        own, as_duration = named(fields, name) or (name, False)
+        if own != name and (own in result or own in values):
+            own, as_duration = name, False
+        result[own] = as_held(fields[own], value, as_duration) if own in fields else value
+    return result
+
+
+def twice(fields: Fields, values: Mapping[str, Any]) -> tuple[str, str] | None:
+    """Return two of the names in `values` that stand for one field, None where there are no such two."""
+    seen: dict[str, str] = {}
+    for name in values:
+        found = named(fields, name)
+        if found is not None and seen.setdefault(found[0], name) != name:
+            return seen[found[0]], name
+    return None
 
 
 def _fits(parts: Fields, value: Any) -> bool:
@@ -237,10 +326,10 @@ RETRY_CLASSES = ("rate_limit", "server", "connection", "timeout")  # O-1.52
 
 # `retry` of a connection, `retry_policy` of a model (O-1.48 to O-1.52).
 RETRY: dict[str, Field] = {
-    "max_attempts": whole(1, 1000, default=3),
+    "max_attempts": whole(1, 1000, default=3, also=("max",)),
     "backoff": one_of("none", "linear", "exponential", default="exponential"),
-    "initial_delay_ms": whole(0, default=500),
-    "max_delay_ms": whole(0, default=8000),
+    "initial_delay_ms": whole(0, default=500, unit="ms", also=("delay_ms",), plain=("initial_delay", "delay")),
+    "max_delay_ms": whole(0, default=8000, unit="ms", plain=("max_delay",)),
     "retry_on": some_of(*RETRY_CLASSES, default=RETRY_CLASSES),
 }
 # `timeout` as an object (O-1.212).
@@ -268,7 +357,7 @@ CONNECTION: dict[str, Field] = {
     "unsupported": one_of("error", "drop", default="error"),
     "structured": one_of(*STRATEGIES, default="auto"),
     "replies": array_of(is_json, "an Array"),  # of replies, which are checked when they become a script
-    "retry": object_of(RETRY),
+    "retry": object_of(RETRY, also=("retry_policy",)),
     "rate_limit": object_of(RATE_LIMIT),
     "api_key": text(),
     "headers": headers(),
@@ -294,7 +383,7 @@ MODEL: dict[str, Field] = {
     "memory": names(),
     "knowledge": names(),
     "tools": names(),
-    "retry_policy": object_of(RETRY),
+    "retry_policy": object_of(RETRY, also=("retry",)),
 }
 
 # What one call may set of its model (O-3.30). What says where the model is reached, and what belongs to it, is the declaration's.
@@ -355,6 +444,15 @@ class Decorator:
         return self._at.get(place, self.arguments)
 
 
+def _also(field: Field, name: str, argument: str) -> Field:
+    """Return the field as an argument of another name; its own is one of its other names then."""
+    others = tuple(other for other in (name, *field.also) if other != argument)
+    return Field(
+        field.kind, field.says, field.takes, low=field.low, high=field.high, words=field.words, default=field.default,
+        unit=field.unit, also=others, plain=field.plain,
+    )  # fmt: skip
+
+
 # Argument of `@retry`: the key of a policy that it is.
 RETRY_ARGUMENTS = {
     "max": "max_attempts",
@@ -363,7 +461,7 @@ RETRY_ARGUMENTS = {
     "max_delay_ms": "max_delay_ms",
     "retry_on": "retry_on",
 }
-_POLICY = {argument: RETRY[name] for argument, name in RETRY_ARGUMENTS.items()}
+_POLICY = {argument: _also(RETRY[name], name, argument) for argument, name in RETRY_ARGUMENTS.items()}
 _CALLED = ("model", "agent", "stage")
 
 DECORATORS: dict[str, Decorator] = {
@@ -383,7 +481,7 @@ DECORATORS: dict[str, Decorator] = {
     "approve": Decorator(
         "tool method", arguments={"channel": Field(TEXT, "the name of a channel", anything)}, required="channel"
     ),
-    "cache": Decorator("model", arguments={"ttl_seconds": whole(1, default=300)}),
+    "cache": Decorator("model", arguments={"ttl_seconds": whole(1, default=300, unit="s", plain=("ttl",))}),
     "validate": Decorator("schema"),
     "partial": Decorator("schema"),
     "coerce": Decorator("schema"),

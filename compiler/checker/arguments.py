@@ -18,6 +18,7 @@ from ..hints.names import ARGUMENTS, did_you_mean
 from ..source import Span
 from ..syntax import ast
 from ..types import ANY, NIL, Function, Generic, Nilable, Nominal, Parameter, Simple, Tuple, Type
+from .durations import read_durations
 from .relations import close, generic, is_complete, widen
 from .signatures import Bindings, Formal, signature_of, substitute, unify
 from .state import Checker, Expected
@@ -219,6 +220,7 @@ def call_row(
     bindings: Bindings = dict(known or {})
     if signature.receiver is not None and receiver is not None:
         unify(signature.receiver, receiver, bindings)
+    read_durations(c, row, arguments)
     matched = match_arguments(c, row.name, signature.parameters, arguments, span)
     if matched is None:
         infer_all(c, arguments)

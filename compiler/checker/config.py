@@ -1,23 +1,25 @@
 """Checking the entries of config bodies and decorators against tables of fields (O-0.1, O-0.4).
 
-Hands on to the checks of connections, models, agents, MCP servers, tools and decorators `check_fields` (a whole body),
-`check_value` (one value), `check_object`, `check_either`, `quiet_fold` with UNKNOWN, and the reports `report_duplicates` and
-`report_unknown_key` with `is_misspelt`. Which fields there are is a table of Rules (`compiler/fields.py`); here stands how a
-value is tested against its Rule.
+Hands on to the checks of connections, models, agents, MCP servers, tools and decorators `under_own_names` and `check_fields` (a
+whole body), `check_value` (one value), `check_object`, `check_either`, `quiet_fold` with UNKNOWN, and the reports
+`report_duplicates`, `report_same` and `report_unknown_key` with `is_misspelt`. Which fields there are is a table of Rules
+(`compiler/fields.py`); here stands how a value is tested against its Rule.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from ...vm.declaration_fields import Field, named
 from ..diagnostics import Diagnostics
-from ..fields import Rule
+from ..fields import Rule, own_names
 from ..hints.names import FIELDS, did_you_mean, listed, nearest
 from ..source import Span
 from ..syntax import ast
 from .declarations import FAILED, at_module_level, folded
-from .relations import ERRONEOUS
-from .state import Checker, Expected
+from .durations import number_literal
+from .relations import ERRONEOUS, is_text
+from .state import FREE, Checker, Expected
 
 UNKNOWN = object()  # a value known only at run time
 
@@ -32,6 +34,29 @@ def report_duplicates(c: Checker, owner: str, names: Iterable[ast.Ident]) -> Non
                 help=f"keep one of them: `{name.text}: …`",
             )
         seen.setdefault(name.text, name)
+
+
+def report_same(c: Checker, owner: str, name: str, at: Span, other: str, first: Span, code: str = "E4001") -> None:
+    """Report two names in one body that stand for the same field."""
+    c.report(code, at, f"`{name}` and `{other}` of {owner} say the same", first=first, help=f"keep one of them: `{other}`")
+
+
+def under_own_names(c: Checker, owner: str, entries: list[ast.ConfigEntry], fields: Mapping[str, Field]) -> None:
+    """Give the entries of a body the own names of their fields; of two that say the same the second is reported and left out."""
+    seen: dict[str, ast.Ident] = {}
+    kept = []
+    for entry in entries:
+        own, _ = named(fields, entry.key.text) or (entry.key.text, False)
+        first = seen.setdefault(own, entry.key)
+        if first.text != entry.key.text:
+            report_same(c, owner, entry.key.text, entry.key.span, first.text, first.span)
+            continue
+        kept.append(entry)
+    for entry in kept:
+        own, _ = named(fields, entry.key.text) or (entry.key.text, False)
+        if own != entry.key.text:
+            entry.key = ast.Ident(span=entry.key.span, text=own)
+    entries[:] = kept
 
 
 def report_unknown_key(c: Checker, owner: str, name: ast.Ident, known: Iterable[str]) -> None:
@@ -82,12 +107,22 @@ def check_value(c: Checker, name: str, value: ast.Expr, rule: Rule, *, constant:
     only the run knows. `constant`: it must be constant, and plain data. `code` is that of the report of a value that does not
     fit."""
     errors = c.error_count
-    type_ = at_module_level(c, value, Expected(rule.type, code, f"`{name}`"))
+    wanted = Expected(rule.type, code, f"`{name}`")
+    type_ = at_module_level(c, value, FREE if rule.timed else wanted)
+    by_text = rule.timed and is_text(type_)
+    if rule.timed and not by_text and type_ is not ERRONEOUS:
+        type_ = c.coerce(value, type_, wanted)
     if type_ is ERRONEOUS or c.error_count > errors:
         return FAILED
+    # What a text says of time is read here: a run gets numbers.
     folded_value = folded(c, value, code) if constant else quiet_fold(c, value)
+    if by_text and folded_value is UNKNOWN:
+        help = "a time that is computed is a number of seconds"
+        c.report(code, value.span, f"`{name}` takes no text that is computed", help=help)
+        return FAILED
     if folded_value is FAILED or folded_value is UNKNOWN:
         return folded_value
+    folded_value = rule.reads(folded_value)
     if constant and not is_data(folded_value):
         help = "data are texts, numbers, Bools, nil, arrays, and maps with String keys"
         c.report(code, value.span, f"`{name}` holds a value that is not data", help=help)
@@ -135,19 +170,26 @@ def check_object(c: Checker, owner: str, value: ast.Expr, rules: Mapping[str, Ru
         c.report(code, value.span, f"{owner} is an object `{{ … }}` of constants", help="write `{ key: value }`")
         return FAILED
     values: dict[str, object] = {}
-    places: dict[str, Span] = {}
+    places: dict[str, tuple[str, Span]] = {}
     for entry in value.entries:
         key = entry.key
         if not isinstance(key, ast.StringLiteral):
             c.report("E4001", key.span, f"a key of {owner} is a word", help="write the key without quotes")
             continue
         name = ast.Ident(span=key.span, text=key.value)
-        if key.value in values:
+        own = rules[key.value].name or key.value if key.value in rules else key.value
+        if own in values and places[own][0] != key.value:
+            report_same(c, owner, key.value, key.span, *places[own])
+        elif own in values:
             message = f"`{key.value}` is given twice in {owner}"
-            c.report("E4001", key.span, message, first=places[key.value], help="keep one of them")
+            c.report("E4001", key.span, message, first=places[own][1], help="keep one of them")
         elif key.value not in rules:
-            report_unknown_key(c, owner, name, rules)
+            report_unknown_key(c, owner, name, own_names(rules))
         else:
-            places[key.value] = key.span
-            values[key.value] = check_value(c, key.value, entry.value, rules[key.value], constant=True, code=code)
+            places[own] = (key.value, key.span)
+            known = values[own] = check_value(c, key.value, entry.value, rules[key.value], constant=True, code=code)
+            # What else reads the object, finds it as if it were written so.
+            key.value = own
+            if rules[name.text].timed and known is not FAILED:
+                entry.value = number_literal(entry.value, known)
     return {name: known for name, known in values.items() if known is not FAILED}

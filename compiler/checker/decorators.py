@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...vm.declaration_fields import DECORATORS
-from ..fields import Rule, arguments
+from ..fields import Rule, arguments, own_names
 from ..hints.names import did_you_mean, listed
 from ..source import Span
 from ..syntax import ast
-from .config import check_value
+from .config import check_value, report_same
 from .declarations import FAILED
 from .state import Checker
 
@@ -74,8 +74,8 @@ def check_parts(c: Checker, parts: Sequence[ast.Field | ast.Parameter] | None, p
 def _read_arguments(c: Checker, node: ast.Decorator, rules: dict[str, Rule]) -> dict[str, object]:
     name = node.name.text
     values: dict[str, object] = {}
-    places: dict[str, Span] = {}
-    order = list(rules)
+    places: dict[str, tuple[str, Span]] = {}
+    order = own_names(rules)
     for position, argument in enumerate(node.arguments):
         if argument.name is not None:
             key = argument.name.text
@@ -91,14 +91,18 @@ def _read_arguments(c: Checker, node: ast.Decorator, rules: dict[str, Rule]) -> 
             assert argument.name is not None
             help = did_you_mean(key, rules) or (f"it takes `({', '.join(order)})`" if order else f"write `@{name}` alone")
             c.report("E4001", argument.name.span, f"`@{name}` has no argument `{key}`", help=help)
-        elif key in values:
-            c.report("E4009", argument.span, f"`@{name}` gets `{key}` twice", first=places[key], help="keep one of them")
+            continue
+        own = rules[key].name or key
+        if own in values and places[own][0] != key:
+            report_same(c, f"`@{name}`", key, argument.span, *places[own], "E4009")
+        elif own in values:
+            c.report("E4009", argument.span, f"`@{name}` gets `{key}` twice", first=places[own][1], help="keep one of them")
         else:
-            places[key] = argument.span
+            places[own] = (key, argument.span)
             if (name, key) in UNREAD:
-                values[key] = argument.value
+                values[own] = argument.value
                 continue
-            values[key] = check_value(c, key, argument.value, rules[key], constant=True, code="E4009")
+            values[own] = check_value(c, key, argument.value, rules[key], constant=True, code="E4009")
     required = DECORATORS[name].required
     if required is not None and required not in values and not node.arguments:
         c.report("E4009", node.span, f"`@{name}` needs `{required}`", help=f"write `@{name}({required}: …)`")

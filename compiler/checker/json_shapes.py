@@ -18,6 +18,7 @@ from ..symbols import BuiltinSymbol, EnumSymbol, StdFunctionSymbol, StructSymbol
 from ..syntax import ast
 from ..types import ANY, BOOL, BYTES, FLOAT, INT, NIL, RANGE, STRING, Generic, Nilable, Nominal, Tuple, Type, Union, error, result
 from .arguments import call_row, infer_all
+from .durations import TIMED
 from .relations import ERRONEOUS, MISMATCH, convert, generic, is_complete
 from .state import FORM_FIELDS, FREE, Checker, Expected
 from .types import parts_in, written_type
@@ -114,11 +115,12 @@ AWAITED = Row(
 
 def emit(c: Checker, node: ast.Call, callee: ast.PathExpr, expected: Expected) -> Type:
     """Check `emit(channel, payload)` or `emit<T>(…)`, which nobody answers (O-5.23, O-5.24)."""
-    timeout = _named_argument(node, "timeout_ms")
+    timed = TIMED["", AWAITED.name]
+    timeout = _named_argument(node, timed.own) or _named_argument(node, timed.plain)
     if timeout is not None:
         infer_all(c, node.arguments)
-        help = "write `await emit(…, timeout_ms: …)`"
-        return c.report("E2007", timeout.span, "only an awaited `emit` takes `timeout_ms`", help=help)
+        help = f"write `await emit(…, {timeout.text}: …)`"
+        return c.report("E2007", timeout.span, f"only an awaited `emit` takes `{timeout.text}`", help=help)
     return _check_emit(c, node, callee, FUNCTIONS["emit"], expected)
 
 

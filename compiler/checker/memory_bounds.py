@@ -82,5 +82,5 @@ def known_word(c: Checker, what: str, words: tuple[str, ...], value: ast.Expr) -
 
 def _word_of(value: ast.Expr) -> str | None:
     if isinstance(value, ast.StringLiteral):
-        return value.value if value.word else None
+        return value.value
     return value.segments[0].text if isinstance(value, ast.PathExpr) and is_word(value) else None

@@ -13,6 +13,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from ...vm.builtins.signatures import parse_type
+from ...vm.declaration_fields import milliseconds
 from ...vm.memory_steps import (
     COUNT,
     DURATION,
@@ -41,7 +42,6 @@ from ...vm.memory_steps import (
 from ...vm.memory_steps import OBSERVED_PREFIX as PREFIX
 from ..hints.names import STEPS as STEPS_ELSEWHERE
 from ..hints.names import did_you_mean, listed
-from ..manifest import milliseconds
 from ..resolver.memories import is_word
 from ..source import Span
 from ..symbols import AgentSymbol, MemorySymbol, ModelSymbol, StepFunction

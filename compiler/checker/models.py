@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
+from ...vm import declaration_fields as rows
 from ...vm.builtins import Row
 from ...vm.providers import PREDECLARED, PROVIDERS, WRITTEN
 from ..decisions import BuiltinCall
@@ -43,9 +44,11 @@ from .config import (
     quiet_fold,
     report_duplicates,
     report_unknown_key,
+    under_own_names,
 )
 from .declarations import FAILED, at_module_level
 from .decorators import check_decorators
+from .durations import number_literal
 from .functions import task_body
 from .memory import refuse_attaching, without_key
 from .patterns import bind_irrefutable
@@ -63,6 +66,7 @@ def check_connection(c: Checker, symbol: ConnectionSymbol) -> None:
     node = symbol.declaration
     owner = f"connection `{symbol.name}`"
     check_decorators(c, node.decorators, "connect")
+    under_own_names(c, owner, node.entries, rows.CONNECTION)
     own: dict[str, Callable[[ast.Expr], object]] = {
         "api_key": lambda value: _read_key(c, symbol, value),
         "headers": lambda value: check_headers(c, value),
@@ -162,6 +166,7 @@ def check_model(c: Checker, symbol: ModelSymbol) -> None:
     node = symbol.declaration
     owner = f"model `{symbol.name}`"
     symbol.decorators = check_decorators(c, node.decorators, "model")
+    under_own_names(c, owner, node.entries, rows.MODEL)
     report_duplicates(c, owner, [entry.key for entry in node.entries])
     if node.kind == "agent":
         _warn_written_as_agent(c, node)
@@ -238,7 +243,9 @@ def _check_model_field(c: Checker, symbol: ModelSymbol, entry: ast.ConfigEntry) 
     elif name == "knowledge":
         _check_knowledge(c, value)
     elif name in EITHER_OBJECTS:
-        check_either(c, name, value, MODEL[name], EITHER_OBJECTS[name], constant=False)
+        known = check_either(c, name, value, MODEL[name], EITHER_OBJECTS[name], constant=False)
+        if isinstance(known, (int, float)):  # of a text the seconds that it says
+            symbol.fields[name] = number_literal(value, known)
     elif name in MODEL:
         check_value(c, name, value, MODEL[name], constant=False)
 

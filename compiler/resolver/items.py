@@ -15,6 +15,7 @@ from functools import cache
 
 from ...vm.bytecode.image import DEFAULT
 from ..diagnostics import Diagnostics
+from ..fields import DECORATOR_ARGUMENTS
 from ..hints.names import nearest
 from ..source import Source, Span
 from ..symbols import (
@@ -257,8 +258,7 @@ def visit_pipeline(r: Resolver, node: ast.Pipeline) -> None:
                 help="rename one of them",
             )
         for decorator in stage.decorators:
-            for argument in decorator.arguments:
-                r.visit(argument.value)
+            _visit_decorator(r, decorator)
         _stage(r, symbol, stage)
         seen.setdefault(name, stage)
         # For the help about names of earlier stages, which only expression stages see.
@@ -375,7 +375,7 @@ def visit_mcp(r: Resolver, item: ast.Mcp) -> None:
     """Resolve the names in an MCP server: fields, parameters and results."""
     with r.body(None):
         for entry in item.entries:
-            visit_field(r, entry.key.text, entry.value)
+            entry.value = visit_field(r, entry.key.text, entry.value)
     for node in item.functions:
         function(r, node)
         for parameter in node.parameters:
@@ -683,8 +683,10 @@ def _visit_addition(r: Resolver, item: ast.Schema) -> None:
 
 
 def _visit_decorator(r: Resolver, decorator: ast.Decorator) -> None:
-    for argument in decorator.arguments:
-        visit_field(r, "" if argument.name is None else argument.name.text, argument.value)
+    names = DECORATOR_ARGUMENTS.get(decorator.name.text, ())
+    for position, argument in enumerate(decorator.arguments):
+        unnamed = names[position] if position < len(names) else ""
+        argument.value = visit_field(r, unnamed if argument.name is None else argument.name.text, argument.value)
 
 
 def _is_provider(key: str) -> bool:
@@ -700,10 +702,14 @@ def _visit_config(r: Resolver, item: ast.Config) -> None:
     """
     for entry in item.entries:
         value = entry.value
+        is_provider = item.declares == "model" and _is_provider(entry.key.text)
+        if is_provider and isinstance(value, ast.StringLiteral) and value.value.isidentifier():
+            # A name in quotes is that name.
+            value = entry.value = ast.PathExpr(value.span, [ast.Ident(value.span, value.value)])
         if item.kind == "agent" and entry.key.text == "connector" and isinstance(value, ast.PathExpr):
             continue
-        if not (item.declares == "model" and _is_provider(entry.key.text) and isinstance(value, ast.PathExpr)):
-            visit_field(r, entry.key.text, value)
+        if not (is_provider and isinstance(value, ast.PathExpr)):
+            entry.value = visit_field(r, entry.key.text, value)
         elif len(value.segments) > 1:
             value.binding = resolve_path(r, value.segments)
         elif value.member is None:

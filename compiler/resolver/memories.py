@@ -113,14 +113,29 @@ def _visit_step_argument(r: Resolver, argument: ast.Argument, step: str, positio
     takes_words = label in WORD_ARGUMENTS if label else step in WORD_STEPS and (step, position) != ("on", 1)
     if label == "every" and isinstance(value, ast.PathExpr) and is_bare(value):
         takes_words = value.segments[0].text == EVICT  # any other name is one of a constant
+    elif label == "every" and isinstance(value, ast.StringLiteral):
+        takes_words = value.value == EVICT  # any other text is a duration
     if step == "allow" and label == "facts":
         for item in items:
             if not is_bare(item):  # the name of a slot, or a tier (M-10.35)
                 r.visit(item)
         return
-    if takes_words and all(is_word(item) for item in items):
-        return
-    visit_step(r, step if argument.name is None else "", value)
+    if takes_words:
+        if isinstance(value, ast.ArrayExpr):
+            value.items = items = [_text_as_word(item) for item in items]
+        else:
+            argument.value = _text_as_word(value)
+            items = [argument.value]
+        if all(is_word(item) for item in items):
+            return
+    argument.value = visit_step(r, step if argument.name is None else "", argument.value)
+
+
+def _text_as_word(value: ast.Expr) -> ast.Expr:
+    """Return the bare word for a capitalised word in quotes, any other expression as it is."""
+    if isinstance(value, ast.StringLiteral) and value.value[:1].isupper() and value.value.isidentifier():
+        return ast.PathExpr(value.span, [ast.Ident(value.span, value.value)])
+    return value
 
 
 def replace_words(r: Resolver, method: str, argument: ast.Argument) -> None:

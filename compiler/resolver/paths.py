@@ -17,6 +17,7 @@ from ..hints.names import did_you_mean, family_help, listed
 from ..symbols import (
     AliasSymbol,
     BuiltinSymbol,
+    ConnectionSymbol,
     ConstSymbol,
     ContextSymbol,
     EnumSymbol,
@@ -215,20 +216,20 @@ def literal_head(r: Resolver, path: list[ast.Ident]) -> Symbol | None:
     return symbol
 
 
-# Values of fields that are Strings of known words, written without quotes (L-4.1.5).
+# Values of fields that are Strings of known words: with quotes or without (L-4.1.5, O-0.12).
 
 
-def visit_field(r: Resolver, name: str, value: ast.Expr) -> None:
-    """Resolve the value of a declaration's field; of an object, the values of its fields.
+def visit_field(r: Resolver, name: str, value: ast.Expr) -> ast.Expr:
+    """Resolve the value of a declaration's field; of an object, the values of its fields. Return what stands for the value: of a
+    field that takes words, a bare word that nothing in scope has is its String.
 
-    `tools` and `memory` name declarations (E4003). Of a field that takes words, a bare word that nothing in scope has is a String
-    without its quotes: E1001 says so.
+    `tools` and `memory` name declarations (E4003).
     """
     # An object: its keys are words, its values may be fields with words again.
     if isinstance(value, ast.MapExpr):
         for entry in value.entries:
             if isinstance(entry.key, ast.StringLiteral):
-                visit_field(r, entry.key.value, entry.value)
+                entry.value = visit_field(r, entry.key.value, entry.value)
             else:
                 r.visit(entry)
     elif name == "tools" and isinstance(value, ast.ArrayExpr):
@@ -237,8 +238,11 @@ def visit_field(r: Resolver, name: str, value: ast.Expr) -> None:
     elif name == "memory":
         for item in value.items if isinstance(value, ast.ArrayExpr) else [value]:
             _visit_named(r, item, "memory")
+    elif name in FIELD_WORDS and isinstance(value, ast.ArrayExpr):
+        value.items = [_visit_word(r, name, item, FIELD_WORDS[name]) for item in value.items]
     else:
-        _visit_words(r, name, value, FIELD_WORDS.get(name, ()))
+        return _visit_word(r, name, value, FIELD_WORDS.get(name, ()))
+    return value
 
 
 def _visit_named(r: Resolver, value: ast.Expr, what: str) -> None:
@@ -253,23 +257,29 @@ def _visit_named(r: Resolver, value: ast.Expr, what: str) -> None:
         r.visit(value)
 
 
-def visit_step(r: Resolver, step: str, value: ast.Expr) -> None:
-    """Resolve an unnamed argument of a memory step; those of `store` and `embed` take the names of tables of Concerto.toml."""
+def visit_step(r: Resolver, step: str, value: ast.Expr) -> ast.Expr:
+    """Resolve an unnamed argument of a memory step, and return what stands for it; those of `store` and `embed` take the names of
+    tables of Concerto.toml."""
     tables = r.project.memory_tables
-    _visit_words(r, step, value, {"store": tables.stores, "embed": tables.embedders}.get(step, ()))
+    return _visit_word(r, step, value, {"store": tables.stores, "embed": tables.embedders}.get(step, ()))
 
 
-def _visit_words(r: Resolver, name: str, value: ast.Expr, words: Collection[str]) -> None:
-    """Resolve a value; one of `words` is a name only if something in scope has it."""
+def _visit_word(r: Resolver, name: str, value: ast.Expr, words: Collection[str]) -> ast.Expr:
+    """Resolve a value, and return what stands for it: one of `words` is a name only if something in scope has it. In a field
+    `provider` the name of a connection is no value, so that the word is meant."""
     if isinstance(value, ast.PathExpr) and len(value.segments) == 1 and value.member is None:
         bare = value.segments[0]
         # Something in scope of that name is meant by it, as everywhere.
-        if bare.text in words and find(r, bare) is None:
+        if bare.text in words:
+            found = find(r, bare)
+            if found is None or (name == "provider" and isinstance(found, ConnectionSymbol)):
+                return ast.StringLiteral(span=value.span, value=bare.text, word=True)
+        elif words and find(r, bare) is None and did_you_mean(bare.text, words):
             value.binding = ErroneousSymbol(bare.text)
-            help = f'`{name}` takes a String: write `"{bare.text}"` in quotes'
-            r.report("E1001", bare.span, f"undefined name `{bare.text}`", help=help)
-            return
+            r.report("E1001", bare.span, f"`{name}` has no word `{bare.text}`", help=did_you_mean(bare.text, words))
+            return value
     r.visit(value)
+    return value
 
 
 HANDLERS: dict[type[ast.Node], Handler] = {

@@ -15,7 +15,7 @@ from ...vm.record import record
 from ..access.secrets import clean_text
 from ..calls.retry import RetryPolicy
 from ..calls.settings import DEFAULT_SCHEMA_ATTEMPTS
-from ..connections import check_decorators, check_fields
+from ..connections import check_decorators, check_fields, stated_fields
 from ..errors import ConfigFailure
 from ..schema.lenient_json import JsonRefused, compact_json, parse_json
 from .children import split_command
@@ -120,6 +120,7 @@ class AgentSettings:
         """`host_fields` are those that the host gives for the connector, over the manifest's. Raises ConfigFailure for fields,
         decorators or a command that do not fit."""
         check_fields(f"agent {name}", fields, FIELDS)
+        host_fields = stated_fields(f"agent {name}", host_fields, PROCESS)
         check_fields(f"agent {name}", host_fields, PROCESS)
         check_decorators(f"agent {name}", "agent", decorators)
         if fields.get("connector") is None:

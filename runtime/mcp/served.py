@@ -18,7 +18,7 @@ from ...vm.schema import arguments_form, tool_name
 from ...vm.values import NONE, UNSET, from_json, to_json
 from ..access.secrets import clean_json, clean_text
 from ..agents.children import split_command
-from ..connections import check_fields
+from ..connections import check_fields, stated_fields
 from ..errors import ConfigFailure
 from ..records import ToolDef
 from ..schema.lenient_json import JsonRefused, digest, parse_json
@@ -300,6 +300,7 @@ class McpSettings:
 
     def __init__(self, name: str, fields: Mapping[str, Any], host_fields: Mapping[str, Any]) -> None:
         """`fields` are those of declaration and manifest, over which those of the host go. Raises ConfigFailure."""
+        host_fields = stated_fields(f"mcp {name}", host_fields, MCP)
         for layer in (fields, host_fields):
             check_fields(f"mcp {name}", layer, MCP)
         merged = {key: value for layer in (fields, host_fields) for key, value in layer.items() if value is not None}

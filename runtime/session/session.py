@@ -21,7 +21,7 @@ from ...vm.values.ways import frames
 from ..calls.budgets import Account, Purse
 from ..calls.services import Services
 from ..calls.usage import Metrics, Spending
-from ..connections import check_connections, check_names, check_stages, resolve_all
+from ..connections import check_connections, check_names, check_stages, resolve_all, stated_connections
 from ..effects.conversations import drop_turns
 from ..effects.runner import EffectRunner, PendingCommit
 from ..effects.step_machine import StepFunction, default_value
@@ -123,7 +123,8 @@ class Session:
             listener=self._memory_event, hears=host.hears, stores=self.open_stores, embedders=self._embedding,
             operations=self.operations,
         )  # fmt: skip
-        layers: list[Mapping[str, Mapping[str, Any]]] = [host.connections, {c.name: c.fields for c in image.connections}]
+        of_program = {c.name: c.fields for c in image.connections}
+        layers: list[Mapping[str, Mapping[str, Any]]] = [stated_connections(host.connections), of_program]
         check_connections(layers)
         check_names(*layers)
         check_stages(image.pipelines)

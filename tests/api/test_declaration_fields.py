@@ -10,7 +10,7 @@ import concerto
 import pytest
 from concerto.compiler.manifest import CONNECTION_KEYS, Manifest
 from concerto.runtime.agents.messages import AgentSettings
-from concerto.runtime.connections import MODEL_VALUES, check_connections, check_model
+from concerto.runtime.connections import MODEL_VALUES, check_connections, check_model, stated_connections
 from concerto.runtime.errors import ConfigFailure
 from concerto.runtime.mcp.served import McpSettings
 from concerto.vm import declaration_fields as rows
@@ -193,3 +193,44 @@ def test_a_foreign_image_is_refused_in_the_words_of_the_row(name: str) -> None:
 def test_a_foreign_image_has_no_decorator_of_another_place(place: str, decorators: dict[str, Any]) -> None:
     with pytest.raises(ConfigFailure):
         check_model("M", {}, decorators)
+
+
+def test_other_names_and_units_of_a_manifest_and_a_host(tmp_path: Any) -> None:
+    """Both hold what a source with the own names and numbers would hold (O-0.12)."""
+    written = {"provider": "openai", "timeout": {"first": "250ms"}, "retry_policy": {"max": 2, "delay": "1.5s", "max_delay": "0s"}}
+    held = {
+        "provider": "openai", "timeout": {"first": 0.25},
+        "retry": {"max_attempts": 2, "initial_delay_ms": 1500, "max_delay_ms": 0},
+    }  # fmt: skip
+    lines = [
+        "[connections.c]", 'provider = "openai"', 'timeout = { first = "250ms" }',
+        'retry_policy = { max = 2, delay = "1.5s", max_delay = "0s" }',
+    ]  # fmt: skip
+    path = tmp_path / "Concerto.toml"
+    path.write_text("\n".join(lines), encoding="utf-8")
+    manifest = Manifest(str(path))
+    assert not manifest.diagnostics.has_errors
+    assert manifest.connections["c"] == held
+    assert stated_connections({"c": written}) == {"c": held}
+    check_connections([stated_connections({"c": written})])
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"retry": {"max": 1, "max_attempts": 2}}, "connection c: retry: max and max_attempts say the same; keep one of them"),
+        ({"retry": {}, "retry_policy": {}}, "connection c: retry and retry_policy say the same; keep one of them"),
+        (
+            {"retry": {"delay": 500}},
+            'connection c: retry: delay does not take 500; it is a text with its unit, such as "500ms" or "30s"',
+        ),
+        (
+            {"retry": {"delay": "soon"}},
+            'connection c: retry: delay does not take "soon"; it is a text with its unit, such as "500ms" or "30s"',
+        ),
+    ],
+)  # fmt: skip
+def test_a_host_that_says_too_much_or_too_little(fields: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigFailure) as raised:
+        stated_connections({"c": fields})
+    assert str(raised.value) == message

@@ -1,0 +1,90 @@
+"""Times in calls of built-ins, written as constants with their units (O-0.12): `sleep("2s")`, `emit(…, timeout: "30s")`.
+
+Hands on `read_durations` to `arguments.call_row`, which calls it before it matches arguments, `number_literal` to `config`, and
+TIMED to `json_shapes`. Which fields of declarations take durations is said by their rows (`vm/declaration_fields.py`).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ...vm.builtins import Row
+from ...vm.declaration_fields import milliseconds
+from ..symbols import ConstSymbol
+from ..syntax import ast
+from ..types import FLOAT, INT
+from .state import Checker
+
+
+class Timed(NamedTuple):
+    """The parameter of a row that is a time, in milliseconds or, by `seconds`, in seconds; and the name under which a call gives
+    it as a duration. Where that is its own name, or there is none, a text may stand under the own name."""
+
+    own: str
+    plain: str
+    seconds: bool = False
+
+
+TIMED = {
+    ("time", "sleep"): Timed("ms", ""),
+    ("http", "request"): Timed("timeout_ms", "timeout"),
+    ("", "ask"): Timed("timeout_ms", "timeout"),
+    ("", "with"): Timed("timeout", "timeout", seconds=True),
+}
+
+
+def read_durations(c: Checker, row: Row, arguments: list[ast.Argument]) -> None:
+    """Put the number that the row takes in place of a duration among the arguments of a call; report what is none (E4004), and a
+    time that is given under two names (E2007)."""
+    timed = TIMED.get((row.module, row.name))
+    if timed is None:
+        return
+    names = [parameter.name for parameter in row.parameters]
+    given: tuple[ast.Argument, str] | None = None
+    for position, argument in enumerate(arguments):
+        written = argument.name.text if argument.name is not None else names[position] if position < len(names) else ""
+        if written not in (timed.own, timed.plain):
+            continue
+        if given is not None and given[1] != written and argument.name is not None:
+            message, help = f"`{written}` and `{given[1]}` say the same", f"keep one of them: `{given[1]}`"
+            c.report("E2007", argument.name.span, message, help=help, first=given[0].span)
+            arguments.remove(argument)
+            return
+        if written == timed.plain != timed.own and argument.name is not None:
+            constant = _constant(argument.value)
+            argument.value = _number(c, timed, argument.value, constant if isinstance(constant, str) else None)
+            argument.name = ast.Ident(span=argument.name.span, text=timed.own)
+        elif timed.plain in ("", timed.own) and isinstance(_constant(argument.value), str):
+            argument.value = _number(c, timed, argument.value, _constant(argument.value))
+        given = argument, written
+
+
+def _number(c: Checker, timed: Timed, value: ast.Expr, constant: object) -> ast.Expr:
+    """Return the literal of a constant duration; after a report one of 1, so that nothing else is reported of it."""
+    zero = constant in ("0ms", "0s") and not timed.seconds
+    ms = 0 if zero else milliseconds(constant)
+    if ms is None:
+        name = timed.plain or timed.own
+        number = "" if timed.seconds or timed.own == name else f"; a number of milliseconds is `{timed.own}: …`"
+        c.report("E4004", value.span, f"`{name}` is a constant text with its unit", help=f'write `"500ms"` or `"30s"`{number}')
+        ms = 1
+    return number_literal(value, ms / 1000 if timed.seconds else ms)
+
+
+def _constant(value: ast.Expr) -> object:
+    value = ast.ungrouped(value)
+    if isinstance(value, (ast.StringLiteral, ast.IntLiteral, ast.FloatLiteral)):
+        return value.value
+    return value.binding.value if isinstance(value, ast.PathExpr) and isinstance(value.binding, ConstSymbol) else None
+
+
+def number_literal(written: ast.Expr, value: object) -> ast.Expr:
+    """Return the literal of a number in place of the text or constant that says it."""
+    if isinstance(value, int):
+        literal: ast.Expr = ast.IntLiteral(span=written.span, value=value)
+        literal.type = INT
+        return literal
+    assert isinstance(value, float)
+    literal = ast.FloatLiteral(span=written.span, value=value)
+    literal.type = FLOAT
+    return literal
