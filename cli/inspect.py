@@ -40,9 +40,12 @@ def facts_of(image: Image, data: bytes) -> dict[str, Any]:
     """Return what an image holds, as data for JSON. `data` are its bytes. Raise `Exit` (2) for connections that a run would
     refuse."""
     from ..vm.bytecode.encoding import content_hash
+    from ..vm.bytecode.image import memory_of_hashmap
 
     header = image.header
     sizes = section_sizes(image)
+    stores = {memory_of_hashmap(hashmap.name) for hashmap in image.hashmaps}
+    named = [memory for memory in image.memories if memory.name not in stores]
     return {
         "name": header.name,
         "format": ".".join(map(str, header.format)),
@@ -61,10 +64,10 @@ def facts_of(image: Image, data: bytes) -> dict[str, Any]:
         "schemas": [s.name for s in image.schemas],
         "tools": {t.name: [method[2] for method in t.methods] for t in image.tools},
         "effects": {method[2]: method[7] for t in image.tools for method in t.methods if method[7] is not None},
-        "memories": [_memory(image, m) for m in image.memories],
-        "prompt_caches": {m.name: _prompt_cache(m) for m in image.memories if m.of is None and not _computes(m)},
+        "memories": [_memory(image, m) for m in named],
+        "prompt_caches": {m.name: _prompt_cache(m) for m in named if m.of is None and not _computes(m)},
         "contexts": [_context(image, c) for c in image.contexts],
-        "hashmaps": [{"name": h.name, "path": h.path} for h in image.hashmaps],
+        "hashmaps": [{"name": h.name, "path": h.path, **_store_of(image, h.name)} for h in image.hashmaps],
         "ledgers": [e.name for e in image.ledgers],
         "pipelines": {p.name: [stage[0] for stage in p.stages] for p in image.pipelines},
         "connections": {c.name: c.fields for c in image.connections},
@@ -94,6 +97,14 @@ def _attached(image: Image, model: Model) -> dict[str, Any]:
     # One memory is a number in the image, several are a list.
     names = [image.memories[number].name for number in ([model.memory] if isinstance(model.memory, int) else model.memory or [])]
     return {"memory": names if len(names) > 1 else names[0]} if names else {}
+
+
+def _store_of(image: Image, hashmap: str) -> dict[str, Any]:
+    """Return the store of a hashmap whose entries are in one."""
+    from ..vm.bytecode.image import memory_of_hashmap
+
+    own = memory_of_hashmap(hashmap)
+    return next(({"store": memory.steps["store"]} for memory in image.memories if memory.name == own), {})
 
 
 def _memory(image: Image, memory: Memory) -> dict[str, Any]:

@@ -442,11 +442,13 @@ class MemoryValue:
 
 @record
 class HashMapSymbol(Symbol):
-    """`path`: the file of with_persistence; `entry`: of one that offers tools, key and value as the fields of a schema."""
+    """`path`: the file of with_persistence; `store`: the table of the store that its entries are in, as an image has that of a
+    memory; `entry`: of one that offers tools, key and value as the fields of a schema."""
 
     declaration: ast.Store
     type: Type
     path: str | None = None
+    store: dict[str, Any] | None = None
     entry: StructSymbol | None = None
 
 

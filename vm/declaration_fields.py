@@ -46,8 +46,8 @@ WITH_UNIT = 'a text with its unit, such as "500ms" or "30s"'  # of a time under 
 
 
 def milliseconds(value: object) -> int | None:
-    """Return the milliseconds of a duration: a text with its unit, such as `30d`, or a number of seconds (M-2.7). Return
-    None for anything else, for less than a millisecond, and for 2^53 milliseconds or more."""
+    """Return the milliseconds of a duration: a text with its unit, such as `30d`, or a number of seconds (M-2.7), rounded. Return
+    None for anything else, for half a millisecond or less, and for 2^53 milliseconds or more."""
     ms = _milliseconds(value)
     return round(ms) if ms is not None and 0.5 < ms < (1 << 53) - 0.5 else None
 

@@ -19,6 +19,7 @@ from ..decisions import BuiltinCall, DynamicCall
 from ..hints.names import STEPS as STEPS_ELSEWHERE
 from ..hints.names import did_you_mean, listed
 from ..resolver.memories import WORD_OF_METHOD
+from ..source import Span
 from ..symbols import AgentSymbol, BuiltinSymbol, Local, MemorySymbol, MemoryValue, ModelSymbol, ModuleSymbol, StepFunction
 from ..syntax import ast
 from ..types import ANY, BOOL, INT, KEYED_MEMORY, LEDGER, MEMORY, MESSAGE, NEVER, NIL, STRING, Type, array, error, map_, result
@@ -376,22 +377,30 @@ def _store(c: Checker, symbol: MemorySymbol) -> None:
         elif "decay" in steps:
             c.report("E4507", place.span, "`decay` needs `store`: it is of persistent facts", help='.store("durable").decay(…)')
     elif isinstance(name, str):
-        tables = c.memory_tables
-        if name not in tables.stores and not tables.readable:
+        table = store_table(c, name, place.span)
+        if table is None:
             return
-        if name not in tables.stores:
-            help = did_you_mean(name, tables.stores) or 'use "durable", or declare it: [stores.NAME] in Concerto.toml'
-            c.report("E4508", place.span, f'unknown store "{name}"', help=help)
-            return
-        table: dict[str, Any] = {"name": name, **tables.stores[name]}
         if written.get("compress"):
             if table["kind"] not in DEFLATING:
                 message = f"`compress` is of stores of the kinds {' and '.join(DEFLATING)}"
                 c.report("E4507", place.span, f'{message}: "{name}" is of the kind {table["kind"]}', help="leave `compress` out")
             table["compress"] = True
-        if tables.namespace is not None:
-            table["namespace"] = tables.namespace
         steps["store"] = {"store": table}
+
+
+def store_table(c: Checker, name: str, at: Span) -> dict[str, Any] | None:
+    """Return what an image says of the store of that name (M-8.2, M-8.3); None for an unknown one, after a report unless the
+    manifest could not be read."""
+    tables = c.memory_tables
+    if name not in tables.stores:
+        if tables.readable:
+            help = did_you_mean(name, tables.stores) or 'use "durable", or declare it: [stores.NAME] in Concerto.toml'
+            c.report("E4508", at, f'unknown store "{name}"', help=help)
+        return None
+    table: dict[str, Any] = {"name": name, **tables.stores[name]}
+    if tables.namespace is not None:
+        table["namespace"] = tables.namespace
+    return table
 
 
 def _embed(c: Checker, symbol: MemorySymbol) -> None:

@@ -40,11 +40,12 @@ def check_step_functions(c: Checker) -> None:
 def check_stored_changes(c: Checker) -> None:
     """Report E4515 for changes of slots, and of entries of hashmaps, with an effect."""
     for node, method, in_hashmap in c.stored_changes:
-        effect = None if c.is_answered(node.span) else _effect_of(c, node, in_hashmap)
+        effect = None if c.is_answered(node.span) else _effect_of(c, node, in_hashmap and not c.has_stored_hashmaps)
         if effect is None:
             continue
         what = f"`{method}` changes {'an entry of a hashmap' if in_hashmap else 'a slot'} in place and uses `{effect}`"
-        why = "others may write the entry meanwhile" if in_hashmap else "it may be done more than once"
+        once = in_hashmap and not c.has_stored_hashmaps
+        why = "others may write the entry meanwhile" if once else "it may be done more than once"
         place = "h[k]" if in_hashmap else "m.slot"
         help = f"change a copy and write it: `let mut x = {place}; …; {place} = x;`"
         c.report("E4515", node.span, f"{what}: {why}", help=help)

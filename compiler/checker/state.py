@@ -210,7 +210,7 @@ class Checker:
         "pending_bounds",
         "outside", "step_functions", "concurrent", "memory_tables", "memory_defaults", "contexts", "heads",
         "match_steps", "arm_steps", "constant_room",
-        "open_lets", "filling_call", "stored_changes", "present", "some_of_nilable", "reply", "reply_used",
+        "open_lets", "filling_call", "stored_changes", "has_stored_hashmaps", "present", "some_of_nilable", "reply", "reply_used",
         "form_room", "form_sizes", "text_values", "reported_holes",
         "bare_variants", "irrefutable", "words", "lints", "computed_bounds", "fields_of",
         "memory_blocks", "reuse",
@@ -271,6 +271,7 @@ class Checker:
         self.reply_used = False
         self.present: set[Local] = set()  # immutable variables of a type `T?` that hold a T here (`narrowing`)
         self.some_of_nilable = 0  # patterns `Some(…)` so far that stand on a `T?` (L-5.8.13)
+        self.has_stored_hashmaps = False  # one whose entries are in a store, so that other sessions write them too
         # methods that change a slot or, where it is true, an entry of a hashmap, by name
         self.stored_changes: list[tuple[ast.Call | ast.MethodCall, str, bool]] = []
         self.concurrent: list[list[ast.TaskBody]] = []  # operands that run at once

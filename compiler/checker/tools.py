@@ -60,7 +60,7 @@ from .config import check_value, report_duplicates, report_unknown_key
 from .declarations import FAILED, at_module_level, folded
 from .decorators import Checked, check_decorators
 from .json_shapes import check_size
-from .memory import refuse_attaching, without_key
+from .memory import refuse_attaching, store_table, without_key
 from .questions import ask_before, is_question, offer_function
 from .relations import ERRONEOUS, generic, is_memory
 from .schemas import field_without_json, fold_nested_defaults
@@ -369,6 +369,8 @@ def store_help(name: str) -> str:
     return f"at the top of the file, outside of functions: `{FORMS[name]}`{local}"
 
 
+# What keeps a hashmap beyond the session: methods of its declaration, with their parameter and an example.
+KEEPING = {"with_persistence": ("path", "data.json"), "store": ("name", "durable")}
 # Simple types that a file of a hashmap can hold.
 DATA = ("Int", "Float", "String", "Bool", "Nil", "Any", "Range", "Bytes")
 
@@ -396,10 +398,24 @@ def check_store(c: Checker, symbol: HashMapSymbol | LedgerSymbol) -> None:
         _check_constructor(c, node.value, "Ledger", LEDGER_FORM)
         return
     value = ast.ungrouped(node.value)
-    if isinstance(value, ast.MethodCall) and value.name.text == "with_persistence":
+    if isinstance(value, ast.MethodCall) and value.name.text in KEEPING:
+        inner = ast.ungrouped(value.receiver)
+        if isinstance(inner, ast.MethodCall) and inner.name.text in KEEPING:
+            help = "keep one of the two"
+            c.report("E4004", inner.name.span, "a hashmap is kept in one place, a store or a file", help=help)
+            return
         _check_constructor(c, value.receiver, "HashMap", HASHMAP_FORM)
-        symbol.path = _persistence_path(c, value)
-        _check_storable(c, node, symbol.type)
+        kept = _name_of_place(c, value)
+        if value.name.text == "with_persistence":
+            symbol.path = kept
+        elif kept is not None:
+            symbol.store = store_table(c, kept, value.arguments[0].value.span)
+            c.has_stored_hashmaps = True
+        _check_storable(c, node, symbol.type, value.name.text)
+    elif isinstance(value, ast.MethodCall):
+        forms = " and ".join(f'`.{name}("{example}")`' for name, (_, example) in KEEPING.items())
+        help = f"behind `HashMap::new()` stands nothing, or one of {forms}"
+        c.report("E4004", value.name.span, f"a hashmap has no `{value.name.text}`", help=help)
     else:
         _check_constructor(c, value, "HashMap", HASHMAP_FORM)
 
@@ -418,35 +434,38 @@ def _check_constructor(c: Checker, node: ast.Expr, owner: str, form: str) -> Non
     c.report("E4004", node.span, f"a {owner.lower()} begins with `{owner}::new()`", help=form)
 
 
-def _persistence_path(c: Checker, call: ast.MethodCall) -> str | None:
-    """Return the path of `with_persistence`, a constant String, so that permissions can be told without a run (O-10.21); None
-    after a report."""
+def _name_of_place(c: Checker, call: ast.MethodCall) -> str | None:
+    """Return the path of `with_persistence` or the name of `store`, a constant String, so that permissions can be told without a
+    run (O-10.21); None after a report."""
+    method = call.name.text
+    parameter, example = KEEPING[method]
     if len(call.arguments) != 1 or call.arguments[0].name is not None:
         c.report(
-            "E2006", call.name.span, f"`with_persistence` takes 1 argument, {len(call.arguments)} given",
-            help='write `.with_persistence("data.json")`',
+            "E2006", call.name.span, f"`{method}` takes 1 argument, {len(call.arguments)} given",
+            help=f'write `.{method}("{example}")`',
         )
         return None
     value = call.arguments[0].value
-    type_ = at_module_level(c, value, Expected(STRING, "E2009", "parameter `path`"))
+    type_ = at_module_level(c, value, Expected(STRING, "E2009", f"parameter `{parameter}`"))
     path = folded(c, value, "E4004") if type_ == STRING else FAILED
     return path if isinstance(path, str) else None
 
 
-def _check_storable(c: Checker, node: ast.Store, type_: Type) -> None:
-    """Report a hashmap with a file whose keys or values JSON cannot hold (E4004, E4020, O-5.12)."""
+def _check_storable(c: Checker, node: ast.Store, type_: Type, method: str) -> None:
+    """Report a hashmap with a file or a store whose keys or values JSON cannot hold (E4004, E4020, O-5.12)."""
+    what = "a file" if method == "with_persistence" else "a store"
     entry = generic(type_, "HashMap")
     if entry is None:
         return
     if entry[0] == ANY:
         c.report(
-            "E4004", node.type.span, "a hashmap with a file needs keys of type String, Int or Bool",
-            help="declare it `HashMap<String, …>`, or drop `with_persistence`",
+            "E4004", node.type.span, f"a hashmap with {what} needs keys of type String, Int or Bool",
+            help=f"declare it `HashMap<String, …>`, or drop `{method}`",
         )
     if not _has_json_form(entry[1]):
         c.report(
-            "E4020", node.type.span, f"`{entry[1]}` has no JSON form, so no file can hold it",
-            help="store a struct, schema or type that JSON has, or drop `with_persistence`",
+            "E4020", node.type.span, f"`{entry[1]}` has no JSON form, so no {what[2:]} can hold it",
+            help=f"store a struct, schema or type that JSON has, or drop `{method}`",
         )
 
 

@@ -2,13 +2,15 @@
 
 Hands on `load_entry`, `store_entry` and `EntryChange` to the other generators. Reading is the hidden method `_at`, which is `get`
 with the panic of a Map; writing is `set`. Between the two of a change no other task runs: the checker lets no method into it that
-asks the host (E4515).
+asks the host (E4515). In a program with a hashmap in a store (O-5.41) others may write in the middle: there a change is made
+again until the entry still held what it began with (`_swap`).
 """
 
 from __future__ import annotations
 
 from .. import symbols
 from ..syntax import ast
+from .emitter import Label
 from .generator import Generator
 
 LITERALS = (ast.IntLiteral, ast.StringLiteral, ast.BoolLiteral)
@@ -45,7 +47,7 @@ class EntryChange:
     """A change of what an entry holds, for which hashmap and key have been evaluated: from `begin`, which puts the present value
     into a variable, to `end`, which stores what the variable holds then."""
 
-    __slots__ = ("node", "hashmap", "key")
+    __slots__ = ("node", "hashmap", "key", "seen", "again", "depth")
 
     def __init__(self, g: Generator, node: ast.Index) -> None:
         self.node = node
@@ -53,24 +55,46 @@ class EntryChange:
         self.hashmap = None if named else _kept(g, node.receiver)
         literal = isinstance(node.index, LITERALS) and node.index.coercion is None
         self.key = None if literal else _kept(g, node.index)
+        self.seen = g.emitter.temp() if g.module.has_stored_hashmaps else None
+        self.again = Label()
+        self.depth = 0
 
     def begin(self, g: Generator, root: symbols.Local) -> None:
         """Load the value of the entry into the variable `root`."""
+        if self.seen is not None:
+            self.depth = g.emitter.depth
+            g.emitter.mark(self.again, self.depth)
         self._entry(g)
         g.at(self.node.span)
         _call(g, "_at", 1)
+        if self.seen is not None:
+            g.emitter.emit("DUP")
+            g.emitter.emit("STORE", self.seen)
         g.store(root)
 
     def end(self, g: Generator, root: symbols.Local) -> None:
         """Store the variable `root` into the entry."""
+        e = g.emitter
+        # What the change left on the stack would be lost by a jump back.
+        results = [] if self.seen is None else [e.temp() for _ in range(e.depth - self.depth)]
+        for slot in results:
+            e.emit("STORE", slot)
         self._entry(g)
+        if self.seen is not None:
+            e.emit("LOAD", self.seen)
         g.load(root)
         g.at(self.node.span)
-        _call(g, "set", 2)
-        g.emitter.emit("POP")
-        for slot in (self.hashmap, self.key):
-            if slot is not None:
-                g.emitter.release(slot)
+        if self.seen is None:
+            _call(g, "set", 2)
+            e.emit("POP")
+        else:
+            _call(g, "_swap", 3)
+            e.jump("JUMP_UNLESS", self.again)
+        for slot in reversed(results):
+            e.emit("LOAD", slot)
+        for kept in (self.hashmap, self.key, self.seen, *results):
+            if kept is not None:
+                e.release(kept)
 
     def _entry(self, g: Generator) -> None:
         for slot, expr in ((self.hashmap, self.node.receiver), (self.key, self.node.index)):

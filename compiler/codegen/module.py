@@ -248,6 +248,7 @@ class Module:
     # By index of a field, the number of the function that computes its default.
     field_defaults: dict[symbols.StructSymbol | symbols.VariantSymbol, dict[int, int]] = field(default_factory=dict)
     changing_methods: set[str] = field(default_factory=set)  # names of methods with `mut self`
+    has_stored_hashmaps: bool = False  # one whose entries are in a store: a method of any handle may have to wait
     method_values: dict[symbols.FunctionSymbol, int] = field(default_factory=dict)  # functions that stand for methods as values
     language_methods: dict[tuple[str, str], int] = field(default_factory=dict)  # functions, by receiver and name
     # Functions that stand for constructors and built-ins as values, by opcode or `RECEIVER::NAME`.

@@ -132,6 +132,7 @@ def generate(checked: CheckedProgram, sources: list[Source], name: str) -> im.Im
     types that nest too deeply. To be called once for a checked program: functions in the steps of memories keep their place in
     the image."""
     module = Module(sources)
+    module.has_stored_hashmaps = any(hashmap.store is not None for hashmap in checked.of(symbols.HashMapSymbol))
     namespaces: dict[str, list[symbols.Symbol]] = {"schemas": [*checked.schemas]}
     for symbol_class, kind in KINDS.items():
         declarations = checked.of(symbol_class)
@@ -176,6 +177,8 @@ def generate(checked: CheckedProgram, sources: list[Source], name: str) -> im.Im
     # The machine ends each write of a hashmap in this method, so it is needed though no code names it.
     if checked.of(symbols.HashMapSymbol):
         module.language_method("StoreWrites", "finish")
+        if module.has_stored_hashmaps:
+            module.language_method("StoreWrites", "keep")
     for listing, listed in (
         ("channels", [function for function in checked.functions if function.channel is not None]),
         ("by_model", [function for function in checked.functions if function.by_model]),
@@ -193,6 +196,7 @@ def generate(checked: CheckedProgram, sources: list[Source], name: str) -> im.Im
         KINDS[kind].section: [entry(module, symbol) for symbol in checked.of(kind)] for kind, entry in ENTRIES.items()
     }
     entries["connections"] += [im.Connection(name, fields) for name, fields in checked.manifest.items()]
+    entries["memories"] += [stored_entries(module, hashmap) for hashmap in checked.of(symbols.HashMapSymbol) if hashmap.store]
     for context, uses in context_uses(module, checked).items():
         entries["contexts"][module.numbers[context]].uses = uses
     sections = {
@@ -490,6 +494,11 @@ def hashmap_entry(module: Module, symbol: symbols.HashMapSymbol) -> im.HashMap:
     key, value = symbol.type.arguments
     shape = None if symbol.entry is None else Shapes(module.declared).arguments(symbol.entry)
     return im.HashMap(module.names[symbol], module.pool.type(key), module.pool.type(value), symbol.path, shape)
+
+
+def stored_entries(module: Module, symbol: symbols.HashMapSymbol) -> im.Memory:
+    """Return the memory whose facts are the entries of a hashmap with a store (O-5.41); no program can name it."""
+    return im.Memory(im.memory_of_hashmap(module.names[symbol]), None, {"store": symbol.store}, None, None)
 
 
 def pipeline_entry(module: Module, symbol: symbols.PipelineSymbol) -> im.Pipeline:

@@ -281,6 +281,7 @@ def _for(g: Generator, node: ast.For, wants_value: bool) -> None:
     depth = e.depth
     g.bound(node.iterable)
     g.at(node.iterable.span)
+    _entries_first(g, node.iterable)
     e.emit("ITERATE")
     loop, exhausted = _enter(g, node.label, depth, wants_value), Label()
     e.mark(loop.again, e.depth)
@@ -294,6 +295,13 @@ def _for(g: Generator, node: ast.For, wants_value: bool) -> None:
     _body(g, node.body, loop)
     e.mark(exhausted, depth)
     _leave(g, loop)
+
+
+def _entries_first(g: Generator, iterable: ast.Expr) -> None:
+    """Ask a hashmap for its entries before they are walked over, where a store may have to be waited for (O-5.41)."""
+    type_ = static_type(iterable)
+    if g.module.has_stored_hashmaps and isinstance(type_, t.Generic) and type_.name == "HashMap":
+        g.emitter.emit("CALL_METHOD", g.module.pool.method("entries", 0, []), 0)
 
 
 def _for_stream(g: Generator, node: ast.For, wants_value: bool) -> None:

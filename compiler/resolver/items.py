@@ -50,7 +50,7 @@ from .memories import declare_clauses, visit_memory_chain
 from .memory_blocks import chain_of_block
 from .modules import declare_imports, declare_module
 from .names import find_item, walk
-from .paths import resolve_path, visit_field
+from .paths import resolve_path, visit_field, visit_step
 from .patterns import bind_pattern
 from .state import ErroneousSymbol, Resolver
 
@@ -606,6 +606,14 @@ def visit_items(r: Resolver, items: Sequence[ast.TopLevel]) -> None:
                 r.nesting.call(visit_impl, r, item.impl)
 
 
+def _name_store(r: Resolver, value: ast.Expr) -> None:
+    """Turn the bare name of a store in `HashMap::new().store(durable)` into a String, as in the step of a memory (O-0.13)."""
+    value = ast.ungrouped(value)
+    if isinstance(value, ast.MethodCall) and value.name.text == "store":
+        for argument in value.arguments:
+            argument.value = visit_step(r, "store", argument.value)
+
+
 def _visit_item(r: Resolver, item: ast.Item) -> None:
     if isinstance(item, (ast.Function, ast.Channel)):
         with r.body(None):
@@ -623,6 +631,8 @@ def _visit_item(r: Resolver, item: ast.Item) -> None:
     if isinstance(item, ast.Mcp):
         visit_mcp(r, item)
         return
+    if isinstance(item, ast.Store) and item.kind == "hashmap":
+        _name_store(r, item.value)
     with r.body(None):
         if isinstance(item.symbol, (StructSymbol, EnumSymbol, AliasSymbol)):
             item.symbol.type_parameters = type_parameters(r, getattr(item, "type_parameters", []))

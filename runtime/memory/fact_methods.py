@@ -191,6 +191,11 @@ def _swap_slot(
     return [fact.content] if facts.swap(fact, said) else []
 
 
+def _put_table(facts: Facts, put: list[tuple[str, Any]], gone: list[str]) -> None:
+    """Write and remove entries of a hashmap in one transaction; names that are not there are removed already."""
+    facts.keep_all([_slot_fact(facts, PERSISTENT, name, content) for name, content in put], gone)
+
+
 FACT_METHODS: dict[str, Any] = {
     "remember": lambda facts, *arguments: facts.keep(drafted(facts, *arguments)),
     "recall": _recall,
@@ -206,4 +211,7 @@ FACT_METHODS: dict[str, Any] = {
     "put_slot": _put_slot,
     "seen_slot": lambda facts, tier, name: facts.seen_slot(tier, name),
     "swap_slot": _swap_slot,
+    # of the memory that holds the entries of a hashmap (O-5.41)
+    "table": lambda facts: [(fact.name, fact.content) for fact in facts.memory.stored_facts()],
+    "put_table": _put_table,
 }

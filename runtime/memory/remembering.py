@@ -288,6 +288,24 @@ class Facts:
         Raises FixedSlot for a slot without `mut` that has a value."""
         self._upsert(fact, None)
 
+    def keep_all(self, facts: Sequence[Fact], gone: Collection[str]) -> None:
+        """Store persistent facts, each in place of the one with its name, and remove those with the names `gone`; all of it in
+        one transaction, and again when another process took a number."""
+        memory = self.memory
+        while True:
+            stored: list[Fact] = []
+            index = memory.stored_index()
+            for fact in facts:
+                self.number(fact, stored)
+                stored.append(fact)
+            removed = [found.id for name in gone if (found := index.named(PERSISTENT, name)) is not None]
+            try:
+                self.store_of(PERSISTENT).keep(memory.key, memory.now(), stored, [*self._expired(), *removed])
+                return
+            except MemoryFailure as failure:
+                if failure.variant != "Conflict":
+                    raise
+
     def swap(self, fact: Fact, said: str) -> bool:
         """Store the fact as `keep` does, and return True, if the content under its name is still what `seen_slot` returned as
         `said`; return False and store nothing if not (M-8.21). Raises as `keep`."""

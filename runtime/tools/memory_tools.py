@@ -8,11 +8,13 @@ a budget, passes through.
 
 from __future__ import annotations
 
-from ...vm.builtins.hashmaps import finish_call
+from ...vm.builtins.hashmaps import FINISH, finish_call
+from ...vm.bytecode.image import memory_of_hashmap
+from ...vm.interp.stored_hashmaps import table
 from ...vm.memory_steps import TOOL_METHODS
 from ...vm.panics import Panic
 from ...vm.schema import arguments_form, store_name, tool_name
-from ...vm.values import Array, Err, ErrorValue, HashMapRef, Map, Some, display, from_json, key_of
+from ...vm.values import Array, Err, ErrorValue, HashMapRef, Map, MemoryRef, Some, display, from_json, key_of
 from ..errors import CallFailure
 from ..host import for_model
 from ..memory.entries import InvalidValue, MemoryFailure
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ...vm.interp.effects import Effect
-    from ...vm.values import LedgerRef, MemoryRef
+    from ...vm.values import LedgerRef
     from ..memory.facts import Fact
     from ..memory.memory import Memory
     from ..memory.remembering import Facts
@@ -117,12 +119,27 @@ class HashMapTools:
         self.view = run.machine.stores.view(ref)
         self.shape: list[Any] = next(h.shape for h in run.program.image.hashmaps if h.name == ref.name)
 
+    async def _stored(self, effect: Effect, name: str, arguments: list[Any], told: bool = False) -> Any:
+        """Do a method of a hashmap whose entries are in a store; return as `stored_hashmaps.table`."""
+        machine: Any = self.run.machine
+        memory = MemoryRef(memory_of_hashmap(self.ref.name))
+        values = Array(arguments)
+        return await self.run.operations.use(
+            lambda: table(machine, effect.task, memory, self.ref, name, values, told), effect
+        )
+
     async def get(self, effect: Effect, arguments: list[Any]) -> Any:
-        value = self.view.find(arguments[0])
+        is_stored = self.view.store.kept is not None
+        value = await self._stored(effect, "get", arguments) if is_stored else self.view.find(arguments[0])
         return value.value if type(value) is Some else None
 
     async def set(self, effect: Effect, arguments: list[Any]) -> Any:
         key, value = arguments
+        if self.view.store.kept is not None:
+            calls, _ = await self._stored(effect, "set", arguments, told=True)
+            if calls.items:
+                await self.run.call(effect, self.run.program.language_methods[FINISH], [self.ref, calls, None])
+            return None
         function = finish_call(self.run.machine, self.ref, self.view.store, [self.view.set(key, value)])
         if function is not None:  # it writes the file of the hashmap, or calls watchers
             await self.run.call(effect, *function)
@@ -130,7 +147,9 @@ class HashMapTools:
 
     async def query(self, effect: Effect, arguments: list[Any]) -> Any:
         (text,) = arguments
-        entries = [(key, value) for key, value in self.view.entries() if text in display(key) or text in display(value)]
+        is_stored = self.view.store.kept is not None
+        all_entries = (await self._stored(effect, "entries", [])).items if is_stored else self.view.entries()
+        entries = [(key, value) for key, value in all_entries if text in display(key) or text in display(value)]
         return Map({key_of(key): value for key, value in entries[:MOST_ENTRIES]})
 
 

@@ -197,7 +197,8 @@ def test_a_foreign_image_has_no_decorator_of_another_place(place: str, decorator
 
 def test_other_names_and_units_of_a_manifest_and_a_host(tmp_path: Any) -> None:
     """Both hold what a source with the own names and numbers would hold (O-0.12)."""
-    written = {"provider": "openai", "timeout": {"first": "250ms"}, "retry_policy": {"max": 2, "delay": "1.5s", "max_delay": "0s"}}
+    policy = {"max": 2, "delay": "1.5s", "max_delay": "0s"}
+    written = {"provider": "openai", "timeout": {"first": "250ms"}, "retry_policy": policy}
     held = {
         "provider": "openai", "timeout": {"first": 0.25},
         "retry": {"max_attempts": 2, "initial_delay_ms": 1500, "max_delay_ms": 0},

@@ -69,7 +69,7 @@ def test_the_manifest_wins_over_the_source(cli, write):
         ('[connections.lab]\nprovider = "nowhere"', "E4004", 6),
         ('[connections.lab]\nprovider = "openai"\napi_key = "sk-1"', "E4005", 7),
         ('[connections.lab]\nprovider = "openai"\nretry = { max_attempts = 0 }', "E4004", 7),
-        ('[connections.lab]\nprovider = "openai"\nretry = { max = 1 }', "E4001", 7),
+        ('[connections.lab]\nprovider = "openai"\nretry = { most = 1 }', "E4001", 7),
         ('[connections.lab]\nprovider = "openai"\nheaders = { A = 1 }', "E4004", 7),
         ("[connections]\nlab = 3", "E4004", 6),
         ('[pricing."m"]\ninput_per_million = 1', "E4002", 5),

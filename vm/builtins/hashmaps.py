@@ -19,14 +19,18 @@ from ..values import NONE, Array, Closure, Err, HashMapRef, Map, Ok, Some, key_o
 from ..values.access import key_not_found
 from ..values.metering import paced, works_on
 from .registry import handle, hidden, prelude
+from .signatures import name_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from ..interp.effects import MachineContext
     from ..interp.stores import Change, HashStore
     from ..interp.tasks import Task
+
+    Body = Callable[..., Any]
 
 
 HASHMAP = "HashMap<K, V>"
@@ -34,14 +38,48 @@ HASHMAP = "HashMap<K, V>"
 # functions and waits for the host.
 MACHINERY = "StoreWrites"
 FINISH = (MACHINERY, "finish")
+KEEP = (MACHINERY, "keep")
 LONGEST_CHAIN = 16
 MISSING = object()
+
+
+# ---------------------------------------------------------------- entries in a store (O-5.41)
+
+BODIES: dict[str, Any] = {}  # of methods that read entries, by name, as they are of a hashmap that the session holds
+WRITES = ("set", "delete", "clear", "set_many", "_swap")
+
+
+def method(text: str, *, clause: str, access: str, declare: Any = handle) -> Callable[[Body], Body]:
+    """Declare a method that reads or writes entries. Those of a hashmap with a store are there: `HashStore.kept` does it."""
+    name = name_in(text)
+
+    def register(body: Body) -> Body:
+        BODIES[name] = body
+
+        def entry(machine: MachineContext, task: Task, ref: HashMapRef, *arguments: Any) -> Any:
+            store = machine.stores.hashmaps[ref.name]
+            if store.kept is None:
+                return body(machine, task, ref, *arguments)
+            if name in WRITES and store.watchers:
+                return Invoke(machine.program.language_methods[KEEP], [ref, name, Array(list(arguments))], ())
+            return store.kept(machine, task, ref, name, arguments, False)
+
+        declare(HASHMAP, text, clause=clause, access=access, doc=body.__doc__ or "")(entry)
+        return body
+
+    return register
+
+
+@hidden(HASHMAP, "written(name: Any, arguments: Any) -> Any")
+def written(machine: MachineContext, task: Task, ref: HashMapRef, name: str, arguments: Array) -> Any:
+    """Write entries that are in a store; return the calls of watchers and the result."""
+    return machine.stores.hashmaps[ref.name].kept(machine, task, ref, name, tuple(arguments.items), True)
 
 
 # ---------------------------------------------------------------- writing
 
 
-@handle(HASHMAP, "set(k: K, v: V) -> Nil", clause="O-5.2", access="write")
+@method("set(k: K, v: V) -> Nil", clause="O-5.2", access="write")
 def put(machine: MachineContext, task: Task, ref: HashMapRef, key: Any, value: Any) -> Any:
     """Writes an entry; a replaced key keeps its place."""
     store = machine.stores.hashmaps[ref.name]
@@ -55,7 +93,7 @@ def put(machine: MachineContext, task: Task, ref: HashMapRef, key: Any, value: A
 # ---------------------------------------------------------------- reading
 
 
-@handle(HASHMAP, "get(k: K) -> Option<V>", clause="O-5.2", access="read")
+@method("get(k: K) -> Option<V>", clause="O-5.2", access="read")
 def get(machine: MachineContext, task: Task, ref: HashMapRef, key: Any) -> Any:
     """The value of a key."""
     if ref.scope:
@@ -67,7 +105,7 @@ def get(machine: MachineContext, task: Task, ref: HashMapRef, key: Any) -> Any:
     return Some(value if store.value_class is not None else share(value))
 
 
-@hidden(HASHMAP, "_at(k: K) -> V", access="read")
+@method("_at(k: K) -> V", clause="", access="read", declare=hidden)
 def at(machine: MachineContext, task: Task, ref: HashMapRef, key: Any) -> Any:
     """`h[k]` (O-5.40). Raises P005 for a key that is not there, as a Map does."""
     view = machine.stores.view(ref)
@@ -75,7 +113,16 @@ def at(machine: MachineContext, task: Task, ref: HashMapRef, key: Any) -> Any:
     return key_not_found(key) if value is MISSING else share(value)
 
 
-@handle(HASHMAP, "has(k: K) -> Bool", clause="O-5.2", access="read")
+@method("_swap(k: K, old: V, new: V) -> Bool", clause="", access="write", declare=hidden)
+def swap(machine: MachineContext, task: Task, ref: HashMapRef, key: Any, old: Any, new: Any) -> Any:
+    """End a change of an entry in place (O-5.40): write it if it still holds what `_at` gave. Of a hashmap that the session holds
+    nobody else writes meanwhile. Return whether it was written."""
+    view = machine.stores.view(ref)
+    rest = finish_call(machine, ref, view.store, [view.set(key, new)], True)
+    return True if rest is None else Invoke(*rest, ())
+
+
+@method("has(k: K) -> Bool", clause="O-5.2", access="read")
 def has(machine: MachineContext, task: Task, ref: HashMapRef, key: Any) -> Any:
     """Whether the key is there."""
     if ref.scope:
@@ -83,7 +130,7 @@ def has(machine: MachineContext, task: Task, ref: HashMapRef, key: Any) -> Any:
     return (key if type(key) is str else key_of(key)) in machine.stores.hashmaps[ref.name].items
 
 
-@handle(HASHMAP, "delete(k: K) -> Bool", clause="O-5.3", access="write")
+@method("delete(k: K) -> Bool", clause="O-5.3", access="write")
 def delete(machine: MachineContext, task: Task, ref: HashMapRef, key: Any) -> Any:
     """Removes an entry; whether it was there."""
     view = machine.stores.view(ref)
@@ -93,25 +140,25 @@ def delete(machine: MachineContext, task: Task, ref: HashMapRef, key: Any) -> An
     return _finish(machine, task, ref, view.store, changes, bool(changes))
 
 
-@handle(HASHMAP, "keys() -> Array<K>", clause="O-5.4", access="read")
+@method("keys() -> Array<K>", clause="O-5.4", access="read")
 def keys(machine: MachineContext, task: Task, ref: HashMapRef) -> Any:
     """The keys in insertion order."""
     return Array([key for key, _ in machine.stores.view(ref).entries()])
 
 
-@handle(HASHMAP, "values() -> Array<V>", clause="O-5.4", access="read")
+@method("values() -> Array<V>", clause="O-5.4", access="read")
 def values(machine: MachineContext, task: Task, ref: HashMapRef) -> Any:
     """The values in insertion order."""
     return Array([value for _, value in machine.stores.view(ref).entries()])
 
 
-@handle(HASHMAP, "entries() -> Array<(K, V)>", clause="O-5.38", access="read")
+@method("entries() -> Array<(K, V)>", clause="O-5.38", access="read")
 def entries(machine: MachineContext, task: Task, ref: HashMapRef) -> Any:
     """Key and value of each entry, in insertion order."""
     return Array(list(machine.stores.view(ref).entries()))
 
 
-@handle(HASHMAP, "merge(o: Map<K, V>) -> Map<K, V>", clause="O-5.38", access="read")
+@method("merge(o: Map<K, V>) -> Map<K, V>", clause="O-5.38", access="read")
 def merge(machine: MachineContext, task: Task, ref: HashMapRef, other: Map) -> Any:
     """A Map of the entries, and of those of another Map, which win; the hashmap stays as it is."""
     if type(other) is not Map:
@@ -120,33 +167,33 @@ def merge(machine: MachineContext, task: Task, ref: HashMapRef, other: Map) -> A
     return Map({**merged, **share(other).items})
 
 
-@handle(HASHMAP, "len() -> Int", clause="O-5.4", access="read")
+@method("len() -> Int", clause="O-5.4", access="read")
 def size(machine: MachineContext, task: Task, ref: HashMapRef) -> Any:
     """Number of entries."""
     return machine.stores.view(ref).size()
 
 
-@handle(HASHMAP, "is_empty() -> Bool", clause="O-5.4", access="read")
+@method("is_empty() -> Bool", clause="O-5.4", access="read")
 def is_empty(machine: MachineContext, task: Task, ref: HashMapRef) -> Any:
     """Whether there is no entry."""
     return machine.stores.view(ref).size() == 0
 
 
-@handle(HASHMAP, "clear() -> Nil", clause="O-5.4", access="write")
+@method("clear() -> Nil", clause="O-5.4", access="write")
 def clear(machine: MachineContext, task: Task, ref: HashMapRef) -> Any:
     """Removes every entry."""
     view = machine.stores.view(ref)
     return _finish(machine, task, ref, view.store, view.delete(view.inside()), None)
 
 
-@handle(HASHMAP, "set_many(entries: Map<K, V>) -> Nil", clause="O-5.7", access="write")
+@method("set_many(entries: Map<K, V>) -> Nil", clause="O-5.7", access="write")
 def put_many(machine: MachineContext, task: Task, ref: HashMapRef, entries: Map) -> Any:
     """Writes all entries in one step."""
     view = machine.stores.view(ref)
     return _finish(machine, task, ref, view.store, view.set_many(entries), None)
 
 
-@handle(HASHMAP, "get_many(keys: Array<K>) -> Map<K, Option<V>>", clause="O-5.7", access="read")
+@method("get_many(keys: Array<K>) -> Map<K, Option<V>>", clause="O-5.7", access="read")
 def get_many(machine: MachineContext, task: Task, ref: HashMapRef, wanted: Array) -> Any:
     """The values of several keys in one step."""
     view = machine.stores.view(ref)
@@ -168,7 +215,7 @@ def as_ref(machine: MachineContext, task: Task, ref: HashMapRef) -> Any:
     return ref
 
 
-@handle(HASHMAP, "require(k: K) -> Result<V, HashMapError>", clause="O-5.13", access="read")
+@method("require(k: K) -> Result<V, HashMapError>", clause="O-5.13", access="read")
 def require(machine: MachineContext, task: Task, ref: HashMapRef, key: Any) -> Any:
     """The value of a key, or KeyNotFound."""
     value = machine.stores.view(ref).find(key)
@@ -179,12 +226,12 @@ def require(machine: MachineContext, task: Task, ref: HashMapRef, key: Any) -> A
 
 prelude(
     HASHMAP, "query(pred: fn(K, V) -> Bool) -> Map<K, V>", clause="O-5.5", doc="The entries that satisfy the predicate.",
-    source="let mut found: Map<Any, Any> = {}; for (k, v) in self { if pred(k, v) { found.set(k, v); } } found",
+    source="let mut found: Map<Any, Any> = {}; for (k, v) in self.entries() { if pred(k, v) { found.set(k, v); } } found",
 )  # fmt: skip
 prelude(
     HASHMAP, "find(pred: fn(K, V) -> Bool) -> Option<(K, V)>", clause="O-5.6",
     doc="The first entry that satisfies the predicate.",
-    source="for (k, v) in self { if pred(k, v) { return Some((k, v)); } } None",
+    source="for (k, v) in self.entries() { if pred(k, v) { return Some((k, v)); } } None",
 )  # fmt: skip
 
 
@@ -215,7 +262,7 @@ def _watcher(closure: Any, parameters: int) -> Any:
 def is_quiet(machine: MachineContext, ref: HashMapRef) -> bool:
     """Return whether a write is complete when the store has changed: the hashmap has neither watchers nor a file."""
     store = machine.stores.hashmaps[ref.name]
-    return not store.watchers and store.path is None
+    return not store.watchers and store.path is None and store.kept is None
 
 
 def _finish(
@@ -254,6 +301,16 @@ prelude(
             let ignored = if every { watcher(key, old, new) } else { watcher(old, new) };
         }
         result
+    """,
+)
+prelude(
+    MACHINERY, "keep(name: Any, arguments: Any) -> Any", clause="O-5.41", doc="Writes the store, then tells the watchers.",
+    source="""
+        let told = self.written(name, arguments);
+        for (every, watcher, key, old, new) in told.0 {
+            let ignored = if every { watcher(key, old, new) } else { watcher(old, new) };
+        }
+        told.1
     """,
 )
 prelude(

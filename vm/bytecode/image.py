@@ -170,6 +170,12 @@ class Connection(Record):
     fields: dict[str, Any]
 
 
+def memory_of_hashmap(name: str) -> str:
+    """Return the name of the memory whose facts are the entries of a hashmap with a store (O-5.41). An image with a memory of
+    that name has the hashmap in a store; a program cannot give it to a memory of its own."""
+    return f"hashmap::{name}"
+
+
 class HashMap(Record):
     """`key`, `value`: type indexes; `path`: the file of with_persistence or None; `shape`: of one that offers tools, that of an
     object with a key and its value (O-4.22)."""

@@ -16,6 +16,7 @@ from ..panics import Panic
 from ..schema import DeclaredTypes
 from ..values import NONE, Array, Err, Map, Ok, Some, from_json, make_error, share
 from .effects import MemoryUse
+from .stored_hashmaps import TABLE, table
 from .tasks import SUSPENDED, Invoke
 
 TYPE_CHECKING = False
@@ -152,6 +153,9 @@ def _fitting(machine: MachineContext, memory: MemoryRef, slot: LinkedSlot) -> An
 BODIES: dict[str, Body] = {}
 # Begin and end of a change in place, before which its turn may have to be waited for.
 CHANGING = ("_seen", "_swap")
+
+
+BODIES[TABLE] = table
 
 
 def is_slot_method(name: str) -> bool:

@@ -22,6 +22,7 @@ from ..values import (
     Closure,
     EnumValue,
     ErrorValue,
+    HashMapRef,
     Map,
     McpRef,
     ModelRef,
@@ -73,7 +74,9 @@ def safe_method(machine: MachineContext, receiver: Any, site: Site) -> Any:
     if entry is _varied_call:
         entry = _meaning(machine, receiver, site)
     access = "read" if type(entry) is FixedCall else ACCESS.get(entry)
-    return entry if access == "read" or (access == "write" and is_quiet(machine, receiver)) else None
+    if access == "read":
+        return None if type(receiver) is HashMapRef and machine.stores.hashmaps[receiver.name].kept is not None else entry
+    return entry if access == "write" and is_quiet(machine, receiver) else None
 
 
 def find_method(machine: MachineContext, receiver: Any, site: Site) -> Any:

@@ -97,6 +97,8 @@ def iterate(value: Any, machine: Any = None) -> Iterator[Any]:
     if kind is Set or kind is Queue or kind is Stack:
         return iter(elements(value))
     if kind is HashMapRef:
+        if machine.stores.hashmaps[value.name].kept is not None:
+            raise Panic("P007", f"the entries of hashmap {value.name} are in a store: behind Any walk over `entries()`")
         return iter(machine.stores.view(value).entries())
     if kind is LedgerRef:
         return iter(machine.stores.ledger(value).records())

@@ -10,6 +10,7 @@ the run is charged for them and what ends it (`values/metering.py`) may come out
 
 from __future__ import annotations
 
+from ..bytecode.image import memory_of_hashmap
 from ..panics import Panic
 from ..values import NONE, Array, LedgerEntry, Some, check, key_of, share, typeof, unkey
 from ..values.metering import FEW, paced, works_on
@@ -32,9 +33,10 @@ MOST_IDENTIFIER, MOST_KEYS, MOST_KEY, MOST_VALUE = 512, 32, 128, 65_536  # of a 
 
 
 class HashStore:
-    """One declared hashmap. `watchers`: (prefix, key or None for every one, closure) in order of subscription."""
+    """One declared hashmap. `watchers`: (prefix, key or None for every one, closure) in order of subscription. `kept` does the
+    methods of one whose entries are in a store (`stored_hashmaps.py`), which `items` has none of; else None."""
 
-    __slots__ = ("name", "key_type", "value_type", "path", "items", "watchers", "whole", "key_class", "value_class")
+    __slots__ = ("name", "key_type", "value_type", "path", "items", "watchers", "whole", "key_class", "value_class", "kept")
 
     def __init__(self, name: str, key_type: Any, value_type: Any, path: str | None) -> None:
         self.name = name
@@ -44,9 +46,15 @@ class HashStore:
         self.items: dict[Any, Any] = {}
         self.watchers: list[tuple[str, Any, Any]] = []
         self.whole = View(self, "")
+        self.kept: Any = None
         # the class of all keys, of all values; None for types of which that says too little
         self.key_class = _CLASSES.get(key_type[0])
         self.value_class = _CLASSES.get(value_type[0])
+
+    @property
+    def said(self) -> tuple[Any, ...]:
+        """What its declaration says of it."""
+        return (self.key_type, self.value_type, self.path, self.kept)
 
     def fitting(self, value: Any, descriptor: Any, what: str) -> Any:
         """Return a value as one of the declared type. Raises P415 for another, which may come from behind Any. `what` names
@@ -223,6 +231,12 @@ class Stores:
         types = program.descriptors
         image = program.image
         self.hashmaps = {h.name: HashStore(h.name, types[h.key], types[h.value], h.path) for h in image.hashmaps}
+        memories = {memory.name for memory in image.memories}
+        for name, store in self.hashmaps.items():
+            if memory_of_hashmap(name) in memories:
+                from .stored_hashmaps import kept  # few programs have a hashmap in a store
+
+                store.kept = kept
         self.ledger_names = {entry.name for entry in image.ledgers}
         self.ledgers: dict[tuple[str, tuple[str, ...]], Ledger] = {}
 
@@ -243,6 +257,6 @@ class Stores:
         the same objects from then on."""
         for name, store in earlier.hashmaps.items():
             own = self.hashmaps.get(name)
-            if own is not None and (own.key_type, own.value_type, own.path) == (store.key_type, store.value_type, store.path):
+            if own is not None and own.said == store.said:
                 self.hashmaps[name] = store
         self.ledgers.update({at: ledger for at, ledger in earlier.ledgers.items() if at[0] in self.ledger_names})

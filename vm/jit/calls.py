@@ -8,6 +8,7 @@ before the call too. Hands on `EMIT` to `control`, `prologue` to `functions`, `o
 
 from __future__ import annotations
 
+from ..bytecode.image import memory_of_hashmap
 from ..bytecode.opcodes import BY_NAME, OPCODES
 from . import kinds
 from .emitter import registrar
@@ -115,6 +116,8 @@ def prologue(e: Emitter, site: str) -> list[Statement]:
 def call_method(e: Emitter, op: Opcode, operand: int) -> None:
     method = e.program.constants[operand]
     number = hashmap_of(e.stack[-1 - method.argc].text)
+    if number >= 0 and is_stored(e, number):
+        number = -1
     if number >= 0 and STORE_METHODS.get(method.name) == method.argc and not method.names and not method.trait:
         call_on_store(e, method.name, number)
     else:
@@ -150,6 +153,12 @@ STORE_METHODS = {"get": 1, "_at": 1, "has": 1, "len": 0, "is_empty": 0, "set": 2
 def hashmap_of(text: str) -> int:
     """Return the number of the hashmap that an expression names, else -1."""
     return int(text[len(HANDLE) :]) if text.startswith(HANDLE) else -1
+
+
+def is_stored(e: Emitter, number: int) -> bool:
+    """Return whether the entries of a hashmap are in a store, where each method may have to wait."""
+    name = memory_of_hashmap(e.image.hashmaps[number].name)
+    return any(memory.name == name for memory in e.image.memories)
 
 
 def store_text(e: Emitter, number: int) -> str:

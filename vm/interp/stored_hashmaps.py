@@ -1,0 +1,153 @@
+"""Hashmaps whose entries are in a store (O-5.41): each entry is a fact of a memory that the compiler made for the hashmap. Its
+name is the JSON text of the key, its content the value.
+
+Hands on `kept` to `stores.py`, which puts it into the `HashStore` of such a hashmap, and `TABLE`, with what does it, to
+`context_slots.py`: the host calls that again when it has waited. A method reads the entries that it needs into a hashmap of its
+own, is done there as on any other, and writes what it changed; between the two no other task of the session runs, and of another
+session's writes the last one to an entry counts. A change in place (`_swap`) compares first.
+"""
+
+from __future__ import annotations
+
+from ..builtins.hashmaps import BODIES, WRITES
+from ..builtins.json import Builder, Misfit
+from ..bytecode.image import memory_of_hashmap
+from ..panics import Panic
+from ..schema import DeclaredTypes
+from ..values import Array, Map, MemoryRef, Some, equal, from_json, key_of, share, to_json, unkey
+from .effects import MemoryUse
+from .stores import HashStore, View
+from .tasks import SUSPENDED
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from ..values import HashMapRef
+    from .effects import MachineContext
+    from .stores import Change
+    from .tasks import Task
+
+TABLE = "_table"
+OF_ONE_KEY = ("get", "has", "require", "_at", "set", "delete", "_swap")
+
+
+def kept(machine: MachineContext, task: Task, ref: HashMapRef, name: str, arguments: Sequence[Any], told: bool) -> Any:
+    """Do a method of a hashmap in a store and return its result; with `told` the calls of watchers and the result. SUSPENDED
+    where the store has to be waited for. Panics with P412 for a store that cannot be read or written, and for what is stored and
+    does not fit; else as the method does."""
+    memory = MemoryRef(memory_of_hashmap(ref.name))
+    values = Array(list(arguments))
+    try:
+        return table(machine, task, memory, ref, name, values, told)
+    except machine.memories.must_wait:
+        machine.suspend(task, "memory", MemoryUse(memory, TABLE, [ref, name, values, told]))
+        return SUSPENDED
+
+
+def table(
+    machine: MachineContext, task: Task, memory: MemoryRef, ref: HashMapRef, name: str, values: Array, told: bool
+) -> Any:
+    """Do what `kept` does in one go. Raises `must_wait` of the memories, having changed nothing, where the store has to be waited
+    for."""
+    entries = _Entries(machine, task, memory, ref)
+    arguments = values.items
+    if name not in WRITES:
+        entries.read(arguments[0] if name in OF_ONE_KEY else None)
+        return BODIES[name](entries, task, ref, *arguments)
+    changes = entries.swapped(*arguments) if name == "_swap" else entries.changed(name, arguments)
+    result = bool(changes) if name in ("delete", "_swap") else None
+    return (Array(machine.stores.hashmaps[ref.name].calls(changes)), result) if told else result
+
+
+class _Entries:
+    """The entries of one hashmap for the time of one method. It stands for the machine, whose `stores` it has, where a method
+    only reads them."""
+
+    __slots__ = ("machine", "task", "memory", "ref", "store", "hashmaps", "takes_any")
+
+    def __init__(self, machine: MachineContext, task: Task, memory: MemoryRef, ref: HashMapRef) -> None:
+        self.machine = machine
+        self.task = task
+        self.memory = memory
+        self.ref = ref
+        declared = machine.stores.hashmaps[ref.name]
+        self.store = HashStore(ref.name, declared.key_type, declared.value_type, None)
+        self.hashmaps = {ref.name: self.store}
+        self.takes_any = False  # what is stored and does not fit may be there: nobody sees it, and it is replaced or removed
+
+    @property
+    def stores(self) -> _Entries:
+        return self
+
+    def view(self, ref: HashMapRef) -> View:
+        return View(self.store, "".join(f"{name}:" for name in ref.scope)) if ref.scope else self.store.whole
+
+    def read(self, key: Any = None) -> None:
+        """Read the entry of a key of the handle, or without one all of them, in the order in which they were inserted."""
+        if key is None:
+            for name, content in self._call("table"):
+                self._hold(name, content)
+            return
+        at = self.view(self.ref).key(key)
+        for content in self._call("seen_slot", "persistent", _name(at))[0]:
+            self._hold(_name(at), content)
+
+    def changed(self, name: str, arguments: list[Any]) -> list[Change]:
+        """Do a method that writes, and write its changes to the store; return them."""
+        view = self.view(self.ref)
+        self.takes_any = not self.machine.stores.hashmaps[self.ref.name].watchers
+        if name == "set":
+            self.read(arguments[0])
+            changes = [view.set(*arguments)]
+        elif name == "delete":
+            self.read(arguments[0])
+            changes = view.delete([view.key(arguments[0])])
+        else:
+            self.read()
+            changes = view.set_many(*arguments) if name == "set_many" else view.delete(view.inside())
+        put = {_name(key): new.value for key, _, new in changes if type(new) is Some}
+        gone = [_name(key) for key, _, new in changes if type(new) is not Some]
+        if put or gone:
+            self._call("put_table", list(put.items()), gone)
+        return changes
+
+    def swapped(self, key: Any, old: Any, new: Any) -> list[Change]:
+        """Write an entry if it holds `old`, and return the change; none where it holds something else."""
+        view = self.view(self.ref)
+        at = view.key(key)
+        contents, said = self._call("seen_slot", "persistent", _name(at))
+        for content in contents:
+            self._hold(_name(at), content)
+        if at not in self.store.items or not equal(self.store.items[at], old):
+            return []
+        change = view.set(key, new)
+        return [change] if self._call("swap_slot", "persistent", _name(at), new, said, lambda stored: None) else []
+
+    def _call(self, method: str, *arguments: Any) -> Any:
+        try:
+            return self.machine.memories.at_once(self.memory, method, list(arguments), self.task)
+        except Panic as panic:
+            raise Panic("P412", f"the store of hashmap {self.ref.name}: {panic.message}") from None
+
+    def _hold(self, name: str, content: Any) -> None:
+        """Put a stored entry among those of the hashmap. Raises P412 for one that does not fit the declared types."""
+        from json import loads
+
+        program = self.machine.program
+        builder = Builder(DeclaredTypes(program.types, program.classes, program.descriptors), Map({}))
+        try:
+            value = builder.build(from_json(content), self.store.value_type)
+        except (Misfit, ValueError) as misfit:
+            if self.takes_any:
+                self.store.items[key_of(loads(name))] = None
+                return
+            what = f"the entry {name} of hashmap {self.ref.name} does not fit its type: {misfit} at {builder.place()}"
+            raise Panic("P412", f"{what}; delete it, or declare the type that it has") from None
+        self.store.items[key_of(loads(name))] = share(value)
+
+
+def _name(at: Any) -> str:
+    """Return the name of the fact for a dict key."""
+    return to_json(unkey(at))
