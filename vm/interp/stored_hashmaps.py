@@ -16,7 +16,6 @@ from ..panics import Panic
 from ..schema import DeclaredTypes
 from ..values import Array, Map, MemoryRef, Some, equal, from_json, key_of, share, to_json, unkey
 from .effects import MemoryUse
-from .stores import HashStore, View
 from .tasks import SUSPENDED
 
 TYPE_CHECKING = False
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 
     from ..values import HashMapRef
     from .effects import MachineContext
-    from .stores import Change
+    from .stores import Change, HashStore, View
     from .tasks import Task
 
 TABLE = "_table"
@@ -72,8 +71,7 @@ class _Entries:
         self.task = task
         self.memory = memory
         self.ref = ref
-        declared = machine.stores.hashmaps[ref.name]
-        self.store = HashStore(ref.name, declared.key_type, declared.value_type, None)
+        self.store: HashStore = machine.stores.hashmaps[ref.name].empty()
         self.hashmaps = {ref.name: self.store}
         self.takes_any = False  # what is stored and does not fit may be there: nobody sees it, and it is replaced or removed
 
@@ -82,7 +80,7 @@ class _Entries:
         return self
 
     def view(self, ref: HashMapRef) -> View:
-        return View(self.store, "".join(f"{name}:" for name in ref.scope)) if ref.scope else self.store.whole
+        return self.store.view(ref.scope)
 
     def read(self, key: Any = None) -> None:
         """Read the entry of a key of the handle, or without one all of them, in the order in which they were inserted."""

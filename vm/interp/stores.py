@@ -56,6 +56,15 @@ class HashStore:
         """What its declaration says of it."""
         return (self.key_type, self.value_type, self.path, self.kept)
 
+    def empty(self) -> HashStore:
+        """Return a hashmap of the same declaration that holds nothing, and that nothing follows."""
+        return HashStore(self.name, self.key_type, self.value_type, None)
+
+    def view(self, scope: Iterable[str]) -> View:
+        """Return what a handle of this scope sees of it."""
+        prefix = "".join(f"{name}:" for name in scope)
+        return View(self, prefix) if prefix else self.whole
+
     def fitting(self, value: Any, descriptor: Any, what: str) -> Any:
         """Return a value as one of the declared type. Raises P415 for another, which may come from behind Any. `what` names
         it."""
@@ -243,7 +252,7 @@ class Stores:
     def view(self, ref: HashMapRef) -> View:
         """Return the view of a hashmap handle. Raises KeyError for a hashmap that the program does not declare."""
         store = self.hashmaps[ref.name]
-        return View(store, "".join(f"{name}:" for name in ref.scope)) if ref.scope else store.whole
+        return store.view(ref.scope) if ref.scope else store.whole
 
     def ledger(self, ref: LedgerRef | ScopedRef) -> Ledger:
         """Return the store of a ledger handle; it is created when it is first used."""
