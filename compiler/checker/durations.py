@@ -64,9 +64,9 @@ def _number(c: Checker, timed: Timed, value: ast.Expr, constant: object) -> ast.
     zero = constant in ("0ms", "0s") and not timed.seconds
     ms = 0 if zero else milliseconds(constant)
     if ms is None:
-        name = timed.plain or timed.own
-        number = "" if timed.seconds or timed.own == name else f"; a number of milliseconds is `{timed.own}: …`"
-        c.report("E4004", value.span, f"`{name}` is a constant text with its unit", help=f'write `"500ms"` or `"30s"`{number}')
+        number = "" if timed.seconds or not timed.plain else f"; a number of milliseconds is `{timed.own}: …`"
+        what = f"`{timed.plain}` is a constant text with its unit" if constant is None else f'"{constant}" is no duration'
+        c.report("E4004", value.span, what, help=f'it is a number and a unit: `"500ms"`, `"30s"`, `"1.5h"`{number}')
         ms = 1
     return number_literal(value, ms / 1000 if timed.seconds else ms)
 

@@ -206,8 +206,8 @@ def _read_provider(c: Checker, symbol: ModelSymbol, owner: str) -> dict[str, obj
         return None
     value = entry.value
     if not isinstance(value, ast.PathExpr) or value.member is not None:
-        help = f"write `{value.value}` without quotes" if isinstance(value, ast.StringLiteral) else None
-        c.report("E4004", value.span, "`provider` is the bare name of a connection", help=help)
+        help = connection_help(c, value.value if isinstance(value, ast.StringLiteral) else "")
+        c.report("E4004", value.span, "`provider` is the name of a connection", help=help)
         return None
     name = value.segments[-1].text
     declared = value.binding
@@ -239,7 +239,7 @@ def _check_model_field(c: Checker, symbol: ModelSymbol, entry: ast.ConfigEntry) 
     elif name == "tools":
         symbol.tools = tools_named(c, value, symbol)
     elif name == "retry_policy":
-        check_object(c, "`retry_policy`", value, RETRY)
+        check_object(c, c.text(entry.key), value, RETRY)
     elif name == "knowledge":
         _check_knowledge(c, value)
     elif name in EITHER_OBJECTS:

@@ -276,6 +276,7 @@ _COMMENT_EDGE = re.compile(r"/\*|\*/")
 _LABEL_NAME = re.compile(r"'([A-Za-z_][A-Za-z0-9_]*)")
 _LABEL_TAIL = re.compile(r"[ \t]*:(?!:)")
 _LOOP_WORD = re.compile(r"[ \t\r\n\f]*(?:for|while|loop)\b")
+_DURATION = re.compile(r"[0-9]+(?:\.[0-9]+)?(?:ms|s|m|h|d)")
 _SUFFIXED = re.compile(r"([0-9][0-9_.]{0,30}?)_?(?:[iu](?:8|16|32|64|128|size)|f32|f64|[nLlfFdDuU])")
 _BIDI = re.compile("[\u202a-\u202e\u2066-\u2069]")
 # What ends a run of literal text, by delimiter.
@@ -543,6 +544,8 @@ class _Lexer:
         message = f"malformed number `{text if len(text) <= 40 else text[:39] + '…'}`"
         suffixed = _SUFFIXED.fullmatch(text)
         help = f"write `{suffixed[1]}`" if suffixed is not None else "numbers are written `1_000`, `0x1F`, `1.5e3`"
+        if _DURATION.fullmatch(text):
+            help = f'a time with its unit is a text: `"{text}"`'
         self.error("E0009", start, touching.end(), message, help)
         return touching.end()
 
