@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from heapq import heappop, heappush
+from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 from ...vm.bytecode import image as im
@@ -97,6 +98,12 @@ class LocalNames:
             if row.start is None and row.end is None:
                 row.start = here
 
+    def renumber(self, places: list[int]) -> None:
+        """Take over new indexes of instructions; `places`: by the old ones."""
+        for row in (*self.around, *self.rows.values()):
+            row.start = None if row.start is None else places[row.start]
+            row.end = None if row.end is None else places[row.end]
+
     def finished(self, here: int) -> list[NamedPlace]:
         """Return all rows of a function whose code ends at `here`, those of enclosing functions first."""
         self._end(0, here)
@@ -140,6 +147,12 @@ class Emitter:
     def __init__(self) -> None:
         self.code: list[tuple[int, Any]] = []
         self.spans: list[Span | None] = []  # per instruction
+        self.counts: list[int] = []  # per instruction, how many values its starred group has
+        self.plain: set[int] = set()  # instructions that push what has nothing inside that a write could reach
+        # The parameters whose arguments belong to the function: new values, moved ones or marked ones; and those of them that the
+        # caller still holds, but writes anew before it reads them.
+        self.owned: set[int] = set()
+        self.lent: set[int] = set()
         self.span: Span | None = None  # that of the instructions to come; None for code without a source
         self.depth = 0
         self.deepest = 0
@@ -162,6 +175,7 @@ class Emitter:
         if self.reachable:
             self.code.append((number, operand))
             self.spans.append(self.span)
+            self.counts.append(count)
             if calls:
                 self.calls.add(operand)
             if suspends:
@@ -178,9 +192,14 @@ class Emitter:
         if self.reachable and self.code and self.code[-1] == (BY_NAME["STORE"].number, slot):
             self.code.pop()
             self.spans.pop()
+            self.counts.pop()
             self.depth += 1
         else:
             self.emit("LOAD", slot)
+
+    def is_plain(self) -> None:
+        """Note that the last instruction pushes what has nothing inside that a write could reach."""
+        self.plain.add(len(self.code) - 1)
 
     def jump(self, name: str, label: Label) -> None:
         """Append a jump, branch or NEXT. NEXT goes to its label with the iterator dropped."""
@@ -214,6 +233,22 @@ class Emitter:
         # The error is on the stack although no instruction here pushed it.
         self.deepest = max(self.deepest, self.depth)
         label.index = len(self.code)
+
+    def leave_out(self, left_out: set[int]) -> None:
+        """Take instructions out of the code, which is whole. What leads to one of them leads to the next one that stays."""
+        places = []  # by index before, the index behind
+        for at in range(len(self.code) + 1):
+            places.append(at if not places else places[-1] + (at - 1 not in left_out))
+        labels = {operand for _, operand in self.code if isinstance(operand, Label)} | {label for _, _, label, _ in self.handlers}
+        for label in labels:
+            assert label.index is not None
+            label.index = places[label.index]
+        self.handlers = [(places[start], places[end], label, depth) for start, end, label, depth in self.handlers]
+        self.names.renumber(places)
+        stays = [at not in left_out for at in range(len(self.code))]
+        self.code = list(compress(self.code, stays))
+        self.spans = list(compress(self.spans, stays))
+        self.counts = list(compress(self.counts, stays))
 
     def slot(self) -> int:
         """Return a new slot, which belongs to a variable to the end of the function."""

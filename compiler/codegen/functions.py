@@ -95,6 +95,11 @@ def function_body(module: Module, symbol: symbols.FunctionSymbol) -> None:
     g = Generator(module, declaration.scope)
     g.at(declaration.name.span)
     enter(g, declaration.parameters)
+    g.emitter.owned = set(range(len(declaration.parameters)))
+    if symbol.changes_self:
+        g.emitter.lent = {0}
+    elif symbol.takes_self:
+        g.emitter.owned.discard(0)
     check_own_kind(g, symbol)
     receiver = declaration.parameters[0].binding if symbol.takes_self else None
     if symbol.changes_self:
@@ -289,6 +294,7 @@ def closure(g: Generator, node: ast.Closure) -> None:
     inner = Generator(module, node.scope, parent=g)
     inner.at(node.span)
     enter(inner, node.parameters)
+    inner.emitter.owned = set(range(len(node.parameters)))
     result = node.scope.result if node.scope.result is not None else t.ANY
     start = len(inner.emitter.code)
     body(inner, node.body, result, node.scope)

@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...vm.builtins import lookup
+from ...vm.bytecode.opcodes import BY_NAME
 from ...vm.record import field, record
 from .. import decisions, symbols
 from .. import types as t
@@ -164,6 +165,8 @@ class Generator:
         depth, outer = e.depth, e.names.enter()
         self.at(expr.span)
         self.module.nesting.call(VALUES[type(expr)], self, expr)
+        if e.code and e.code[-1][0] in _READING and is_plain(expr.type):
+            e.is_plain()
         # A `return` or `break` inside leaves a depth that means nothing here.
         e.depth = depth + 1
         e.names.leave(outer, len(e.code))
@@ -337,6 +340,12 @@ class Generator:
         self.declare(local)
         self.store(local)
 
+
+# These push what stands in a place.
+_READING = frozenset(
+    BY_NAME[name].number
+    for name in ("LOAD", "LOAD_CELL", "GET_FIELD", "GET_ELEMENT", "GET_PAYLOAD", "GET_MEMBER", "INDEX", "INDEX_ARRAY", "UNWRAP")
+)
 
 PLAIN = {
     "Int", "Float", "String", "Bool", "Nil", "Range", "Bytes", "never", "ModelRef", "ModelBuilder", "AgentRef", "AgentBuilder",

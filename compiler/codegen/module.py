@@ -22,6 +22,7 @@ from ..declaration_kinds import KINDS
 from ..source import Source, Span
 from ..syntax.ast import Nesting
 from .emitter import Emitter
+from .moves import move_values
 
 Params = list[list[int | str | None]]
 """The parameters of a function of the image: [name, index of the type, number of the function of the default or None]."""
@@ -65,6 +66,10 @@ class Pool:
     def builtin(self, receiver: str, name: str) -> int:
         """Return the constant that names a built-in function of a kind of receiver."""
         return self.constant(im.K_BUILTIN, [receiver, name])
+
+    def asks(self, constant: int) -> bool:
+        """Return whether a built-in only reads all of its arguments: a global function, which has no receiver to put them into."""
+        return not self.constants[constant][1][0]
 
     def error(self, family: str, variant: str | None, fields: list[str]) -> int:
         """Return the constant for an error with these fields."""
@@ -464,6 +469,7 @@ class Module:
     def finish_functions(self) -> list[im.Function]:
         """Return all functions in the order of their numbers, and count their instructions. To be called once, when every
         reserved function is pending."""
+        move_values({p.number: (p.emitter, len(p.params)) for p in self.pending}, self.pool.asks)
         for p in self.pending:
             self.instructions += len(p.emitter.code)
             self.pool.functions[p.number] = p.emitter.finish(p.name, p.params, p.result, p.flags, p.parent, self.place)

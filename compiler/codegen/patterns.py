@@ -66,7 +66,9 @@ def _jump_unless(g: Generator, name: str, operand: int, slot: int, fails: Label)
 
 def _bind_part(g: Generator, local: symbols.Local, slot: int, type_: t.Type | None) -> None:
     g.emitter.emit("LOAD", slot)
-    if not is_plain(type_):
+    if is_plain(type_):
+        g.emitter.is_plain()
+    else:
         g.emitter.emit("SHARE")
     g.bind(local)
 

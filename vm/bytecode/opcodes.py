@@ -176,6 +176,9 @@ _TABLE = (
     ("TRY_CAST", k.TYPE, "value -- result", "next", "`as` where a `try` takes its failure: Ok, or Err(RuntimeError) (L-3.5.8)"),
     # answers
     ("ASK_FOR", k.TYPE, "channel payload timeout -- reply", "suspend", "ASK for an answer of that type, else an Err (O-5.35)"),
+    # moves
+    ("MOVE", k.LOCAL, "-- value", "next", "push a local whose value is not read there again, so that it needs no mark (V-5.7)"),
+    ("TAKE_FIELD", k.FIELD, "object -- value", "next", "a field that is not read there again: marked if its struct is"),
 )  # fmt: skip
 
 FLOWS = {

@@ -58,7 +58,7 @@ NUMBERS = {
     "FLUSH": 265, "ITERATE": 274, "MAP": 279, "IS_ERROR": 282, "IS": 285, "DUP": 286, "JOIN": 288, "GE": 289,
     "SETTLE": 290, "DIV_INT": 291, "FAIL_LENGTH": 292, "LT": 293, "LE": 294, "CLOSURE": 301, "CALL_METHOD": 308, "INT_TO_FLOAT": 310,
     "TRUE": 311, "ADD": 312, "POW": 313, "CHECK_PAYLOAD": 314, "ENTER": 315, "FAIL_MATCH": 316, "FILL": 317, "HALT": 318,
-    "IS_ABSENT": 319, "IS_OK": 320, "LINK": 321, "LOOP": 322, "RETURN_RESULT": 323,
+    "IS_ABSENT": 319, "IS_OK": 320, "LINK": 321, "LOOP": 322, "MOVE": 323, "RETURN_RESULT": 324, "TAKE_FIELD": 325,
 }
 
 # where the loop looks for each number: the marks of its nodes
@@ -103,7 +103,7 @@ MARKS = (
     (False, False), (False, False), (False, False), (False, False), (False, False), (False, False), (False, False), (False, False),
     (False, False), (False, False), (False, False), (False, False), (False, False), (False, False), (False, False), (False, False),
     (False, False), (False, False), (False, False), (False, False), (False, False), (False, False), (False, False), (False, False),
-    (False, False), (False, False), (False, False), (False, False),
+    (False, False), (False, False), (False, False), (False, False), (False, False), (False, False),
 )
 
 # runs of opcodes that one node stands for: its number, and which of them have an operand that it needs; `/n` behind a name: the
@@ -4063,12 +4063,12 @@ def run(machine, task):
                 st.append(tos)
                 tos = True
                 continue
-            if op < 313:
-                # ADD
-                a = st.pop()
-                tos = add(a, tos)
-                continue
             if op < 315:
+                if op < 313:
+                    # ADD
+                    a = st.pop()
+                    tos = add(a, tos)
+                    continue
                 if op < 314:
                     # POW
                     a = st.pop()
@@ -4076,6 +4076,27 @@ def run(machine, task):
                     continue
                 # CHECK_PAYLOAD
                 tos = check(tos, arg, 'P415')
+                continue
+            if op >= 323:
+                if op < 324:
+                    # MOVE
+                    value = locs[arg]
+                    if machine.keeps_locals and type(value) not in PLAIN:
+                        share(value)
+                    st.append(tos)
+                    tos = value
+                    continue
+                if op < 325:
+                    # RETURN_RESULT
+                    if type(tos) is Err:
+                        marked(tos, arg)
+                    ins, locs, cells, code = frames.pop()
+                    continue
+                # TAKE_FIELD
+                value = getattr(tos, arg)
+                if (tos.shared or machine.keeps_locals) and type(value) not in PLAIN:
+                    share(value)
+                tos = value
                 continue
             if op < 319:
                 if op >= 317:
@@ -4127,12 +4148,6 @@ def run(machine, task):
                 fuel -= arg.cost
                 if fuel < 0:
                     fuel = machine.refill(fuel)
-                continue
-            if op >= 323:
-                # RETURN_RESULT
-                if type(tos) is Err:
-                    marked(tos, arg)
-                ins, locs, cells, code = frames.pop()
                 continue
             # LOOP
             arg.hits += 1

@@ -649,3 +649,17 @@ def FILL(hole: Any, value: Any) -> None:
 
 def ITERATE(iterable: Any, machine: Any) -> Any:
     return iterate(iterable, machine)
+
+
+def MOVE(locals_: list[Any], operand: int, machine: Any) -> Any:
+    value = locals_[operand]
+    if machine.keeps_locals and type(value) not in PLAIN:  # a panic is to show it as it is now
+        share(value)
+    return value
+
+
+def TAKE_FIELD(object: Any, operand: str, machine: Any) -> Any:
+    value = getattr(object, operand)
+    if (object.shared or machine.keeps_locals) and type(value) not in PLAIN:
+        share(value)
+    return value

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 # writes through one of two places. Here the second place is gone when the function returns, nobody writes through the first
 # one before, and what is read out of it and bound gets a mark of its own.
 
-LOAD, LOAD_OWN, STORE, CALL_BUILTIN, CALL, CALL_VALUE, CLOSURE = (
-    BY_NAME[name].number for name in ("LOAD", "LOAD_OWN", "STORE", "CALL_BUILTIN", "CALL", "CALL_VALUE", "CLOSURE")
+LOAD, LOAD_OWN, MOVE, STORE, CALL_BUILTIN, CALL, CALL_VALUE, CLOSURE = (
+    BY_NAME[name].number for name in ("LOAD", "LOAD_OWN", "MOVE", "STORE", "CALL_BUILTIN", "CALL", "CALL_VALUE", "CLOSURE")
 )
 READS = frozenset({BY_NAME["GET_FIELD"].number, BY_NAME["LENGTH"].number})
 INDEXES = frozenset({BY_NAME["INDEX_ARRAY"].number, BY_NAME["INDEX"].number})
@@ -45,7 +45,7 @@ def only_reads(image: Any, number: int, facts: FunctionFacts, position: int) -> 
         return False
     for at, (_, opcode, operand) in enumerate(facts.instructions):
         used = OPCODES[opcode].kind is k.LOCAL and operand == position
-        if used and (opcode == LOAD_OWN or not _read(image, facts, at, opcode)):
+        if used and (opcode in (LOAD_OWN, MOVE) or not _read(image, facts, at, opcode)):
             return False
     return True
 
@@ -159,7 +159,7 @@ class CallGraph:
             for at, (_, opcode, operand) in enumerate(facts.instructions):
                 if opcode == CALL_VALUE and facts.depths[at] >= 0:
                     end = ends_of_arguments(facts.depths[:at], facts.depths[at] - operand - 1, operand + 1)[0]
-                    if end >= 0 and facts.instructions[end][1] == LOAD:
+                    if end >= 0 and facts.instructions[end][1] in (LOAD, MOVE):
                         called.add(facts.instructions[end][2])
                 elif opcode in (STORE, LOAD_OWN):
                     assigned.add(operand)

@@ -23,7 +23,7 @@ from .facts import Value, canonical_stack, confirms, improves, join_values, opti
 from .flow import Flow, Unshaped
 from .inlining import Body
 from .library import Part
-from .liveness import LocalUses, hidden_stores, moves, read_after
+from .liveness import LocalUses, hidden_stores, read_after
 from .text import Branch, printed, stores
 
 TYPE_CHECKING = False
@@ -66,7 +66,7 @@ class Function:
         self._loops_known = False
         self.uses = LocalUses(self.body, program.image, len(self.image_function.params))
         self.flow = Flow(self.body, self.handlers)
-        self.body.moves, self.body.hidden_stores = moves(self.body, self.flow), hidden_stores(self.body)
+        self.body.hidden_stores = hidden_stores(self.body)
         self.invariants = self._invariants()
 
     def _emitter(self, invariants: dict[Any, Value], metered: bool) -> Emitter:

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 MOST_GROWTH = 480  # instructions that are inlined into one function
 MOST_NESTED = 4  # functions inlined into one another
 MOST_RECURSIVE = 1  # calls of a function inside itself that are inlined
-CALL, CALL_VALUE, CLOSURE, LOAD, SHARE, POP, RETURN, STORE, JUMP, SLIDE, OK, SOME, ERR, TRY, THROW = (
+CALL, CALL_VALUE, CLOSURE, LOAD, MOVE, SHARE, POP, RETURN, STORE, JUMP, SLIDE, OK, SOME, ERR, TRY, THROW = (
     BY_NAME[name].number for name in (
-        "CALL", "CALL_VALUE", "CLOSURE", "LOAD", "SHARE", "POP", "RETURN", "STORE", "JUMP", "SLIDE", "OK", "SOME", "ERR", "TRY",
+        "CALL", "CALL_VALUE", "CLOSURE", "LOAD", "MOVE", "SHARE", "POP", "RETURN", "STORE", "JUMP", "SLIDE", "OK", "SOME", "ERR", "TRY",
         "THROW",
     )
 )  # fmt: skip
@@ -59,8 +59,6 @@ class Body:
         self.keeps_none: dict[int, bool] = {}
         self._paths: dict[int, list[tuple[Inlined, int]]] = {}
         self.borrowed_shares: set[int] = set()
-        self.arguments: set[int] = set()
-        self.moves: set[int] = set()
         self.hidden_stores: set[int] = set()
         self.handler_depths: dict[int, int] = {}
         self._targets: dict[int, Key] = {}
@@ -145,7 +143,6 @@ class Body:
         for position, end in enumerate(ends_of_arguments(self.depths, depth - count, count)):
             opcode, operand = self.instructions[end][1:] if end >= 0 else (-1, 0)
             share = end if opcode == SHARE and self.depths[end] == depth - count + position + 1 else -1
-            self.arguments.add(share)
             if share >= 0 and self.graph.borrows(number, position):
                 self.borrowed_shares.add(share)
             makes = opcode == CLOSURE and self.depths[end] == depth - count + position
@@ -165,7 +162,7 @@ class Body:
         index, caller = place
         end, *ends = ends_of_arguments(self.depths, depth - count - 1, count + 1)
         opcode, slot = self.instructions[end][1:] if end >= 0 else (-1, 0)
-        number, cells = self._closures.get(slot, (-1, ())) if opcode == LOAD else (-1, ())
+        number, cells = self._closures.get(slot, (-1, ())) if opcode in (LOAD, MOVE) else (-1, ())
         fits = number >= 0 and len(self.program.image.functions[number].params) == count
         if not fits or not self._is_worthwhile(caller, number, False):
             self._emit(CALL_VALUE, count, place, depth)

@@ -1,9 +1,8 @@
-"""How the locals of a function are used: who consumes each load, what stays in one place, and what is read later (V-5.7,
-V-7.2).
+"""How the locals of a function are used: who consumes each load, what stays in one place, and what is read later (V-7.2).
 
 `LocalUses` finds the arrays that are only read and written in place, whose lists may be promoted to variables. The functions
-are a liveness analysis: a value that is moved on from its last use needs no mark as shared, and a local that nothing reads is
-not stored. Hands on `LocalUses` to the emitter, `moves`, `hidden_stores` and `read_after` to `functions`, `WRITTEN` to `places`
+are a liveness analysis: a local that nothing reads is not stored. Hands on `LocalUses` to the emitter, `hidden_stores` and
+`read_after` to `functions`, `WRITTEN` to `places`
 and `loops`. Locals are named by their slots, instructions by their index in a `Body`.
 """
 
@@ -22,9 +21,10 @@ if TYPE_CHECKING:
     from .flow import Flow
     from .inlining import Body
 
-LOAD, LOAD_OWN, STORE, SWAP, CALL_BUILTIN, SHARE, JUMP = (
-    BY_NAME[name].number for name in ("LOAD", "LOAD_OWN", "STORE", "SWAP", "CALL_BUILTIN", "SHARE", "JUMP")
+LOAD, LOAD_OWN, MOVE, STORE, SWAP, CALL_BUILTIN = (
+    BY_NAME[name].number for name in ("LOAD", "LOAD_OWN", "MOVE", "STORE", "SWAP", "CALL_BUILTIN")
 )
+LOADS = frozenset({LOAD, LOAD_OWN, MOVE})
 ESCAPES, READ, WRITTEN = range(3)  # how a loaded container is used: by anything, or for an element in place
 # Opcodes, and the operand that they read or write in place: no other variable sees the array then.
 READS = {BY_NAME[name].number: 0 for name in ("INDEX_ARRAY", "INDEX", "LENGTH")}
@@ -32,8 +32,6 @@ WRITES = {BY_NAME["SET_INDEX"].number: 1, BY_NAME["INDEX_OWN"].number: 0}
 READ_BY = frozenset({("Array", "len"), ("Array", "is_empty"), ("Map", "len"), ("Map", "has"), ("Map", "get")})
 WRITTEN_BY = frozenset({("Array", "push"), ("Array", "pop"), ("Map", "set")})
 INDEXING = frozenset({BY_NAME[name].number for name in ("INDEX_ARRAY", "INDEX", "INDEX_OWN")})
-# What these give is new, or has its mark.
-UNALIASED = frozenset({BY_NAME[name].number for name in ("SHARE", "CALL", "ARRAY", "MAP", "STRUCT")})
 
 
 class LocalUses:
@@ -54,7 +52,7 @@ class LocalUses:
         for at, (_, number, operand) in enumerate(body.instructions):
             if number == STORE:
                 self.constant_parameters -= {operand}
-            elif number in (LOAD, LOAD_OWN) and self.depths[at] >= 0:
+            elif number in LOADS and self.depths[at] >= 0:
                 consumer, position = self.consumer(at)
                 self.loads.setdefault(operand, {})[at] = self._use(number, consumer, position)
                 if consumer >= 0 and body.instructions[consumer][1] in INDEXING and position == 0:
@@ -96,6 +94,8 @@ class LocalUses:
         if consumer < 0:
             return ESCAPES
         number = self.instructions[consumer][1]
+        if load == MOVE:
+            return ESCAPES
         if number == CALL_BUILTIN and position == 0:
             method = self.builtin_at(consumer)
             if method in READ_BY:
@@ -134,7 +134,7 @@ class LocalUses:
                 _, number, operand = self.instructions[at]
                 if number == STORE:
                     refused.add(operand)
-                elif number in (LOAD, LOAD_OWN):
+                elif number in LOADS:
                     use = self.loads.get(operand, {}).get(at, ESCAPES)
                     if use == ESCAPES:
                         refused.add(operand)
@@ -172,7 +172,7 @@ def _reads_and_writes(instructions: list[tuple[int, int, int]]) -> tuple[frozens
     read: set[int] = set()
     written: set[int] = set()
     for _, number, slot in instructions:
-        if number in (LOAD, LOAD_OWN) and slot not in written:
+        if number in LOADS and slot not in written:
             read.add(slot)
         elif number == STORE:
             written.add(slot)
@@ -189,7 +189,7 @@ def read_after(body: Body, flow: Flow, places: set[int]) -> set[int]:
             if at in places:
                 read |= after
             _, number, slot = body.instructions[at]
-            if number in (LOAD, LOAD_OWN):
+            if number in LOADS:
                 after.add(slot)
             elif number == STORE:
                 after.discard(slot)
@@ -212,50 +212,3 @@ def hidden_stores(body: Body) -> set[int]:
             if slot - inlined.slot not in named[inlined.function]:
                 hidden.add(at)
     return hidden
-
-
-# ---------------------------------------------------------------- moves
-
-
-def moves(body: Body, flow: Flow) -> set[int]:
-    """Return each SHARE of a local that is not read again: its value moves on to another local, or to an argument, and its first
-    place is gone. A method that is found at run time asks for the mark of its receiver."""
-    live = live_locals(body, flow)
-    moved = set()
-    aliased = _aliased(body, flow)
-    for start, block in flow.blocks.items():
-        after = _live_after(flow, start, live)
-        for at in range(start + 1, block.end):
-            (_, loaded, slot), (_, number, _) = body.instructions[at - 1 : at + 1]
-            placed = at in body.arguments or (at + 1 < block.end and body.instructions[at + 1][1] == STORE)
-            if number == SHARE and loaded == LOAD and placed and slot not in aliased:
-                read, written = _reads_and_writes(body.instructions[at + 1 : block.end])
-                if slot not in read and (slot in written or slot not in after):
-                    moved.add(at)
-    return moved
-
-
-def _aliased(body: Body, flow: Flow) -> set[int]:
-    """Return the locals whose value may lie in another place without a mark, as the parts that a pattern takes out and `self`
-    do."""
-    function = body.program.image.functions[body.root.function]
-    receiver = {0} if "::" in function.name or function.flags & im.F_METHOD else set()
-    return receiver | {
-        slot
-        for start, block in flow.blocks.items()
-        for at in range(start, block.end)
-        for _, number, slot in [body.instructions[at]]
-        if number == STORE and not _stores_unaliased(body, flow, start, at)
-    }
-
-
-def _stores_unaliased(body: Body, flow: Flow, start: int, at: int) -> bool:
-    """Return whether nothing else holds what is on the stack before an instruction; a return of an inlined function is a jump to
-    it."""
-    if at > start:
-        return body.instructions[at - 1][1] in UNALIASED
-    for block in [flow.blocks[pred] for pred in flow.blocks[start].preds]:
-        source, last = body.instructions[max(block.start, block.end - 2)][1], body.instructions[block.end - 1][1]
-        if last != JUMP or source not in UNALIASED:
-            return False
-    return True

@@ -9,7 +9,6 @@ writes elements of Arrays and Maps to `intrinsics`.
 from __future__ import annotations
 
 from . import kinds
-from .analysis import WHOLES
 from .emitter import registrar
 from .facts import Value, slot_of, variables_of
 from .kinds import CONTAINERS
@@ -73,6 +72,18 @@ def slide(e: Emitter, op: Opcode, operand: int) -> None:
 @emit("LOAD")
 def load(e: Emitter, op: Opcode, operand: int) -> None:
     e.push(e.local(operand))
+
+
+@emit("MOVE")
+def move(e: Emitter, op: Opcode, operand: int) -> None:
+    """Push a local that no mark is needed for, unless a panic is to show it as it is now."""
+    part = e.local(operand)
+    if part.kind[0] not in kinds.SCALARS:
+        e.facts.escape()
+        shown = Branch("KEEP")
+        shown.yes.append(f"l{operand}.shared = True" if part.kind[0] in CONTAINERS else f"share(l{operand})")
+        e.out.append(shown)
+    e.push(part)
 
 
 @emit("STORE")
@@ -148,7 +159,7 @@ def closure(e: Emitter, op: Opcode, operand: int) -> None:
 
 @emit("SHARE")
 def share(e: Emitter, op: Opcode, operand: int) -> None:
-    """Mark the top as shared, unless it has no mark or needs none: it is borrowed by the callee, or moved from its only place."""
+    """Mark the top as shared, unless it has no mark or needs none, since the callee only reads it."""
     if e.at in e.body.borrowed_shares:
         return
     part = e.stack[-1]
@@ -162,13 +173,6 @@ def share(e: Emitter, op: Opcode, operand: int) -> None:
     part = e.pop()
     name = part.text
     e.facts.escape()
-    if e.at in e.body.moves and part.kind[0] in WHOLES:
-        debugged = Branch("KEEP")  # a panic is to show the old place as well
-        debugged.yes.append(f"{name}.shared = True")
-        e.spill()
-        e.out.append(debugged)
-        e.push(part)
-        return
     e.marked |= {name}
     if part.kind[0] in CONTAINERS:
         e.statement(f"{name}.shared = True")
@@ -267,6 +271,23 @@ def get_field(e: Emitter, op: Opcode, operand: int) -> None:
         e.push_variable(name, kind)
         return
     e.push_expression(f"{part.text}.f{operand}", [part], kind, pure=False)
+
+
+@emit("TAKE_FIELD")
+def take_field(e: Emitter, op: Opcode, operand: int) -> None:
+    """Push a field that moves on, if nothing else holds its struct."""
+    part = e.pop_bound()
+    kind = e.kinds.field(part.kind, operand)
+    if kind[0] in kinds.SCALARS:
+        e.push_expression(f"{part.text}.f{operand}", [part], kind, pure=False)
+        return
+    name = e.temporary()
+    e.statement(f"{e.here()}{name} = {part.text}.f{operand}")
+    test = Branch(f"{part.text}.shared or KEEP")
+    test.yes.append(f"{name}.shared = True" if kind[0] in CONTAINERS else f"share({name})")
+    e.out.append(test)
+    e.facts.escape()
+    e.push(Value(name, kind))
 
 
 @emit("FIELD_OWN")

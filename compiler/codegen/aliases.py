@@ -1,0 +1,298 @@
+"""Who else holds a value: for each instruction of a function, which places may hold what lies on the operand stack without a mark.
+
+An abstract interpretation of the code of an `Emitter`, a fixpoint over its jumps and handlers. Hands on to `moves` `Flow`, the
+states before all instructions, with `Entry` and `overlap`. What it says is a bound from above: a place that it does not name does
+not hold the value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from ...vm.bytecode import operands as k
+from ...vm.bytecode.opcodes import BY_NAME, OPCODES, THROWS
+from .emitter import Emitter, Label
+
+Path = tuple[tuple[str, int], ...]  # from a local to a part: kinds and numbers of the steps
+Place = tuple[int, Path]  # a slot, or a number below 0 that two values on the stack share, and a path
+LONGEST = 4  # steps of a path
+ANYWHERE: Place = (-1, ())  # a place that no local leads to
+
+NAMES = tuple(op.name for op in OPCODES)
+NUMBER = {op.name: op.number for op in OPCODES}
+LOAD, STORE, SHARE, GET_FIELD, CALL, CALL_BUILTIN = (
+    NUMBER[name] for name in ("LOAD", "STORE", "SHARE", "GET_FIELD", "CALL", "CALL_BUILTIN")
+)
+_LABEL = tuple(op.kind is k.LABEL for op in OPCODES)
+_ENDS = tuple(op.flow in ("jump", "stop") for op in OPCODES)
+
+# The value of these is new, or has its mark.
+_FRESH = frozenset(
+    {"CALL", "CALL_VALUE", "CALL_BUILTIN", "CALL_METHOD", "CALL_INOUT", "CALL_HOST", "CLOSURE", "RANGE", "SHARE", "PARSE_AS"}
+    | {op.name for op in OPCODES if not op.pops and op.kind is not k.LOCAL and op.kind is not k.CELL}
+    | {op.name for op in OPCODES if op.pushes and set(op.pushes) <= {
+        "bool", "int", "text", "sum", "difference", "product", "quotient", "rest", "negated", "float", "power", "task",
+    }}
+)  # fmt: skip
+# These hand on the value, or wrap it in what is no place itself, or take it out of that again.
+_SAME = frozenset({"SOME", "WRAP", "OK", "ERR", "VARIANT", "TUPLE", "CHECK", "CAST", "TRY_CAST", "INT_TO_FLOAT", "SETTLE"})
+# Parts of wholes that are no places: a mark on the whole lies on the parts (`vm/values/containers.py`).
+_PARTS = {"GET_ELEMENT": "element", "GET_PAYLOAD": "payload", "UNWRAP": "held", "TRY": "held"}
+# These read what they pop and keep none of it.
+_READS = frozenset(
+    {"POP", "JUMP_IF", "JUMP_UNLESS", "PRINT", "PRINTLN", "FAIL_MATCH", "FAIL_LENGTH", "JOIN", "CONCAT", "LENGTH", "ITERATE", "NEXT",
+     "CALL_BUILTIN", "IS", "RETURN", "CHANGES_SELF", "DROP", "SLIDE", "SHARE", "POP_TRY", "RANGE", "STORE", *_SAME, *_PARTS}
+    | {name for name in NAMES if name.startswith(("IS_", "EQ", "NE", "LT", "LE", "GT", "GE", "GET_", "INDEX", "ADD", "SUB", "MUL"))}
+    | {"DIV", "DIV_INT", "REM", "REM_INT", "NEG", "NEG_INT", "NOT", "POW", "FIELD_OWN", "MEMBER_OWN"}
+)
+
+
+class Entry:
+    """A value. `held`: the places that may hold it without a mark. `by`: the instructions that brought it here from those;
+    `shares`: those that gave it its mark."""
+
+    __slots__ = ("held", "by", "shares")
+
+    def __init__(
+        self, held: frozenset[Place] = frozenset(), by: frozenset[int] = frozenset(), shares: frozenset[int] = frozenset()
+    ) -> None:
+        self.held = held
+        self.by = by
+        self.shares = shares
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Entry) and (self.held, self.by, self.shares) == (other.held, other.by, other.shares)
+
+    def __hash__(self) -> int:
+        return hash((self.held, self.by, self.shares))
+
+    def join(self, other: Entry) -> Entry:
+        if self is other or self == other:
+            return self
+        return Entry(self.held | other.held, self.by | other.by, self.shares | other.shares)
+
+    def stepped(self, kind: str, number: int) -> Entry:
+        """Return a part of it."""
+        held = frozenset(
+            [ANYWHERE if place is ANYWHERE or len(place[1]) >= LONGEST else (place[0], (*place[1], (kind, number)))
+             for place in self.held]
+        )  # fmt: skip
+        return Entry(held, self.by, self.shares)
+
+    def also(self, *places: Place) -> Entry:
+        return Entry(self.held | set(places), self.by, self.shares)
+
+    def without(self, slot: int) -> Entry:
+        """Return what holds once a slot has another value."""
+        held = frozenset([place for place in self.held if place[0] != slot])
+        return self if len(held) == len(self.held) else Entry(held, self.by, self.shares)
+
+
+NEW = Entry()
+UNKNOWN = Entry(frozenset({ANYWHERE}))
+
+
+def overlap(one: Path, other: Path) -> bool:
+    """Return whether one of two parts of a value may lie in the other."""
+    for (kind, number), (other_kind, other_number) in zip(one, other, strict=False):
+        if kind != other_kind:
+            return True
+        if number != other_number:
+            return False
+    return True
+
+
+class State:
+    """What holds before an instruction: the operand stack, and by slot the value of each local that has one."""
+
+    __slots__ = ("stack", "slots")
+
+    def __init__(self, stack: tuple[Entry, ...], slots: dict[int, Entry]) -> None:
+        self.stack = stack
+        self.slots = slots
+
+    def join(self, other: State) -> State:
+        """Return what holds where both may come from; `self` where that is nothing more."""
+        stack = tuple([mine.join(theirs) for mine, theirs in zip(self.stack, other.stack, strict=True)])
+        slots = self.slots
+        for slot, theirs in other.slots.items():
+            mine = slots.get(slot)
+            joined = theirs if mine is None else mine.join(theirs)
+            if joined is not mine and joined != mine:
+                if slots is self.slots:
+                    slots = slots.copy()
+                slots[slot] = joined
+        return self if slots is self.slots and stack == self.stack else State(stack, slots)
+
+
+class Flow:
+    """`states`: by instruction, what holds before it, None where no control reaches it. `receivers`: the instructions that mark
+    what becomes the receiver of a method found at run time, which asks for the mark. `successors`: by instruction, where control
+    may go on; `fails`: by instruction, the one where an error goes that it raises. `leaders`: the instructions that jumps and
+    handlers lead to."""
+
+    def __init__(self, emitter: Emitter, parameters: int, keeps: Callable[[int, int], bool]) -> None:
+        self.code = emitter.code
+        self.counts = emitter.counts
+        self.plain = emitter.plain
+        self.keeps = keeps
+        self.receivers: set[int] = set()
+        self.fails: dict[int, tuple[int, int]] = {}
+        for start, end, target, depth in reversed(emitter.handlers):
+            assert target.index is not None
+            for at in range(start, end):
+                if THROWS[self.code[at][0]]:
+                    self.fails[at] = target.index, depth
+        self.leaders = {target for target, _ in self.fails.values()}
+        self.successors = [self._after(at) for at in range(len(self.code))]
+        self.states: list[State | None] = [None] * len(self.code)
+        lent = {slot for slot in range(parameters) if slot not in emitter.owned}
+        slots = {slot: UNKNOWN if slot in lent else NEW for slot in range(emitter.slots)}
+        if self.code:
+            self._run(State((), slots))
+
+    def _after(self, at: int) -> tuple[int, ...]:
+        number, operand = self.code[at]
+        following = () if _ENDS[number] or at + 1 >= len(self.code) else (at + 1,)
+        if not _LABEL[number]:
+            return following
+        assert isinstance(operand, Label) and operand.index is not None
+        self.leaders.add(operand.index)
+        return (*following, operand.index)
+
+    def _run(self, first: State) -> None:
+        self.states[0] = first
+        pending = [0]
+        while pending:
+            at = pending.pop()
+            while True:  # one straight run; what it leads to waits
+                state = self.states[at]
+                assert state is not None
+                after = self._step(at, state)
+                if at in self.plain:
+                    after = State((*after.stack[:-1], NEW), after.slots)
+                if at in self.fails:
+                    target, depth = self.fails[at]
+                    self._reach(target, State((*state.stack[:depth], UNKNOWN), state.slots), pending)
+                following = self.successors[at]
+                if len(following) == 1 and following[0] == at + 1 and at + 1 not in self.leaders:
+                    at += 1
+                    self.states[at] = after
+                    continue
+                for target in following:
+                    # NEXT pushes an element when it goes on, and drops the iterator when it leaves
+                    left = target != at + 1 and NAMES[self.code[at][0]] == "NEXT"
+                    self._reach(target, State(after.stack[:-2], after.slots) if left else after, pending)
+                break
+
+    def _reach(self, target: int, state: State, pending: list[int]) -> None:
+        known = self.states[target]
+        joined = state if known is None else known.join(state)
+        if joined is not known:
+            self.states[target] = joined
+            pending.append(target)
+
+    # ------------------------------------------------------------ one instruction
+
+    def _step(self, at: int, state: State) -> State:
+        number, operand = self.code[at]
+        name = NAMES[number]
+        stack, slots = state.stack, state.slots
+        if name in ("LOAD", "LOAD_OWN"):
+            return State((*stack, Entry(slots[operand].held | {(operand, ())}, slots[operand].by | {at})), slots)
+        if name == "STORE":
+            # Whoever held the old value is the only one now.
+            slots = {slot: entry.without(operand) for slot, entry in slots.items()}
+            slots[operand] = stack[-1].without(operand)
+            return State(tuple([entry.without(operand) for entry in stack[:-1]]), slots)
+        if name == "DUP":
+            entry = stack[-1].also((-2 - at, ()))
+            return State((*stack[:-1], entry, entry), slots)
+        if name == "SWAP":
+            return State((*stack[:-2], stack[-1], stack[-2]), slots)
+        if name == "SLIDE":
+            return State((*stack[: len(stack) - operand - 1], stack[-1]), slots)
+        if name == "SHARE":
+            return self._marked(at, state)
+        pops, pushes = self.effect(at)
+        popped = stack[len(stack) - pops :]
+        for position, entry in enumerate(popped):
+            if entry.held and not self.reads(at, position):
+                slots = _escaped(slots, entry)
+        if name in ("CALL_METHOD", "CALL_INOUT"):
+            self.receivers |= popped[0].shares
+        return State((*stack[: len(stack) - pops], *self._pushed(at, name, operand, popped, pushes)), slots)
+
+    def effect(self, at: int) -> tuple[int, int]:
+        """Return how many values an instruction pops and pushes."""
+        op = OPCODES[self.code[at][0]]
+        return op.effect(self.counts[at])
+
+    def reads(self, at: int, position: int) -> bool:
+        """Return whether an instruction keeps nothing of the operand at this position."""
+        name = NAMES[self.code[at][0]]
+        if name in ("CALL", "CALL_BUILTIN"):
+            return not self.keeps(at, position)
+        if name in ("CALL_METHOD", "CALL_INOUT"):
+            return position == 0
+        if name.startswith("SET_"):
+            return position > 0
+        return name in _READS
+
+    def _marked(self, at: int, state: State) -> State:
+        """A mark: what holds parts of this value without one sees them through another place as well."""
+        top = state.stack[-1]
+        slots = {slot: _seen_elsewhere(entry, top) for slot, entry in state.slots.items()} if top.held else state.slots
+        return State((*[_seen_elsewhere(entry, top) for entry in state.stack[:-1]], Entry(shares=frozenset({at}))), slots)
+
+    def _pushed(self, at: int, name: str, operand: Any, popped: tuple[Entry, ...], pushes: int) -> Iterator[Entry]:
+        if not pushes:
+            return
+        if name in _FRESH:
+            entry = NEW
+        elif name == "GET_FIELD":
+            entry = popped[0].stepped("field", operand)
+            # Each struct on the way is asked for its mark.
+            entry = Entry(entry.held, frozenset([by for by in entry.by if self.code[by][0] == GET_FIELD] + [at]), entry.shares)
+        elif name == "FIELD_OWN":
+            entry = popped[0].stepped("field", operand)
+        elif name in _PARTS:
+            entry = popped[0].stepped(_PARTS[name], operand if name != "TRY" and name != "UNWRAP" else 0)
+        elif name in _SAME or name in ("ARRAY", "MAP", "STRUCT"):
+            entry = NEW
+            for part in popped:
+                entry = entry.join(part)
+            if entry.held and name not in _SAME:
+                entry = entry.also(ANYWHERE)
+            entry = Entry(entry.held, entry.by)
+        elif name == "NEXT":
+            yield popped[0]
+            entry = UNKNOWN
+        else:
+            entry = UNKNOWN
+            for part in popped:
+                entry = entry.join(part)
+        for _ in range(pushes - (name == "NEXT")):
+            yield entry
+
+
+def clash(place: Place, others: frozenset[Place]) -> bool:
+    """Return whether a place is, holds, or lies in one of others."""
+    slot, path = place
+    return any([slot == other and overlap(path, other_path) for other, other_path in others])
+
+
+def _seen_elsewhere(entry: Entry, marked: Entry) -> Entry:
+    return entry.also(ANYWHERE) if any([clash(place, marked.held) for place in entry.held]) else entry
+
+
+def _escaped(slots: dict[int, Entry], entry: Entry) -> dict[int, Entry]:
+    """Return the locals when something else keeps a value without a mark."""
+    changed = slots
+    for slot, _ in entry.held:
+        if slot >= 0 and ANYWHERE not in changed[slot].held:
+            if changed is slots:
+                changed = slots.copy()
+            changed[slot] = changed[slot].also(ANYWHERE)
+    return changed
