@@ -1,4 +1,4 @@
-"""Who else holds a value: for each instruction of a function, which places may hold what lies on the operand stack without a mark.
+"""Who else holds a value: for each instruction of a function, which places may hold what lies on the stack without a mark.
 
 An abstract interpretation of the code of an `Emitter`, a fixpoint over its jumps and handlers. Hands on to `moves` `Flow`, the
 states before all instructions, with `Entry` and `overlap`. What it says is a bound from above: a place that it does not name does
@@ -11,13 +11,14 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ...vm.bytecode import operands as k
-from ...vm.bytecode.opcodes import BY_NAME, OPCODES, THROWS
+from ...vm.bytecode.opcodes import OPCODES, THROWS
 from .emitter import Emitter, Label
 
 Path = tuple[tuple[str, int], ...]  # from a local to a part: kinds and numbers of the steps
 Place = tuple[int, Path]  # a slot, or a number below 0 that two values on the stack share, and a path
 LONGEST = 4  # steps of a path
 ANYWHERE: Place = (-1, ())  # a place that no local leads to
+CALLER: Place = (-2, ())  # one of the caller, which writes nothing while the function runs
 
 NAMES = tuple(op.name for op in OPCODES)
 NUMBER = {op.name: op.number for op in OPCODES}
@@ -41,10 +42,14 @@ _SAME = frozenset({"SOME", "WRAP", "OK", "ERR", "VARIANT", "TUPLE", "CHECK", "CA
 _PARTS = {"GET_ELEMENT": "element", "GET_PAYLOAD": "payload", "UNWRAP": "held", "TRY": "held"}
 # These read what they pop and keep none of it.
 _READS = frozenset(
-    {"POP", "JUMP_IF", "JUMP_UNLESS", "PRINT", "PRINTLN", "FAIL_MATCH", "FAIL_LENGTH", "JOIN", "CONCAT", "LENGTH", "ITERATE", "NEXT",
-     "CALL_BUILTIN", "IS", "RETURN", "CHANGES_SELF", "DROP", "SLIDE", "SHARE", "POP_TRY", "RANGE", "STORE", *_SAME, *_PARTS}
-    | {name for name in NAMES if name.startswith(("IS_", "EQ", "NE", "LT", "LE", "GT", "GE", "GET_", "INDEX", "ADD", "SUB", "MUL"))}
-    | {"DIV", "DIV_INT", "REM", "REM_INT", "NEG", "NEG_INT", "NOT", "POW", "FIELD_OWN", "MEMBER_OWN"}
+    {
+        "POP", "JUMP_IF", "JUMP_UNLESS", "PRINT", "PRINTLN", "FAIL_MATCH", "FAIL_LENGTH", "JOIN", "CONCAT", "LENGTH", "ITERATE",
+        "NEXT", "IS", "CHANGES_SELF", "DROP", "SLIDE", "SHARE", "POP_TRY", "RANGE", "STORE", "NOT", "POW", "FIELD_OWN", "MEMBER_OWN",
+        "ARRAY", "MAP", "STRUCT", *_SAME, *_PARTS,
+    }
+    | {name for name in NAMES if name.startswith(("IS_", "GET_", "INDEX"))}
+    | {name for name in NAMES for word in ("EQ", "NE", "LT", "LE", "GT", "GE", "ADD", "SUB", "MUL", "DIV", "REM", "NEG")
+       if name in (word, f"{word}_INT", f"{word}_FLOAT")}
 )
 
 
@@ -75,7 +80,7 @@ class Entry:
     def stepped(self, kind: str, number: int) -> Entry:
         """Return a part of it."""
         held = frozenset(
-            [ANYWHERE if place is ANYWHERE or len(place[1]) >= LONGEST else (place[0], (*place[1], (kind, number)))
+            [ANYWHERE if place == ANYWHERE or len(place[1]) >= LONGEST else (place[0], (*place[1], (kind, number)))
              for place in self.held]
         )  # fmt: skip
         return Entry(held, self.by, self.shares)
@@ -91,6 +96,7 @@ class Entry:
 
 NEW = Entry()
 UNKNOWN = Entry(frozenset({ANYWHERE}))
+LENT = Entry(frozenset({CALLER}))
 
 
 def overlap(one: Path, other: Path) -> bool:
@@ -148,7 +154,7 @@ class Flow:
         self.successors = [self._after(at) for at in range(len(self.code))]
         self.states: list[State | None] = [None] * len(self.code)
         lent = {slot for slot in range(parameters) if slot not in emitter.owned}
-        slots = {slot: UNKNOWN if slot in lent else NEW for slot in range(emitter.slots)}
+        slots = {slot: LENT if slot in lent else NEW for slot in range(emitter.slots)}
         if self.code:
             self._run(State((), slots))
 
@@ -207,7 +213,7 @@ class Flow:
             slots[operand] = stack[-1].without(operand)
             return State(tuple([entry.without(operand) for entry in stack[:-1]]), slots)
         if name == "DUP":
-            entry = stack[-1].also((-2 - at, ()))
+            entry = stack[-1].also((-3 - at, ()))
             return State((*stack[:-1], entry, entry), slots)
         if name == "SWAP":
             return State((*stack[:-2], stack[-1], stack[-2]), slots)
@@ -280,7 +286,7 @@ class Flow:
 def clash(place: Place, others: frozenset[Place]) -> bool:
     """Return whether a place is, holds, or lies in one of others."""
     slot, path = place
-    return any([slot == other and overlap(path, other_path) for other, other_path in others])
+    return slot != CALLER[0] and any(slot == other and overlap(path, other_path) for other, other_path in others)
 
 
 def _seen_elsewhere(entry: Entry, marked: Entry) -> Entry:

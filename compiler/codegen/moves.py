@@ -1,21 +1,32 @@
 """Moves: a value that is not read again where it was goes on without a mark as shared, so that a write need not copy it (V-5.7).
 
-The generators mark every value that they bind a second time. When all code is there, `move_values` takes back each mark whose
-value no other place holds from then on: the local, or the part of it, is not read before it is assigned again. `MOVE` and
-`TAKE_FIELD` then say what `LOAD` and `GET_FIELD` did. `aliases` knows who holds what, this file what is read later. Hands on
-`move_values` to `module`.
+The generators mark every value that they bind a second time. When all code is there, `move_values` takes back each mark that
+nobody needs:
+
+- a value moves: the local that holds it, or the part of it, is not read before it is assigned again. `MOVE` and `TAKE_FIELD` then
+  say what `LOAD` and `GET_FIELD` did;
+- an argument is lent: the function only reads it, and so does a walk over a local that nothing writes into;
+- a function that fails gives its argument back: it has done nothing with it wherever it returns an Err. So the argument moves if
+  only what follows an Err reads it again.
+
+`aliases` knows who holds what, this file what is read later. Hands on `move_values` to `module`.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
 
-from .aliases import ANYWHERE, CALL, GET_FIELD, LOAD, NAMES, NUMBER, SHARE, STORE, Flow, Path, Place, clash, overlap
-from .emitter import Emitter
+from ...vm.bytecode.opcodes import OPCODES
+from .aliases import ANYWHERE, CALL, CALLER, GET_FIELD, LOAD, NAMES, NUMBER, SHARE, STORE, Entry, Flow, Path, Place, clash, overlap
+from .emitter import Emitter, Label
 
-LOAD_OWN, FIELD_OWN, SET_FIELD = (NUMBER[name] for name in ("LOAD_OWN", "FIELD_OWN", "SET_FIELD"))
+LOAD_OWN, FIELD_OWN, SET_FIELD, TRY, POP_TRY, THROW, RETURN, ITERATE, OK, SOME, JUMP_UNLESS, IS_OK, IS_ERR = (
+    NUMBER[name] for name in (
+        "LOAD_OWN", "FIELD_OWN", "SET_FIELD", "TRY", "POP_TRY", "THROW", "RETURN", "ITERATE", "OK", "SOME", "JUMP_UNLESS", "IS_OK",
+        "IS_ERR",
+    )
+)  # fmt: skip
 MOVED = {LOAD: NUMBER["MOVE"], GET_FIELD: NUMBER["TAKE_FIELD"]}
 PARTS = {NUMBER["GET_ELEMENT"]: "element", NUMBER["GET_PAYLOAD"]: "payload", NUMBER["UNWRAP"]: "held", GET_FIELD: "field"}
 # They ask what kind of value it is, and a part of it that has moved on is the same kind.
@@ -24,45 +35,82 @@ ASKING = frozenset(
         "IS_SOME", "IS_OK", "IS_ERR", "IS_NIL", "IS_ABSENT", "IS_VARIANT", "IS_ERROR", "FAIL_MATCH", "FAIL_LENGTH",
     )
 )  # fmt: skip
-READ, WRITTEN, ASSIGNED = range(3)
+NOT_TOUCHED, READ, WRITTEN, ASSIGNED = range(4)
 
 
 def move_values(functions: dict[int, tuple[Emitter, int]], asks: Callable[[int], bool]) -> None:
     """Take back the marks that no value needs. `functions`: by number the code and how many parameters there are. `asks`: whether
     the built-in of a constant only reads its arguments."""
+    program = Moves(functions, asks)
+    program.decide()
+    for body in program.bodies.values():
+        body.rewrite()
 
-    def keeps(number: int, position: int) -> bool:
-        """Return whether a function keeps an argument; `self` is lent to it (`arguments.receive`)."""
-        emitter, _ = functions[number]
+
+class Moves:
+    """What functions do with their arguments, as a fixpoint: everything is assumed that no function contradicts. By function:
+    `borrowed`, the parameters that it only reads; `returned`, those that it has not touched wherever it returns an Err."""
+
+    def __init__(self, functions: dict[int, tuple[Emitter, int]], asks: Callable[[int], bool]) -> None:
+        self.functions = functions
+        self.asks = asks
+        self.borrowed = {number: emitter.owned - emitter.lent for number, (emitter, _) in functions.items()}
+        self.returned = {number: set(parameters) for number, parameters in self.borrowed.items()}
+        self.bodies = {
+            number: Body(self, emitter, parameters)
+            for number, (emitter, parameters) in functions.items()
+            if any([opcode == SHARE for opcode, _ in emitter.code]) or emitter.owned
+        }
+
+    def decide(self) -> None:
+        callers: dict[int, set[int]] = {}
+        for number, (emitter, _) in self.functions.items():
+            for callee in emitter.calls:
+                callers.setdefault(callee, set()).add(number)
+        pending = dict.fromkeys(self.bodies)
+        while pending:
+            number, _ = pending.popitem()
+            body = self.bodies[number]
+            body.decide()
+            kept = self.borrowed[number] & body.only_read(), self.returned[number] & body.given_back()
+            if kept != (self.borrowed[number], self.returned[number]):
+                self.borrowed[number], self.returned[number] = kept
+                pending |= dict.fromkeys([caller for caller in callers.get(number, ()) if caller in self.bodies])
+
+    def keeps(self, number: int, position: int) -> bool:
+        """Return whether a function keeps an argument; a plain `self` is only read, and `mut self` goes back to its place."""
+        emitter, _ = self.functions[number]
         return position in emitter.owned and position not in emitter.lent
-
-    for emitter, parameters in functions.values():
-        if any([number == SHARE for number, _ in emitter.code]):
-            Body(emitter, parameters, keeps, asks).move()
 
 
 class Body:
-    """The code of one function. `touches`: by slot, the instructions that read or assign it, in order; `blocks`: the first
-    instructions of its straight runs."""
+    """The code of one function. `touches`: by slot, the instructions that read or assign it, in order; `ends`: by instruction the
+    one behind the straight run that it stands in. `moved` and `lent`: the marks that are taken back."""
 
-    def __init__(
-        self, emitter: Emitter, parameters: int, keeps: Callable[[int, int], bool], asks: Callable[[int], bool]
-    ) -> None:
+    def __init__(self, program: Moves, emitter: Emitter, parameters: int) -> None:
+        self.program = program
         self.emitter = emitter
         self.code = emitter.code
-        self.flow = Flow(emitter, parameters, lambda at, position: self._keeps(at, position, keeps, asks))
+        self.parameters = parameters
+        self.flow = Flow(emitter, parameters, self._keeps)
         self.touches: dict[int, list[int]] = {}
         for at, (number, operand) in enumerate(self.code):
             if number in (LOAD, LOAD_OWN, STORE):
                 self.touches.setdefault(operand, []).append(at)
         self.ends = self._ends()
+        self.shares = [
+            at for at, (number, _) in enumerate(self.code)
+            if number == SHARE and self.flow.states[at] is not None and at not in self.flow.receivers
+        ]  # fmt: skip
+        self.consumers = {at: self._consumer(at) for at in self.shares}
+        self.moved: set[int] = set()
+        self.lent: set[int] = set()
 
-    def _keeps(self, at: int, position: int, keeps: Callable[[int, int], bool], asks: Callable[[int], bool]) -> bool:
+    def _keeps(self, at: int, position: int) -> bool:
         number, operand = self.code[at]
-        return keeps(operand, position) if number == CALL else position > 0 and not asks(operand)
+        return self.program.keeps(operand, position) if number == CALL else position > 0 and not self.program.asks(operand)
 
     def _ends(self) -> list[int]:
-        """Return by instruction the one behind the straight run that it stands in."""
         flow, ends = self.flow, [0] * len(self.code)
         end = len(self.code)
         for at in reversed(range(len(self.code))):
@@ -71,47 +119,180 @@ class Body:
             ends[at] = end
         return ends
 
-    # ------------------------------------------------------------ decisions
+    def _consumer(self, share: int) -> tuple[int, int]:
+        """Return the instruction that pops what a mark lies on, and as which operand; -1 where control parts before."""
+        depth = len(self.stack(share))
+        for at in range(share + 1, self.ends[share]):
+            stack = self.stack(at)
+            pops, _ = self.flow.effect(at)
+            if len(stack) - pops < depth:
+                return at, depth - 1 - (len(stack) - pops)
+        return -1, 0
 
-    def move(self) -> None:
-        taken_back: set[int] = set()
-        moved: set[int] = set()
-        for at, (number, _) in enumerate(self.code):
-            state = self.flow.states[at]
-            if number != SHARE or state is None or at in self.flow.receivers:
-                continue
-            value = state.stack[-1]
-            if self._is_alone(at) and all([self.is_dead(place, at) for place in value.held]):
-                taken_back.add(at)
-                moved |= value.by
-        for at in moved:
-            self.code[at] = MOVED.get(self.code[at][0], self.code[at][0]), self.code[at][1]
-        self.emitter.leave_out(taken_back)
-
-    def _is_alone(self, at: int) -> bool:
-        """Return whether what an instruction is to mark is held by nothing but what brought it here: neither by another value on
-        the stack nor by a local that is read later."""
+    def stack(self, at: int) -> tuple[Entry, ...]:
+        """Return what is known of the operand stack before an instruction that control reaches."""
         state = self.flow.states[at]
         assert state is not None
+        return state.stack
+
+    # ------------------------------------------------------------ decisions
+
+    def decide(self) -> None:
+        wanted = [at for at in self.shares if self._may_be_lent(at)]
+        self.moved, self.lent = set(), set()
+        for at in self.shares:
+            held = self.stack(at)[-1].held
+            if at not in wanted and self._is_alone(at, at) and self._are_dead(held, at):
+                self.moved.add(at)
+        # A value that is lent has no mark while it lies on the stack, so nothing may move there meanwhile.
+        self.lent = {at for at in wanted if not self._moves_meanwhile(at)}
+        for at in self.shares:
+            if at not in self.moved and at not in self.lent and self._moves_later(at):
+                self.moved.add(at)
+
+    def _may_be_lent(self, share: int) -> bool:
+        """Return whether what pops a value only reads it, and nothing writes into the value before."""
+        at, position = self.consumers[share]
+        held = self.stack(share)[-1].held
+        if at < 0 or ANYWHERE in held:
+            return False
+        number, callee = self.code[at]
+        slots = {slot for slot, _ in held}
+        if number == ITERATE:
+            return not any([self.code[touch][0] == LOAD_OWN for slot in slots for touch in self.touches.get(slot, ())])
+        if number != CALL or position not in self.program.borrowed[callee]:
+            return False
+        return not any([self.code[by][0] in (LOAD_OWN, STORE) and self.code[by][1] in slots for by in range(share, at)])
+
+    def _moves_meanwhile(self, share: int) -> bool:
+        at, _ = self.consumers[share]
+        held = self.stack(share)[-1].held
+        between = self.moved if self.code[at][0] == ITERATE else [moved for moved in self.moved if share < moved < at]
+        return any([clash(place, held) for moved in between for place in self.stack(moved)[-1].held])
+
+    def _moves_later(self, share: int) -> bool:
+        """Return whether a value moves where it is popped: what stands between only lends it, and nothing reads it behind. A function
+        that gives its argument back may fail: then it is read again."""
+        at, position = self.consumers[share]
+        if at < 0:
+            return False
+        held = self.stack(share)[-1].held
+        slots = {slot for slot, _ in held}
+        for between in range(share + 1, at):
+            number, operand = self.code[between]
+            if number in (LOAD_OWN, STORE) and operand in slots:
+                return False
+            marked = number == SHARE and any([clash(place, held) for place in self.stack(between)[-1].held])
+            if marked and not (between in self.lent and self.consumers[between][0] < at):
+                return False
+        if any([clash(place, held) for entry in self.stack(at)[len(self.stack(share)) :] for place in entry.held]):
+            return False
+        if not self._is_alone(share, at):
+            return False
+        number, callee = self.code[at]
+        if number == CALL and position in self.program.returned[callee]:
+            return self._are_dead(held, at, self._success(at))
+        return self._are_dead(held, at)
+
+    def _success(self, call: int) -> list[int] | None:
+        """Return where control goes on behind a call that has not failed: behind `?`, or in the arm for Ok; None where the call does
+        not say at once whether it has failed."""
+        after = [self.code[at][0] for at in range(call + 1, min(call + 5, len(self.code)))]
+        if after[:1] == [TRY]:
+            return [call + 2]
+        if len(after) == 4 and after[:2] == [STORE, LOAD] and after[2] in (IS_OK, IS_ERR) and after[3] == JUMP_UNLESS:
+            stored, loaded, label = self.code[call + 1][1], self.code[call + 2][1], self.code[call + 4][1]
+            if stored == loaded and not self.flow.leaders & {call + 1, call + 2, call + 3, call + 4}:
+                assert isinstance(label, Label) and label.index is not None
+                return [call + 5 if after[2] == IS_OK else label.index]
+        return None
+
+    def _is_alone(self, share: int, at: int) -> bool:
+        """Return whether what an instruction is to mark is held by nothing but what brought it here: neither by another value on
+        the stack nor by a local that is read behind the instruction `at`."""
+        state = self.flow.states[share]
+        assert state is not None
         held = state.stack[-1].held
-        if ANYWHERE in held or any([clash(place, held) for entry in state.stack[:-1] for place in entry.held]):
+        if any([slot in (ANYWHERE[0], CALLER[0]) for slot, _ in held]):
+            return False
+        if any([clash(place, held) for entry in state.stack[:-1] for place in entry.held]):
             return False
         slots = {slot for slot, _ in held}
         others = [slot for slot, entry in state.slots.items() if slot not in slots and any([clash(p, held) for p in entry.held])]
-        return all([self.is_dead((slot, ()), at) for slot in others])
+        return self._are_dead([(slot, ()) for slot in others], at)
+
+    def _are_dead(self, places: Iterable[Place], at: int, behind: list[int] | None = None) -> bool:
+        return all([self.is_dead(place, at, behind) for place in places])
+
+    # ------------------------------------------------------------ what becomes of parameters
+
+    def only_read(self) -> set[int]:
+        """Return the parameters that the function does nothing with but read them, or mark what it keeps."""
+        used = {slot for number, slot in self.code if number in (LOAD_OWN, STORE)}
+        for at, _ in self._touched():
+            used |= {slot for entry in at for slot, _ in entry.held}
+        return set(range(self.parameters)) - used
+
+    def given_back(self) -> set[int]:
+        """Return the parameters that the function has not touched wherever it may return an Err."""
+        sources: dict[int, set[int]] = {}
+        for entries, reached in self._touched(failing=True):
+            for slot in {slot for entry in entries for slot, _ in entry.held if 0 <= slot < self.parameters}:
+                sources.setdefault(slot, set()).update(reached)
+        for at, (number, slot) in enumerate(self.code):
+            if number in (LOAD_OWN, STORE) and slot < self.parameters and self.flow.states[at] is not None:
+                sources.setdefault(slot, set()).update(self._following(at))
+        return {slot for slot in range(self.parameters) if not self._may_fail_behind(sources.get(slot, set()))}
+
+    def _touched(self, failing: bool = False) -> Iterator[tuple[tuple[Entry, ...], Iterable[int]]]:
+        """Yield what goes away from its place without a mark, and where control goes on then. `failing`: where a call that gives it
+        back has failed it is still there."""
+        for at, state in enumerate(self.flow.states):
+            if state is None:
+                continue
+            if at in self.moved:
+                consumer, position = self.consumers[at]
+                number, callee = self.code[at if consumer < 0 else consumer]
+                given = failing and number == CALL and position in self.program.returned[callee]
+                if given and self.code[consumer + 1][0] in (TRY, RETURN) and consumer + 1 not in self.flow.leaders:
+                    yield (state.stack[-1],), [consumer + 2] if self.code[consumer + 1][0] == TRY else []
+                else:
+                    yield (state.stack[-1],), self._following(at)
+            elif NAMES[self.code[at][0]] not in ("SHARE", "STORE", "LOAD", "DUP", "SWAP", "SLIDE"):
+                pops, _ = self.flow.effect(at)
+                popped = state.stack[len(state.stack) - pops :]
+                kept = tuple([entry for position, entry in enumerate(popped) if entry.held and not self.flow.reads(at, position)])
+                if kept:
+                    yield kept, self._following(at)
+
+    def _may_fail_behind(self, starts: set[int]) -> bool:
+        """Return whether control may come from some of these instructions to one that returns an Err."""
+        seen: set[int] = set()
+        pending = list(starts)
+        while pending:
+            at = pending.pop()
+            if at in seen:
+                continue
+            seen.add(at)
+            number = self.code[at][0]
+            if number in (TRY, POP_TRY, THROW) and at not in self.flow.fails:
+                return True
+            if number == RETURN and (at in self.flow.leaders or self.code[at - 1][0] not in (OK, SOME)):
+                return True
+            pending += self._following(at)
+        return False
 
     # ------------------------------------------------------------ what is read later
 
-    def is_dead(self, place: Place, at: int) -> bool:
-        """Return whether nothing behind an instruction reads a part of a local before it is assigned again."""
+    def is_dead(self, place: Place, at: int, behind: list[int] | None = None) -> bool:
+        """Return whether nothing behind an instruction reads a part of a local before it is assigned again; `behind`: where to
+        look instead of behind it."""
         slot, path = place
         touches = self.touches.get(slot, [])
         if slot < 0 or not touches:
             return True
         seen: set[int] = set()
-        pending = [at + 1]
-        if at + 1 == self.ends[at]:
-            pending = list(self._following(at))
+        pending = list(self._following(at)) if behind is None else behind.copy()
         while pending:
             start = pending.pop()
             if start in seen:
@@ -122,10 +303,10 @@ class Body:
                 if touch >= end:
                     pending += self._following(end - 1)
                     break
-                kind, other = self._touch(touch)
-                if kind == ASSIGNED or (kind == WRITTEN and other == path[: len(other)]):
+                use, part = self._touch(touch)
+                if use == ASSIGNED or (use == WRITTEN and part == path[: len(part)]):
                     break
-                if kind in (READ, WRITTEN) and overlap(path, other):
+                if use != NOT_TOUCHED and overlap(path, part):
                     return False
             else:
                 pending += self._following(end - 1)
@@ -143,13 +324,21 @@ class Body:
         path: list[tuple[str, int]] = []
         parts = {FIELD_OWN: "field"} if number == LOAD_OWN else PARTS
         behind = at + 1
-        while behind < len(self.code) and self.code[behind][0] in parts and behind not in self.flow.leaders:
+        while self.code[behind][0] in parts and behind not in self.flow.leaders:
             then, operand = self.code[behind]
             path.append((parts[then], operand if NAMES[then] != "UNWRAP" else 0))
             behind += 1
         then, operand = self.code[behind]
         if number == LOAD_OWN and then == SET_FIELD:
             return WRITTEN, (*path, ("field", operand))
-        if then in ASKING:
-            return -1, ()
-        return READ, tuple(path)
+        return (NOT_TOUCHED, ()) if then in ASKING else (READ, tuple(path))
+
+    # ------------------------------------------------------------ the new code
+
+    def rewrite(self) -> None:
+        for at in self.moved:
+            for by in self.stack(at)[-1].by:
+                number, operand = self.code[by]
+                self.code[by] = MOVED.get(number, number), operand
+        if self.moved or self.lent:
+            self.emitter.leave_out(self.moved | self.lent)
