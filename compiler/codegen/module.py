@@ -67,9 +67,10 @@ class Pool:
         """Return the constant that names a built-in function of a kind of receiver."""
         return self.constant(im.K_BUILTIN, [receiver, name])
 
-    def asks(self, constant: int) -> bool:
-        """Return whether a built-in only reads all of its arguments: a global function, which has no receiver to put them into."""
-        return not self.constants[constant][1][0]
+    def named_builtin(self, constant: int) -> tuple[str, str]:
+        """Return the kind of receiver, "" for a global function, and the name of the built-in that a constant names."""
+        receiver, name = self.constants[constant][1]
+        return receiver, name
 
     def error(self, family: str, variant: str | None, fields: list[str]) -> int:
         """Return the constant for an error with these fields."""
@@ -469,7 +470,7 @@ class Module:
     def finish_functions(self) -> list[im.Function]:
         """Return all functions in the order of their numbers, and count their instructions. To be called once, when every
         reserved function is pending."""
-        move_values({p.number: (p.emitter, len(p.params)) for p in self.pending}, self.pool.asks)
+        move_values({p.number: (p.emitter, len(p.params)) for p in self.pending}, self.pool.named_builtin)
         for p in self.pending:
             self.instructions += len(p.emitter.code)
             self.pool.functions[p.number] = p.emitter.finish(p.name, p.params, p.result, p.flags, p.parent, self.place)

@@ -4,7 +4,8 @@ The generators mark every value that they bind a second time. When all code is t
 nobody needs:
 
 - a value moves: the local that holds it, or the part of it, is not read before it is assigned again. `MOVE` and `TAKE_FIELD` then
-  say what `LOAD` and `GET_FIELD` did;
+  say what `LOAD` and `GET_FIELD` did. `TAKE_INDEX` and `TAKE_ENTRY` take an element that is written anew before it is read, as in
+  `let mut xs = m.get(k) ?? []; xs.push(x); m.set(k, xs);`
 - an argument is lent: the function only reads it, and so does a walk over a local that nothing writes into;
 - a function that fails gives its argument back: it has done nothing with it wherever it returns an Err. So the argument moves if
   only what follows an Err reads it again.
@@ -18,16 +19,37 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 
 from ...vm.bytecode.opcodes import OPCODES
-from .aliases import ANYWHERE, CALL, CALLER, GET_FIELD, LOAD, NAMES, NUMBER, SHARE, STORE, Entry, Flow, Path, Place, clash, overlap
+from .aliases import (
+    ANYWHERE,
+    CALL,
+    CALL_BUILTIN,
+    CALLER,
+    GET_FIELD,
+    LOAD,
+    NAMES,
+    NUMBER,
+    SHARE,
+    STORE,
+    Entry,
+    Flow,
+    Path,
+    Place,
+    clash,
+    overlap,
+)
 from .emitter import Emitter, Label
 
-LOAD_OWN, FIELD_OWN, SET_FIELD, TRY, POP_TRY, THROW, RETURN, ITERATE, OK, SOME, JUMP_UNLESS, IS_OK, IS_ERR = (
+LOAD_OWN, FIELD_OWN, SET_FIELD, SET_INDEX, TRY, POP_TRY, THROW, RETURN, ITERATE, OK, SOME, JUMP_UNLESS, IS_OK, IS_ERR, CONST, INT = (
     NUMBER[name] for name in (
-        "LOAD_OWN", "FIELD_OWN", "SET_FIELD", "TRY", "POP_TRY", "THROW", "RETURN", "ITERATE", "OK", "SOME", "JUMP_UNLESS", "IS_OK",
-        "IS_ERR",
+        "LOAD_OWN", "FIELD_OWN", "SET_FIELD", "SET_INDEX", "TRY", "POP_TRY", "THROW", "RETURN", "ITERATE", "OK", "SOME",
+        "JUMP_UNLESS", "IS_OK", "IS_ERR", "CONST", "INT",
     )
 )  # fmt: skip
-MOVED = {LOAD: NUMBER["MOVE"], GET_FIELD: NUMBER["TAKE_FIELD"]}
+INDEXES = frozenset({NUMBER["INDEX"], NUMBER["INDEX_ARRAY"]})
+MOVED = {
+    LOAD: NUMBER["MOVE"], GET_FIELD: NUMBER["TAKE_FIELD"], CALL_BUILTIN: NUMBER["TAKE_ENTRY"],
+    **dict.fromkeys(INDEXES, NUMBER["TAKE_INDEX"]),
+}  # fmt: skip
 PARTS = {NUMBER["GET_ELEMENT"]: "element", NUMBER["GET_PAYLOAD"]: "payload", NUMBER["UNWRAP"]: "held", GET_FIELD: "field"}
 # They ask what kind of value it is, and a part of it that has moved on is the same kind.
 ASKING = frozenset(
@@ -35,13 +57,16 @@ ASKING = frozenset(
         "IS_SOME", "IS_OK", "IS_ERR", "IS_NIL", "IS_ABSENT", "IS_VARIANT", "IS_ERROR", "FAIL_MATCH", "FAIL_LENGTH",
     )
 )  # fmt: skip
-NOT_TOUCHED, READ, WRITTEN, ASSIGNED = range(4)
+ASKING_MAPS = frozenset({"len", "is_empty", "has", "keys"})  # methods that look at no value
+NOT_TOUCHED, COUNTED, READ, WRITTEN, ASSIGNED = range(5)
+
+Builtin = Callable[[int], tuple[str, str]]
 
 
-def move_values(functions: dict[int, tuple[Emitter, int]], asks: Callable[[int], bool]) -> None:
-    """Take back the marks that no value needs. `functions`: by number the code and how many parameters there are. `asks`: whether
-    the built-in of a constant only reads its arguments."""
-    program = Moves(functions, asks)
+def move_values(functions: dict[int, tuple[Emitter, int]], builtin: Builtin) -> None:
+    """Take back the marks that no value needs. `functions`: by number the code and how many parameters there are. `builtin`: the
+    kind of receiver and the name of the built-in that a constant names."""
+    program = Moves(functions, builtin)
     program.decide()
     for body in program.bodies.values():
         body.rewrite()
@@ -51,9 +76,9 @@ class Moves:
     """What functions do with their arguments, as a fixpoint: everything is assumed that no function contradicts. By function:
     `borrowed`, the parameters that it only reads; `returned`, those that it has not touched wherever it returns an Err."""
 
-    def __init__(self, functions: dict[int, tuple[Emitter, int]], asks: Callable[[int], bool]) -> None:
+    def __init__(self, functions: dict[int, tuple[Emitter, int]], builtin: Builtin) -> None:
         self.functions = functions
-        self.asks = asks
+        self.builtin = builtin
         self.borrowed = {number: emitter.owned - emitter.lent for number, (emitter, _) in functions.items()}
         self.returned = {number: set(parameters) for number, parameters in self.borrowed.items()}
         self.bodies = {
@@ -85,7 +110,8 @@ class Moves:
 
 class Body:
     """The code of one function. `touches`: by slot, the instructions that read or assign it, in order; `ends`: by instruction the
-    one behind the straight run that it stands in. `moved` and `lent`: the marks that are taken back."""
+    one behind the straight run that it stands in. `moved` and `lent`: the marks that are taken back. `taken`: by instructions that
+    take an element, what held it."""
 
     def __init__(self, program: Moves, emitter: Emitter, parameters: int) -> None:
         self.program = program
@@ -105,10 +131,13 @@ class Body:
         self.consumers = {at: self._consumer(at) for at in self.shares}
         self.moved: set[int] = set()
         self.lent: set[int] = set()
+        self.taken: dict[int, Entry] = {}
 
     def _keeps(self, at: int, position: int) -> bool:
         number, operand = self.code[at]
-        return self.program.keeps(operand, position) if number == CALL else position > 0 and not self.program.asks(operand)
+        if number == CALL:
+            return self.program.keeps(operand, position)
+        return position > 0 and self.program.builtin(operand)[0] != ""  # a global function only reads
 
     def _ends(self) -> list[int]:
         flow, ends = self.flow, [0] * len(self.code)
@@ -139,7 +168,8 @@ class Body:
 
     def decide(self) -> None:
         wanted = [at for at in self.shares if self._may_be_lent(at)]
-        self.moved, self.lent = set(), set()
+        self.moved, self.lent, self.taken = set(), set(), dict(self._elements())
+        self.moved = {at + 1 for at in self.taken if self.code[at][0] in INDEXES}
         for at in self.shares:
             held = self.stack(at)[-1].held
             if at not in wanted and self._is_alone(at, at) and self._are_dead(held, at):
@@ -149,6 +179,39 @@ class Body:
         for at in self.shares:
             if at not in self.moved and at not in self.lent and self._moves_later(at):
                 self.moved.add(at)
+
+    def _elements(self) -> Iterator[tuple[int, Entry]]:
+        """Yield the instructions that read an element which is written anew before it is read again, and what holds it."""
+        for at, (number, operand) in enumerate(self.code):
+            if self.flow.states[at] is None or at in self.flow.leaders:
+                continue
+            if number in INDEXES:
+                if at + 1 not in self.shares or at + 1 in self.flow.leaders:
+                    continue
+            elif number != CALL_BUILTIN or self.program.builtin(operand) != ("Map", "get"):
+                continue
+            key = self._key(at - 1)
+            if key is not None:
+                element = self.stack(at)[-2].stepped("key", key)
+                if self._is_alone(at, at, element) and self._are_dead(element.held, at):
+                    yield at, element
+
+    def _key(self, at: int) -> int | None:
+        """Return a number for the key or position that an instruction pushes: of two that are equal it is the same."""
+        number, operand = self.code[at]
+        if number == INT or number == CONST:
+            return -2 * int(operand) - (number == INT) - 1
+        if number != LOAD:
+            return None
+        # The index of a place lies in a slot of its own, which has it from a variable.
+        for before in range(at - 1, -1, -1):
+            if self.ends[before] != self.ends[at]:
+                break
+            if self.code[before] == (STORE, operand):
+                loaded, other = self.code[before - 1]
+                same = loaded == LOAD and self.ends[before - 1] == self.ends[at]
+                return other if same and (STORE, other) not in self.code[before:at] else int(operand)
+        return int(operand)
 
     def _may_be_lent(self, share: int) -> bool:
         """Return whether what pops a value only reads it, and nothing writes into the value before."""
@@ -167,8 +230,9 @@ class Body:
     def _moves_meanwhile(self, share: int) -> bool:
         at, _ = self.consumers[share]
         held = self.stack(share)[-1].held
-        between = self.moved if self.code[at][0] == ITERATE else [moved for moved in self.moved if share < moved < at]
-        return any([clash(place, held) for moved in between for place in self.stack(moved)[-1].held])
+        gone = {**{moved: self.stack(moved)[-1] for moved in self.moved}, **self.taken}
+        walked = self.code[at][0] == ITERATE
+        return any([clash(p, held) for by, entry in gone.items() if walked or share < by < at for p in entry.held])
 
     def _moves_later(self, share: int) -> bool:
         """Return whether a value moves where it is popped: what stands between only lends it, and nothing reads it behind. A function
@@ -207,15 +271,15 @@ class Body:
                 return [call + 5 if after[2] == IS_OK else label.index]
         return None
 
-    def _is_alone(self, share: int, at: int) -> bool:
-        """Return whether what an instruction is to mark is held by nothing but what brought it here: neither by another value on
-        the stack nor by a local that is read behind the instruction `at`."""
+    def _is_alone(self, share: int, at: int, element: Entry | None = None) -> bool:
+        """Return whether what an instruction is to mark, or an element that it reads, is held by nothing but what brought it here:
+        neither by another value on the stack nor by a local that is read behind the instruction `at`."""
         state = self.flow.states[share]
         assert state is not None
-        held = state.stack[-1].held
+        held = state.stack[-1].held if element is None else element.held
         if any([slot in (ANYWHERE[0], CALLER[0]) for slot, _ in held]):
             return False
-        if any([clash(place, held) for entry in state.stack[:-1] for place in entry.held]):
+        if any([clash(place, held) for entry in state.stack[: -1 if element is None else -2] for place in entry.held]):
             return False
         slots = {slot for slot, _ in held}
         others = [slot for slot, entry in state.slots.items() if slot not in slots and any([clash(p, held) for p in entry.held])]
@@ -247,6 +311,8 @@ class Body:
     def _touched(self, failing: bool = False) -> Iterator[tuple[tuple[Entry, ...], Iterable[int]]]:
         """Yield what goes away from its place without a mark, and where control goes on then. `failing`: where a call that gives it
         back has failed it is still there."""
+        for at, element in self.taken.items():
+            yield (element,), self._following(at)
         for at, state in enumerate(self.flow.states):
             if state is None:
                 continue
@@ -291,6 +357,9 @@ class Body:
         touches = self.touches.get(slot, [])
         if slot < 0 or not touches:
             return True
+        keys = {number for kind, number in path if kind == "key" and number >= 0}
+        if keys:  # a key that gets another value is another key
+            touches = sorted([*touches, *(touch for key in keys for touch in self.touches.get(key, ()) if self.code[touch][0] == STORE)])
         seen: set[int] = set()
         pending = list(self._following(at)) if behind is None else behind.copy()
         while pending:
@@ -304,9 +373,17 @@ class Body:
                     pending += self._following(end - 1)
                     break
                 use, part = self._touch(touch)
-                if use == ASSIGNED or (use == WRITTEN and part == path[: len(part)]):
+                if use == ASSIGNED:
+                    if self.code[touch][1] == slot:
+                        break
+                    return False
+                if use == WRITTEN and part == path[: len(part)]:
                     break
-                if use != NOT_TOUCHED and overlap(path, part):
+                if use == NOT_TOUCHED or (use == COUNTED and len(path) > len(part)):
+                    continue
+                if use == WRITTEN and part[:-1] == path[: len(part) - 1] and len(path) >= len(part) and _is_key(part[-1]):
+                    continue  # another key, or the same
+                if overlap(path, part):
                     return False
             else:
                 pending += self._following(end - 1)
@@ -329,16 +406,57 @@ class Body:
             path.append((parts[then], operand if NAMES[then] != "UNWRAP" else 0))
             behind += 1
         then, operand = self.code[behind]
-        if number == LOAD_OWN and then == SET_FIELD:
-            return WRITTEN, (*path, ("field", operand))
-        return (NOT_TOUCHED, ()) if then in ASKING else (READ, tuple(path))
+        if number == LOAD_OWN:
+            if then == SET_FIELD:
+                return WRITTEN, (*path, ("field", operand))
+            key = self._key_written(behind)
+            return (READ, tuple(path)) if key is None else (WRITTEN, (*path, ("key", key)))
+        if then in ASKING:
+            return NOT_TOUCHED, ()
+        if then == CALL_BUILTIN and self.program.builtin(operand)[1] == "len" and self.program.builtin(operand)[0] in ("Map", "Array"):
+            return COUNTED, tuple(path)
+        key = self._key_read(behind)
+        return READ, tuple(path) if key is None else (*path, ("key", key))
+
+    def _key_read(self, at: int) -> int | None:
+        """Return the key by which an element is read of what lies on the stack before an instruction; None where it is no
+        element that is read."""
+        if at + 1 >= len(self.code) or at + 1 in self.flow.leaders:
+            return None
+        number, operand = self.code[at + 1]
+        reads = number in INDEXES or (number == CALL_BUILTIN and self.program.builtin(operand) == ("Map", "get"))
+        return self._key(at) if reads and self.code[at][0] in (LOAD, INT, CONST) else None
+
+    def _key_written(self, at: int) -> int | None:
+        """Return the key by which an element is written into what lies on the stack before an instruction; None where it is no
+        element that is written."""
+        if at in self.flow.leaders or self.code[at][0] not in (LOAD, INT, CONST):
+            return None
+        behind = [self.code[after] for after in range(at + 1, min(at + 4, self.ends[at]))]
+        if behind[:1] and behind[0][0] == SET_INDEX:
+            return self._key(at)
+        # `set(key, variable)`
+        if behind[:1] and behind[0][0] in (LOAD, INT, CONST):
+            calls = behind[2:] if len(behind) > 1 and behind[1][0] == SHARE else behind[1:]
+            if calls and calls[0][0] == CALL_BUILTIN and self.program.builtin(calls[0][1]) == ("Map", "set"):
+                return self._key(at)
+        return None
 
     # ------------------------------------------------------------ the new code
 
     def rewrite(self) -> None:
         for at in self.moved:
-            for by in self.stack(at)[-1].by:
+            for by in self.stack(at)[-1].by if at - 1 not in self.taken else ():
                 number, operand = self.code[by]
                 self.code[by] = MOVED.get(number, number), operand
+        for at, element in self.taken.items():
+            self.code[at] = MOVED[self.code[at][0]], 0
+            for by in element.by:
+                if self.code[by][0] == GET_FIELD:
+                    self.code[by] = MOVED[GET_FIELD], self.code[by][1]
         if self.moved or self.lent:
             self.emitter.leave_out(self.moved | self.lent)
+
+
+def _is_key(step: tuple[str, int]) -> bool:
+    return step[0] == "key"

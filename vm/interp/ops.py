@@ -663,3 +663,20 @@ def TAKE_FIELD(object: Any, operand: str, machine: Any) -> Any:
     if (object.shared or machine.keeps_locals) and type(value) not in PLAIN:
         share(value)
     return value
+
+
+def TAKE_INDEX(object: Any, index: Any, machine: Any) -> Any:
+    value = read_index(object, index)
+    if type(value) not in PLAIN and (machine.keeps_locals or getattr(object, "shared", True)):
+        share(value)
+    return value
+
+
+def TAKE_ENTRY(map: Any, key: Any, machine: Any) -> Any:
+    at = key_of(key)
+    if at not in map.items:
+        return NONE_VALUE
+    value = map.items[at]
+    if type(value) not in PLAIN and (map.shared or machine.keeps_locals):
+        share(value)
+    return Some(value)

@@ -327,7 +327,7 @@ class Emitter:
             arguments = [f"[{', '.join(arguments[:count])}]", *arguments[count:]]
         if op.kind.name != "none" and op.name not in ("ARRAY", "JOIN", "TUPLE", "MAP"):
             arguments.append(self.constant(op, operand))
-        if op.name == "ITERATE":
+        if op.name in ("ITERATE", "TAKE_INDEX"):
             arguments.append("MACHINE")
         text = f"op_{op.name}({', '.join(arguments)})"
         if len(op.pushes) == 2:

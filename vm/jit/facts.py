@@ -139,7 +139,7 @@ def canonical_stack(count: int) -> list[Value]:
 KEEPING = frozenset(
     op.number for op in OPCODES if op.name in (
         "CONST", "INT", "NIL", "TRUE", "FALSE", "NONE", "POP", "DUP", "SWAP", "LOAD", "STORE", "LOAD_CELL", "LOAD_OWN",
-        "SHARE", "MOVE", "TAKE_FIELD", "CALL_BUILTIN",  # their translation changes the facts itself
+        "SHARE", "MOVE", "TAKE_FIELD", "TAKE_INDEX", "TAKE_ENTRY", "CALL_BUILTIN",  # their translation changes the facts itself
         "INDEX_OWN", "FIELD_OWN", "SET_FIELD", "SET_INDEX", "ADD", "SUB", "MUL", "DIV", "REM", "NEG", "NOT", "CONCAT", "JOIN",
         "GET_FIELD", "GET_ELEMENT", "GET_PAYLOAD", "INDEX", "INDEX_ARRAY", "LENGTH", "INT_TO_FLOAT", "JUMP", "JUMP_IF",
         "JUMP_UNLESS", "NEXT", "RANGE", "TUPLE", "ARRAY", "STRUCT",

@@ -264,6 +264,20 @@ def map_get(e: Emitter) -> None:
     e.push_unboxed(f"option_of({name})", name, kinds.OPTION, e.kinds.inner(table.kind))
 
 
+@emit("TAKE_ENTRY")
+def take_entry(e: Emitter, op: Opcode, operand: int) -> None:
+    """As `get` of a Map, whose value moves on, if nothing else holds the Map."""
+    guard_key(e, 1)
+    table, key = e.pop_two_bound()
+    name = e.temporary()
+    e.statement(f"{e.here()}{name} = {e.list_of(table.text)}.get({map_key(key)}, END)")
+    test = Branch(f"{table.text}.shared or KEEP")
+    test.yes.append(f"share({name})")
+    e.out.append(test)
+    e.facts.escape()
+    e.push_unboxed(f"option_of_moved({name})", name, kinds.MOVED_OPTION, e.kinds.inner(table.kind))
+
+
 def array_pop(e: Emitter) -> None:
     e.spill()
     array = e.bind(e.pop())

@@ -27,7 +27,7 @@ LOAD, LOAD_OWN, MOVE, STORE, SWAP, CALL_BUILTIN = (
 LOADS = frozenset({LOAD, LOAD_OWN, MOVE})
 ESCAPES, READ, WRITTEN = range(3)  # how a loaded container is used: by anything, or for an element in place
 # Opcodes, and the operand that they read or write in place: no other variable sees the array then.
-READS = {BY_NAME[name].number: 0 for name in ("INDEX_ARRAY", "INDEX", "LENGTH")}
+READS = {BY_NAME[name].number: 0 for name in ("INDEX_ARRAY", "INDEX", "LENGTH", "TAKE_INDEX", "TAKE_ENTRY")}
 WRITES = {BY_NAME["SET_INDEX"].number: 1, BY_NAME["INDEX_OWN"].number: 0}
 READ_BY = frozenset({("Array", "len"), ("Array", "is_empty"), ("Map", "len"), ("Map", "has"), ("Map", "get")})
 WRITTEN_BY = frozenset({("Array", "push"), ("Array", "pop"), ("Map", "set")})

@@ -413,6 +413,28 @@ def index(e: Emitter, op: Opcode, operand: int) -> None:
         e.generic(op, operand)
 
 
+@emit("TAKE_INDEX")
+def take_index(e: Emitter, op: Opcode, operand: int) -> None:
+    """Push an element that moves on, if nothing else holds its container."""
+    if e.stack[-2].kind[0] not in ("array", "map"):
+        e.generic(op, operand)
+        e.facts.escape()
+        return
+    position = e.pop_bound()
+    part = e.pop_bound()
+    e.stack += [part, position]
+    index(e, op, operand)
+    value = e.pop()
+    kind, value = value.kind, value if value.text.isidentifier() else e.spilled(value)
+    if kind[0] not in kinds.SCALARS:
+        e.spill()
+        test = Branch(f"{part.text}.shared or KEEP")
+        test.yes.append(f"{value.text}.shared = True" if kind[0] in CONTAINERS else f"share({value.text})")
+        e.out.append(test)
+        e.facts.escape()
+    e.push(value)
+
+
 @emit("INDEX_OWN")
 def index_own(e: Emitter, op: Opcode, operand: int) -> None:
     part, index = e.stack[-2:]
