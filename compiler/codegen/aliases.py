@@ -22,8 +22,8 @@ CALLER: Place = (-2, ())  # one of the caller, which writes nothing while the fu
 
 NAMES = tuple(op.name for op in OPCODES)
 NUMBER = {op.name: op.number for op in OPCODES}
-LOAD, STORE, SHARE, GET_FIELD, CALL, CALL_BUILTIN = (
-    NUMBER[name] for name in ("LOAD", "STORE", "SHARE", "GET_FIELD", "CALL", "CALL_BUILTIN")
+LOAD, LOAD_OWN, STORE, SHARE, GET_FIELD, CALL, CALL_BUILTIN = (
+    NUMBER[name] for name in ("LOAD", "LOAD_OWN", "STORE", "SHARE", "GET_FIELD", "CALL", "CALL_BUILTIN")
 )
 _LABEL = tuple(op.kind is k.LABEL for op in OPCODES)
 _ENDS = tuple(op.flow in ("jump", "stop") for op in OPCODES)
@@ -44,8 +44,8 @@ _PARTS = {"GET_ELEMENT": "element", "GET_PAYLOAD": "payload", "UNWRAP": "held", 
 _READS = frozenset(
     {
         "POP", "JUMP_IF", "JUMP_UNLESS", "PRINT", "PRINTLN", "FAIL_MATCH", "FAIL_LENGTH", "JOIN", "CONCAT", "LENGTH", "ITERATE",
-        "NEXT", "IS", "CHANGES_SELF", "DROP", "SLIDE", "SHARE", "POP_TRY", "RANGE", "STORE", "NOT", "POW", "FIELD_OWN", "MEMBER_OWN",
-        "ARRAY", "MAP", "STRUCT", *_SAME, *_PARTS,
+        "NEXT", "IS", "CHANGES_SELF", "DROP", "SLIDE", "SHARE", "POP_TRY", "RANGE", "STORE", "NOT", "POW", "FIELD_OWN",
+        "MEMBER_OWN", "ARRAY", "MAP", "STRUCT", *_SAME, *_PARTS,
     }
     | {name for name in NAMES if name.startswith(("IS_", "GET_", "INDEX"))}
     | {name for name in NAMES for word in ("EQ", "NE", "LT", "LE", "GT", "GE", "ADD", "SUB", "MUL", "DIV", "REM", "NEG")
@@ -90,6 +90,8 @@ class Entry:
 
     def without(self, slot: int) -> Entry:
         """Return what holds once a slot has another value."""
+        if not self.held:
+            return self
         held = frozenset([place for place in self.held if place[0] != slot])
         return self if len(held) == len(self.held) else Entry(held, self.by, self.shares)
 
@@ -109,8 +111,17 @@ def overlap(one: Path, other: Path) -> bool:
     return True
 
 
+_EFFECTS = tuple((*op.effect(0), op.starred) for op in OPCODES)
+# Of most opcodes: how many values they pop and push, where they read all of them and what they push is new.
+_SIMPLE = tuple(
+    op.effect(0) if not op.starred and op.name in _FRESH and (op.name in _READS or not op.pops)
+    and op.name not in ("SHARE", "CALL", "CALL_BUILTIN", "CALL_METHOD", "CALL_INOUT") else None
+    for op in OPCODES
+)  # fmt: skip
+
+
 class State:
-    """What holds before an instruction: the operand stack, and by slot the value of each local that has one."""
+    """What holds before an instruction: the operand stack, and by slot the value of each local that is not new."""
 
     __slots__ = ("stack", "slots")
 
@@ -134,7 +145,8 @@ class State:
 
 class Flow:
     """`states`: by instruction, what holds before it, None where no control reaches it. `receivers`: the instructions that mark
-    what becomes the receiver of a method found at run time, which asks for the mark. `successors`: by instruction, where control
+    what becomes the receiver of a method found at run time, which asks for the mark. `kept`: by instruction, what it puts into
+    another place without a mark. `successors`: by instruction, where control
     may go on; `fails`: by instruction, the one where an error goes that it raises. `leaders`: the instructions that jumps and
     handlers lead to."""
 
@@ -144,6 +156,7 @@ class Flow:
         self.plain = emitter.plain
         self.keeps = keeps
         self.receivers: set[int] = set()
+        self.kept: dict[int, list[Entry]] = {}
         self.fails: dict[int, tuple[int, int]] = {}
         for start, end, target, depth in reversed(emitter.handlers):
             assert target.index is not None
@@ -154,7 +167,7 @@ class Flow:
         self.successors = [self._after(at) for at in range(len(self.code))]
         self.states: list[State | None] = [None] * len(self.code)
         lent = {slot for slot in range(parameters) if slot not in emitter.owned}
-        slots = {slot: LENT if slot in lent else NEW for slot in range(emitter.slots)}
+        slots = dict.fromkeys(lent, LENT)
         if self.code:
             self._run(State((), slots))
 
@@ -203,15 +216,18 @@ class Flow:
 
     def _step(self, at: int, state: State) -> State:
         number, operand = self.code[at]
-        name = NAMES[number]
         stack, slots = state.stack, state.slots
-        if name in ("LOAD", "LOAD_OWN"):
-            return State((*stack, Entry(slots[operand].held | {(operand, ())}, slots[operand].by | {at})), slots)
-        if name == "STORE":
-            # Whoever held the old value is the only one now.
-            slots = {slot: entry.without(operand) for slot, entry in slots.items()}
-            slots[operand] = stack[-1].without(operand)
-            return State(tuple([entry.without(operand) for entry in stack[:-1]]), slots)
+        simple = _SIMPLE[number]
+        if simple is not None:
+            return State((*stack[: len(stack) - simple[0]], *(NEW,) * simple[1]), slots)
+        if number in (LOAD, LOAD_OWN):
+            if at in self.plain:
+                return State((*stack, NEW), slots)
+            value = slots.get(operand, NEW)
+            return State((*stack, Entry(value.held | {(operand, ())}, value.by | {at})), slots)
+        if number == STORE:
+            return self._stored(operand, state)
+        name = NAMES[number]
         if name == "DUP":
             entry = stack[-1].also((-3 - at, ()))
             return State((*stack[:-1], entry, entry), slots)
@@ -223,19 +239,31 @@ class Flow:
             return self._marked(at, state)
         pops, pushes = self.effect(at)
         popped = stack[len(stack) - pops :]
-        for position, entry in enumerate(popped):
-            if entry.held and not self.reads(at, position):
+        kept = [entry for position, entry in enumerate(popped) if entry.held and not self._reads(at, position)]
+        if kept:
+            self.kept[at] = kept
+            for entry in kept:
                 slots = _escaped(slots, entry)
         if name in ("CALL_METHOD", "CALL_INOUT"):
             self.receivers |= popped[0].shares
         return State((*stack[: len(stack) - pops], *self._pushed(at, name, operand, popped, pushes)), slots)
 
+    def _stored(self, slot: int, state: State) -> State:
+        """Return what holds after an assignment. Whoever else held the old value may be the only one now."""
+        value = state.stack[-1].without(slot)
+        slots = state.slots
+        if slots:
+            slots = {other: entry.without(slot) for other, entry in slots.items() if other != slot}
+        if value is not NEW:
+            slots = {**slots, slot: value}
+        return State(tuple([entry.without(slot) for entry in state.stack[:-1]]), slots)
+
     def effect(self, at: int) -> tuple[int, int]:
         """Return how many values an instruction pops and pushes."""
-        op = OPCODES[self.code[at][0]]
-        return op.effect(self.counts[at])
+        pops, pushes, starred = _EFFECTS[self.code[at][0]]
+        return pops + self.counts[at] if starred else pops, pushes
 
-    def reads(self, at: int, position: int) -> bool:
+    def _reads(self, at: int, position: int) -> bool:
         """Return whether an instruction keeps nothing of the operand at this position."""
         name = NAMES[self.code[at][0]]
         if name in ("CALL", "CALL_BUILTIN"):
@@ -290,15 +318,14 @@ def clash(place: Place, others: frozenset[Place]) -> bool:
 
 
 def _seen_elsewhere(entry: Entry, marked: Entry) -> Entry:
-    return entry.also(ANYWHERE) if any([clash(place, marked.held) for place in entry.held]) else entry
+    return entry.also(ANYWHERE) if any(clash(place, marked.held) for place in entry.held) else entry
 
 
 def _escaped(slots: dict[int, Entry], entry: Entry) -> dict[int, Entry]:
     """Return the locals when something else keeps a value without a mark."""
     changed = slots
     for slot, _ in entry.held:
-        if slot >= 0 and ANYWHERE not in changed[slot].held:
-            if changed is slots:
-                changed = slots.copy()
-            changed[slot] = changed[slot].also(ANYWHERE)
+        known = changed.get(slot, NEW)
+        if slot >= 0 and ANYWHERE not in known.held:
+            changed = {**changed, slot: known.also(ANYWHERE)}
     return changed

@@ -30,10 +30,13 @@ def push_arguments(g: Generator, function: symbols.FunctionSymbol, arguments: Ar
         g.emitter.release(slot)
 
 
-def load_slots(g: Generator, slots: dict[int, int]) -> None:
-    """Push the values of the parameters 0, 1, …; `slots` has the slot of each."""
+def load_slots(g: Generator, slots: dict[int, int], again: bool = False) -> None:
+    """Push the values of the parameters 0, 1, …; `slots` has the slot of each. `again`: all but the first may be pushed once more
+    (`SlotChange`)."""
     for index in range(len(slots)):
         g.emitter.emit("LOAD", slots[index])
+        if again and index:
+            g.emitter.emit("SHARE")
 
 
 def _argument(

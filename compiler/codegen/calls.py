@@ -104,7 +104,7 @@ def _changing_method(
         push_arguments(g, target.function, arguments[1:], list(range(len(arguments) - 1)))
     else:
         slots = into_numbered_slots(g, target.function, arguments, order[1:], place)
-        load_slots(g, slots)
+        load_slots(g, slots, place.change is not None)
     g.at(node.span)
     # On the stack lie now the receiver and the arguments; the call leaves the pair (result, new self).
     e.emit(*call)
@@ -555,6 +555,7 @@ def _language_change(
     e.emit("SHARE")
     for slot in slots:
         e.emit("LOAD", slot)
+        e.emit("SHARE")  # there may be another attempt
     g.at(node.name.span)
     _invoke(g, target, row)
     places.write(g, place)

@@ -236,7 +236,7 @@ class Emitter:
 
     def leave_out(self, left_out: set[int]) -> None:
         """Take instructions out of the code, which is whole. What leads to one of them leads to the next one that stays."""
-        places = []  # by index before, the index behind
+        places: list[int] = []  # by index before, the index behind
         for at in range(len(self.code) + 1):
             places.append(at if not places else places[-1] + (at - 1 not in left_out))
         labels = {operand for _, operand in self.code if isinstance(operand, Label)} | {label for _, _, label, _ in self.handlers}

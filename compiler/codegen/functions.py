@@ -24,7 +24,7 @@ from ..syntax.parse import parse
 from .constants import emit_constant
 from .emitter import Label
 from .expressions import error_leaves
-from .generator import Generator, changes_receiver, root_of, static_type, value_of
+from .generator import Generator, changes_receiver, is_plain, root_of, static_type, value_of
 from .module import Module, Pending
 from .patterns import bind_irrefutable
 from .slots import call
@@ -95,7 +95,7 @@ def function_body(module: Module, symbol: symbols.FunctionSymbol) -> None:
     g = Generator(module, declaration.scope)
     g.at(declaration.name.span)
     enter(g, declaration.parameters)
-    g.emitter.owned = set(range(len(declaration.parameters)))
+    g.emitter.owned = {index for index, type_ in enumerate(symbol.parameters) if not is_plain(type_)}
     if symbol.changes_self:
         g.emitter.lent = {0}
     elif symbol.takes_self:
@@ -294,7 +294,9 @@ def closure(g: Generator, node: ast.Closure) -> None:
     inner = Generator(module, node.scope, parent=g)
     inner.at(node.span)
     enter(inner, node.parameters)
-    inner.emitter.owned = set(range(len(node.parameters)))
+    inner.emitter.owned = {
+        index for index, p in enumerate(node.parameters) if p.binding is None or not is_plain(p.binding.type)
+    }
     result = node.scope.result if node.scope.result is not None else t.ANY
     start = len(inner.emitter.code)
     body(inner, node.body, result, node.scope)

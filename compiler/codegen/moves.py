@@ -18,7 +18,6 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 
-from ...vm.bytecode.opcodes import OPCODES
 from .aliases import (
     ANYWHERE,
     CALL,
@@ -26,7 +25,9 @@ from .aliases import (
     CALLER,
     GET_FIELD,
     LOAD,
+    LOAD_OWN,
     NAMES,
+    NEW,
     NUMBER,
     SHARE,
     STORE,
@@ -39,9 +40,9 @@ from .aliases import (
 )
 from .emitter import Emitter, Label
 
-LOAD_OWN, FIELD_OWN, SET_FIELD, SET_INDEX, TRY, POP_TRY, THROW, RETURN, ITERATE, OK, SOME, JUMP_UNLESS, IS_OK, IS_ERR, CONST, INT = (
+FIELD_OWN, SET_FIELD, SET_INDEX, TRY, POP_TRY, THROW, RETURN, ITERATE, OK, SOME, JUMP_UNLESS, IS_OK, IS_ERR, CONST, INT = (
     NUMBER[name] for name in (
-        "LOAD_OWN", "FIELD_OWN", "SET_FIELD", "SET_INDEX", "TRY", "POP_TRY", "THROW", "RETURN", "ITERATE", "OK", "SOME",
+        "FIELD_OWN", "SET_FIELD", "SET_INDEX", "TRY", "POP_TRY", "THROW", "RETURN", "ITERATE", "OK", "SOME",
         "JUMP_UNLESS", "IS_OK", "IS_ERR", "CONST", "INT",
     )
 )  # fmt: skip
@@ -57,8 +58,11 @@ ASKING = frozenset(
         "IS_SOME", "IS_OK", "IS_ERR", "IS_NIL", "IS_ABSENT", "IS_VARIANT", "IS_ERROR", "FAIL_MATCH", "FAIL_LENGTH",
     )
 )  # fmt: skip
-ASKING_MAPS = frozenset({"len", "is_empty", "has", "keys"})  # methods that look at no value
+COUNTING = frozenset({("Array", "len"), ("Array", "is_empty"), ("Map", "len"), ("Map", "is_empty")})
 NOT_TOUCHED, COUNTED, READ, WRITTEN, ASSIGNED = range(5)
+
+DEEPEST = 100  # values on the operand stack of a function that is looked at
+LARGEST = 20_000  # its instructions
 
 Builtin = Callable[[int], tuple[str, str]]
 
@@ -79,13 +83,14 @@ class Moves:
     def __init__(self, functions: dict[int, tuple[Emitter, int]], builtin: Builtin) -> None:
         self.functions = functions
         self.builtin = builtin
-        self.borrowed = {number: emitter.owned - emitter.lent for number, (emitter, _) in functions.items()}
-        self.returned = {number: set(parameters) for number, parameters in self.borrowed.items()}
-        self.bodies = {
-            number: Body(self, emitter, parameters)
-            for number, (emitter, parameters) in functions.items()
-            if any([opcode == SHARE for opcode, _ in emitter.code]) or emitter.owned
-        }
+        self.borrowed: dict[int, set[int]] = dict.fromkeys(functions, set())
+        self.returned: dict[int, set[int]] = dict.fromkeys(functions, set())
+        self.bodies: dict[int, Body] = {}
+        for number, (emitter, parameters) in functions.items():
+            small = emitter.deepest <= DEEPEST and len(emitter.code) <= LARGEST
+            if small and (emitter.owned or any(opcode == SHARE for opcode, _ in emitter.code)):
+                self.borrowed[number] = self.returned[number] = emitter.owned - emitter.lent
+                self.bodies[number] = Body(self, emitter, parameters)
 
     def decide(self) -> None:
         callers: dict[int, set[int]] = {}
@@ -110,8 +115,8 @@ class Moves:
 
 class Body:
     """The code of one function. `touches`: by slot, the instructions that read or assign it, in order; `ends`: by instruction the
-    one behind the straight run that it stands in. `moved` and `lent`: the marks that are taken back. `taken`: by instructions that
-    take an element, what held it."""
+    one behind the straight run that it stands in; `writes`: what is written into, and who holds it. `moved` and `lent`: the marks
+    that are taken back. `taken`: by instructions that take an element, what held it."""
 
     def __init__(self, program: Moves, emitter: Emitter, parameters: int) -> None:
         self.program = program
@@ -128,6 +133,7 @@ class Body:
             at for at, (number, _) in enumerate(self.code)
             if number == SHARE and self.flow.states[at] is not None and at not in self.flow.receivers
         ]  # fmt: skip
+        self.writes = [(at, entry) for at, entry in self._written() if self.code[at][0] == LOAD_OWN]
         self.consumers = {at: self._consumer(at) for at in self.shares}
         self.moved: set[int] = set()
         self.lent: set[int] = set()
@@ -199,7 +205,7 @@ class Body:
     def _key(self, at: int) -> int | None:
         """Return a number for the key or position that an instruction pushes: of two that are equal it is the same."""
         number, operand = self.code[at]
-        if number == INT or number == CONST:
+        if number in (INT, CONST):
             return -2 * int(operand) - (number == INT) - 1
         if number != LOAD:
             return None
@@ -220,23 +226,22 @@ class Body:
         if at < 0 or ANYWHERE in held:
             return False
         number, callee = self.code[at]
-        slots = {slot for slot, _ in held}
-        if number == ITERATE:
-            return not any([self.code[touch][0] == LOAD_OWN for slot in slots for touch in self.touches.get(slot, ())])
-        if number != CALL or position not in self.program.borrowed[callee]:
+        walked = number == ITERATE
+        if not walked and (number != CALL or position not in self.program.borrowed[callee]):
             return False
-        return not any([self.code[by][0] in (LOAD_OWN, STORE) and self.code[by][1] in slots for by in range(share, at)])
+        return not any((walked or share < by < at) and any(clash(place, held) for place in entry.held)
+            for by, entry in self.writes)
 
     def _moves_meanwhile(self, share: int) -> bool:
         at, _ = self.consumers[share]
         held = self.stack(share)[-1].held
         gone = {**{moved: self.stack(moved)[-1] for moved in self.moved}, **self.taken}
         walked = self.code[at][0] == ITERATE
-        return any([clash(p, held) for by, entry in gone.items() if walked or share < by < at for p in entry.held])
+        return any(clash(p, held) for by, entry in gone.items() if walked or share < by < at for p in entry.held)
 
     def _moves_later(self, share: int) -> bool:
-        """Return whether a value moves where it is popped: what stands between only lends it, and nothing reads it behind. A function
-        that gives its argument back may fail: then it is read again."""
+        """Return whether a value moves where it is popped: what stands between only lends it, and nothing reads it behind. Where
+        a function that gives its argument back fails, it may be read again."""
         at, position = self.consumers[share]
         if at < 0:
             return False
@@ -246,10 +251,10 @@ class Body:
             number, operand = self.code[between]
             if number in (LOAD_OWN, STORE) and operand in slots:
                 return False
-            marked = number == SHARE and any([clash(place, held) for place in self.stack(between)[-1].held])
+            marked = number == SHARE and any(clash(place, held) for place in self.stack(between)[-1].held)
             if marked and not (between in self.lent and self.consumers[between][0] < at):
                 return False
-        if any([clash(place, held) for entry in self.stack(at)[len(self.stack(share)) :] for place in entry.held]):
+        if any(clash(place, held) for entry in self.stack(at)[len(self.stack(share)) :] for place in entry.held):
             return False
         if not self._is_alone(share, at):
             return False
@@ -259,8 +264,8 @@ class Body:
         return self._are_dead(held, at)
 
     def _success(self, call: int) -> list[int] | None:
-        """Return where control goes on behind a call that has not failed: behind `?`, or in the arm for Ok; None where the call does
-        not say at once whether it has failed."""
+        """Return where control goes on behind a call that has not failed: behind `?`, or in the arm for Ok; None where nothing
+        asks at once whether it has failed."""
         after = [self.code[at][0] for at in range(call + 1, min(call + 5, len(self.code)))]
         if after[:1] == [TRY]:
             return [call + 2]
@@ -272,30 +277,37 @@ class Body:
         return None
 
     def _is_alone(self, share: int, at: int, element: Entry | None = None) -> bool:
-        """Return whether what an instruction is to mark, or an element that it reads, is held by nothing but what brought it here:
-        neither by another value on the stack nor by a local that is read behind the instruction `at`."""
+        """Return whether what an instruction is to mark, or the element that it reads, is held by nothing but what brought it
+        here: neither by another value on the stack nor by a local that is read behind the instruction `at`."""
         state = self.flow.states[share]
         assert state is not None
         held = state.stack[-1].held if element is None else element.held
-        if any([slot in (ANYWHERE[0], CALLER[0]) for slot, _ in held]):
+        if any(slot in (ANYWHERE[0], CALLER[0]) for slot, _ in held):
             return False
-        if any([clash(place, held) for entry in state.stack[: -1 if element is None else -2] for place in entry.held]):
+        if any(clash(place, held) for entry in state.stack[: -1 if element is None else -2] for place in entry.held):
             return False
         slots = {slot for slot, _ in held}
-        others = [slot for slot, entry in state.slots.items() if slot not in slots and any([clash(p, held) for p in entry.held])]
+        others = [slot for slot, entry in state.slots.items() if slot not in slots and any(clash(p, held) for p in entry.held)]
         return self._are_dead([(slot, ()) for slot in others], at)
 
     def _are_dead(self, places: Iterable[Place], at: int, behind: list[int] | None = None) -> bool:
-        return all([self.is_dead(place, at, behind) for place in places])
+        return all(self.is_dead(place, at, behind) for place in places)
 
     # ------------------------------------------------------------ what becomes of parameters
 
     def only_read(self) -> set[int]:
         """Return the parameters that the function does nothing with but read them, or mark what it keeps."""
-        used = {slot for number, slot in self.code if number in (LOAD_OWN, STORE)}
-        for at, _ in self._touched():
-            used |= {slot for entry in at for slot, _ in entry.held}
+        used = {slot for at, entry in self._written() for slot, _ in entry.held}
+        for entries, _ in self._touched():
+            used |= {slot for entry in entries for slot, _ in entry.held}
         return set(range(self.parameters)) - used
+
+    def _written(self) -> Iterator[tuple[int, Entry]]:
+        """Yield the instructions that write into a local or assign it, and who holds what it has before."""
+        for at, (number, slot) in enumerate(self.code):
+            state = self.flow.states[at]
+            if number in (LOAD_OWN, STORE) and state is not None:
+                yield at, state.slots.get(slot, NEW).also((slot, ())) if number == LOAD_OWN else Entry(frozenset({(slot, ())}))
 
     def given_back(self) -> set[int]:
         """Return the parameters that the function has not touched wherever it may return an Err."""
@@ -303,33 +315,26 @@ class Body:
         for entries, reached in self._touched(failing=True):
             for slot in {slot for entry in entries for slot, _ in entry.held if 0 <= slot < self.parameters}:
                 sources.setdefault(slot, set()).update(reached)
-        for at, (number, slot) in enumerate(self.code):
-            if number in (LOAD_OWN, STORE) and slot < self.parameters and self.flow.states[at] is not None:
+        for at, entry in self._written():
+            for slot in {slot for slot, _ in entry.held if 0 <= slot < self.parameters}:
                 sources.setdefault(slot, set()).update(self._following(at))
         return {slot for slot in range(self.parameters) if not self._may_fail_behind(sources.get(slot, set()))}
 
-    def _touched(self, failing: bool = False) -> Iterator[tuple[tuple[Entry, ...], Iterable[int]]]:
-        """Yield what goes away from its place without a mark, and where control goes on then. `failing`: where a call that gives it
-        back has failed it is still there."""
+    def _touched(self, failing: bool = False) -> Iterator[tuple[list[Entry], Iterable[int]]]:
+        """Yield what goes away from its place without a mark, and where control goes on then. `failing`: where a call that gives
+        it back has failed it is still there."""
         for at, element in self.taken.items():
-            yield (element,), self._following(at)
-        for at, state in enumerate(self.flow.states):
-            if state is None:
-                continue
-            if at in self.moved:
-                consumer, position = self.consumers[at]
-                number, callee = self.code[at if consumer < 0 else consumer]
-                given = failing and number == CALL and position in self.program.returned[callee]
-                if given and self.code[consumer + 1][0] in (TRY, RETURN) and consumer + 1 not in self.flow.leaders:
-                    yield (state.stack[-1],), [consumer + 2] if self.code[consumer + 1][0] == TRY else []
-                else:
-                    yield (state.stack[-1],), self._following(at)
-            elif NAMES[self.code[at][0]] not in ("SHARE", "STORE", "LOAD", "DUP", "SWAP", "SLIDE"):
-                pops, _ = self.flow.effect(at)
-                popped = state.stack[len(state.stack) - pops :]
-                kept = tuple([entry for position, entry in enumerate(popped) if entry.held and not self.flow.reads(at, position)])
-                if kept:
-                    yield kept, self._following(at)
+            yield [element], self._following(at)
+        for at in self.moved:
+            consumer, position = self.consumers[at]
+            number, callee = self.code[at if consumer < 0 else consumer]
+            given = failing and number == CALL and position in self.program.returned[callee]
+            if given and self.code[consumer + 1][0] in (TRY, RETURN) and consumer + 1 not in self.flow.leaders:
+                yield [self.stack(at)[-1]], [consumer + 2] if self.code[consumer + 1][0] == TRY else []
+            else:
+                yield [self.stack(at)[-1]], self._following(at)
+        for at, kept in self.flow.kept.items():
+            yield kept, self._following(at)
 
     def _may_fail_behind(self, starts: set[int]) -> bool:
         """Return whether control may come from some of these instructions to one that returns an Err."""
@@ -357,9 +362,10 @@ class Body:
         touches = self.touches.get(slot, [])
         if slot < 0 or not touches:
             return True
-        keys = {number for kind, number in path if kind == "key" and number >= 0}
-        if keys:  # a key that gets another value is another key
-            touches = sorted([*touches, *(touch for key in keys for touch in self.touches.get(key, ()) if self.code[touch][0] == STORE)])
+        for kind, key in path:
+            if kind == "key" and key >= 0:  # a variable that gets another value is another key
+                assigned = [touch for touch in self.touches.get(key, ()) if self.code[touch][0] == STORE]
+                touches = sorted([*touches, *assigned])
         seen: set[int] = set()
         pending = list(self._following(at)) if behind is None else behind.copy()
         while pending:
@@ -413,7 +419,7 @@ class Body:
             return (READ, tuple(path)) if key is None else (WRITTEN, (*path, ("key", key)))
         if then in ASKING:
             return NOT_TOUCHED, ()
-        if then == CALL_BUILTIN and self.program.builtin(operand)[1] == "len" and self.program.builtin(operand)[0] in ("Map", "Array"):
+        if then == CALL_BUILTIN and self.program.builtin(operand) in COUNTING:
             return COUNTED, tuple(path)
         key = self._key_read(behind)
         return READ, tuple(path) if key is None else (*path, ("key", key))

@@ -1,4 +1,4 @@
-"""Programs by chance that hand containers on: through calls, closures, patterns, wrappers, fields, `?` and the idiom of get and set.
+"""Programs by chance that hand containers on: through calls, closures, patterns, wrappers, fields, `?`, and get and set.
 
 Hands on `program`. Each function returns what it has made of several of its variables, so that a write which shows in another
 place shows in what `main` emits.
@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import random
 
-A, N, S, M, T, O, R, E = (
+A, N, S, M, T, OPTION, R, E = (
     "Array<Int>", "Array<Array<Int>>", "S", "Map<String, Array<Int>>", "(Array<Int>, Array<Int>)", "Option<Array<Int>>",
     "Result<Array<Int>, String>", "E",
 )  # fmt: skip
-TYPES = (A, A, A, A, N, S, M, T, O, R, E)
+TYPES = (A, A, A, A, N, S, M, T, OPTION, R, E)
 HEAD = """
 struct S { a: Array<Int>, n: Int, r: Array<Array<Int>>, t: (Array<Int>, Array<Int>) }
 enum E { One(Array<Int>), Two(Array<Int>, Array<Int>), Nothing }
@@ -93,7 +93,7 @@ class Maker:
         if depth <= 0:
             return {
                 A: "[i]", N: "[[i], [2]]", S: "S { a: [i], n: 0, r: [], t: ([], [1]) }", M: '{ "k": [i] }', T: "([i], [2])",
-                O: "Some([i])", R: "Ok([i])", E: "E::One([i])",
+                OPTION: "Some([i])", R: "Ok([i])", E: "E::One([i])",
             }[type_]  # fmt: skip
         if type_ == A:
             k = self.random.randrange(22)
@@ -101,15 +101,16 @@ class Maker:
                 lambda: "[1, 2]", lambda: f"[{self.integer()}]", lambda: f"add({of(A)}, {self.integer()})",
                 lambda: f"add({of(A)}, {self.integer()})", lambda: f"same({of(A)})", lambda: f"({of(T)}).{self.one('0', '1')}",
                 lambda: f"({of(S)}).a", lambda: f"({of(S)}).part()", lambda: f"(({of(N)}).get(0) ?? {of(A)})",
-                lambda: f'(({of(M)}).get("{self.one("k", "l")}") ?? {of(A)})', lambda: f"({of(O)} ?? {of(A)})",
-                lambda: f"({of(R)}.unwrap_or({of(A)}))", lambda: f"opened({of(O)})",
-                lambda: f"{of(A)}.concat(add({of(A)}, 4))", lambda: f"applied(|w: {A}| {{ let mut z = w; z.push(8); z }}, {of(A)})",
+                lambda: f'(({of(M)}).get("{self.one("k", "l")}") ?? {of(A)})', lambda: f"({of(OPTION)} ?? {of(A)})",
+                lambda: f"({of(R)}.unwrap_or({of(A)}))", lambda: f"opened({of(OPTION)})",
+                lambda: f"{of(A)}.concat(add({of(A)}, 4))",
+                lambda: f"applied(|w: {A}| {{ let mut z = w; z.push(8); z }}, {of(A)})",
                 lambda: f"[1, 2].reduce({of(A)}, |acc: {A}, x: Int| {{ let mut z = acc; z.push(x); z }})",
                 lambda: f"(match ({of(R)}) {{ Ok(w) => add(w, 6), Err(_) => {of(A)} }})",
                 lambda: f"(match ({of(E)}) {{ E::One(w) => w, E::Two(w, u) => add(w, u.len()), E::Nothing => [9] }})",
                 lambda: f"(match ({of(T)}) {{ (w, u) => {{ let mut z = w; z.push(u.len()); z }} }})",
                 lambda: f"(match ({of(S)}) {{ S {{ a, r, .. }} => {{ let mut z = a; z.push(r.len()); z }} }})",
-                lambda: f"(match ({of(O)}) {{ Some(w) if w.len() > 3 => add(w, 1), Some(w) => w, None => {of(A)} }})",
+                lambda: f"(match ({of(OPTION)}) {{ Some(w) if w.len() > 3 => add(w, 1), Some(w) => w, None => {of(A)} }})",
                 lambda: f"({of(S)}).with({self.integer()}).a",
             ]
             return texts[k]()
@@ -123,7 +124,7 @@ class Maker:
             return f'{{ "k": {of(A)}, "l": {of(A)} }}'
         if type_ == T:
             return self.one(f"({of(A)}, {of(A)})", f"({of(S)}).t", f"pair({of(A)})")
-        if type_ == O:
+        if type_ == OPTION:
             return self.one(f"Some({of(A)})", "None", f'({of(M)}).get("k")', f"({of(N)}).last()")
         if type_ == R:
             return self.one(*[f"{word}({of(A)}, {self.integer()})" for word in ("checked", "late", "step")], f"Ok({of(A)})")
@@ -181,7 +182,7 @@ class Maker:
                 f'{name}["k"] = {self.value(A)};', f'{name}.set("l", {self.value(A)});',
                 f'let mut {word} = {name}.get("k") ?? []; {word}.push({n}); {name}.set("k", {word});',
                 f'let mut {word} = {name}.get("k") ?? []; {word}.push({n}); {name}["k"] = {word}; {word}.push(1);',
-                f'let key{word} = "k"; let mut {word} = {name}.get(key{word}) ?? []; {word}.push({n}); {name}.set(key{word}, {word});',
+                f'let k{word} = "k"; let mut {word} = {name}.get(k{word}) ?? []; {word}.push({n}); {name}.set(k{word}, {word});',
                 f'if {name}.has("k") {{ let mut {word} = {name}["k"]; {word}.push({n}); {name}["k"] = {word}; }}',
                 f'let mut {word} = {name}.get("k") ?? []; {word}.push({n}); if i % 2 == 0 {{ {name}.set("k", {word}); }}',
                 f'let mut {word} = {name}.get("k") ?? []; {name}.set("l", {word}); {word}.push({n}); {name}.set("k", {word});',
@@ -211,7 +212,7 @@ class Maker:
             self.declared(A, first, False), self.declared(N, second, False)
             return text
         if kind < 0.97:
-            subject = self.value(O)
+            subject = self.value(OPTION)
             self.scopes.append([(first, A)])
             body = self.block(depth - 1)
             self.scopes.pop()
@@ -220,7 +221,8 @@ class Maker:
         if not arrays:
             return self.let()
         name = self.one(*arrays)
-        return f"let {first} = |x: Int| {{ {name}.push(x); {name} }}; let {second}: Array<Int> = {first}(i); {name} = add({second}, 2);"
+        called = f"let {second}: Array<Int> = {first}(i); {name} = add({second}, 2);"
+        return f"let {first} = |x: Int| {{ {name}.push(x); {name} }}; {called}"
 
     def block(self, depth: int) -> str:
         self.scopes.append([])
@@ -234,7 +236,7 @@ class Maker:
         self.scopes = [[(f"p{at}", kind) for at, kind in enumerate(parameters)]]
         statements = [self.statement(2) for _ in range(self.random.randrange(2, 7))]
         if self.random.random() < 0.2:
-            statements.insert(len(statements) - 1, f"if i % 5 == 4 {{ return {self.value(result, 1)}; }}")
+            statements.append(f"if i % 5 == 4 {{ return {self.value(result, 1)}; }}")
         text = "\n    ".join(statements)
         named = ", ".join([f"p{at}: {kind}" for at, kind in enumerate(parameters)] + ["i: Int"])
         whole = f"fn f{number}({named}) -> {result} {{\n    {text}\n    {self.value(result, 2)}\n}}\n"

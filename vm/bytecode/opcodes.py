@@ -179,7 +179,7 @@ _TABLE = (
     # moves
     ("MOVE", k.LOCAL, "-- value", "next", "push a local whose value is not read there again, so that it needs no mark (V-5.7)"),
     ("TAKE_FIELD", k.FIELD, "object -- value", "next", "a field that is not read there again: marked if its struct is"),
-    ("TAKE_INDEX", k.NONE, "object index -- value", "next", "an element that is not read there again: marked if its container is"),
+    ("TAKE_INDEX", k.NONE, "object index -- value", "next", "an element that is not read there again: marked if its holder is"),
     ("TAKE_ENTRY", k.NONE, "map key -- option", "next", "the same for what `get` of a Map finds"),
 )  # fmt: skip
 
