@@ -26,8 +26,8 @@ MOST_NESTED = 4  # functions inlined into one another
 MOST_RECURSIVE = 1  # calls of a function inside itself that are inlined
 CALL, CALL_VALUE, CLOSURE, LOAD, MOVE, SHARE, POP, RETURN, STORE, JUMP, SLIDE, OK, SOME, ERR, TRY, THROW = (
     BY_NAME[name].number for name in (
-        "CALL", "CALL_VALUE", "CLOSURE", "LOAD", "MOVE", "SHARE", "POP", "RETURN", "STORE", "JUMP", "SLIDE", "OK", "SOME", "ERR", "TRY",
-        "THROW",
+        "CALL", "CALL_VALUE", "CLOSURE", "LOAD", "MOVE", "SHARE", "POP", "RETURN", "STORE", "JUMP", "SLIDE", "OK", "SOME", "ERR",
+        "TRY", "THROW",
     )
 )  # fmt: skip
 
@@ -38,9 +38,8 @@ class Body:
 
     By index: `handlers`, the target of the handler that catches what the instruction raises, and `handler_depths`, how many
     values that keeps; `declared_types`, the number of the type of the top of the stack; `keeps_none`, whether `?` passes a
-    None on as a None; `_paths`, the instructions that an error passes, where these are more than the one. Of SHARE
-    instructions: `borrowed_shares`, of what the callee only reads; `arguments`, of what a known function is given; `moves`,
-    of a local that is not read again. `hidden_stores`: each STORE of a local without a name. `starts`: the index of each
+    None on as a None; `_paths`, the instructions that an error passes, where these are more than the one. `borrowed_shares`: each
+    SHARE of what the callee only reads. `hidden_stores`: each STORE of a local without a name. `starts`: the index of each
     instruction of the outermost function.
 
     `closures`: the functions of the closures that are given for parameters, by position from 0; `closure_cells`: for each of
