@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from .api.program import compile as compile
     from .api.program import load as load
     from .api.program import run as run
+    from .api.results import Breaker as Breaker
     from .api.results import CompileError as CompileError
     from .api.results import Diagnostic as Diagnostic
     from .api.results import Emit as Emit
@@ -55,7 +56,7 @@ _HOMES = {
     "channels": "Channel",
     "program": "Program arun compile load run",
     "results": (
-        "CompileError Diagnostic Emit Frame ImageError Metrics Panic ProgramError RunResult "
+        "Breaker CompileError Diagnostic Emit Frame ImageError Metrics Panic ProgramError RunResult "
         "TestReport TestResult ToolError"
     ),
     "session": "Session",

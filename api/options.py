@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, TypedDict
 
 from ..runtime.access import permissions
+from ..runtime.breaker import Breakers
 from ..runtime.calls.budgets import Account
 from ..runtime.effects.standard_input import Scripted, SystemInput
 from ..runtime.host import Host
@@ -223,6 +224,9 @@ class Options(TypedDict, total=False):
     stdin: str | bytes | Any
 
 
+_BREAKERS = Breakers()  # of the process: what one session has seen of an endpoint, the others need not find out
+
+
 class _Network:
     """The network of the system, loaded by the first request."""
 
@@ -279,6 +283,7 @@ def host_of(
         token_counter=options.get("token_counter"),
         code_cache=None if folder is None else CodeCache(os.fspath(folder)),
         stdin=_input_of(options.get("stdin")),
+        breakers=None if offline else _BREAKERS,
     )
 
 

@@ -10,8 +10,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
+from ..runtime.breaker import Breakers
 from ..runtime.calls.budgets import Account
 from ..runtime.errors import ConfigFailure
 from ..runtime.host import Host
@@ -153,6 +154,16 @@ class Metrics:
 
 
 @dataclass(frozen=True, slots=True)
+class Breaker:
+    """The breaker of a connection (O-1.236). `state` is "closed", "open" or "trial": the next request is one, or one is on its
+    way. `failures` are those in a row; `seconds_left` is the time until a trial, 0 where none is waited for."""
+
+    state: Literal["closed", "open", "trial"]
+    failures: int
+    seconds_left: float
+
+
+@dataclass(frozen=True, slots=True)
 class RunResult:
     """How a run of `main` ended. `value` is what it returned, that of `Ok(value)` too; None if `ok` is false. `error` is the
     error of an Err, the panic, or `TaskError::Cancelled` after `cancel`, None if `ok` is true; an Err of anything that is no
@@ -219,6 +230,7 @@ def tested(program: link.Program, part: str, options: Options, project: str | No
         # Waits of tests cost no time, unless something outside is open.
         clock = SkippingClock()
         test_host.new_loop, test_host.now, test_host.wall = clock.new_loop, clock.now, clock.wall
+        test_host.breakers = Breakers()  # those of the process go by another clock
         return test_host
 
     def run(session: Session, function: int) -> Outcome:

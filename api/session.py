@@ -26,7 +26,7 @@ from ..vm.interp.machine import Stopped
 from ..vm.panics import Panic as RaisedPanic
 from .calls import EVERY_CHANNEL, Call, Running, require_callable
 from .options import Options, amounts, check_options, host_of, limits_of
-from .results import Emit, Frame, ImageError, Metrics, Panic, ProgramError, RunResult, frames_of
+from .results import Breaker, Emit, Frame, ImageError, Metrics, Panic, ProgramError, RunResult, frames_of
 from .values import Enum, Err, ErrorValue, Ok, Run, from_python, read_value, to_python
 from .waiting import Interruptible, SessionLoop, Turns
 
@@ -419,6 +419,11 @@ class Session:
     def metrics(self) -> Metrics:
         """Return the counters so far."""
         return Metrics(**self._session.metrics.as_json())
+
+    def breakers(self) -> dict[str, Breaker]:
+        """Return the breakers by the names of the connections that have one. Other sessions of the process share them, those of
+        other programs too, unless one is offline."""
+        return {name: Breaker(*state) for name, state in self._session.breakers().items()}
 
     def close(self) -> None:
         """Release connections and stores; the session runs nothing more. Does nothing for a session that is closed."""

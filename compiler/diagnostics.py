@@ -207,7 +207,7 @@ E3015 flow     error type cannot leave the `try`
 E3016 flow     `await` outside a function
 E4001 declare  unknown field, key, argument or decorator, or one given twice
 E4002 declare  required field missing
-E4003 declare  unknown connection, tool, server, agent or memory
+E4003 declare  unknown connection, model, tool, server, agent or memory
 E4004 declare  value of wrong type, range or set, or bound not constant
 E4005 declare  secret not written as `env("NAME")`
 E4006 declare  field not carried by this provider or API
@@ -232,6 +232,7 @@ E4036 declare  two channels of one name
 E4040 declare  argument is no memory, tool or server
 E4041 declare  method not available on this handle
 E4042 declare  unknown message role
+E4043 declare  models fall back in a circle
 E4050 declare  control transfer out of a task or handler
 E4060 declare  `listen` key doubled or reserved
 E4070 declare  test with parameters, self or return type

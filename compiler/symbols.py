@@ -473,7 +473,7 @@ class ConnectionSymbol(Symbol):
 @record
 class ModelSymbol(Symbol):
     """`connection`: the connection, or the name of a predeclared one; `fields`: config entries by key (already checked);
-    `memories`: the attached ones, the turn goes to the last."""
+    `memories`: the attached ones, the turn goes to the last; `fallback`: the models that take its calls over, in order."""
 
     declaration: ast.Config
     connection: ConnectionSymbol | str
@@ -483,6 +483,7 @@ class ModelSymbol(Symbol):
     store: HashMapSymbol | LedgerSymbol | None = None  # as `memory`: it offers tools (O-4.22)
     scope: list[str] = field(factory=list)  # the names of the scope of the store
     decorators: list[tuple[str, dict[str, object]]] = field(factory=list)  # name, constant arguments as written
+    fallback: list[ModelSymbol] = field(factory=list)
 
 
 @record

@@ -51,6 +51,7 @@ class ConnectionSettings:
     retry: Mapping[str, Any] | None
     timeout: Timeout | None
     rate_limit: Mapping[str, int] | None
+    breaker: Mapping[str, Any] | None
     organization: str | None
     project: str | None
     headers: Mapping[str, Any]

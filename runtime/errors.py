@@ -14,11 +14,20 @@ from ..vm.values.errors import FOR_MODEL
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
 
 # The classes a retry policy may name (O-1.52).
 RATE_LIMIT, SERVER, CONNECTION, TIMEOUT = RETRY_CLASSES
+
+# Failures that no retry mends, after which another model may still give an answer: their word of `fallback_on` (O-1.230).
+FALLBACK_VARIANTS: dict[tuple[str, str | None], str] = {
+    ("AgentError", "ModelNotFound"): "not_found",
+    ("AgentError", "ContentFiltered"): "refusal",
+    ("SchemaError", "MaxRetriesExceeded"): "schema",
+    ("ConnectionError", "Open"): "open",
+}
 
 MESSAGE_LENGTH = 2000  # characters of a message that others wrote: more of it is cut
 
@@ -35,6 +44,17 @@ class CallFailure(Exception):
         self.message = message
         self.retry_class = retry_class
         self.fields = {name: value for name, value in fields.items() if value is not None}
+
+    @property
+    def fallback_class(self) -> str | None:
+        """The word of `fallback_on` that the failure falls under (O-1.230), "open" for a breaker that lets nothing through; None
+        when no other model is asked."""
+        return self.retry_class or FALLBACK_VARIANTS.get((self.kind, self.variant))
+
+    def after(self, models: Sequence[str]) -> CallFailure:
+        """Return a copy, a plain CallFailure, whose message ends with the models that were asked, this one's last (O-1.230)."""
+        message = f"{self.message} (models tried: {', '.join(models)})"
+        return CallFailure(self.kind, self.variant, message, self.retry_class, **self.fields)
 
     def exhausted(self, attempts: int) -> CallFailure:
         """Return a copy, a plain CallFailure, with the number of attempts in its message, after the last one has failed
@@ -121,9 +141,9 @@ class Origin:
         text = f"{self.model}: {message[:MESSAGE_LENGTH]}"
         return CallFailure(kind, variant, text, retry_class, model=self.model, provider=self.connection, **fields)
 
-    def not_sent(self, kind: str, variant: str, message: str) -> NotSent:
+    def not_sent(self, kind: str, variant: str, message: str, **fields: Any) -> NotSent:
         """Return a failure of a request that was not sent."""
-        failure = self.failure(kind, variant, message)
+        failure = self.failure(kind, variant, message, **fields)
         return NotSent(kind, variant, failure.message, **failure.fields)
 
     def of_status(self, status: int, message: str, retry_after_ms: int | None = None) -> CallFailure:

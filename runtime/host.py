@@ -16,6 +16,7 @@ from ..vm.panics import Panic
 from ..vm.values import Err, ErrorValue, Ok, display
 from ..vm.values.errors import FOR_MODEL
 from .access.secrets import Redactor, clean_text
+from .breaker import Breakers
 from .errors import MESSAGE_LENGTH
 from .running import context_around
 
@@ -73,6 +74,8 @@ class Host:
 
     Models: `connections` and `pricing` go over those of the program. With `offline` every connection is the offline provider, and
     `script` its replies. `provider(name)` makes the provider of a connection in place of ours; `http_client` is handed to SDKs.
+
+    `breakers` are the circuit breakers of connections, which sessions of several hosts may share; None: new ones (O-1.231).
 
     Agents and servers: `agents` are fields by connector, `mcp` fields by server, both over those of declaration and manifest.
     Processes run in the manifest's directory `project`; `children(name, arguments, env, folder)` starts one and
@@ -132,6 +135,7 @@ class Host:
         token_counter: Any = None,
         code_cache: CodeCache | None = None,
         stdin: Callable[[], Any] | None = None,
+        breakers: Breakers | None = None,
     ) -> None:
         self.new_loop: Callable[[], Any] | None = None
         self.tools: dict[tuple[str, str], Callable[[list[Any], Any, Any, Any], Awaitable[Any]]] = {}
@@ -175,6 +179,7 @@ class Host:
         self.token_counter = token_counter
         self.code_cache = code_cache
         self.stdin = stdin
+        self.breakers = breakers or Breakers()
         self.redactor = Redactor()  # a secret that one session of the host has met, the next one hides too
 
 

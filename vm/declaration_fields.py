@@ -1,12 +1,13 @@
 """The fields of declarations and the arguments of decorators: one row each, with kind, range, words and default (O-0.4, O-1.4 to
-O-1.59, O-4.37 to O-4.41, O-7.2 to O-7.8, L-1.8).
+O-1.59, O-1.230, O-1.231, O-4.37 to O-4.41, O-7.2 to O-7.8, L-1.8).
 
 The checker adds types and helps to these rows; manifest, image and host are checked against them as they are. A new field of a
 declaration is one row here; what it does is the matter of whoever reads the declaration.
 
-Hands on the rows (`CONNECTION`, `MODEL`, `AGENT`, `PROCESS`, `MCP`, `RETRY`, `TIMEOUT`, `DECORATORS`), `CALL_SETTINGS` and the
-kinds of fields to compiler, runtime and `vm/`, `milliseconds` of what is written as a duration, what tells other names of a
-field (`named`, `as_held`, `stated`, `twice`), and the functions that make a `Field` to whoever has rows of its own
+Hands on the rows (`CONNECTION`, `MODEL`, `AGENT`, `PROCESS`, `MCP`, `RETRY`, `TIMEOUT`, `BREAKER`, `DECORATORS`),
+`CALL_SETTINGS` and the kinds of fields to compiler, runtime and `vm/`, `milliseconds` of what is written as a duration, what
+tells other names of a field (`named`, `as_held`, `stated`, `twice`), and the functions that make a `Field` to whoever has rows of
+its own
 (`compiler/fields.py`, `compiler/manifest.py`, `runtime/providers/offline.py`, `runtime/agents/messages.py`). Nothing is reported
 here: `takes` says whether a value is right, and the caller makes the message. Fields of memories are steps and stand in
 `vm/memory_steps.py`.
@@ -32,6 +33,7 @@ TEXTS, WORDS, LIST = "texts", "words", "list"
 MAP, VARIABLES, HEADERS, DATA, OBJECT = "map", "variables", "headers", "data", "object"
 LIMITS = "limits"  # one duration, or an object of several
 NAMES = "names"  # of other declarations: an image holds them in places of their own
+MODELS = "models"  # names of models, bare in a source: an image holds them as texts
 
 MOST = 2**31  # of an Int that sets no other bound
 INT_MOST = (1 << 63) - 1  # no image holds more
@@ -342,8 +344,11 @@ RATE_LIMIT: dict[str, Field] = {
 EFFORTS = ("none", "low", "medium", "high")  # O-1.210
 STRATEGIES = ("auto", "native", "tool", "prompt")
 
-# O-1.4 to O-1.15, O-1.34, O-1.134. The table of providers says which words `provider` takes. A literal `api_key` only the host
-# may give (O-9.44).
+# `breaker` of a connection, `@breaker` before one (O-1.231).
+BREAKER: dict[str, Field] = {"failures": whole(1, 1000, default=5), "seconds": duration(30.0)}
+
+# O-1.4 to O-1.15, O-1.34, O-1.134, O-1.231. The table of providers says which words `provider` takes. A literal `api_key` only
+# the host may give (O-9.44).
 CONNECTION: dict[str, Field] = {
     "provider": text(),
     "api_key_env": text(),
@@ -359,12 +364,16 @@ CONNECTION: dict[str, Field] = {
     "replies": array_of(is_json, "an Array"),  # of replies, which are checked when they become a script
     "retry": object_of(RETRY, also=("retry_policy",)),
     "rate_limit": object_of(RATE_LIMIT),
+    "breaker": object_of(BREAKER),
     "api_key": text(),
     "headers": headers(),
     "extra": json_object(),
 }
 
-# O-1.35 to O-1.46. A `timeout` that nobody sets is 60 seconds, one that only the connection sets is that one.
+# What `fallback_on` may name: the classes of retries, and failures that no retry mends (O-1.230).
+FALLBACK_CLASSES = (*RETRY_CLASSES, "not_found", "schema", "refusal")
+
+# O-1.35 to O-1.46, O-1.230. A `timeout` that nobody sets is 60 seconds, one that only the connection sets is that one.
 DEFAULT_SECONDS = 60
 MODEL: dict[str, Field] = {
     "provider": names(),
@@ -384,6 +393,8 @@ MODEL: dict[str, Field] = {
     "knowledge": names(),
     "tools": names(),
     "retry_policy": object_of(RETRY, also=("retry",)),
+    "fallback": array_of(is_text, "an array of names of models", MODELS),
+    "fallback_on": some_of(*FALLBACK_CLASSES, default=(*RETRY_CLASSES, "not_found")),
 }
 
 # What one call may set of its model (O-3.30). What says where the model is reached, and what belongs to it, is the declaration's.
@@ -422,7 +433,7 @@ MCP: dict[str, Field] = {
 
 
 # ----------------------------------------------------------------
-# Rows of decorators (L-1.8.2 to L-1.8.6, O-1.56 to O-1.59).
+# Rows of decorators (L-1.8.2 to L-1.8.7, O-1.56 to O-1.59, O-1.231).
 
 
 class Decorator:
@@ -481,6 +492,7 @@ DECORATORS: dict[str, Decorator] = {
     "approve": Decorator(
         "tool method", arguments={"channel": Field(TEXT, "the name of a channel", anything)}, required="channel"
     ),
+    "breaker": Decorator("connect", arguments=BREAKER),
     "cache": Decorator("model", arguments={"ttl_seconds": whole(1, default=300, unit="s", plain=("ttl",))}),
     "validate": Decorator("schema"),
     "partial": Decorator("schema"),

@@ -1,4 +1,4 @@
-"""Connections, models, agents and their decorators (O-1.1 to O-1.59, O-7).
+"""Connections, models, agents and their decorators (O-1.1 to O-1.59, O-1.230, O-1.231, O-7).
 
 Hands on `check_connection`, `check_model` and `check_agent` to `declaration_checks`, `check_headers` to `mcp`,
 `settings_are_named` and `check_settings` (of the method `with`) to `methods`, `connection_help` and the rule of `listen` to
@@ -47,7 +47,7 @@ from .config import (
     under_own_names,
 )
 from .declarations import FAILED, at_module_level
-from .decorators import check_decorators
+from .decorators import Checked, check_decorators
 from .durations import number_literal
 from .functions import task_body
 from .memory import refuse_attaching, without_key
@@ -65,7 +65,7 @@ def check_connection(c: Checker, symbol: ConnectionSymbol) -> None:
     E4006 for what it cannot carry."""
     node = symbol.declaration
     owner = f"connection `{symbol.name}`"
-    check_decorators(c, node.decorators, "connect")
+    decorators = check_decorators(c, node.decorators, "connect")
     under_own_names(c, owner, node.entries, rows.CONNECTION)
     own: dict[str, Callable[[ast.Expr], object]] = {
         "api_key": lambda value: _read_key(c, symbol, value),
@@ -75,6 +75,7 @@ def check_connection(c: Checker, symbol: ConnectionSymbol) -> None:
     for name, rules in EITHER_OBJECTS.items():
         own[name] = partial(check_either, c, name, rule=CONNECTION[name], rules=rules, constant=True)
     check_fields(c, owner, node.entries, symbol.fields, CONNECTION, CONNECTION_FIELDS, own)
+    _read_breaker(c, symbol, owner, decorators)
     from_manifest = c.manifest.get(symbol.name, {})
     symbol.fields.update(from_manifest)
     known = {**PREDECLARED.get(symbol.name, {}), **symbol.fields}
@@ -97,6 +98,19 @@ def check_connection(c: Checker, symbol: ConnectionSymbol) -> None:
         _check_carried(c, owner, entry, known.get("provider"))
         if entry.key.text == "extra":
             _check_extra(c, owner, entry.value, _api(known))
+
+
+def _read_breaker(c: Checker, symbol: ConnectionSymbol, owner: str, decorators: Checked) -> None:
+    """Set the field `breaker` to the arguments of `@breaker`, which is another way to write it (O-1.231)."""
+    arguments = dict(decorators).get("breaker")
+    if arguments is None:
+        return
+    written = next((entry.key for entry in symbol.declaration.entries if entry.key.text == "breaker"), None)
+    if written is not None:
+        first = next(node.span for node in symbol.declaration.decorators if node.name.text == "breaker")
+        message = f"{owner} has `@breaker` and the field `breaker`"
+        c.report("E4001", written.span, message, first=first, help="keep one of them")
+    symbol.fields["breaker"] = arguments
 
 
 def _check_carried(c: Checker, owner: str, entry: ast.ConfigEntry, provider: object) -> None:
@@ -181,6 +195,9 @@ def check_model(c: Checker, symbol: ModelSymbol) -> None:
             report_unknown_key(c, owner, entry.key, MODEL_FIELDS)
     if connection is not None:
         _check_model_against(c, symbol, owner, connection)
+    if "fallback_on" in symbol.fields and "fallback" not in symbol.fields:
+        help = "add `fallback: [Model]`, or remove `fallback_on`"
+        c.report("E4002", symbol.fields["fallback_on"].span, f"{owner} has `fallback_on` and lacks `fallback`", help=help)
 
 
 def _warn_written_as_agent(c: Checker, node: ast.Config) -> None:
@@ -242,6 +259,8 @@ def _check_model_field(c: Checker, symbol: ModelSymbol, entry: ast.ConfigEntry) 
         check_object(c, c.text(entry.key), value, RETRY)
     elif name == "knowledge":
         _check_knowledge(c, value)
+    elif name == "fallback":
+        _check_fallback(c, symbol, value)
     elif name in EITHER_OBJECTS:
         known = check_either(c, name, value, MODEL[name], EITHER_OBJECTS[name], constant=False)
         if isinstance(known, (int, float)):  # of a text the seconds that it says
@@ -286,6 +305,70 @@ def _check_knowledge(c: Checker, value: ast.Expr) -> None:
     if type_ not in (LEDGER, ERRONEOUS):
         help = "declare `ledger facts: Ledger = Ledger::new();` and write `knowledge: facts`"
         c.report("E4004", value.span, f"`knowledge` is a ledger or a scope of one, found `{type_}`", help=help)
+
+
+def _check_fallback(c: Checker, symbol: ModelSymbol, value: ast.Expr) -> None:
+    """Check the field `fallback` and set it: an array of names of other models, each once (E4003, E4004), none of which leads
+    back (E4043). What those models themselves lack is reported at them (O-1.230)."""
+    if not isinstance(value, ast.ArrayExpr):
+        at_module_level(c, value, Expected())
+        help = f"write `fallback: [{c.operand(value, 'A, B')}]`"
+        c.report("E4004", value.span, "`fallback` is an array of names of models", help=help)
+        return
+    if not value.items:
+        c.report("E4004", value.span, "`fallback` names no model", help="name models, or remove the field")
+    for item in value.items:
+        type_ = at_module_level(c, item, Expected())
+        if type_ is ERRONEOUS:
+            continue
+        other = item.binding if isinstance(item, ast.PathExpr) and item.member is None else None
+        if isinstance(other, ModelSymbol):
+            _add_fallback(c, symbol, item, other)
+        elif isinstance(item, ast.PathExpr):
+            help = "a declared model takes a call over: `fallback: [Model]`"
+            c.report("E4003", item.span, f"no model is called `{item.segments[-1].text}`, it is a value of `{type_}`", help=help)
+        else:
+            name = item.value if isinstance(item, ast.StringLiteral) else "Model"
+            c.report("E4004", item.span, f"`fallback` holds names of models, found `{type_}`", help=f"write `fallback: [{name}]`")
+
+
+def _add_fallback(c: Checker, symbol: ModelSymbol, item: ast.Expr, other: ModelSymbol) -> None:
+    if other in symbol.fallback:
+        c.report("E4004", item.span, f"`fallback` names `{other.name}` twice", help="a model takes a call over once: keep one")
+        return
+    symbol.fallback.append(other)
+    way = _way_back(other, symbol)
+    if other is symbol:
+        help = "a retry asks the same model: `@retry(max: 3)`"
+        c.report("E4043", item.span, f"model `{symbol.name}` falls back to itself", help=help)
+    elif way and max(way, key=_place) is symbol:  # one report for a circle, at the last of it in the source
+        names = " to ".join(f"`{each.name}`" for each in (symbol, *way))
+        c.report("E4043", item.span, f"models fall back in a circle: {names}", help=f"remove `{other.name}` here")
+
+
+def _way_back(model: ModelSymbol, to: ModelSymbol) -> list[ModelSymbol]:
+    """Return the models from one to another by `fallback`, both included; empty if no way leads there."""
+    ways = [[model]]
+    seen = {model}
+    for way in ways:  # which grows
+        if way[-1] is to:
+            return way
+        fresh = [other for other in _written_fallback(way[-1]) if other not in seen]
+        seen.update(fresh)
+        ways += [[*way, other] for other in fresh]
+    return []
+
+
+def _written_fallback(model: ModelSymbol) -> list[ModelSymbol]:
+    """Return what a model names as its fallback, whether it is checked already or not."""
+    written = [entry.value for entry in model.declaration.entries if entry.key.text == "fallback"]
+    items = [item for value in written[:1] if isinstance(value, ast.ArrayExpr) for item in value.items]
+    bindings = [item.binding for item in items if isinstance(item, ast.PathExpr)]
+    return [binding for binding in bindings if isinstance(binding, ModelSymbol)]
+
+
+def _place(model: ModelSymbol) -> tuple[int, int]:
+    return model.home.rank if model.home is not None else 0, model.declaration.span.start
 
 
 def _check_model_against(c: Checker, symbol: ModelSymbol, owner: str, connection: dict[str, object]) -> None:

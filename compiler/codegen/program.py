@@ -122,7 +122,7 @@ def initial_state(g: Generator, tool: symbols.ToolSymbol) -> None:
     g.emitter.emit("CONFIGURE", module.pool.constant(im.K_CONFIG, ["tools", module.numbers[tool], "state"]))
 
 
-NAMES = ("provider", "memory", "tools")  # fields of a model that hold names of declarations
+NAMES = ("provider", "memory", "tools", "fallback")  # fields of a model that hold names of declarations
 COMPILER = "concerto 0.1"
 
 
@@ -459,13 +459,16 @@ def step_functions(module: Module, memory: symbols.MemorySymbol) -> list[symbols
 
 
 def model_entry(module: Module, model: symbols.ModelSymbol) -> im.Model:
-    """Return a model: its constant fields, the function of the others, its memories and tools."""
+    """Return a model: its constant fields, the function of the others, its memories and tools, and the names of the models that
+    take its calls over."""
     computed = {key for key, _ in computed_fields(model)}
     fields = {
         key: constant_of(expr)
         for key, expr in model.fields.items()
         if key not in NAMES and key not in computed
     }
+    if model.fallback:
+        fields["fallback"] = [module.names[other] for other in model.fallback]
     decorators = [[name, arguments] for name, arguments in model.decorators]
     numbers = [module.numbers[memory] for memory in model.memories]
     memory = numbers if len(numbers) > 1 else numbers[0] if numbers else None

@@ -52,6 +52,7 @@ EXAMPLES: dict[str, dict[str, str]] = {
         "replies": 'replies = ["Hello."]',
         "retry": "retry = { max_attempts = 3 }",
         "rate_limit": "rate_limit = { requests_per_minute = 60 }",
+        "breaker": "breaker = { failures = 5, seconds = 30 }",
         "headers": 'headers = { X-Team = "tools", X-Token = { env = "TEAM_TOKEN" } }',
     },
     "pricing": {

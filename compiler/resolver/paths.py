@@ -24,6 +24,7 @@ from ..symbols import (
     ErrorFamilySymbol,
     ImplSymbol,
     Local,
+    ModelSymbol,
     StructSymbol,
     Symbol,
     TraitItemSymbol,
@@ -219,11 +220,14 @@ def literal_head(r: Resolver, path: list[ast.Ident]) -> Symbol | None:
 # Values of fields that are Strings of known words: with quotes or without (L-4.1.5, O-0.12).
 
 
+LISTS_OF_NAMES = {"tools": "tool", "fallback": "model"}  # fields, and what they name
+
+
 def visit_field(r: Resolver, name: str, value: ast.Expr) -> ast.Expr:
     """Resolve the value of a declaration's field; of an object, the values of its fields. Return what stands for the value: of a
     field that takes words, a bare word that nothing in scope has is its String.
 
-    `tools` and `memory` name declarations (E4003).
+    `tools`, `fallback` and `memory` name declarations (E4003).
     """
     # An object: its keys are words, its values may be fields with words again.
     if isinstance(value, ast.MapExpr):
@@ -232,9 +236,9 @@ def visit_field(r: Resolver, name: str, value: ast.Expr) -> ast.Expr:
                 entry.value = visit_field(r, entry.key.value, entry.value)
             else:
                 r.visit(entry)
-    elif name == "tools" and isinstance(value, ast.ArrayExpr):
+    elif name in LISTS_OF_NAMES and isinstance(value, ast.ArrayExpr):
         for item in value.items:
-            _visit_named(r, item, "tool")
+            _visit_named(r, item, LISTS_OF_NAMES[name])
     elif name == "memory":
         for item in value.items if isinstance(value, ast.ArrayExpr) else [value]:
             _visit_named(r, item, "memory")
@@ -246,13 +250,13 @@ def visit_field(r: Resolver, name: str, value: ast.Expr) -> ast.Expr:
 
 
 def _visit_named(r: Resolver, value: ast.Expr, what: str) -> None:
-    """Resolve a value that names a declaration: E4003 where there is none (O-1.40, O-1.42)."""
+    """Resolve a value that names a declaration: E4003 where there is none (O-1.40, O-1.42, O-1.230)."""
     is_name = isinstance(value, ast.PathExpr) and len(value.segments) == 1 and value.member is None
     if isinstance(value, ast.PathExpr) and is_name and find(r, value.segments[0]) is None:
         name = value.segments[0]
         # Bound, so that the checker does not report it too.
         value.binding = ErroneousSymbol(name.text)
-        r.unknown_name(name, "E4003", what)
+        r.unknown_name(name, "E4003", what, (lambda symbol: isinstance(symbol, ModelSymbol)) if what == "model" else None)
     else:
         r.visit(value)
 

@@ -108,6 +108,7 @@ def sees(function: FunctionScope | None, local: Local) -> bool:
 DECLARE = {
     "name": "declare it first, or import it with `use`",
     "type": "declare it with `struct`, `enum` or `schema`",
+    "model": "declare a `model` of that name, or import it with `use`",
     "tool": "declare a `tool`, `mcp` or `memory` of that name, or import it with `use`",
     "memory": "declare a `memory`, `hashmap` or `ledger` of that name, or import it with `use`",
 }

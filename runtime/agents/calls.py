@@ -80,6 +80,9 @@ def call_settings(agent: AgentSettings) -> CallSettings:
         structured="prompt",
         log_channel=agent.log_channel,
         cache=None,
+        is_once=False,
+        fallback=(),
+        fallback_on=(),
     )
 
 

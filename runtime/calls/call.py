@@ -1,4 +1,4 @@
-"""The algorithm of a model call: plain, and with a schema under the retry rule (O-2.47 to O-2.53, O-4.23).
+"""The algorithm of a model call: plain, and with a schema under the retry rule (O-1.230, O-2.47 to O-2.53, O-4.23).
 
 Three rules hold for every call. The messages that requests begin with, `[system] + history`, are made once. A retry after a reply
 that does not fit rewrites only the last user message. A memory gets one turn after success, and nothing otherwise (M-5.11),
@@ -12,7 +12,8 @@ through. `calls/streams.py` overrides parts of `CallRun`. Time, chance, waiting 
 
 from __future__ import annotations
 
-from ..errors import CallFailure, NotSent
+from ..breaker import COUNTED, OPEN
+from ..errors import CONNECTION, TIMEOUT, CallFailure, NotSent
 from ..records import Msg, Reply, Request, call_seconds
 from ..schema.acceptance import Verdict, judge
 from ..schema.strategy import Plan, why_block
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
     from typing import Any
 
+    from ..breaker import Breaker
     from ..memory.turns import Conversation
     from ..schema.acceptance import Validators
     from ..schema.strategy import Schema
@@ -153,6 +155,7 @@ class Tally:
 # Transport retries of a run: always this many, or this part of all its requests if that is more (G-6.5).
 RETRIES_ALWAYS_ALLOWED = 10
 RETRIED_PART = 0.2
+UNKNOWN_OUTCOME = (CONNECTION, TIMEOUT)  # classes of failures after which a request may have taken effect
 
 
 async def execute(
@@ -233,7 +236,12 @@ class CallRun:
     """One call, from the snapshot of its memory to the commit.
 
     `new_messages` are those that the call adds to the conversation, `head` those before them, `rounds` the tool messages of the
-    current attempt. Times are seconds of the host's clock; `rate_limit_wait` is the sum of the waits for rate limits."""
+    current attempt. A request is `head`, the messages of `chat` before the prompt, `user` with the prompt, and `tail`, which is
+    `rounds` as requests show them and what has arrived in between. `plan` says how a schema is sent, None without one.
+
+    `settings` and `provider` are those of the model that is asked now, `called` the settings of the one that the program has
+    called, `tried` the names of those asked so far, `substitutes` those that may be asked next (O-1.230). Times are seconds of
+    the host's clock; `rate_limit_wait` is the sum of the waits for rate limits."""
 
     __slots__ = (
         "services",
@@ -246,7 +254,14 @@ class CallRun:
         "messages",
         "new_messages",
         "head",
+        "user",
         "rounds",
+        "tail",
+        "round_count",
+        "plan",
+        "called",
+        "tried",
+        "substitutes",
         "tally",
         "started",
         "sent_at",
@@ -274,7 +289,14 @@ class CallRun:
         self.messages = messages
         self.new_messages = ([m for m in messages if m.role != "system"] if messages else []) or [Msg("user", prompt)]
         self.head: list[Msg] = []
+        self.user = self.new_messages[-1]
         self.rounds: list[Msg] = []
+        self.tail: list[Msg] = []
+        self.round_count = 0
+        self.plan: Plan | None = None
+        self.called = settings
+        self.tried = [settings.name]
+        self.substitutes = list(settings.fallback)
         self.tally = Tally()
         self.reservation: Reservation | None = None  # of the request on its way, in the budgets of the run
         self.started = self.sent_at = services.clock()
@@ -321,38 +343,79 @@ class CallRun:
 
     async def plain(self) -> Callable[[], Response]:
         """Ask once, tool rounds included, and return the commit."""
-        messages = [*self.head, *self.messages[:-1], self._user(self.prompt)]
-        key, reply = self._cached(messages, None)
+        self._begin("")
+        key, reply = self._cached()
         if reply is not None:
             return self._commit(reply, cached=True)
-        reply = await self._turn(messages, None)
+        reply = await self._turn()
         self._cache(key, reply)
         return self._commit(reply)
 
     async def with_schema(self, plan: Plan, retry_message: str | None, validators: Validators | None) -> Callable[[], Validated]:
-        """Ask until a reply is accepted, at most `schema_attempts` times, and return the commit. Raises CallFailure (SchemaError)
-        when none is accepted."""
-        user = self.prompt + plan.block() if plan.strategy == "prompt" else self.prompt
-        key, reply = self._cached([*self.head, self._user(user)], plan)
+        """Ask until a reply is accepted, each model at most its `schema_attempts` times, and return the commit. Raises
+        CallFailure (SchemaError) when none is accepted."""
+        self.plan = plan
+        self._begin("")
+        key, reply = self._cached()
         if reply is not None:
             outcome = await judge(plan.schema, reply, None)  # its validators have accepted it when it was cached
             if isinstance(outcome, Verdict):
                 return self._validated(outcome, self._commit(reply, cached=True))
         while True:
-            reply = await self._turn([*self.head, self._user(user)], plan)
+            reply = await self._turn()
             outcome = await judge(plan.schema, reply, validators)
             if isinstance(outcome, Verdict):
                 self._cache(key, reply)
                 return self._validated(outcome, self._commit(reply))
             if self.tally.schema_attempt >= self.settings.schema_attempts:
-                raise self._exhausted(outcome, reply)
+                self._fall_back(self._exhausted(outcome, reply))
+                continue
             self.tally.schema_attempt += 1
             self.services.metrics.schema_retries += 1
-            self.rounds.clear()  # a failed attempt leaves nothing: the next one begins from the same messages (O-2.49)
             if self.conversation is not None:
                 reason = "; ".join(violation.text for violation in outcome)
                 self.conversation.new_attempt(plan.schema.name, reason, reply.text)
-            user = self.prompt + why_block(outcome, retry_message) + plan.block()
+            self._begin(why_block(outcome, retry_message))
+
+    def _begin(self, why: str) -> None:
+        """Begin an attempt: a failed one leaves nothing, the next one begins from the same messages (O-2.49)."""
+        self.rounds.clear()
+        self.tail.clear()
+        self.round_count = 0
+        self._ask(why)
+
+    def _ask(self, why: str) -> None:
+        """Make the user message of the requests that follow; `why` is what it says of the reply before."""
+        shows_schema = self.plan is not None and (why or self.plan.strategy == "prompt")
+        self.user = self._user(self.prompt + why + (self.plan.block() if self.plan is not None and shows_schema else ""))
+
+    @property
+    def _may_switch(self) -> bool:
+        """Whether nothing of the reply has been handed on."""
+        return True
+
+    def _fall_back(self, failure: CallFailure) -> None:
+        """Let the next model take the call over, with the tool rounds that are done (O-1.230). Raises the failure when there is
+        none, or when it is not of a class after which another model is asked."""
+        before = self.settings
+        reason = failure.fallback_class
+        on = [*self.called.fallback_on, *(["open"] if CONNECTION in self.called.fallback_on else [])]
+        unknown = before.is_once and reason in UNKNOWN_OUTCOME  # what may have taken effect is not asked for again (O-9.37)
+        if not self.substitutes or reason not in on or unknown or not self._may_switch:
+            raise failure if len(self.tried) == 1 else failure.after(self.tried)
+        substitute = self.substitutes.pop(0)
+        came_from = self.tried[-1]
+        self.tried.append(substitute.name)
+        try:
+            settings, self.provider = substitute.take()
+        except CallFailure as unusable:
+            raise unusable.after(self.tried) from None
+        self.settings = settings.taken_over(self.called)
+        self.tally.schema_attempt = 1
+        if self.plan is not None:
+            self.plan = Plan(self.plan.schema, self.settings.structured, self.settings.connection)
+        self._ask("")
+        self._log_fallback(came_from, substitute.name, reason)
 
     def _validated(self, verdict: Verdict, commit: Callable[[], Response]) -> Callable[[], Validated]:
         return lambda: Validated(verdict.tree, commit(), verdict.repaired)
@@ -362,19 +425,18 @@ class CallRun:
         last = schema_failure(violations, reply.text, model=model, provider=connection)
         return retries_exhausted(last, self.settings.schema_attempts, model, connection)
 
-    async def _turn(self, messages: list[Msg], plan: Plan | None) -> Reply:
+    async def _turn(self) -> Reply:
         """Run the tool loop (O-4.23): return the first reply that calls no tools, or that answers through the tool `respond`."""
         # Each request repeats all messages before it unchanged, so that a provider's prompt cache can read them again.
-        rounds = 0
         while True:
-            reply = await self._send(self._request(messages, plan))
-            answer = plan.answer(reply) if plan else None
+            reply = await self._reply()
+            answer = self.plan.answer(reply) if self.plan else None
             if answer is not None:
                 return reply.with_text(answer)
             if not reply.calls:
                 return reply
-            rounds += 1
-            if rounds > self.settings.max_tool_rounds:
+            self.round_count += 1
+            if self.round_count > self.settings.max_tool_rounds:
                 raise self._loop_limit(reply.text)
             self.tally.used_tools = True
             self.services.metrics.tool_calls += len(reply.calls)
@@ -386,23 +448,32 @@ class CallRun:
                 await self.conversation.tell()
             unit = [Msg("assistant", reply.text, reply.calls, state=reply.state), *results]
             self.rounds += unit
-            shown = self.conversation.first_round(unit) if rounds == 1 and self.conversation is not None else unit
+            is_first = self.round_count == 1 and self.conversation is not None
+            shown = self.conversation.first_round(unit) if is_first and self.conversation is not None else unit
             arrived = () if self.conversation is None else await self.conversation.arrived()
-            messages = [*messages, *shown, *arrived]
+            self.tail += [*shown, *arrived]
+
+    async def _reply(self) -> Reply:
+        """Send the next request, and again to each model that takes the call over; return the first reply."""
+        while True:
+            try:
+                return await self._send(self._request())
+            except CallFailure as failure:
+                self._fall_back(failure)
 
     def _loop_limit(self, text: str) -> CallFailure:
         rounds = self.settings.max_tool_rounds
         message = f"the model still calls tools after {rounds} rounds"
         return self.settings.origin().failure("AgentError", "ToolLoopLimit", message, rounds=rounds, text=text)
 
-    def _request(self, messages: list[Msg], plan: Plan | None) -> Request:
-        settings = self.settings
+    def _request(self) -> Request:
+        settings, plan = self.settings, self.plan
         self.tally.requests += 1
         return Request(
             id=f"{self.run_id}.{self.tally.requests}",
             connection=settings.connection.name,
             model=settings.model,
-            messages=messages,
+            messages=[*self.head, *self.messages[:-1], self.user, *self.tail],
             tools=plan.tools(settings.tools) if plan else settings.tools,
             tool_choice=plan.choice(settings.tools) if plan else "auto",
             params=dict(settings.params),
@@ -416,13 +487,20 @@ class CallRun:
         while True:
             attempt += 1
             request.progress = ReplyProgress()
+            breaker = self.services.breakers.of(self.settings.connection)
             try:
+                if breaker is not None:
+                    self._enter(breaker, request)
                 reply = await self._exchange(request)
             except NotSent:
                 self._give_back_reservation()
+                if breaker is not None:
+                    breaker.dropped(request)
                 raise
             except BaseException as stop:  # a cancellation too: the provider has worked, and what it did costs
                 failure = stop if isinstance(stop, CallFailure) else None
+                if breaker is not None:
+                    self._tell(breaker, request, failure)
                 if failure is None and not request.progress.has_left:
                     self._give_back_reservation()
                     raise
@@ -432,9 +510,32 @@ class CallRun:
                 self._log(attempt, failure=failure)
                 await self._wait_or_raise(failure, attempt)
                 continue
+            if breaker is not None:
+                breaker.answered()
             self._account_reply(request, reply)
             self._log(attempt, reply=reply)
             return reply
+
+    def _enter(self, breaker: Breaker, request: Request) -> None:
+        """Raise NotSent while the breaker of the connection is open (O-1.231)."""
+        left = breaker.enter(request, self.services.clock())
+        if left is None:
+            return
+        connection = self.settings.connection.name
+        again = f"it is tried again in {left:.3g} s" if left else "it is being tried again"
+        raise self.settings.origin().not_sent(
+            "ConnectionError", "Open", f"connection {connection} failed {breaker.failures} times in a row: {again}",
+            retry_after_ms=round(left * 1000),
+        )  # fmt: skip
+
+    def _tell(self, breaker: Breaker, request: Request, failure: CallFailure | None) -> None:
+        """Tell the breaker how a request ended without a reply. An answer that says no comes from an endpoint that works."""
+        if failure is None:
+            breaker.dropped(request)
+        elif failure.retry_class in COUNTED:
+            breaker.failed(request, self.services.clock())
+        else:
+            breaker.answered()
 
     def _answer(self, request: Request) -> Awaitable[Reply]:
         return self.provider.send(request)
@@ -486,6 +587,9 @@ class CallRun:
         """Wait before the next attempt, or raise the failure: when no retry can mend it, when the policy or the run has no more
         retries (G-6.5), or when the wait would pass the deadline of the run."""
         policy, metrics = self.settings.policy, self.services.metrics
+        breaker = self.services.breakers.of(self.settings.connection)
+        if breaker is not None and breaker.state(self.services.clock())[0] == OPEN:  # no retry would be sent
+            raise failure.exhausted(attempt) if attempt > 1 else failure
         wait = policy.wait_ms(failure, attempt, self.services.random)
         remaining = self.services.remaining()
         if wait is None or metrics.retries >= max(RETRIES_ALWAYS_ALLOWED, RETRIED_PART * metrics.model_calls):
@@ -569,19 +673,25 @@ class CallRun:
         }
         self.services.emit(self.settings.log_channel, payload)
 
-    def _cached(self, messages: list[Msg], plan: Plan | None) -> tuple[str, Reply | None]:
+    def _log_fallback(self, before: str, after: str, reason: str | None) -> None:
+        """Send the emit of a switch to another model (O-1.230)."""
+        word = CONNECTION if reason == "open" else reason
+        self.services.emit("model:fallback", {"from": before, "to": after, "reason": word})
+
+    def _cached(self) -> tuple[str, Reply | None]:
         """Return the cache key of the first request, and the reply that is cached under it, if there is one."""
         cache = self.settings.cache
         if cache is None:
             return "", None
-        key = cache_key(self._request(messages, plan))
+        key = cache_key(self._request())
         self.tally.requests = 0  # that request was only made to be looked up
         reply = cache.find(key)
         self.services.metrics.cache_hits += reply is not None
         return key, reply
 
     def _cache(self, key: str, reply: Reply) -> None:
-        """Cache a reply, unless tools were called: what they did would be missing the next time (O-1.59)."""
+        """Cache a reply, unless tools were called: what they did would be missing the next time (O-1.59). Of a model that took
+        the call over nothing is cached."""
         if self.settings.cache is not None and not self.tally.used_tools:
             self.settings.cache.store(key, reply)
 

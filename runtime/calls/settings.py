@@ -1,4 +1,4 @@
-"""What a call of a model is made with: the model's fields, decorators and connection, merged (O-1.35 to O-1.59).
+"""What a call of a model is made with: the model's fields, decorators and connection, merged (O-1.35 to O-1.59, O-1.230).
 
 Hands on `call_settings`, which merges them into `CallSettings`, to the performer of models; and the parts of the system message
 that one call adds: `knowledge_block`, `context_block`, joined by `system_text` (O-1.76 to O-1.78). Calls, tools and agents take
@@ -17,13 +17,14 @@ from .retry import RetryPolicy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
     from ...vm.interp.stores import Ledger
     from ..connections import ConnectionSettings
     from ..records import Timeout, ToolDef
     from .reply_cache import ReplyCache
+    from .services import Sender
 
 
 DEFAULT_TOOL_ROUNDS = MODEL["max_tool_rounds"].default
@@ -38,6 +39,17 @@ PARAMS = {
 ATTRIBUTES = {"system_prompt": "system"}  # fields of a model whose attribute of the settings has another name
 
 
+class Substitute:
+    """A model that may take over the call of another one. `take` returns its settings for that call and what sends its requests;
+    it is called when the call comes to it, and raises CallFailure for a model whose fields no call can use."""
+
+    __slots__ = ("name", "take")
+
+    def __init__(self, name: str, take: Callable[[], tuple[CallSettings, Sender]]) -> None:
+        self.name = name
+        self.take = take
+
+
 class CallSettings:
     """The settings of the calls of one model. They are never changed: `changed` and `of_call` return copies.
 
@@ -47,7 +59,9 @@ class CallSettings:
     replies a schema call asks for at most; `max_tool_rounds` how often it may answer with calls of tools; `timeout` is a number
     of seconds, or a Map of several limits in seconds (O-1.212). `structured` names the strategy by which a model is made to reply
     with a value of a schema (one of `STRATEGIES` in `vm/declaration_fields.py`). `log_channel` is the channel of `@log`, None
-    without that decorator. `cache` holds the replies that `@cache` keeps, None without it."""
+    without that decorator. `cache` holds the replies that `@cache` keeps, None without it. `is_once` says that a request must
+    not take effect twice (O-9.37). `fallback` are the models that take a call over, in order, after a failure of a class in
+    `fallback_on` (O-1.230)."""
 
     __slots__ = (
         "name",
@@ -63,6 +77,9 @@ class CallSettings:
         "structured",
         "log_channel",
         "cache",
+        "is_once",
+        "fallback",
+        "fallback_on",
     )
 
     name: str
@@ -78,6 +95,9 @@ class CallSettings:
     structured: str
     log_channel: str | None
     cache: ReplyCache | None
+    is_once: bool
+    fallback: Sequence[Substitute]
+    fallback_on: Sequence[str]
 
     def __init__(self, **values: Any) -> None:
         for name, value in values.items():
@@ -99,6 +119,14 @@ class CallSettings:
             ATTRIBUTES.get(name, name): value for name, value in overrides.items() if name not in (*PARAMS, "model", "base")
         }
         return self.changed(params=params, model=model, **others)
+
+    def taken_over(self, call: CallSettings) -> CallSettings:
+        """Return a copy for a call that another model has begun, with what belongs to the call: system message, tools, rounds and
+        log are those of `call`. Nothing is cached, since the cache is another model's (O-1.230)."""
+        return self.changed(
+            name=call.name, system=call.system, tools=call.tools, max_tool_rounds=call.max_tool_rounds,
+            log_channel=call.log_channel, cache=None,
+        )  # fmt: skip
 
     def origin(self) -> Origin:
         """Return the `Origin` that builds this call's failures, with its model, connection and timeout in seconds."""
@@ -134,6 +162,9 @@ def call_settings(
         structured=_structured(fields, connection),
         log_channel=_log_channel(decorators),
         cache=cache,
+        is_once="effect" in decorators,
+        fallback=(),
+        fallback_on=_first(fields.get("fallback_on"), MODEL["fallback_on"].default),
     )
 
 

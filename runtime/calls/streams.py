@@ -20,9 +20,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ...vm.interp.effects import Effect
-    from ..records import Msg, Request
+    from ..records import Request
     from ..running import EffectContext
-    from ..schema.strategy import Plan
     from .call import Response
     from .usage import ReplyProgress
 
@@ -189,19 +188,23 @@ class StreamedCall(CallRun):
             await self.demand
 
     async def _answer(self, request: Request) -> Reply:
-        self.chunks = 0
         self.progress = request.progress
         return await self.provider.stream(request, self._give)
 
-    def _request(self, messages: list[Msg], plan: Plan | None) -> Request:
-        request = super()._request(messages, plan)
+    def _request(self) -> Request:
+        request = super()._request()
         request.stream = True
+        self.chunks = 0
         return request
 
     async def _wait_or_raise(self, failure: CallFailure, attempt: int) -> None:
         if self.chunks:  # the program has read them already: no retry can take them back (O-1.54)
             raise failure
         await super()._wait_or_raise(failure, attempt)
+
+    @property
+    def _may_switch(self) -> bool:
+        return not self.chunks
 
     def _response(self, reply: Reply, cached: bool) -> Response:
         """The text of the Response is that of all chunks, those of tool rounds too (O-1.72)."""

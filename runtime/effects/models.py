@@ -11,14 +11,14 @@ from __future__ import annotations
 from functools import partial
 
 from ...vm.builtins.memories import message_array
-from ...vm.bytecode.image import memories_of
+from ...vm.bytecode.image import fallbacks_of, memories_of
 from ...vm.interp.effects import ModelLife
 from ...vm.panics import Panic
 from ...vm.values import UNSET, LedgerRef, Map, ModelRef
 from ..calls.budgets import BudgetSpent
 from ..calls.call import prepare_execute, prepare_execute_with_schema
 from ..calls.reply_cache import ReplyCache
-from ..calls.settings import call_settings, context_block, knowledge_block, system_text
+from ..calls.settings import Substitute, call_settings, context_block, knowledge_block, system_text
 from ..calls.streams import STREAMS
 from ..calls.usage import ReplyProgress, Use, price
 from ..connections import check_model
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from ...vm.bytecode.image import Model
     from ...vm.interp.effects import Effect, ModelCall
-    from ..calls.services import Services
+    from ..calls.services import Sender, Services
     from ..calls.settings import CallSettings
     from ..calls.streams import StreamedCall
     from ..memory.embedding import Embedder
@@ -232,6 +232,8 @@ class ModelCalls:
         call: ModelCall = effect.payload
         services = self._services(call.model).of_task(effect.task.path)
         settings = self._settings(instance, call)
+        if instance.model.fields.get("fallback"):
+            settings = settings.changed(fallback=self._substitutes(instance.model, call))
         tools = await self._tools(effect, instance)
         if tools is not None:
             settings, services = settings.changed(tools=tools.definitions()), services.with_tools(tools)
@@ -291,6 +293,25 @@ class ModelCalls:
         facts = None if knowledge is None else knowledge_block(self.run.machine.stores.ledger(knowledge), call.prompt)
         context = None if call.context is UNSET else context_block(call.context)
         return settings.changed(system=system_text(settings.system, facts, context))
+
+    def _substitutes(self, model: Model, call: ModelCall) -> list[Substitute]:
+        """Return the models that may take over a call of `model`: those that it names, each with those that it names itself
+        behind it, and each once (O-1.230)."""
+        found: dict[str, Substitute] = {model.name: Substitute(model.name, partial(self._take, model.name, call))}
+        names = fallbacks_of(model)[::-1]
+        while names:
+            name = names.pop()
+            if name not in found:
+                found[name] = Substitute(name, partial(self._take, name, call))
+                names += fallbacks_of(self.models[name][1])[::-1]
+        return list(found.values())[1:]
+
+    def _take(self, name: str, call: ModelCall) -> tuple[CallSettings, Sender]:
+        """Return the settings with which a declared model takes over a call, and what sends its requests. What the call sets
+        holds for it too, except the id of a model, which is one of the other's."""
+        overrides = {field: value for field, value in call.overrides.items() if field not in ("model", "base")}
+        settings = self._instance(name, 0).settings().of_call(overrides)
+        return settings, self._services(name).provider(settings.connection.name)
 
     async def _tools(self, effect: Effect, instance: ModelInstance) -> BoundTools | None:
         """Return the tools of a call: those of the model, unless excluded, then those it adds (O-1.81, O-3.20, O-3.21)."""

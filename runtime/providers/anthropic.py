@@ -11,7 +11,7 @@ from ..records import Call, Reply
 from ..schema.lenient_json import compact_json
 from .base import origin_of
 from .json_fields import Fields, Unreadable, Usage, object_in
-from .sdk import Refusal, SdkProvider, require_countable, stream_failure
+from .sdk import BARE_CALLS, CONTINUES, Refusal, SdkProvider, require_countable, stream_failure
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ DEFAULT_MAX_TOKENS = 4096
 # The last API version that takes sampling parameters; the SDK has no argument for them any more.
 SAMPLING_VERSION = "2023-06-01"
 SAMPLING = ("temperature", "top_p")
-CONTINUES = "(conversation continues)"  # the user message before one of the assistant, which may not be the first (O-1.103)
 EMPTY = "(empty)"  # stands for a text that is empty, which the API refuses
 
 FINISH = {
@@ -62,7 +61,7 @@ class Anthropic(SdkProvider):
     raw_form = list
     forms = {
         "adaptive": ("adaptive thinking is not supported",), "budget": ("thinking.type.enabled",),
-        "disabled": ("thinking.type.disabled",),
+        "disabled": ("thinking.type.disabled",), BARE_CALLS: ("expected `thinking`",),
     }
 
     def make_client(self, sdk: Any, key: str, headers: dict[str, str], http_client: Any) -> Any:
@@ -83,7 +82,9 @@ class Anthropic(SdkProvider):
         arguments: Json = {
             "model": request.model,
             "max_tokens": params.get("max_tokens", DEFAULT_MAX_TOKENS),
-            "messages": lower_messages([m for m in request.messages if m.role != "system"], lambda m: self.returned(m, request)),
+            "messages": lower_messages(
+                [m for m in self.taken_messages(request) if m.role != "system"], lambda m: self.returned(m, request)
+            ),
         }
         system = [_filled(m.content) for m in request.messages if m.role == "system"]
         if system:

@@ -13,11 +13,11 @@ from ..records import Call, Msg, Reply
 from ..schema.lenient_json import compact_json
 from .base import origin_of
 from .json_fields import Fields, Unreadable, Usage, joined, merge, object_in
-from .sdk import Refusal, SdkProvider, not_carried, require_carried, require_countable, stream_failure
+from .sdk import BARE_CALLS, CONTINUES, Refusal, SdkProvider, not_carried, require_carried, require_countable, stream_failure
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from typing import Any
 
     from ..records import EmbedRequest, Request, SchemaField, ToolChoice, ToolDef
@@ -89,7 +89,6 @@ CONTENT_FILTER = "content_filter"
 CHAT = "chat completions"
 NO_PARAMS = ("reasoning_tokens", "extra")
 THOUGHTS = ("reasoning_content", "reasoning")  # where endpoints show reasoning: DeepSeek, vLLM and others; OpenRouter, Ollama
-CONTINUES = "(conversation continues)"
 
 
 class OpenAIChat(OpenAIProvider):
@@ -99,12 +98,12 @@ class OpenAIChat(OpenAIProvider):
     raw_form = dict
     forms = {
         "default effort": ("tools with reasoning_effort are not supported",),
-        "bare calls": ("reasoning_content", "thought_signature"),
+        BARE_CALLS: ("reasoning_content", "thought_signature"),
     }
 
     def lower(self, request: Request) -> Json:
         require_carried(request, self.settings, "reasoning_tokens", CHAT)
-        adapted = self._adapted_messages(request)
+        adapted = self.taken_messages(request)
         messages = [m.plain or (m.state and self.returned(m, request)) or lower_message(m) for m in adapted]
         arguments: Json = {"model": request.model, "messages": messages}
         if request.tools:
@@ -124,14 +123,6 @@ class OpenAIChat(OpenAIProvider):
 
     def left_out(self, request: Request) -> list[str]:
         return [not_carried("reasoning_tokens", CHAT)] if "reasoning_tokens" in request.params else []
-
-    def _adapted_messages(self, request: Request) -> list[Msg]:
-        """Return the messages in the forms that the model takes (O-1.138)."""
-        if self.takes("bare calls", request.model):
-            return request.messages
-        from ..memory.stages import without_tools
-
-        return without_tools(request.messages, lambda message: self.returned(message, request) is not None)
 
     def create(self, client: Any) -> Any:
         return client.chat.completions.with_streaming_response.create
@@ -181,9 +172,9 @@ class OpenAIChat(OpenAIProvider):
 class GoogleChat(OpenAIChat):
     """The wire `chat` as Google's endpoint takes it."""
 
-    def _adapted_messages(self, request: Request) -> list[Msg]:
+    def taken_messages(self, request: Request) -> Sequence[Msg]:
         """Return the messages; one with calls stands behind a user message or a result, else Google refuses it (O-1.139)."""
-        messages = super()._adapted_messages(request)
+        messages = super().taken_messages(request)
         if not any(message.calls for message in messages):
             return messages
         adapted: list[Msg] = []

@@ -15,7 +15,7 @@ from contextvars import ContextVar
 
 from ...vm.providers import WRITTEN
 from ..connections import resolve_headers, resolve_key
-from ..records import DEFAULTS, ProviderState, Request
+from ..records import DEFAULTS, Msg, ProviderState, Request
 from .base import Provider, origin_of, timed_out
 from .http_answers import (
     MOST_STREAM_BYTES,
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from ..access.secrets import Redactor
     from ..connections import ConnectionSettings
     from ..errors import CallFailure, Origin
-    from ..records import EmbedRequest, Msg, Reply
+    from ..records import EmbedRequest, Reply
 
 
 # Parameter of the record: what the program calls it, then every name that a wire gives it.
@@ -220,6 +220,10 @@ LAST_MOMENT = 0.1  # seconds that the end of a body is waited for
 IDLE_CONNECTIONS = 20  # kept open; each of them costs time with every request and every reply
 
 
+BARE_CALLS = "bare calls"  # the form of a request in which calls stand without the state of a provider
+CONTINUES = "(conversation continues)"  # a user message where one has to stand
+
+
 class Refusal(Exception):
     """A reply in which the model refuses to answer (O-1.102); the text is its reason."""
 
@@ -338,6 +342,17 @@ class SdkProvider(Provider):
     def takes(self, form: str, model: str) -> bool:
         """Whether a model has not yet refused a form of the request (O-1.138)."""
         return (model, form) not in self._refused
+
+    def taken_messages(self, request: Request) -> Sequence[Msg]:
+        """Return the messages in the form that the model takes (O-1.138): where it refuses calls without the state that it gives
+        with its own, other ones are texts. Behind such a text a user message ends the request, since the reply shall not go on
+        with it."""
+        if self.takes(BARE_CALLS, request.model):
+            return request.messages
+        from ..memory.stages import without_tools
+
+        messages = without_tools(request.messages, lambda message: self.returned(message, request) is not None)
+        return [*messages, Msg("user", CONTINUES)] if messages[-1].role == "assistant" else messages
 
     def says_more(self, raw: Any) -> bool:
         """Whether a message in the provider's own form holds more than its neutral record: only then it must go back so."""

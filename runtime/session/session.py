@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from ...vm.interp.linked import Code
     from ...vm.interp.tasks import Task
     from ...vm.values import HashMapRef
+    from ..breaker import State
     from ..connections import ConnectionSettings
     from ..host import Host
     from ..memory.embedding import Embedding
@@ -178,12 +179,17 @@ class Session:
             remaining=self.remaining,
             future=self.future,
         )
+        self.services.breakers = host.breakers
         self.account = Account()  # what its calls draw on, all together
         self.spending = self.services.spending = Spending(self._living)
         if host.requests is not None:
             from ..calls.request_log import RequestLog
 
             self.services.request_log = RequestLog(host.requests, self.redactor.clean)
+
+    def breakers(self) -> dict[str, tuple[State, int, float]]:
+        """Return what `Breaker.state` gives, by the names of the connections that have a breaker."""
+        return self.host.breakers.states(self.connections, self.host.now())
 
     def _fuel_mark(self) -> Callable[[], object]:
         """Return a function that gives back the fuel used since now. An operation on a store that had to wait is tried again,

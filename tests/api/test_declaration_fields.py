@@ -57,7 +57,7 @@ def flattened(fields: dict[str, Field], besides: tuple[str, ...] = ()) -> list[t
     """Each field that one constant holds, with the text of an entry whose value is `VALUE`."""
     found = []
     for name, row in fields.items():
-        if name not in besides and row.kind not in (rows.OBJECT, rows.HEADERS, rows.NAMES):
+        if name not in besides and row.kind not in (rows.OBJECT, rows.HEADERS, rows.NAMES, rows.MODELS):
             found.append((f"{name}: VALUE", row))
         found += [(f"{name}: {{ {part}: VALUE }}", inner) for part, inner in (row.parts or {}).items()]
     return found
@@ -88,7 +88,8 @@ def decorated(place: str, decorator: str, argument: str) -> str:
 
 CASES = [
     *(case(row, program(connection(entry))) for entry, row in flattened(rows.CONNECTION, ("provider", "api_key"))),
-    *(case(row, program(model(entry))) for entry, row in flattened(rows.MODEL)),
+    *(case(row, program(model(entry))) for entry, row in flattened(rows.MODEL, ("fallback_on",))),
+    case(rows.MODEL["fallback_on"], program(f"model N {{ provider: offline }} {model('fallback: [N], fallback_on: VALUE')}")),
     *(case(row, program(declared("agent", entry))) for entry, row in flattened(rows.AGENT, ("connector",))),
     *(case(row, program(declared("mcp", entry))) for entry, row in flattened(rows.MCP, ("transport",))),
     *(

@@ -182,6 +182,7 @@ CASES: dict[str, Case] = {
             of(G, **constants((i.K_CONFIG, ["models", 1, "base"]))),
             of(G, **constants((i.K_CONFIG, ["connections", 0, "base"]))),
             of(G, models=[i.Model("M", "c", {}, None, 1, [], [])]),
+            of(G, models=[i.Model("M", "c", {"fallback": ["N"]}, None, None, [], [])]),
         ],
     ),
     "V109": Case(

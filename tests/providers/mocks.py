@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -27,7 +28,8 @@ class Said:
 
 
 class Mock:
-    """`seen`: the bodies of all requests; `broken`: the rules that were broken, in order. `url` is the base URL for the SDK."""
+    """`seen`: the bodies of all requests; `broken`: the rules that were broken, in order. `url` is the base URL for the SDK.
+    `faults` come in place of the next answers: a status, "reset", "hang" (half a second of nothing), None for none."""
 
     path: str
     base = "/v1"
@@ -35,6 +37,7 @@ class Mock:
     def __init__(self) -> None:
         self.seen: list[Json] = []
         self.broken: list[str] = []
+        self.faults: list[int | str | None] = []
         self.prefixes: list[str] = []
         self.count = 0
         self.failed = 0
@@ -45,7 +48,17 @@ class Mock:
 
             def do_POST(self) -> None:
                 body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-                status, kind, data = mock.answer(self.path, dict(self.headers), body)
+                fault = mock.faults.pop(0) if mock.faults else None
+                if isinstance(fault, str):
+                    mock.seen.append(body)
+                    time.sleep(0.5 if fault == "hang" else 0)
+                    self.close_connection = True
+                    return
+                if fault is not None:
+                    mock.seen.append(body)
+                    status, kind, data = fault, "application/json", b'{"error": {"message": "not now"}}'
+                else:
+                    status, kind, data = mock.answer(self.path, dict(self.headers), body)
                 self.send_response(status)
                 self.send_header("content-type", kind)
                 self.send_header("content-length", str(len(data)))

@@ -94,17 +94,17 @@ class Bench:
         """No rule was broken but those a session learns of, and the SDK's own types know every request."""
         assert self.mock.broken == (EXPECTED.get(self.name, []) if broken is None else broken)
         for body in self.mock.seen:
-            check_request(self.wire, _known(body))
+            check_request(self.wire, known(body))
 
 
 STATES = ("reasoning_content", "extra_content")
 
 
-def _known(body: Any) -> Any:
+def known(body: Any) -> Any:
     """Without what a provider adds to the wire of another and the SDK's types have no name for."""
     if isinstance(body, dict):
-        return {name: _known(value) for name, value in body.items() if name not in STATES}
-    return [_known(item) for item in body] if isinstance(body, list) else body
+        return {name: known(value) for name, value in body.items() if name not in STATES}
+    return [known(item) for item in body] if isinstance(body, list) else body
 
 
 @pytest.fixture(params=PROVIDERS)

@@ -129,6 +129,7 @@ class _Graph:
         self.errors = {index for entry in image.types if entry[0] == "errors" for index in entry[1]}
         self.methods = _methods(image)
         self.connections = {entry.name: number for number, entry in enumerate(image.connections)}
+        self.models = {entry.name: number for number, entry in enumerate(image.models)}
 
     def nodes(self) -> list[Node]:
         image = self.image
@@ -208,6 +209,7 @@ class _Graph:
         named += [] if model.computed is None else [("functions", model.computed)]
         if model.connection in self.connections:
             named.append(("connections", self.connections[model.connection]))
+        named += [("models", self.models[name]) for name in i.fallbacks_of(model) if name in self.models]
         several = len(model.memory) if isinstance(model.memory, list) else model.memory is None
         scopes = [scope for _, _, scope in model.tools]
         return self._node([model.name, model.connection, model.fields, several, scopes, model.decorators], named)

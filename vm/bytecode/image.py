@@ -211,6 +211,13 @@ def memories_of(model: Model) -> list[int]:
     return memory if isinstance(memory, list) else [] if memory is None else [memory]
 
 
+def fallbacks_of(model: Model) -> list[str]:
+    """Return the names of the models that take the model's calls over, in order (O-1.230); of a field that holds no such list, an
+    empty one."""
+    names = model.fields.get("fallback")
+    return [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
+
+
 def log_of(memories: list[Memory], memory: Memory) -> Memory:
     """Return the memory whose log a view shows, through the views between; for a memory that is no view, the memory itself. Needs
     an image whose views lead to a log, as the verifier sees to."""

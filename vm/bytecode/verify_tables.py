@@ -198,8 +198,8 @@ def _memory(scope: Scope, at: str, memory: i.Memory) -> None:
 
 
 def _model(scope: Scope, at: str, model: i.Model) -> None:
-    """Check that what a model names exists: the function of its computed fields, memories without keys, and what offers
-    tools."""
+    """Check that what a model names exists: the function of its computed fields, memories without keys, what offers tools, and
+    the models that take its calls over."""
     image = scope.image
     if model.computed is not None:
         _entry(image, at, model.computed)
@@ -215,6 +215,9 @@ def _model(scope: Scope, at: str, model: i.Model) -> None:
             refuse("V119", at, f"memory {number} has keys: it is no log with tools")
         if section == "hashmaps" and image.hashmaps[number].shape is None:
             refuse("V119", at, f"hashmap {number} has no shape for tools")
+    for name in i.fallbacks_of(model):
+        if all(other.name != name for other in image.models):
+            refuse("V108", at, f"there is no model {name!r} to fall back to")
 
 
 def _server(scope: Scope, at: str, server: i.Mcp) -> None:

@@ -95,8 +95,8 @@ _ROWS = (
         "raw_response violations path", "L-3.11.3",
     ),
     (
-        "ConnectionError", "AgentError", "MissingKey AuthenticationFailed NetworkError ProviderUnavailable",
-        "connection status", "L-3.11.4",
+        "ConnectionError", "AgentError",
+        "MissingKey AuthenticationFailed NetworkError ProviderUnavailable Open(retry_after_ms)", "connection status", "L-3.11.4",
     ),
     ("TimeoutError", "AgentError", "", "timeout_seconds limit stderr", "L-3.11.5"),
     (
