@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 class Response:
-    """The fields of the language's struct `Response`, in its order (O-1.106 to O-1.115, O-1.221, O-1.214); `run_id` and
+    """The fields of the language's struct `Response`, in its order (O-1.106 to O-1.115, O-1.221, O-1.217); `run_id` and
     `appended` are what its methods give: the id of the run and its messages (M-5.22). Tokens are those of all answered requests
     of the call; `attempts` counts its requests, broken ones too; `cost` is in dollars, None when nobody knows it. `latency_ms`
     has no waiting for rate limits in it."""

@@ -127,7 +127,7 @@ _STRING: Descriptor = ("string",)
 _BOOL: Descriptor = ("bool",)
 _ANY_MAP: Descriptor = ("map", _STRING, ("any",))
 
-# Fields of Response in the order of O-1.106 to O-1.115, then of O-1.221 and O-1.214.
+# Fields of Response in the order of O-1.106 to O-1.115, then of O-1.221 and O-1.217.
 _Answer: Any = _record(
     "Response",
     {
