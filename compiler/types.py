@@ -405,8 +405,10 @@ LEDGER_ENTRY = Nominal("record", "LedgerEntry")
 ENTRY = Nominal("record", "Entry")
 TURN = Nominal("record", "Turn")
 EMIT = Nominal("record", "Emit")
-LIBRARY_RECORDS = tuple(
-    Nominal("record", name) for name in ("HttpResponse", "RegexMatch", "ModelUsage", "BudgetLeft", "Url", "DateTime")
+MEDIA = Nominal("record", "Media")
+LIBRARY_RECORDS = (
+    *(Nominal("record", name) for name in ("HttpResponse", "RegexMatch", "ModelUsage", "BudgetLeft", "Url", "DateTime")),
+    MEDIA,
 )
 
 

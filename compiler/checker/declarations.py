@@ -384,6 +384,7 @@ RECORD_FIELDS: dict[str, dict[str, Type]] = {
         "year": INT, "month": INT, "day": INT, "hour": INT, "minute": INT, "second": INT, "millisecond": INT,
         "offset_minutes": INT, "zone": STRING,
     },
+    "Media": {"kind": STRING, "mime": STRING, "bytes": INT, "hash": STRING, "name": Nilable(STRING)},
     "RegexMatch": {"text": STRING, "start": INT, "end": INT, "groups": array(option(STRING))},
 }  # fmt: skip
 

@@ -57,7 +57,8 @@ class Fn(namedtuple("Fn", "name arity call")):
 
 OPTION, RESULT = [type(name, (), {"name": name}) for name in ("Option", "Result")]  # in place of declarations
 NONE = Case(OPTION, "None")
-FAMILIES = ["Agent", "Tool", "HashMap", "Emit", "Runtime", "Json", "Parse", "Regex", "Http", "Fs", "Env", "Io", "Date"]
+FAMILIES = ["Agent", "Tool", "HashMap", "Emit", "Runtime", "Json", "Parse", "Regex", "Http", "Fs", "Env", "Io", "Date",
+    "Media"]  # fmt: skip
 PARENTS = {"Error": "",
     **dict.fromkeys(["SchemaError", "ConnectionError", "TimeoutError", "BudgetError"], "AgentError")}
 PARENTS |= {f"{name}Error": "Error" for name in FAMILIES}
@@ -200,6 +201,11 @@ def shown(value: Rec) -> list[Any]:
     return [(name, v) for name, v in value.fields.items() if v or name not in getattr(value.item, "hidden", ())]
 
 
+def record_text(value: Rec, debug: bool) -> str:
+    own = getattr(value.item, "text", None)  # a record of the library may have a text of its own
+    return own(value) if own else f"{value.item.name} {fields(shown(value), debug)}"
+
+
 def case_text(value: Case, debug: bool) -> str:
     item, variant, payload = value
     name = variant if item in (OPTION, RESULT) else f"{item.name}::{variant}"
@@ -215,7 +221,7 @@ def bracketed(value: Any, debug: bool) -> str:
 TEXTS: dict[type, Any] = {type(None): lambda v, debug: "nil", int: lambda v, debug: str(v),
     bool: lambda v, debug: str(v).lower(), float: float_text, str: lambda v, debug: quoted(v) if debug else v,
     bytes: lambda v, debug: f"Bytes({v.hex()})",
-    Case: case_text, Rec: lambda v, debug: f"{v.item.name} {fields(shown(v), debug)}",
+    Case: case_text, Rec: record_text,
     Rng: lambda v, debug: ("..=" if v.inclusive else "..").join("" if e is None else str(e) for e in v[:2]),
     Err: lambda v, debug: f"{v.family}::{v.variant} {fields([('message', v.message)], debug)}" if debug else v.message,
     Fn: lambda v, debug: f"<fn {v.name}>" if v.name else "<fn>", **dict.fromkeys(BRACKETS, bracketed),

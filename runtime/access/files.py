@@ -15,6 +15,7 @@ import stat
 
 from ...vm.record import record
 from ...vm.values.limits import limits, with_strings_of
+from ...vm.values.media import MOST_BYTES, Refused, content_of, too_large
 from .permissions import Access, guarded, permissions_of
 from .roots import Roots, flag, is_too_long
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
+    from ...vm.values.media import Content
     from ..running import EffectContext
     from .roots import Root
 
@@ -34,8 +36,8 @@ NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_LINKS
 
 
 class Failed(Exception):
-    """An operation that failed: the `variant` of FsError (here NotFound, NotAFile, Io or InvalidUtf8) and the reason, without the
-    path."""
+    """An operation that failed: the `variant` of FsError (here NotFound, NotAFile, Io or InvalidUtf8), of `read_media` that of
+    MediaError, and the reason, without the path."""
 
     def __init__(self, variant: str, reason: str) -> None:
         super().__init__(reason)
@@ -69,6 +71,18 @@ def read_bytes(spot: Spot) -> bytes:
     if len(data) > limits.string:
         raise Failed("Io", f"larger than a String may be ({limits.string} bytes)")
     return data
+
+
+def read_media(spot: Spot, kind: str) -> Content:
+    """Return the content of a file, which is to be of a kind (O-1.200), and read no more than a Media may have. Failed, with a
+    variant of MediaError, for another content, and (NotAFile) when it is no regular file."""
+    with _regular(spot, READ) as file:
+        size = os.fstat(file.fileno()).st_size
+        data: bytes = b"" if size > MOST_BYTES else file.read(MOST_BYTES + 1)
+    try:
+        return content_of(kind, data) if size <= MOST_BYTES else too_large(size)
+    except Refused as refused:
+        raise Failed(refused.variant, refused.reason) from None
 
 
 def _regular(spot: Spot, flags: int) -> Any:
@@ -193,7 +207,7 @@ OPERATIONS: dict[str, tuple[Callable[..., Any], bool]] = {
     "read_file": (read_file, True), "write_file": (write_file, True), "append_file": (append_file, True),
     "remove_file": (remove_file, False), "exists": (exists, True), "list_dir": (list_dir, True),
     "file_size": (file_size, True), "read_bytes": (read_bytes, True), "write_bytes": (write_bytes, True),
-    "make_dir": (make_dir, True), "remove_dir": (remove_dir, False),
+    "make_dir": (make_dir, True), "remove_dir": (remove_dir, False), "read_media": (read_media, True),
 }  # fmt: skip
 
 

@@ -1,14 +1,17 @@
-"""Performs `std::fs` (L-7.3) and the commands of ShellTool (O-4.35): turns what an operation gives, or its failure, into a value.
+"""Performs `std::fs` (L-7.3), the files of `std::media` (O-1.206) and the commands of ShellTool (O-4.35): turns what an
+operation gives, or its failure, into a value.
 
 Hands on the performers to `table.py`, `perform` also to the performer of persistent hashmaps (`memories.py`). The operations, and
-which paths they may reach, are `access/files.py`; a failed one is an Err of FsError. Processes are started by
+which paths they may reach, are `access/files.py`; a failed one is an Err of FsError or MediaError. Processes are started by
 `agents/children.py`, without a shell.
 """
 
 from __future__ import annotations
 
+import posixpath
+
 from ...vm.panics import Panic
-from ...vm.values import Array, Err, ErrorValue, Ok
+from ...vm.values import Array, Err, ErrorValue, Media, Ok
 from ..access.files import Failed, Files
 from ..access.permissions import Denied, denied_error, denied_panic
 from ..access.roots import Unsupported
@@ -26,11 +29,12 @@ if TYPE_CHECKING:
 
 
 INPUT = "/dev/stdin"
+MEDIA = "read_media"
 
 
 async def perform(run: EffectContext, effect: Effect) -> Any:
-    """Perform an operation of `std::fs`. Return its Result, or the Bool of `exists`, which has no Result: there a denial is panic
-    P407, and a system that cannot keep paths inside a root panic P013."""
+    """Perform an operation of `std::fs`, or read the file of a Media (O-1.206). Return its Result, or the Bool of `exists`, which
+    has no Result: there a denial is panic P407, and a system that cannot keep paths inside a root panic P013."""
     operation, path, *rest = effect.payload
     try:
         files = run.state.get("file")
@@ -40,15 +44,17 @@ async def perform(run: EffectContext, effect: Effect) -> Any:
     except Unsupported as unsupported:
         if operation == "exists":
             raise run.machine.placed(effect.task, Panic("P013", unsupported.message)) from None
-        return Err(ErrorValue("FsError", "Unsupported", unsupported.message, {"path": path}))
+        return Err(ErrorValue(_family(operation), "Unsupported", unsupported.message, {"path": path}))
     except Denied as denied:
         if operation == "exists":
             raise denied_panic(run, effect, denied) from None
-        return denied_error("FsError", denied, path=path)
+        return denied_error(_family(operation), denied, path=path)
     except Failed as failed:
-        return False if operation == "exists" else Err(_error(path, failed))
+        return False if operation == "exists" else Err(_error(operation, path, failed))
     if operation == "exists":
         return value
+    if operation == MEDIA:
+        return Ok(Media.holding(value, posixpath.basename(path)))
     return Ok(Array(value) if operation == "list_dir" else value)
 
 
@@ -60,10 +66,14 @@ def _files_of(run: EffectContext) -> Files:
     return TestFiles(run)
 
 
-def _error(path: str, failed: Failed) -> ErrorValue:
+def _family(operation: str) -> str:
+    return "MediaError" if operation == MEDIA else "FsError"
+
+
+def _error(operation: str, path: str, failed: Failed) -> ErrorValue:
     hint = "; standard input is read with `std::io::read_all()`" if path == INPUT else ""
     place = f"{path}: " if path else ""  # `temp_dir` takes none
-    return ErrorValue("FsError", failed.variant, f"{place}{failed.reason}{hint}", {"path": path})
+    return ErrorValue(_family(operation), failed.variant, f"{place}{failed.reason}{hint}", {"path": path})
 
 
 # Commands of ShellTool: started from their words, without a shell, read to their end within a time limit (O-4.35, G-11.1).

@@ -50,7 +50,9 @@ from ..values import (
 )
 from ..values.containers import base64_of, from_base64
 from ..values.errors import FAMILIES, FIELD_TYPES
-from ..values.objects import RECORDS, Response
+from ..values.media import KINDS as KINDS_OF_MEDIA
+from ..values.media import Refused, content_of, link_to
+from ..values.objects import RECORDS, Media, Response
 from ..values.ways import HALF, MOST
 from .envelope import SnapshotError, fits, misshapen
 
@@ -60,6 +62,7 @@ if TYPE_CHECKING:
     from typing import Any, Protocol
 
     from ..interp.link import Program
+    from ..values.media import Content
     from ..values.objects import Way
     from .envelope import Reader, Writer
 
@@ -218,20 +221,43 @@ COUNTED_LATER = (0, 0, 0)
 
 
 def _record_parts(value: Any) -> Iterable[Any]:
-    return (*value.values(), *value.run[1]) if type(value) is Response else value.values()
+    if type(value) is Response:
+        return (*value.values(), *value.run[1])
+    return value.values() if type(value) is not Media else (*value.values(), *_content_parts(value.content))
+
+
+def _content_parts(content: Content | None) -> tuple[Any, ...]:
+    """Return what makes the content of a Media anew: its kind, and its bytes or the address of a link; nothing for none."""
+    return () if content is None else (content.kind, content.url if content.data is None else content.data)
 
 
 def _lower_record(w: Writer, value: Any) -> list[Any]:
     fields = [value.decl.name, value.shared, list(map(w.place, value.values()))]
     if type(value) is Response:
         fields += [w.clean(value.run[0]), list(map(w.place, value.run[1]))]
+    elif type(value) is Media:
+        fields += map(w.place, _content_parts(value.content))
     return fields
+
+
+def _build_media(r: Reader, media: Any, kind: Any = None, held: Any = None) -> Any:
+    if kind is not None:
+        of, data = r.value(kind), r.value(held)
+        if of not in KINDS_OF_MEDIA or type(data) not in (str, bytes):
+            raise misshapen("a Media whose content is none")
+        try:
+            media.content = content_of(of, data) if type(data) is bytes else link_to(of, data)
+        except Refused as refused:
+            raise misshapen(f"a Media whose content is none: {refused.reason}") from None
+    return media
 
 
 def _build_record(r: Reader, name: Any, shared: Any, fields: Any, *run: Any) -> Any:
     cls = RECORDS[r.text(name)]
     later = COUNTED_LATER if cls is Response and len(fields) + len(COUNTED_LATER) == len(cls.decl.types) else ()
     record = _filled(r, cls, cls.decl.types, shared, fields, False, later)
+    if cls is Media:
+        return _build_media(r, record, *run)
     if cls is Response:
         of, messages = run
         run_messages = tuple(r.values(messages))

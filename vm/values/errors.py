@@ -123,6 +123,11 @@ _ROWS = (
     ("RegexError", "Error", "", "pattern", "L-3.11.9"),
     ("HttpError", "Error", "InvalidUrl Network Timeout PermissionDenied(capability,flag)", "url", "L-3.11.10"),
     ("FsError", "Error", "NotFound PermissionDenied(capability,flag) NotAFile InvalidUtf8 Io Unsupported", "path", "L-3.11.11"),
+    (
+        "MediaError", "Error",
+        "NotFound PermissionDenied(capability,flag) NotAFile Io Unsupported UnknownContent OtherKind TooLarge InvalidUrl", "path",
+        "L-3.11.19",
+    ),
     ("DateError", "Error", "Invalid UnknownZone NoTimeZones OutOfRange", "input column", "L-3.11.17"),
     ("IoError", "Error", "Unavailable InvalidUtf8 TooLong Io", "", "L-3.11.16"),
     ("EnvError", "Error", "NotSet PermissionDenied(capability,flag)", "name", "L-3.11.12"),

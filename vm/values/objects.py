@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Any, ClassVar, Final
 
+    from .media import Content
     from .types import Descriptor
 
 
@@ -159,6 +160,34 @@ class Response(_Answer):  # type: ignore[misc]
         return self
 
 
+_Described: Any = _record(
+    "Media", {"kind": _STRING, "mime": _STRING, "bytes": _INT, "hash": _STRING, "name": ("nilable", _STRING)}
+)  # fmt: skip
+
+
+class Media(_Described):  # type: ignore[misc]
+    """A picture, sound or document (O-1.200). `content` is a `media.Content`, no field: programs do not read it, it is in no
+    Display and no JSON, and it counts where a field was changed. None in a Media that was read from JSON."""
+
+    __slots__ = ("content",)
+
+    def __init__(self, *fields: Any) -> None:
+        super().__init__(*fields)
+        self.content: Content | None = None
+
+    @classmethod
+    def holding(cls, content: Content, name: str | None) -> Media:
+        """Return the Media of a content; of a link its address is the name."""
+        media = cls(content.kind, content.mime, content.size, content.hash, content.url or name)
+        media.content = content
+        return media
+
+    def copied(self, share: Callable[[Any], Any], plain: frozenset[Any]) -> Any:
+        copy = super().copied(share, plain)
+        copy.content = self.content
+        return copy
+
+
 _MESSAGE: dict[str, Descriptor] = {
     "role": _STRING, "content": _STRING, "tool_calls": ("array", ("struct", "ToolCall")), "tool_call_id": ("nilable", _STRING),
 }  # fmt: skip
@@ -252,7 +281,7 @@ RECORDS: dict[str, type[Any]] = {
     cls.decl.name: cls
     for cls in (
         Response, Message, Chunk, Prompt, ToolCall, LedgerEntry, Entry, Turn, Fact, Provenance, Learned, Dominant, Observed, Emit,
-        HttpResponse, RegexMatch, ModelUsage, BudgetLeft, Url, DateTime,
+        HttpResponse, RegexMatch, ModelUsage, BudgetLeft, Url, DateTime, Media,
     )
 }
 

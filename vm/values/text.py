@@ -24,7 +24,7 @@ from .limits import (
     utf8_size,
 )
 from .metering import BLOCK, STRIDE, look, paced
-from .objects import Closure, EnumValue, Err, NoneOption, Ok, Response, Some, Struct
+from .objects import Closure, EnumValue, Err, Media, NoneOption, Ok, Response, Some, Struct
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -280,7 +280,15 @@ LEAVES: Form = {
 
 def _form(string: Any, number: Any, error: Any, data: Any = bytes_text) -> Form:
     form: Form = {str: string, float: number, ErrorValue: error, bytes: data, Response: lambda response: response.f0}
+    form[Media] = _media
     return _add_composites({**LEAVES, **form})
+
+
+def _media(value: Media) -> str:
+    from .media import media_text  # few programs have one
+
+    kind, mime, size, _, name = value.values()
+    return media_text(kind, name, size, is_link=not mime)
 
 
 def _first_bytes(value: bytes) -> str:

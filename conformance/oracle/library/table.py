@@ -20,6 +20,7 @@ from ..values import (MAX, MIN, NONE, WHITE, Any, Arr, Case, Err, Failure, Map, 
     is_good, json_text, key_of, kind_of, limited, number, of_kind, ok, parse_float, parse_int, saturated, size, some,
     stop, unique)  # fmt: skip
 
+from . import media
 from .texts import FMT, RECORDS, ROWS
 
 Rows = dict[str, Any]
@@ -248,7 +249,7 @@ CASES: Rows = {"unwrap(self) -> T": unwrap, "map<U>(self, f: fn(T) -> U) -> Resu
     "and_then<U>(self, f: fn(T) -> Result<U, E>) -> Result<U, E>": lambda v, f: f(*v.payload) if is_good(v) else v,
     "expect(self, msg: String) -> T": lambda v, message: unwrap(v, message + ":")}  # fmt: skip
 LIBRARY: dict[str, Rows] = {
-    **ROWS,
+    **ROWS, "media": media.MEDIA,
     "Any": {"to_string(self) -> String": display}, "Core": {"Ok<T, E>(x: T = nil) -> Result<T, E>": ok,
     "panic(msg: String) -> Never": lambda message: stop(Panic("P001", message)), "Err<T, E>(e: E) -> Result<T, E>": err,
     "typeof(x: Any) -> String": kind_of, "Some<T>(x: T) -> Option<T>": some, "println(x: Any = nil)": display,
@@ -338,7 +339,7 @@ WORLD: dict[str, Rows] = {
     "env(name: String) -> String?": lambda w, name: w.host.env_get(name)},
     "prompt": {"from_file(path: String, vars: Map<String, Any> = {}) -> Result<String, FsError>": from_file,
     "count_tokens(text: String, model: String = \"\") -> Int": lambda w, text, model: -(-4 * len(text.split()) // 3)},
-    "budget": {"left() -> BudgetLeft": unlimited},
+    "budget": {"left() -> BudgetLeft": unlimited}, "media": media.OF_FILES,
     "date": {"now(zone: String = \"UTC\") -> Result<DateTime, DateError>":
         lambda w, zone: METHODS["date", "from_ms"].run(w.host.time_now_ms(), zone)},
     "time": {"measure<T>(f: fn() -> T) -> (T, Int)": measured}}  # fmt: skip
@@ -371,7 +372,7 @@ struct ModelUsage { attempts: Int, tokens_in: Int, tokens_out: Int, tokens_cache
     tokens_reasoning: Int, tokens_estimated: Int, cost: Float, unpriced: Int }
 struct BudgetLeft { tokens: Int?, cost: Float?, model_calls: Int?, steps: Int?, seconds: Float? }
 struct HttpResponse { status: Int, body: String, headers: Map<String, String> }
-""" + RECORDS
+""" + RECORDS + media.RECORD
 
 
 def file(table: dict[str, Rows], kind: str | None = None) -> None:
@@ -388,6 +389,7 @@ def file(table: dict[str, Rows], kind: str | None = None) -> None:
 
 
 DECLARED.update(Program({"library": STRUCTS.encode()}, "library").root.names)
+DECLARED["Media"].text = media.text
 file(LIBRARY)
 file(WORLD, "World")
 file(HOSTED, "World")

@@ -64,6 +64,7 @@ PAYLOADS = [
     ("fs::read_bytes", ("p",), ("read_bytes", "p")), ("fs::write_bytes", ("p", b"x"), ("write_bytes", "p", b"x")),
     ("fs::make_dir", ("p",), ("make_dir", "p")), ("fs::remove_dir", ("p",), ("remove_dir", "p", False)),
     ("fs::temp_dir", (), ("temp_dir", "")),
+    *((f"media::{kind}", ("p",), ("read_media", "p", kind)) for kind in ("image", "audio", "document")),
     ("io::read_line", (), ("read_line", None)), ("io::read_all", (), ("read_all", None)),
     ("io::read_bytes", (), ("read_bytes", None)), ("io::script", ("t",), ("script", "t")),
     ("date::of", (2024, 1, 2), ("of", [2024, 1, 2, 0, 0, 0, 0], "UTC")), ("date::from_ms", (5, "Z"), ("from_ms", 5, "Z")),

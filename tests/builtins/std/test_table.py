@@ -31,6 +31,7 @@ NAMES = {
     "http": "get delete post put request",
     "json": "parse parse_as value_as stringify stringify_pretty is_valid", "log": "debug info warn error",
     "math": "abs min max clamp pow floor ceil round sqrt random random_int",
+    "media": "image audio document bytes link",
     "prompt": "template from_file count_tokens",
     "regex": "is_match find find_all captures replace",
     "string": "len trim trim_start trim_end to_upper to_lower contains starts_with ends_with split replace substring repeat "
@@ -39,6 +40,7 @@ NAMES = {
 }  # fmt: skip
 PERMISSIONS = {
     "http": {"net"}, "io": {""}, "env": {"env", ""}, "fs": {"fs:read", "fs:write"},
+    "media": {"fs:read", ""},
 }  # fmt: skip
 EFFECTS = {"usage", "budget", "call", "clock", "date", "env", "file", "http", "io", "log", "random", "sleep"}
 
@@ -52,6 +54,7 @@ def test_every_clause_has_a_row() -> None:
     last = {1: 5, 3: 4, 4: 3, 5: 3, 6: 3, 7: 3, 8: 2, 10: 4, 11: 3, 12: 4, 13: 6, 14: 3, 15: 8, 16: 4, 17: 1, 18: 1}
     expected = {f"L-7.{part}.{n}" for part, count in last.items() for n in range(1, count + 1)}
     expected |= {"L-7.2.1", "L-7.2.2", "L-7.3.6", "L-7.3.7", "L-7.3.8", "L-7.5.5", *(f"L-7.9.{n}" for n in (2, 3, 4, 5))}
+    expected |= {"O-1.206", "O-1.207", "O-1.208"}  # std::media
     assert expected == {row.clause for row in ROWS}
 
 
