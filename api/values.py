@@ -392,7 +392,7 @@ class _Reader:
         """Read a Struct of the record Prompt, or a str as one."""
         if isinstance(value, Struct):
             return self.struct(value, ("struct", "Prompt"), what)
-        return v.Prompt.of((self.text(value, expected, what), None, None, None))
+        return v.Prompt.of((self.text(value, expected, what), None, None, None, v.Array([])))
 
     # ------------------------------------------------------------ wholes
 

@@ -58,6 +58,8 @@ class ConnectionSettings:
     api: str
     unsupported: str
     structured: str
+    media_bytes: int
+    media_tokens: int
     replies: Sequence[Any] | None
     extra: Mapping[str, Any]
 

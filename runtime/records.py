@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from .calls import call
     from .calls.usage import ReplyProgress
+    from .media import MediaPart
 
 
 # The limits of time of one provider request (O-1.212).
@@ -113,11 +114,11 @@ class ProviderState:
 class Msg:
     """A message. It is never changed, so requests and memories share it.
 
-    `role` is one of ROLES. `call_id` names the call that a tool message answers. `state` is no part of the record. `plain` is the
-    JSON when role and content are all there is, which is what most wires send; None for any other message, and before `as_json`
+    `role` is one of ROLES. `call_id` names the call that a tool message answers. `media` stand before the text. `state` is no
+    part of the record. `plain` is the JSON when role and content are all there is, which is what most wires send; None for any other message, and before `as_json`
     was called."""
 
-    __slots__ = ("role", "content", "calls", "call_id", "is_error", "state", "plain", "_json")
+    __slots__ = ("role", "content", "calls", "call_id", "is_error", "state", "media", "plain", "_json")
 
     def __init__(
         self,
@@ -127,6 +128,7 @@ class Msg:
         call_id: str | None = None,
         is_error: bool | None = None,
         state: ProviderState | None = None,
+        media: Sequence[MediaPart] = (),
     ) -> None:
         self.role = role
         self.content = content
@@ -134,6 +136,7 @@ class Msg:
         self.call_id = call_id
         self.is_error = is_error
         self.state = state
+        self.media = media
         self._json: Json | None = None
         self.plain: Json | None = None
 
@@ -143,6 +146,8 @@ class Msg:
         record = self._json
         if record is None:
             record = self._json = {"role": self.role, "content": self.content}
+            if self.media:
+                record["media"] = [part.as_json() for part in self.media]
             if self.calls:
                 record["calls"] = [call.as_json() for call in self.calls]
             if self.call_id is not None:
@@ -152,6 +157,10 @@ class Msg:
             if len(record) == 2 and self.state is None and self.role != "tool":
                 self.plain = record
         return record
+
+    def with_content(self, content: str) -> Msg:
+        """Return a copy with another text."""
+        return Msg(self.role, content, self.calls, self.call_id, self.is_error, self.state, self.media)
 
     def __repr__(self) -> str:
         return f"Msg({self.role!r}, {self.content!r})"

@@ -347,8 +347,8 @@ STRATEGIES = ("auto", "native", "tool", "prompt")
 # `breaker` of a connection, `@breaker` before one (O-1.231).
 BREAKER: dict[str, Field] = {"failures": whole(1, 1000, default=5), "seconds": duration(30.0)}
 
-# O-1.4 to O-1.15, O-1.34, O-1.134, O-1.231. The table of providers says which words `provider` takes. A literal `api_key` only
-# the host may give (O-9.44).
+# O-1.4 to O-1.15, O-1.34, O-1.134, O-1.211, O-1.214, O-1.215, O-1.231. The table of providers says which words `provider` takes. A
+# literal `api_key` only the host may give (O-9.44).
 CONNECTION: dict[str, Field] = {
     "provider": text(),
     "api_key_env": text(),
@@ -361,6 +361,8 @@ CONNECTION: dict[str, Field] = {
     "api": one_of("auto", *APIS, default="auto"),
     "unsupported": one_of("error", "drop", default="error"),
     "structured": one_of(*STRATEGIES, default="auto"),
+    "media_bytes": whole(1, default=50 * 1024 * 1024),  # of one request (O-1.214)
+    "media_tokens": whole(1, default=1000),  # of one Media whose tokens nobody knows (O-1.215)
     "replies": array_of(is_json, "an Array"),  # of replies, which are checked when they become a script
     "retry": object_of(RETRY, also=("retry_policy",)),
     "rate_limit": object_of(RATE_LIMIT),

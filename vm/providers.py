@@ -17,6 +17,40 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 
+class PictureTokens:
+    """The tokens of a picture by what a provider publishes. It is scaled so that no side is longer than `longest` pixels (0: it
+    stays), cut into squares of `side` pixels, each of which costs `factor`; more than `most` tokens are not counted. Without
+    `side` every picture has `most`."""
+
+    __slots__ = ("side", "longest", "factor", "most")
+
+    def __init__(self, side: int, longest: int, factor: float, most: int) -> None:
+        self.side = side
+        self.longest = longest
+        self.factor = factor
+        self.most = most
+
+    def tokens(self, width: int, height: int) -> int:
+        """Return the tokens of a picture of so many pixels."""
+        if not self.side:
+            return self.most
+        longer = max(width, height)
+        if self.longest and longer > self.longest:
+            width, height = (max(each * self.longest // longer, 1) for each in (width, height))
+        squares = -(-width // self.side) * -(-height // self.side)
+        return int(min(-(-squares * self.factor // 1), self.most))
+
+
+# Read on 2026-11-27. Anthropic: squares of 28 pixels, sides up to 2576 (Images and vision, https://platform.claude.com/docs/en/
+# build-with-claude/vision; older models scale to 1568, so it is what a picture costs at most). OpenAI: patches of 32 pixels (Images
+# and vision, https://developers.openai.com/api/docs/guides/images-vision), each counted 1.2 times from GPT-5.2 on
+# (https://community.openai.com/t/1372291), up to the 10,000 of detail `auto`. Google: 1,120 at the default resolution of Gemini 3
+# (https://ai.google.dev/gemini-api/docs/media-resolution).
+ANTHROPIC_PICTURE = PictureTokens(28, 2576, 1.0, 8_464)
+OPENAI_PICTURE = PictureTokens(32, 0, 1.2, 12_000)
+GOOGLE_PICTURE = PictureTokens(0, 0, 1.0, 1_120)
+
+
 class ProviderRow:
     """What a provider brings by itself.
 
@@ -28,12 +62,14 @@ class ProviderRow:
     pattern of its keys. `max_tokens_name`: of the parameter in the API `chat`. `structured`: what `auto` means (O-1.15);
     `strict_schemas_only`: its native schemas have neither optional keys nor recursion (O-2.42). `bills_prefixes_less`: tokens
     of a cached prefix cost less. `default_model`: of the predeclared connection. `starter`: the connection and the model id
-    that `concerto init` writes. `nicknames`: other words that people write for it, for the help of a wrong provider.
+    that `concerto init` writes. `nicknames`: other words that people write for it, for the help of a wrong provider. `picture`:
+    what it publishes of the tokens of pictures, None for nothing.
     """
 
     __slots__ = (
         "name", "wires", "elsewhere", "base_url", "key_variable", "stand_in_key", "key_shape", "fields", "max_tokens_name",
         "structured", "strict_schemas_only", "bills_prefixes_less", "default_model", "starter", "nicknames",
+        "picture",
     )  # fmt: skip
 
     def __init__(
@@ -54,6 +90,7 @@ class ProviderRow:
         default_model: str | None = None,
         starter: tuple[str, str] | None = None,
         nicknames: tuple[str, ...] = (),
+        picture: PictureTokens | None = None,
     ) -> None:
         self.name = name
         self.wires = wires
@@ -70,6 +107,7 @@ class ProviderRow:
         self.default_model = default_model
         self.starter = starter
         self.nicknames = nicknames
+        self.picture = picture
 
     @property
     def needs_base_url(self) -> bool:
@@ -117,17 +155,18 @@ _ROWS = (
         "openai", {"responses": RESPONSES, "chat": "openai.OpenAIChat"}, elsewhere="chat",
         base_url="https://api.openai.com/v1", key_variable="OPENAI_API_KEY", key_shape=SK_KEY, fields=("organization", "project"),
         max_tokens_name="max_completion_tokens", bills_prefixes_less=True, starter=("openai", "gpt-5.4-mini"),
-        nicknames=("gpt", "chatgpt"),
+        nicknames=("gpt", "chatgpt"), picture=OPENAI_PICTURE,
     ),
     ProviderRow(
         "anthropic", {"messages": "anthropic.Anthropic"},
         base_url="https://api.anthropic.com", key_variable="ANTHROPIC_API_KEY", key_shape=SK_KEY, strict_schemas_only=True,
-        bills_prefixes_less=True, starter=("anthropic", "claude-haiku-5-5"), nicknames=("claude",),
+        bills_prefixes_less=True, starter=("anthropic", "claude-haiku-5-5"), nicknames=("claude",), picture=ANTHROPIC_PICTURE,
     ),
     ProviderRow(
         "google", {"chat": "openai.GoogleChat", "responses": RESPONSES},
         base_url="https://generativelanguage.googleapis.com/v1beta/openai/", key_variable="GEMINI_API_KEY",
         key_shape="AIza[A-Za-z0-9_-]{35}", bills_prefixes_less=True, nicknames=("gemini", "vertex"),
+        picture=GOOGLE_PICTURE,
     ),
     ProviderRow(
         "ollama", CHAT_FIRST,

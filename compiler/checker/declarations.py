@@ -28,6 +28,7 @@ from ..types import (
     BOOL,
     FLOAT,
     INT,
+    MEDIA,
     MESSAGE,
     PROVENANCE,
     STRING,
@@ -334,10 +335,11 @@ RECORD_FIELDS: dict[str, dict[str, Type]] = {
         "tokens_cached": INT, "tokens_cache_write": INT, "tokens_reasoning": INT, "reasoning": Nilable(STRING),
     },
     "Message": {
-        "role": STRING, "content": STRING, "tool_calls": array(TOOL_CALL), "tool_call_id": Nilable(STRING),
+        "role": STRING, "content": STRING, "tool_calls": array(TOOL_CALL), "tool_call_id": Nilable(STRING), "media": array(MEDIA),
     },
     "Prompt": {
         "text": STRING, "model": Nilable(STRING), "temperature": Nilable(FLOAT), "max_tokens": Nilable(INT),
+        "media": array(MEDIA),
     },
     "Chunk": {"text": STRING},
     "ToolCall": {"id": STRING, "name": STRING, "arguments": map_(STRING, ANY)},
@@ -345,6 +347,7 @@ RECORD_FIELDS: dict[str, dict[str, Type]] = {
     "Entry": {
         "role": STRING, "content": STRING, "tool_calls": array(TOOL_CALL), "tool_call_id": Nilable(STRING), "seq": INT,
         "turn": INT, "run": Nilable(STRING), "by": Nilable(STRING), "origin": STRING, "pinned": BOOL, "tokens": INT, "at": INT,
+        "media": array(MEDIA),
     },
     "Turn": {
         "turn": INT, "run": Nilable(STRING), "by": Nilable(STRING), "at": INT, "tokens_in": INT, "tokens_out": INT,
@@ -392,7 +395,7 @@ RECORD_FIELDS: dict[str, dict[str, Type]] = {
 WRITTEN = ("Message", "Prompt", "ToolCall", "Learned")
 # Defaults of fields of literals beside those of their types.
 _DEFAULTS: dict[tuple[str, str], float] = {("Learned", "confidence"): 1.0}
-_EMPTY = (("Message", "tool_calls"), ("Learned", "about"))
+_EMPTY = (("Message", "tool_calls"), ("Message", "media"), ("Prompt", "media"), ("Learned", "about"))
 
 
 def may_be_left_out(record: str, field: str) -> bool:

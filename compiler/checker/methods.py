@@ -350,7 +350,7 @@ def _built_in(c: Checker, node: ast.MethodCall, receiver: Type, row: Row, expect
     if row.name == "shutdown" and isinstance(node.receiver, ast.PathExpr) and isinstance(node.receiver.binding, ModelSymbol):
         help = "call it on what `spawn()` gives"
         return c.report("E4041", node.name.span, f"`{node.receiver.binding.name}` is declared: it cannot be shut down", help=help)
-    if row.name == "with":
+    if row.name == "with" and row.receiver != "Prompt":
         return _with(c, node, row)
     # Kept for the help of a mismatch: what is put into a variable says its type (`Checker.filled_by`).
     outer, c.filling_call = c.filling_call, node if row.mut else None

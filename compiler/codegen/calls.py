@@ -457,6 +457,8 @@ def _arguments(g: Generator, target: decisions.BuiltinCall, row: Row) -> None:
             g.bound(argument)
         else:  # the global functions keep nothing of what they are given
             g.operand(argument, [later for later in target.arguments[index + 1 :] if later is not None])
+    if row.parameters and row.parameters[-1].variadic:  # the body takes them as one Array
+        g.emitter.emit("ARRAY", len(target.arguments), len(target.arguments))
 
 
 def _invoke(g: Generator, target: decisions.BuiltinCall, row: Row) -> None:

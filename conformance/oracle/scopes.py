@@ -59,11 +59,15 @@ MESSAGE = "fn {0}(s: String) -> Message {{ Message {{ role: \"{0}\", content: s 
 CHANGED = "fn with_{0}(self, x: {1}) -> Prompt {{ Prompt {{ {0}: x, ..self }} }}"
 PRELUDE = f"""trait From<T> {{ fn from(x: T) -> Self; }}
 struct ToolCall {{ id: String, name: String, arguments: Map<String, Any> }}
-struct Message {{ role: String, content: String, tool_calls: Array<ToolCall> = [], tool_call_id: String? = nil }}
+struct Message {{ role: String, content: String, tool_calls: Array<ToolCall> = [], tool_call_id: String? = nil,
+    media: Array<Media> = [] }}
 impl Message {{ {" ".join(map(MESSAGE.format, ("system", "user", "assistant")))}
 fn tool(id: String, s: String) -> Message {{ Message {{ role: "tool", content: s, tool_call_id: id }} }} }}
-struct Prompt {{ text: String, model: String? = nil, temperature: Float? = nil, max_tokens: Int? = nil }}
+struct Prompt {{ text: String, model: String? = nil, temperature: Float? = nil, max_tokens: Int? = nil,
+    media: Array<Media> = [] }}
 impl Prompt {{ fn new(text: String) -> Prompt {{ Prompt {{ text: text }} }}
+fn with(self, a: Media? = nil, b: Media? = nil, c: Media? = nil) -> Prompt {{ let mut all = self.media;
+    for m in [a, b, c] {{ if m != nil {{ all.push(m); }} }} Prompt {{ media: all, ..self }} }}
 {CHANGED.format("model", "String")} {CHANGED.format("temperature", "Float")} {CHANGED.format("max_tokens", "Int")} }}"""
 
 
@@ -231,7 +235,8 @@ class Program:
     def __init__(self, files: dict[str, bytes], main: str) -> None:
         self.files, self.sources, self.found, self.impls = {"": PRELUDE.encode(), **files}, {}, {}, []
         self.prelude = Module(self, "", None, self.parsed(""))
-        self.prelude.names["Message"].hidden = ("tool_calls", "tool_call_id")
+        self.prelude.names["Message"].hidden = ("tool_calls", "tool_call_id", "media")
+        self.prelude.names["Prompt"].hidden = ("media",)
         self.root = Module(self, main.rpartition("/")[0], None, self.parsed(main))
 
     def parsed(self, name: str) -> list[Any]:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from ..breaker import COUNTED, OPEN
 from ..errors import CONNECTION, TIMEOUT, CallFailure, NotSent
+from ..media import size_of
 from ..records import Msg, Reply, Request, call_seconds
 from ..schema.acceptance import Verdict, judge
 from ..schema.strategy import Plan, why_block
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..breaker import Breaker
+    from ..media import MediaPart
     from ..memory.turns import Conversation
     from ..schema.acceptance import Validators
     from ..schema.strategy import Schema
@@ -180,13 +182,15 @@ async def prepare_execute(
     *,
     run_id: str,
     messages: Sequence[Msg] = (),
+    media: Sequence[MediaPart] = (),
 ) -> Callable[[], Response]:
-    """Call the model and return the function that appends the turn and gives the response.
+    """Call the model and return the function that appends the turn and gives the response. `media` stand before the prompt.
 
     Raises CallFailure. So does that function when the store cannot store the turn; it lets MustWait
     (`memory/stores/operations.py`) through and may be called again then. With `messages`, of which the prompt is the last one,
     the call is `chat` (O-1.71)."""
-    call = CallRun(services, settings, prompt, conversation, run_id, "chat" if messages else "execute", messages)
+    method = "chat" if messages else "execute"
+    call = CallRun(services, settings, prompt, conversation, run_id, method, messages, media)
     commit: Callable[[], Response] = await call.up_to_commit(call.plain)
     return commit
 
@@ -223,10 +227,11 @@ async def prepare_execute_with_schema(
     run_id: str,
     retry_message: str | None = None,
     validators: Validators | None = None,
+    media: Sequence[MediaPart] = (),
 ) -> Callable[[], Validated]:
     """Do what `execute_with_schema` does up to the commit, and return the function that commits. Both raise as those of
     `prepare_execute`, the call also for replies that do not fit."""
-    call = CallRun(services, settings, prompt, conversation, run_id, "execute_with_schema")
+    call = CallRun(services, settings, prompt, conversation, run_id, "execute_with_schema", media=media)
     plan = Plan(schema, settings.structured, settings.connection)
     commit: Callable[[], Validated] = await call.up_to_commit(lambda: call.with_schema(plan, retry_message, validators))
     return commit
@@ -252,6 +257,7 @@ class CallRun:
         "run_id",
         "method",
         "messages",
+        "media",
         "new_messages",
         "head",
         "user",
@@ -278,6 +284,7 @@ class CallRun:
         run_id: str,
         method: str,
         messages: Sequence[Msg] = (),
+        media: Sequence[MediaPart] = (),
     ) -> None:
         self.services = services
         self.settings = settings
@@ -287,7 +294,9 @@ class CallRun:
         self.run_id = run_id
         self.method = method
         self.messages = messages
-        self.new_messages = ([m for m in messages if m.role != "system"] if messages else []) or [Msg("user", prompt)]
+        self.media = media  # of the last user message
+        said = [m for m in messages if m.role != "system"] if messages else []
+        self.new_messages = said or [Msg("user", prompt, media=media)]
         self.head: list[Msg] = []
         self.user = self.new_messages[-1]
         self.rounds: list[Msg] = []
@@ -314,7 +323,8 @@ class CallRun:
         )
 
     def _user(self, text: str) -> Msg:
-        return self.conversation.user(text) if self.conversation else Msg("user", text)
+        message = Msg("user", text, media=self.media)
+        return self.conversation.user(message) if self.conversation else message
 
     async def up_to_commit(self, work: Callable[[], Awaitable[Any]]) -> Any:
         """Open the conversation and return what `work` returns. Whatever ends the call before the commit is raised again once the
@@ -468,12 +478,17 @@ class CallRun:
 
     def _request(self) -> Request:
         settings, plan = self.settings, self.plan
+        messages = [*self.head, *self.messages[:-1], self.user, *self.tail]
+        size, most = size_of(messages), settings.connection.media_bytes
+        if size > most:
+            message = f"media: this request has {size} bytes of it, `media_bytes` of the connection allows {most}"
+            raise settings.origin().not_sent("AgentError", "InvalidRequest", message)
         self.tally.requests += 1
         return Request(
             id=f"{self.run_id}.{self.tally.requests}",
             connection=settings.connection.name,
             model=settings.model,
-            messages=[*self.head, *self.messages[:-1], self.user, *self.tail],
+            messages=messages,
             tools=plan.tools(settings.tools) if plan else settings.tools,
             tool_choice=plan.choice(settings.tools) if plan else "auto",
             params=dict(settings.params),

@@ -79,6 +79,8 @@ class AgentCalls:
         number = self.calls
         try:
             settings = self._settings(call.agent)
+            if call.media:
+                raise call_settings(settings).origin().invalid_request("media: an agent is sent text alone")
             agent = self.run.state.get("mocks", {}).get(call.agent) or self._process(settings)
             context = () if call.context is UNSET else (plain(call.context),)
             sender = AgentSender(agent, context, Listening(self.run, effect))

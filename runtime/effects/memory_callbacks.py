@@ -11,7 +11,7 @@ from __future__ import annotations
 from ...vm.builtins.memories import message_array
 from ...vm.interp.tasks import is_below
 from ...vm.panics import Panic
-from ...vm.values import Err, ErrorValue, Ok, check, display, from_json
+from ...vm.values import Array, Err, ErrorValue, Media, Ok, check, display, from_json
 from ...vm.values.errors import FOR_MODEL, is_family
 from ..errors import CallFailure, Returned
 from ..memory.entries import reading_itself, view_failed
@@ -111,7 +111,14 @@ def _event(payload: dict[str, Any]) -> Any:
     event = from_json({name: value for name, value in payload.items() if name != "appended"})
     if "appended" in payload:
         event.items["appended"] = message_array([_message(data) for data in payload["appended"]])
+        for message, data in zip(event.items["appended"].items, payload["appended"], strict=True):
+            message.f4 = Array([_described(part) for part in data.get("media", ())])
     return event
+
+
+def _described(part: dict[str, Any]) -> Any:
+    """Return a Media without its content: an event tells what happened, and keeps nothing."""
+    return Media.of((part["kind"], part["mime"], part["bytes"], part["hash"], part.get("name")))
 
 
 def _message(data: dict[str, Any]) -> Msg:

@@ -24,6 +24,7 @@ from ..calls.usage import ReplyProgress, Use, price
 from ..connections import check_model
 from ..errors import CallFailure, ConfigFailure, Origin
 from ..loop import wait_until_done
+from ..media import Unsent, media_parts
 from ..memory.embedding import BASELINE, Embedding
 from ..memory.entries import count_text
 from ..records import ROLES, Call, Msg, Reply, failed, response_value, succeeded, to_plain
@@ -42,12 +43,16 @@ if TYPE_CHECKING:
     from ..calls.services import Sender, Services
     from ..calls.settings import CallSettings
     from ..calls.streams import StreamedCall
+    from ..media import MediaPart
     from ..memory.embedding import Embedder
     from ..memory.turns import Conversation
     from ..records import EmbedRequest
     from ..running import EffectContext
     from ..tools.bindings import BoundTools
     from ..tools.tools import Tools
+
+
+WITH_MEDIA = ("user", "tool")  # roles of messages that may have media (O-1.201)
 
 
 class ModelInstance:
@@ -238,17 +243,21 @@ class ModelCalls:
         if tools is not None:
             settings, services = settings.changed(tools=tools.definitions()), services.with_tools(tools)
         conversation = await self._conversation(effect, call)
+        media = _media_of(settings, call.media)
         name = run_id(self.run, call.model, number, conversation)  # tells logs and traces which model ran
         after = conversation.fold if conversation is not None and conversation.folds else None
         if call.method == "stream":
             from ..calls.streams import StreamedCall, begin_stream
 
-            streamed = StreamedCall(services, settings, call.prompt, conversation, name, "stream")
+            streamed = StreamedCall(services, settings, call.prompt, conversation, name, "stream", media=media)
             streamed.serve = partial(_serve, self.run, tools, conversation)
             return await begin_stream(self.run, effect, streamed, instance.began)
         if call.schema is None:
             messages = () if call.messages is None else _chat_messages(settings, call.messages)
-            response = await prepare_execute(services, settings, call.prompt, conversation, run_id=name, messages=messages)
+            media = messages[-1].media if messages else media
+            response = await prepare_execute(
+                services, settings, call.prompt, conversation, run_id=name, messages=messages, media=media
+            )
             return PendingCommit(lambda: committed(lambda: response_value(response())), after)
         validated = await prepare_execute_with_schema(
             services,
@@ -259,6 +268,7 @@ class ModelCalls:
             run_id=name,
             retry_message=call.retry_message,
             validators=program_validators(self.run, effect, call.schema),
+            media=media,
         )
         return PendingCommit(lambda: committed(lambda: self.run.builder.value(validated().tree)), after)
 
@@ -277,7 +287,7 @@ class ModelCalls:
             head = await conversation.open(
                 call.model, [user], system=settings.system, tools_offered=has_tools, by=settings.name
             )
-            return message_array([*head, conversation.user(call.prompt)])
+            return message_array([*head, conversation.user(user)])
         except CallFailure as failure:
             raise Panic(failure.panic_code, failure.message) from None
 
@@ -359,7 +369,21 @@ def _chat_messages(settings: CallSettings, values: list[Any]) -> list[Msg]:
             raise settings.origin().invalid_request(f'unknown message role "{message.f0}": expected {", ".join(ROLES)}')
     if not values or values[-1].f0 != "user":
         raise settings.origin().invalid_request("chat takes messages of which the last one is the user's")
-    return [Msg(m.f0, m.f1, [_call(call) for call in m.f2.items], m.f3) for m in values]
+    for message in values:
+        if message.f4.items and message.f0 not in WITH_MEDIA:
+            text = f"media: only messages of the user, and results of tools, have media; this one is of role {message.f0}"
+            raise settings.origin().invalid_request(text)
+    return [
+        Msg(m.f0, m.f1, [_call(call) for call in m.f2.items], m.f3, media=_media_of(settings, m.f4.items)) for m in values
+    ]
+
+
+def _media_of(settings: CallSettings, values: Sequence[Any]) -> Sequence[MediaPart]:
+    """Return the parts of a message. CallFailure for a Media without content."""
+    try:
+        return media_parts(values, settings.connection)
+    except Unsent as unsent:
+        raise settings.origin().invalid_request(str(unsent)) from None
 
 
 def _call(call: Any) -> Call:

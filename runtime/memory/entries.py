@@ -396,6 +396,8 @@ def check_units(messages: Sequence[Msg]) -> None:
 
 def message_parts(message: Msg, opaque: Sequence[Part] = ()) -> list[Part]:
     """Return the parts that store a message; `message_of` is the inverse."""
+    if message.media:
+        raise unsupported_part("media", FORMAT)
     if message.role == "tool":
         return [Part("result", message.content, message.call_id or "", ERROR_MARK if message.is_error else b""), *opaque]
     parts = [Part("text", message.content)] if message.content or not message.calls else []
@@ -669,11 +671,12 @@ def count_text(text: str) -> int:
 def count_message(message: Msg, blobs: int = 0) -> int:
     """Return the tokens of a message by the default counter (M-11.2); `blobs` binary parts come on top."""
     size = text_bytes(message.content)
+    media = sum([part.tokens for part in message.media]) if message.media else 0
     for call in message.calls:
         size += text_bytes(call.name) + text_bytes(arguments_text(call)) + CALL_ID_BYTES
     if message.call_id is not None:
         size += CALL_ID_BYTES
-    return tokens_of_bytes(size) + blobs * BLOB_TOKENS
+    return tokens_of_bytes(size) + media + blobs * BLOB_TOKENS
 
 
 def arguments_text(call: Call) -> str:

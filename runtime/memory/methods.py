@@ -13,8 +13,9 @@ from ...vm.builtins.memories import message_array
 from ...vm.panics import Panic
 from ...vm.values import Array, Entry, KeyedRef, MemoryRef, Ok, Turn, from_json
 from ...vm.values.metering import FEW, paced, works_on
+from ..media import Unsent, media_parts
 from ..records import Call, Msg, failed, to_plain
-from .entries import FixedSlot, InvalidValue, MemoryFailure, count_text, key_values, nested
+from .entries import FixedSlot, InvalidValue, MemoryFailure, count_text, invalid_unit, key_values, nested
 from .keyed_memory import DerivedMemory
 
 TYPE_CHECKING = False
@@ -98,18 +99,23 @@ def perform_keyed(
 
 
 def message_of(value: Any) -> Msg:
-    """Return the message of a `Message` value; its role is not checked."""
-    role, content, calls, call_id = value.values()
+    """Return the message of a `Message` value; its role is not checked. Raises MemoryFailure("InvalidUnit") for a Media without
+    content."""
+    role, content, calls, call_id, media = value.values()
     tool_calls = []
     for call in calls.items:
         name, arguments = call.f1, to_plain(call.f2)
         tool_calls.append(Call(call.f0, name, arguments, ""))
-    return Msg(role, content, tuple(tool_calls), call_id)
+    try:
+        return Msg(role, content, tuple(tool_calls), call_id, media=media_parts(media.items))
+    except Unsent as unsent:
+        raise invalid_unit(str(unsent)) from None
 
 
 def _entry(entry: stored.Entry) -> Any:
-    values = message_array([entry.message]).items[0].values()
-    return Entry.of((*values, entry.seq, entry.turn, entry.run, entry.by, entry.origin, entry.pinned, entry.tokens, entry.at))
+    *values, media = message_array([entry.message]).items[0].values()
+    stored_as = (entry.seq, entry.turn, entry.run, entry.by, entry.origin, entry.pinned, entry.tokens, entry.at)
+    return Entry.of((*values, *stored_as, media))
 
 
 def _turn(turn: stored.Turn, entries: Sequence[stored.Entry]) -> Any:
@@ -133,6 +139,8 @@ def _as_map(message: Msg) -> dict[str, Any]:
         fields["tool_calls"] = [{"id": call.id, "name": call.name, "arguments": call.arguments or {}} for call in message.calls]
     if message.call_id is not None:
         fields["tool_call_id"] = message.call_id
+    if message.media:
+        fields["media"] = [part.as_json() for part in message.media]
     return fields
 
 

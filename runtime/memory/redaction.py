@@ -123,7 +123,7 @@ def redacted(message: Msg, redactors: Sequence[Callable[[str], str]]) -> Msg:
     state = message.state
     if state is not None and not _stays(message, content, calls, redactors):
         state = None
-    return Msg(message.role, content, calls, message.call_id, message.is_error, state)
+    return Msg(message.role, content, calls, message.call_id, message.is_error, state, message.media)
 
 
 def _stays(message: Msg, content: str, calls: Sequence[Call], redactors: Sequence[Callable[[str], str]]) -> bool:

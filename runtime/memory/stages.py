@@ -119,7 +119,7 @@ def _clipped_entry(policy: Policy, entry: Entry, limit: int) -> Entry:
         text = policy.clip_with(message.content)
     else:
         text = longest_prefix(message.content, limit, CLIPPED) + CLIPPED
-    return shown_as(entry, Msg("tool", text, (), message.call_id, message.is_error), policy.counter)
+    return shown_as(entry, message.with_content(text), policy.counter)
 
 
 def without_tools(messages: list[Msg], stays: Callable[[Msg], bool] = lambda message: False) -> list[Msg]:

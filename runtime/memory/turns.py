@@ -360,6 +360,8 @@ def _as_data(message: Msg) -> dict[str, Any]:
         data["tool_calls"] = [call.as_json() for call in message.calls]
     if message.call_id is not None:
         data["tool_call_id"] = message.call_id
+    if message.media:
+        data["media"] = [part.as_json() for part in message.media]
     return data
 
 
@@ -737,9 +739,9 @@ class Conversation:
             if element.memory.embedding is not None and element.policy.recall is not None:
                 await element.memory.embedding.fill([asked_text(prompt)], self.task)
 
-    def user(self, text: str) -> Msg:
-        """Return the user message of a request (M-4.17, part 6): the lead, then this text."""
-        return Msg("user", with_lead(self.lead, text))
+    def user(self, message: Msg) -> Msg:
+        """Return the user message of a request (M-4.17, part 6): the lead, then the text of this one."""
+        return message.with_content(with_lead(self.lead, message.content))
 
     def first_round(self, unit: Sequence[Msg]) -> Sequence[Msg]:
         """Return the first round in flight as requests of the call show it, with the facts before its first result

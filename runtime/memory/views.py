@@ -152,7 +152,7 @@ def with_tool_lead(lead: str, unit: Sequence[Msg]) -> list[Msg]:
     if not lead or len(unit) < 2:
         return list(unit)
     first = unit[1]
-    return [unit[0], Msg(first.role, with_lead(lead, first.content), first.calls, first.call_id, first.is_error), *unit[2:]]
+    return [unit[0], first.with_content(with_lead(lead, first.content)), *unit[2:]]
 
 
 def united(views: Sequence[View], logs: Sequence[object]) -> list[View]:

@@ -11,6 +11,7 @@ from ..records import Call, Reply
 from ..schema.lenient_json import compact_json
 from .base import origin_of
 from .json_fields import Fields, Unreadable, Usage, object_in
+from .media import anthropic_blocks
 from .sdk import BARE_CALLS, CONTINUES, Refusal, SdkProvider, require_countable, stream_failure
 
 TYPE_CHECKING = False
@@ -82,9 +83,7 @@ class Anthropic(SdkProvider):
         arguments: Json = {
             "model": request.model,
             "max_tokens": params.get("max_tokens", DEFAULT_MAX_TOKENS),
-            "messages": lower_messages(
-                [m for m in self.taken_messages(request) if m.role != "system"], lambda m: self.returned(m, request)
-            ),
+            "messages": lower_messages(request, self.taken_messages(request), lambda m: self.returned(m, request)),
         }
         system = [_filled(m.content) for m in request.messages if m.role == "system"]
         if system:
@@ -276,24 +275,28 @@ def _replayed(block: Json) -> Json:
     return {**block, "input": {}} if block["type"] == "tool_use" and type(block.get("input")) is not dict else block
 
 
-def lower_messages(messages: Sequence[Msg], returned: Callable[[Msg], Any] = lambda message: None) -> list[Json]:
-    """Return messages in Anthropic's form. `returned` gives the blocks of a message that goes back in that form, None for others.
+def lower_messages(
+    request: Request, said: Sequence[Msg], returned: Callable[[Msg], Any] = lambda message: None
+) -> list[Json]:
+    """Return the messages of a request, as the model takes them (`said`), in Anthropic's form, without the system's. `returned`
+    gives the blocks of a message that goes back in that form, None for others.
 
     The results of one tool round stand together in one user message (O-1.88); the first message is the user's (O-1.103)."""
     lowered: list[Json] = []
+    messages = [message for message in said if message.role != "system"]
     if messages and messages[0].role != "user":
         lowered.append({"role": "user", "content": CONTINUES})
     results: list[Json] | None = None
     for message in messages:
         if message.role != "tool":
             blocks = returned(message)
-            lowered.append(_lower_message(message) if blocks is None else {"role": "assistant", "content": blocks})
+            lowered.append(_lower_message(message, request) if blocks is None else {"role": "assistant", "content": blocks})
             results = None
             continue
         if results is None:
             results = []
             lowered.append({"role": "user", "content": results})
-        results.append(_lower_result(message))
+        results.append(_lower_result(message, request))
     return lowered
 
 
@@ -305,7 +308,9 @@ def lower_choice(choice: ToolChoice) -> Json:
     return {"type": "any"} if isinstance(choice, str) else {"type": "tool", "name": choice["name"]}
 
 
-def _lower_message(message: Msg) -> Json:
+def _lower_message(message: Msg, request: Request) -> Json:
+    if message.media:
+        return {"role": message.role, "content": anthropic_blocks(request, message)}
     if message.calls:
         text: list[Json] = [{"type": "text", "text": message.content}] if message.content.strip() else []
         return {"role": "assistant", "content": text + [_lower_call(call) for call in message.calls]}
@@ -316,8 +321,9 @@ def _lower_call(call: Call) -> Json:
     return {"type": "tool_use", "id": call.id, "name": call.name, "input": call.arguments or {}}
 
 
-def _lower_result(message: Msg) -> Json:
-    result: Json = {"type": "tool_result", "tool_use_id": message.call_id, "content": _filled(message.content)}
+def _lower_result(message: Msg, request: Request) -> Json:
+    content = anthropic_blocks(request, message) if message.media else _filled(message.content)
+    result: Json = {"type": "tool_result", "tool_use_id": message.call_id, "content": content}
     if message.is_error is not None:
         result["is_error"] = message.is_error
     return result

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from ...vm.declaration_fields import DATA, Field, anything, array_of, object_of, one_of, text, texts, whole
 from ...vm.values.errors import FAULTS
+from ...vm.values.media import KINDS, size_text
 from ..access.secrets import clean_json, clean_text
 from ..connections import check_fields
 from ..errors import CallFailure, ConfigFailure
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
     from ..connections import ConnectionSettings
     from ..errors import Origin
-    from ..records import EmbedRequest, Request
+    from ..records import EmbedRequest, Msg, Request
 
 
 # The parts of a scripted reply, which says what a provider would have answered (O-8.19 to O-8.22).
@@ -34,6 +35,7 @@ PARTS = {
     "text": text(), "chunks": texts(), "tokens_in": whole(0), "tokens_out": whole(0), "model": text(), "delay_ms": whole(0),
     "tokens_cached": whole(0), "tokens_cache_write": whole(0), "tokens_reasoning": whole(0),
     "reasoning": text(),
+    "media": array_of(one_of(*KINDS).takes, 'an Array of "image", "audio", "document"'),
     "finish": one_of("stop", "length", "tool"), "tool_calls": array_of(TOOL_CALL.takes, "an Array of calls"), "error": text(),
 }  # fmt: skip
 FORMS = {"tool_calls": '[{ "tool": "T.method", "arguments": { … } }]'}
@@ -43,9 +45,10 @@ FAULT_MESSAGE = "scripted error: {name}"
 
 class Script:
     """Replies in order, then `rest` for ever, unless it is None. `missed` counts the requests that found none. A reply is a text
-    or a dict of PARTS (O-8.19). ConfigFailure for a reply that is none."""
+    or a dict of PARTS (O-8.19); one with `media` is for a request whose prompt has media of these kinds, and waits for it
+    (O-1.204). ConfigFailure for a reply that is none."""
 
-    __slots__ = ("_replies", "_rest", "_next", "missed")
+    __slots__ = ("_replies", "_rest", "missed")
 
     def __init__(self, replies: Sequence[Any], rest: Any = None) -> None:
         every = [_without_nil(reply) for reply in (replies if rest is None else [*replies, rest])]
@@ -53,21 +56,37 @@ class Script:
             _check(reply, index)
         self._replies = every[: len(replies)]
         self._rest = None if rest is None else every[-1]
-        self._next = 0
         self.missed = 0
 
-    @property
-    def next(self) -> Any:
-        """The reply that `take` will return, None when there is none."""
-        return self._rest if self._next >= len(self._replies) else self._replies[self._next]
+    def next(self, request: Request | None = None) -> Any:
+        """Return the reply that `take` will return, None when there is none."""
+        at = self._place(_kinds(request))
+        return None if at is None else [*self._replies, self._rest][at]
 
-    def take(self) -> Any:
-        """Return the next reply, None when all are used up."""
-        if self._next >= len(self._replies):
-            self.missed += self._rest is None
-            return self._rest
-        self._next += 1
-        return self._replies[self._next - 1]
+    def take(self, request: Request | None = None) -> Any:
+        """Return the first reply that fits a request, None when all are used up; an agent has no request."""
+        at = self._place(_kinds(request))
+        if at is None:
+            self.missed += 1
+            return None
+        return self._rest if at == len(self._replies) else self._replies.pop(at)
+
+    def _place(self, kinds: list[str]) -> int | None:
+        """Return where the first reply for a prompt with media of these kinds stands, the rest behind all others."""
+        for at, reply in enumerate(self._replies):
+            if _fits(reply, kinds):
+                return at
+        return len(self._replies) if self._rest is not None and _fits(self._rest, kinds) else None
+
+
+def _kinds(request: Request | None) -> list[str]:
+    """Return the kinds of the media of a prompt: of the last message of the user."""
+    asked = None if request is None else next((m for m in reversed(request.messages) if m.role == "user"), None)
+    return [] if asked is None else [part.content.kind for part in asked.media]
+
+
+def _fits(reply: Any, kinds: list[str]) -> bool:
+    return not isinstance(reply, dict) or reply.get("media", kinds) == kinds
 
 
 def scripted_calls(entries: Sequence[Mapping[str, Any]]) -> list[Call]:
@@ -191,7 +210,7 @@ class WirelessProvider(Provider):
         return offline_vectors(request.texts)
 
     async def stream(self, request: Request, give: Callable[[str], Awaitable[None]]) -> Reply:
-        scripted = self._script.next
+        scripted = self._script.next(request)
         reply = await self.send(request)
         for piece in pieces(scripted, reply.text):
             await give(piece)
@@ -223,11 +242,11 @@ class OfflineProvider(WirelessProvider):
         super().__init__(settings, settings.name, script, sleep)
 
     async def send(self, request: Request) -> Reply:
-        scripted = self._script.take()
+        scripted = self._script.take(request)
         reply = await self._scripted_reply(scripted, request, request.model) if scripted is not None else _invented(request)
         # tokens that the script does not say are counted, as for a made-up reply
         if not _says_tokens(scripted, "tokens_in"):
-            reply.tokens_in = sum(tokens(message.content) for message in request.messages)
+            reply.tokens_in = sum(tokens(message.content) + media_tokens(message) for message in request.messages)
         if not _says_tokens(scripted, "tokens_out"):
             reply.tokens_out = tokens(reply.text)
         return reply
@@ -251,7 +270,7 @@ class ScriptedProvider(WirelessProvider):
 
     async def send(self, request: Request) -> Reply:
         self.requests.append(request)
-        scripted = self._script.take()
+        scripted = self._script.take(request)
         if scripted is None:
             raise self._exhausted(request)
         return await self._scripted_reply(scripted, request, MOCK)
@@ -262,11 +281,25 @@ def tokens(text: str) -> int:
     return -(-len(text) // CODE_POINTS_PER_TOKEN)
 
 
+def media_tokens(message: Msg) -> int:
+    """Return the tokens that the media of a message count."""
+    return sum([part.tokens for part in message.media]) if message.media else 0
+
+
 def _invented(request: Request) -> Reply:
     if request.schema is not None:
         return Reply(compact_json(minimal_instance(request.schema.json)), model=request.model)
-    prompt = next((m.content for m in reversed(request.messages) if m.role == "user"), "")
-    return Reply(PREFIX + prompt[:QUOTED_LENGTH].replace("\n", " "), model=request.model)
+    asked = next((m for m in reversed(request.messages) if m.role == "user"), None)
+    prompt = "" if asked is None else asked.content[:QUOTED_LENGTH].replace("\n", " ")
+    media = "" if asked is None or not asked.media else told_media(asked)
+    return Reply(PREFIX + media + prompt, model=request.model)
+
+
+def told_media(message: Msg) -> str:
+    """Return what an invented reply says of the media of a prompt: their number, and kind and size of each (O-1.204)."""
+    contents = [part.content for part in message.media]
+    parts = [f"{one.kind} {'link' if one.data is None else size_text(one.size)}" for one in contents]
+    return f"[{len(parts)} media: {', '.join(parts)}] "
 
 
 def _says_tokens(scripted: Any, part: str) -> bool:

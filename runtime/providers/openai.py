@@ -13,6 +13,7 @@ from ..records import Call, Msg, Reply
 from ..schema.lenient_json import compact_json
 from .base import origin_of
 from .json_fields import Fields, Unreadable, Usage, joined, merge, object_in
+from .media import chat_content, responses_content, tool_media
 from .sdk import BARE_CALLS, CONTINUES, Refusal, SdkProvider, not_carried, require_carried, require_countable, stream_failure
 
 TYPE_CHECKING = False
@@ -104,7 +105,10 @@ class OpenAIChat(OpenAIProvider):
     def lower(self, request: Request) -> Json:
         require_carried(request, self.settings, "reasoning_tokens", CHAT)
         adapted = self.taken_messages(request)
-        messages = [m.plain or (m.state and self.returned(m, request)) or lower_message(m) for m in adapted]
+        if any([m.media for m in adapted]):
+            messages = self._with_media(request, adapted)
+        else:
+            messages = [m.plain or (m.state and self.returned(m, request)) or lower_message(m) for m in adapted]
         arguments: Json = {"model": request.model, "messages": messages}
         if request.tools:
             if not self.takes("default effort", request.model):
@@ -123,6 +127,22 @@ class OpenAIChat(OpenAIProvider):
 
     def left_out(self, request: Request) -> list[str]:
         return [not_carried("reasoning_tokens", CHAT)] if "reasoning_tokens" in request.params else []
+
+    def _with_media(self, request: Request, adapted: Sequence[Msg]) -> list[Json]:
+        """Return the messages as the wire has them, some of which have media; those of tool results come behind the round."""
+        lowered: list[Json] = []
+        results: list[Msg] = []
+        for message in adapted:
+            if message.role != "tool":
+                lowered += tool_media(request, results)
+                results = []
+            else:
+                results.append(message)
+            if message.media and message.role != "tool":
+                lowered.append({"role": message.role, "content": chat_content(request, message)})
+            else:
+                lowered.append((message.state and self.returned(message, request)) or lower_message(message))
+        return [*lowered, *tool_media(request, results)]
 
     def create(self, client: Any) -> Any:
         return client.chat.completions.with_streaming_response.create
@@ -378,7 +398,9 @@ class OpenAIResponses(OpenAIProvider):
         if messages and messages[0].role == "system":
             arguments["instructions"] = messages[0].content
             messages = messages[1:]
-        arguments["input"] = [item for m in messages for item in self.returned(m, request) or lower_responses_message(m)]
+        arguments["input"] = [
+            item for m in messages for item in self.returned(m, request) or lower_responses_message(m, request)
+        ]
         if request.tools:
             arguments["tools"] = [lower_responses_tool(tool) for tool in request.tools]
             if request.tool_choice != "auto":
@@ -465,10 +487,13 @@ class ResponseStream:
         return self._whole
 
 
-def lower_responses_message(message: Msg) -> Iterator[ResponsesJson]:
+def lower_responses_message(message: Msg, request: Request) -> Iterator[ResponsesJson]:
     """Yield the items that a message is on the wire `responses`: there each call is an item of its own."""
     if message.role == "tool":
-        yield {"type": "function_call_output", "call_id": message.call_id, "output": message.content}
+        output = responses_content(request, message) if message.media else message.content
+        yield {"type": "function_call_output", "call_id": message.call_id, "output": output}
+    elif message.media:
+        yield {"role": message.role, "content": responses_content(request, message)}
     elif not message.calls:
         yield message.as_json()
     else:

@@ -6,9 +6,11 @@ and otherwise says what it was asked. What it said is signed, so that a changed 
 
 from __future__ import annotations
 
+import base64
 import json
 import threading
 import time
+from collections.abc import Iterable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -145,6 +147,43 @@ class Mock:
         return len(text) // TOKEN_BYTES, tokens // 128 * 128 if tokens >= 1024 else 0
 
 
+# ---------------------------------------------------------------- media
+
+MARKS = {
+    "image/png": b"\x89PNG", "image/jpeg": b"\xff\xd8\xff", "image/gif": b"GIF8", "image/webp": b"RIFF", "application/pdf": b"%PDF-",
+}  # fmt: skip
+TAKEN = {"chat-files": ("application/pdf",), "openai-pictures": (*MARKS, "text/plain")}
+LONGEST_SIDE = 8000
+
+
+def _parts(contents: Iterable[Any]) -> list[Json]:
+    return [part for content in contents if isinstance(content, list) for part in content]
+
+
+def _text(content: Any) -> str:
+    """The text of a content: behind its media, if it has some."""
+    return content if isinstance(content, str) else "".join(part["text"] for part in content[-1:] if "text" in part)
+
+
+def check_data_url(url: str, rule: str) -> None:
+    if not url.startswith("data:"):
+        return
+    mime, _, data = url.removeprefix("data:").partition(";base64,")
+    decoded = base64.b64decode(data, validate=True)
+    if mime not in TAKEN[rule]:
+        raise Broken(rule, f"Invalid file data: '{mime}' is not supported.", "messages")
+    if not decoded.startswith(MARKS.get(mime, b"")):
+        raise Broken("openai-pictures", "You uploaded an unsupported image.", None, "invalid_image_format")
+
+
+def check_picture(source: Json) -> None:
+    data = base64.b64decode(source["data"], validate=True)
+    if not data.startswith(MARKS[source["media_type"]]):
+        raise Broken("anthropic-picture", f"Image does not match the provided media type {source['media_type']}")
+    if source["media_type"] == "image/png" and max(int.from_bytes(data[at : at + 4], "big") for at in (16, 20)) > LONGEST_SIDE:
+        raise Broken("anthropic-size", f"At least one of the image dimensions exceed max allowed size: {LONGEST_SIDE} pixels")
+
+
 def _shared(text: str, before: str) -> int:
     low, high = 0, min(len(text), len(before))
     while low < high:
@@ -164,6 +203,9 @@ class OpenAIChat(Mock):
 
     def check(self, body: Json, headers: Json) -> None:
         self.check_pairs(body["messages"])
+        for part in _parts(message["content"] for message in body["messages"] if message["role"] == "user"):
+            data = part["image_url"]["url"] if part["type"] == "image_url" else (part.get("file") or {}).get("file_data", "")
+            check_data_url(data, "chat-files" if part["type"] == "file" else "openai-pictures")
         if "max_tokens" in body:
             message = "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
             raise Broken("chat-max-tokens", message, "max_tokens", "unsupported_parameter")
@@ -205,7 +247,7 @@ class OpenAIChat(Mock):
         last = max(at for at, message in enumerate(messages) if message["role"] == "user")
         results = [message["content"] for message in messages[last:] if message["role"] == "tool"]
         names = [tool["function"]["name"] for tool in body.get("tools") or ()]
-        return messages[last]["content"], results, names, "response_format" in body
+        return _text(messages[last]["content"]), results, names, "response_format" in body
 
     def message(self, said: Said) -> Json:
         calls = [
@@ -387,6 +429,8 @@ class OpenAIResponses(Mock):
         calls: dict[str, Json] = {}
         answered: set[str] = set()
         items = body["input"]
+        for part in _parts(item.get("content") or item.get("output") for item in items):
+            check_data_url(part.get("image_url") or part.get("file_data") or "", "openai-pictures")
         for at, item in enumerate(items):
             kind, before = item.get("type"), items[at - 1] if at else {}
             if kind == "reasoning":
@@ -420,8 +464,8 @@ class OpenAIResponses(Mock):
     def asked(self, body: Json) -> tuple[str, list[str], list[str], bool]:
         items = body["input"]
         last = max(at for at, item in enumerate(items) if item.get("role") == "user")
-        results = [item["output"] for item in items[last:] if item.get("type") == "function_call_output"]
-        return items[last]["content"], results, [tool["name"] for tool in body.get("tools") or ()], "text" in body
+        results = [_text(item["output"]) for item in items[last:] if item.get("type") == "function_call_output"]
+        return _text(items[last]["content"]), results, [tool["name"] for tool in body.get("tools") or ()], "text" in body
 
     def output(self, said: Said, body: Json) -> list[Json]:
         self.count += 1
@@ -537,6 +581,10 @@ class Anthropic(Mock):
                 "anthropic-results",
                 f"messages.{at}: `tool_use` ids were found without `tool_result` blocks immediately after: {missing}. {words}",
             )
+        inside = [part for block in message["content"] if block["type"] == "tool_result" for part in _blocks(block["content"])]
+        for block in [*message["content"], *inside]:
+            if block["type"] == "image" and block["source"]["type"] == "base64":
+                check_picture(block["source"])
         for number, block in enumerate(message["content"]):
             if block["type"] == "text" and not block["text"].strip():
                 raise Broken("anthropic-blank", "messages: text content blocks must contain non-whitespace text")
@@ -570,7 +618,10 @@ class Anthropic(Mock):
         ]  # fmt: skip
         last, text = told[-1]
         results = [
-            block["content"] for message in messages[last:] for block in message["content"] if block["type"] == "tool_result"
+            _text(block["content"])
+            for message in messages[last:]
+            for block in message["content"]
+            if block["type"] == "tool_result"
         ]
         schema = "format" in (body.get("output_config") or {})
         return text, results, [tool["name"] for tool in body.get("tools") or ()], schema

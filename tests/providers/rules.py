@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 READ = "2026-11-23"
+READ_MEDIA = "2026-11-27"
 DEEPSEEK_GUIDE = "Thinking Mode, https://api-docs.deepseek.com/guides/thinking_mode"
 GEMINI_GUIDE = "Thought signatures, https://ai.google.dev/gemini-api/docs/thought-signatures"
 
@@ -67,6 +68,20 @@ RULES = {
             "openai",
             "prefixes of at least 1024 tokens are read from the cache in steps of 128",
             "Prompt Caching 201, https://github.com/openai/openai-cookbook/blob/main/examples/Prompt_Caching_201.ipynb",
+        ),
+        Rule(
+            "chat-files",
+            "openai-chat",
+            "a file is a PDF, given by its data",
+            "File inputs, https://developers.openai.com/api/docs/guides/file-inputs",
+            READ_MEDIA,
+        ),
+        Rule(
+            "openai-pictures",
+            "openai",
+            "a picture is PNG, JPEG, WebP or GIF, and is what its data URL says",
+            "Images and vision, https://developers.openai.com/api/docs/guides/images-vision",
+            READ_MEDIA,
         ),
         # ------------------------------------------------------------ OpenAI, Responses
         Rule(
@@ -178,6 +193,20 @@ RULES = {
             "anthropic",
             "the final assistant message with tool_use begins with its thinking block",
             "https://github.com/anomalyco/opencode/issues/3077",
+        ),
+        Rule(
+            "anthropic-picture",
+            "anthropic",
+            "a picture is of the media type that is said",
+            "Images and vision, https://platform.claude.com/docs/en/build-with-claude/vision",
+            READ_MEDIA,
+        ),
+        Rule(
+            "anthropic-size",
+            "anthropic",
+            "no side of a picture is longer than 8000 pixels",
+            "Images and vision, https://platform.claude.com/docs/en/build-with-claude/vision",
+            READ_MEDIA,
         ),
         Rule(
             "anthropic-prefill",

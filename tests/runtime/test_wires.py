@@ -4,10 +4,12 @@ import pytest
 from concerto.runtime.access.secrets import Redactor
 from concerto.runtime.connections import resolve
 from concerto.runtime.errors import NotSent
+from concerto.runtime.media import MediaPart
 from concerto.runtime.providers.anthropic import Anthropic
 from concerto.runtime.providers.openai import GoogleChat, OpenAIChat, OpenAIResponses
 from concerto.runtime.records import Call, Msg, ProviderState, Request, SchemaField, ToolDef
 from concerto.vm.schema import plain_form, strict_form
+from concerto.vm.values.media import content_of
 
 CONNECTIONS = {
     "chat": ({"provider": "openai", "api": "chat"}, OpenAIChat),
@@ -265,3 +267,52 @@ def test_the_oracle_sees_what_the_sdk_does_not_take(oracle):
         oracle("anthropic", {**PLAIN_CALLS["anthropic"], "temperature": 0})
     with pytest.raises(Exception, match="max_tokens"):
         oracle("anthropic", {"model": "m", "messages": []})
+
+
+GIF = MediaPart(content_of("image", b"GIF89a"), "a.gif", 10)
+GIF_URL = "data:image/gif;base64,R0lGODlh"
+PICTURED = [
+    U, Msg("assistant", "", [Call("c1", "T__add", {}), Call("c2", "T__add", {})]), Msg("tool", "one", call_id="c1", media=(GIF,)),
+    Msg("tool", "two", call_id="c2"),
+]  # fmt: skip
+
+
+def test_media_of_results_on_chat(lower):
+    """O-1.202: the tool messages have text alone, so a user message behind the round brings the media."""
+    behind = [{"type": "image_url", "image_url": {"url": GIF_URL}}, {"type": "text", "text": "(media of the results above)"}]
+    for more in ([], [A, U]):
+        messages = lower("chat", *PICTURED, *more)["messages"]
+        assert messages[2:5] == [
+            {"role": "tool", "tool_call_id": "c1", "content": "one"}, {"role": "tool", "tool_call_id": "c2", "content": "two"},
+            {"role": "user", "content": behind},
+        ]  # fmt: skip
+        assert len(messages) == 5 + len(more)
+
+
+def test_media_of_results_on_responses(lower):
+    outputs = lower("responses", *PICTURED)["input"][3:]
+    image = {"type": "input_image", "image_url": GIF_URL, "detail": "auto"}
+    assert [item["output"] for item in outputs] == [[image, {"type": "input_text", "text": "one"}], "two"]
+
+
+def test_media_of_results_on_anthropic(lower):
+    first, second = lower("anthropic", *PICTURED)["messages"][2]["content"]
+    source = {"type": "base64", "media_type": "image/gif", "data": "R0lGODlh"}
+    assert first["content"] == [{"type": "image", "source": source}, {"type": "text", "text": "one"}]
+    assert second["content"] == "two"
+
+
+@pytest.mark.parametrize("wire", CONNECTIONS)
+def test_media_without_text(lower, wire):
+    """A prompt of media alone has no empty text, which Anthropic refuses."""
+    arguments = lower(wire, Msg("user", "", media=(GIF,)))
+    (message,) = arguments["input" if wire == "responses" else "messages"]
+    assert message["role"] == "user" and len(message["content"]) == 1 and "text" not in message["content"][0]["type"]
+
+
+@pytest.mark.parametrize("unsupported", ["error", "drop"])
+def test_media_are_never_left_out(lower, unsupported):
+    sound = MediaPart(content_of("audio", b"RIFF0000WAVE"), None, 10)
+    for wire in ("responses", "anthropic"):
+        with pytest.raises(NotSent, match=r"media: audio \(audio/wav\) is not carried by"):
+            lower(wire, Msg("user", "hi", media=(sound,)), unsupported=unsupported)

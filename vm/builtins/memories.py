@@ -15,7 +15,7 @@ from ..interp.effects import MemoryUse
 from ..interp.tasks import SUSPENDED
 from ..memory_steps import COMPUTED, VALUE
 from ..panics import Panic
-from ..values import Array, KeyedRef, MemoryRef, Message, ToolCall, check, from_json
+from ..values import Array, KeyedRef, Media, MemoryRef, Message, ToolCall, check, from_json
 from ..values.metering import FEW, look, paced, works_on
 from .binding import expect, in_order
 from .registry import METHODS, handle, hidden
@@ -263,4 +263,5 @@ def message_array(stored: Sequence[StoredMessage]) -> Array:
 
 def _message(message: StoredMessage) -> Any:
     calls = [ToolCall(call.id, call.name, from_json(call.arguments or {})) for call in message.calls]
-    return Message(message.role, message.content, Array(calls), message.call_id)
+    media = [Media.holding(part.content, part.name) for part in message.media]
+    return Message(message.role, message.content, Array(calls), message.call_id, Array(media))

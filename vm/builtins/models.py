@@ -247,12 +247,13 @@ def request(
 
     `method` is the method that was called, `prompt` a String or Prompt, `schema` the name of the schema of the reply, `messages`
     the whole conversation of `chat`. Raises P007 for a prompt that is neither String nor Prompt."""
-    text, overrides = prompt_parts(prompt)
+    text, overrides, media = prompt_parts(prompt)
     attached: Any = builder.memory
     if isinstance(builder.model, AgentRef):
         agent_call = AgentCall(
-            builder.model.name, text, attached, builder.auto, builder.context, schema, retry_message, turn=builder.turn
-        )
+            builder.model.name, text, attached, builder.auto, builder.context, schema, retry_message, turn=builder.turn,
+            media=media,
+        )  # fmt: skip
         machine.suspend(task, "agent", agent_call)
         return SUSPENDED
     if builder.settings is not None:  # what a Prompt says itself counts more
@@ -260,21 +261,22 @@ def request(
     call = ModelCall(
         builder.model.name, method, text, overrides, attached, builder.auto, builder.context, schema, retry_message,
         builder.tools, not builder.without_tools,
-        messages, builder.model.instance, builder.turn,
+        messages, builder.model.instance, builder.turn, media,
     )  # fmt: skip
     machine.suspend(task, "model", call)
     return SUSPENDED
 
 
-def prompt_parts(prompt: Any) -> tuple[str, dict[str, Any]]:
-    """Return the text of a String or Prompt, and the settings that a Prompt replaces. Raises P007 for anything else."""
+def prompt_parts(prompt: Any) -> tuple[str, dict[str, Any], tuple[Any, ...]]:
+    """Return the text of a String or Prompt, the settings that a Prompt replaces, and its media. Raises P007 for anything
+    else."""
     if type(prompt) is str:
-        return prompt, {}
+        return prompt, {}, ()
     if type(prompt) is not Prompt:
         raise Panic("P007", f"expected Prompt, found {typeof(prompt)}")
-    text, *settings = prompt.values()
+    text, *settings, media = prompt.values()
     named = zip(("model", "temperature", "max_tokens"), settings, strict=True)
-    return text, {name: value for name, value in named if value is not None}
+    return text, {name: value for name, value in named if value is not None}, tuple([share(one) for one in media.items])
 
 
 @associated_effect(
@@ -289,14 +291,15 @@ def listen(agent: Any, schema: Any, prompt: Any, retry_message: Any, handlers: A
     builder = builder_of(agent)
     if type(builder.model) is not AgentRef:
         raise Panic("P411", f"listen expects an agent, found {typeof(agent)}")
-    text, _ = prompt_parts(prompt)
+    text, _, media = prompt_parts(prompt)
     if retry_message is not None:
         expect(retry_message, str, "String")
     called = [(kind, closure, None if shape is None else shape.name) for kind, closure, shape in handlers.items]
     name = None if schema is None else schema.name
     return AgentCall(
-        builder.model.name, text, builder.memory, builder.auto, builder.context, name, retry_message, called, builder.turn
-    )
+        builder.model.name, text, builder.memory, builder.auto, builder.context, name, retry_message, called, builder.turn,
+        media,
+    )  # fmt: skip
 
 
 # ---------------------------------------------------------------- instances

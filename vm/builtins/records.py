@@ -14,10 +14,10 @@ from ..values.casts import check, truth
 from ..values.containers import Array, Map, share
 from ..values.equality import equal
 from ..values.handles import McpRef, SchemaRef, ToolRef
-from ..values.objects import Dominant, Err, Learned, Message, Ok, Prompt, Response, Some, ToolCall
+from ..values.objects import Dominant, Err, Learned, Media, Message, Ok, Prompt, Response, Some, ToolCall
 from ..values.text import brief, to_json
 from ..values.types import typeof
-from .registry import associated, associated_effect, effect, float_of, function, integer, method, special, text
+from .registry import array, associated, associated_effect, effect, float_of, function, integer, method, mismatch, special, text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,25 +31,32 @@ if TYPE_CHECKING:
 @associated("Prompt", "new(text: String) -> Prompt", clause="L-6.9.2")
 def prompt_new(content: Any) -> Any:
     """A prompt with that text and the model's own settings."""
-    return Prompt.of((text(content), None, None, None))
+    return Prompt.of((text(content), None, None, None, Array([])))
 
 
 @method("Prompt", "with_model(model: String) -> Prompt", clause="L-6.9.2")
 def with_model(p: Any, model: Any) -> Any:
     """A copy for another model id."""
-    return Prompt.of((p.f0, text(model), p.f2, p.f3))
+    return Prompt.of((p.f0, text(model), p.f2, p.f3, share(p.f4)))
 
 
 @method("Prompt", "with_temperature(temperature: Float) -> Prompt", clause="L-6.9.2")
 def with_temperature(p: Any, temperature: Any) -> Any:
     """A copy with another temperature."""
-    return Prompt.of((p.f0, p.f1, float_of(temperature), p.f3))
+    return Prompt.of((p.f0, p.f1, float_of(temperature), p.f3, share(p.f4)))
 
 
 @method("Prompt", "with_max_tokens(max_tokens: Int) -> Prompt", clause="L-6.9.2")
 def with_max_tokens(p: Any, max_tokens: Any) -> Any:
     """A copy with another bound on the reply's tokens."""
-    return Prompt.of((p.f0, p.f1, p.f2, integer(max_tokens)))
+    return Prompt.of((p.f0, p.f1, p.f2, integer(max_tokens), share(p.f4)))
+
+
+@method("Prompt", "with(media: Media...) -> Prompt", clause="O-1.201")
+def with_media(p: Any, media: Any) -> Any:
+    """A copy with these media behind those that it has; they stand before the text."""
+    added = [one if type(one) is Media else mismatch("Media", one) for one in array(media)]
+    return Prompt.of((*p.values()[:4], Array([share(one) for one in (*p.f4.items, *added)])))
 
 
 @method("Response", "run_id() -> String", clause="M-5.22")
@@ -66,7 +73,7 @@ def response_appended(r: Any) -> Any:
 
 def message(role: str, content: str, tool_call_id: str | None = None) -> Any:
     """Return a Message without tool calls."""
-    return Message.of((role, content, Array([]), tool_call_id))
+    return Message.of((role, content, Array([]), tool_call_id, Array([])))
 
 
 @associated("Message", "system(s: String) -> Message", clause="O-1.68")
@@ -143,20 +150,22 @@ def _made(record: Any, *values: Any) -> Any:
 
 
 @associated(
-    "Records", "Message(role: String, content: String, tool_calls: Array<ToolCall>, tool_call_id: String?) -> Message",
+    "Records",
+    "Message(role: String, content: String, tool_calls: Array<ToolCall>, tool_call_id: String?, media: Array<Media>) -> Message",
     clause="L-6.9.6",
 )  # fmt: skip
-def message_literal(role: Any, content: Any, tool_calls: Any, tool_call_id: Any) -> Any:
+def message_literal(role: Any, content: Any, tool_calls: Any, tool_call_id: Any, media: Any) -> Any:
     """`Message { … }`."""
-    return _made(Message, role, content, tool_calls, tool_call_id)
+    return _made(Message, role, content, tool_calls, tool_call_id, media)
 
 
 @associated(
-    "Records", "Prompt(text: String, model: String?, temperature: Float?, max_tokens: Int?) -> Prompt", clause="L-6.9.6"
+    "Records", "Prompt(text: String, model: String?, temperature: Float?, max_tokens: Int?, media: Array<Media>) -> Prompt",
+    clause="L-6.9.6",
 )  # fmt: skip
-def prompt_literal(content: Any, model: Any, temperature: Any, max_tokens: Any) -> Any:
+def prompt_literal(content: Any, model: Any, temperature: Any, max_tokens: Any, media: Any) -> Any:
     """`Prompt { … }`."""
-    return _made(Prompt, content, model, temperature, max_tokens)
+    return _made(Prompt, content, model, temperature, max_tokens, media)
 
 
 @associated("Records", "ToolCall(id: String, name: String, arguments: Map<String, Any>) -> ToolCall", clause="L-6.9.6")

@@ -19,6 +19,7 @@ from ..builtins.hashmaps import is_quiet
 from ..builtins.registry import HIDDEN
 from ..panics import Panic
 from ..values import (
+    Array,
     Closure,
     EnumValue,
     ErrorValue,
@@ -311,6 +312,8 @@ def fill(row: Row, site: Site, arguments: list[Any]) -> list[Any]:
     """Return the arguments for the body of `row` in the order of its parameters, with defaults supplied; P015 when they do not
     fit."""
     positional = len(arguments) - len(site.names)
+    if row.parameters and row.parameters[-1].variadic and not site.names:
+        return [Array(arguments)]
     named = dict(zip(site.names, arguments[positional:], strict=True))
     filled = arguments[:positional]
     for parameter in row.parameters[positional:]:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         content: Any
         calls: Any
         call_id: str | None
+        media: Any
 
     class Memory(Protocol):
         """One volatile log: pure data, so calling it is no I/O."""
@@ -151,12 +152,12 @@ class ModelCall:
     `overrides`: what a Prompt and `with` replace (O-1.67, O-3.30). `schema`: the name of a schema or None. `retry_message`: what
     stands behind the faults of a reply when the model is asked again, or None (O-2.48). `tools`: handles of added tools;
     `own_tools`: whether the model's static ones are offered too (O-3.20, O-3.21). `messages`: those of chat, as the program
-    passed them, else None.
+    passed them, else None. `media`: those of a Prompt, values of Media.
     """
 
     __slots__ = (
         "model", "method", "prompt", "overrides", "memory", "auto", "context", "schema", "retry_message", "tools", "own_tools",
-        "messages", "instance", "turn",
+        "messages", "instance", "turn", "media",
     )  # fmt: skip
 
     def __init__(
@@ -175,6 +176,7 @@ class ModelCall:
         messages: list[Any] | None = None,
         instance: int = 0,
         turn: tuple[int | None, Any] | None = None,
+        media: tuple[Any, ...] = (),
     ) -> None:
         self.model = model
         self.method = method
@@ -190,6 +192,7 @@ class ModelCall:
         self.messages = messages
         self.instance = instance
         self.turn = turn
+        self.media = media
 
 
 class ModelLife:
@@ -243,11 +246,11 @@ class MemoryUse:
 class AgentCall:
     """Effect `agent`: execute or execute_with_schema on an agent or builder of one, and `listen` around either.
 
-    `memory`, `auto`, `context`, `schema`, `retry_message`, `turn`: as in ModelCall; `handlers`: those of `listen` as (type
+    `memory`, `auto`, `context`, `schema`, `retry_message`, `turn`, `media`: as in ModelCall; `handlers`: those of `listen` as (type
     of message, closure, name of the schema of its parameter or None), None for a call without.
     """
 
-    __slots__ = ("agent", "prompt", "memory", "auto", "context", "schema", "retry_message", "handlers", "turn")
+    __slots__ = ("agent", "prompt", "memory", "auto", "context", "schema", "retry_message", "handlers", "turn", "media")
 
     def __init__(
         self,
@@ -260,6 +263,7 @@ class AgentCall:
         retry_message: str | None,
         handlers: list[tuple[str, Any, str | None]] | None = None,
         turn: tuple[int | None, Any] | None = None,
+        media: tuple[Any, ...] = (),
     ) -> None:
         self.agent = agent
         self.prompt = prompt
@@ -270,3 +274,4 @@ class AgentCall:
         self.retry_message = retry_message
         self.handlers = handlers
         self.turn = turn
+        self.media = media

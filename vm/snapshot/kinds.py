@@ -218,6 +218,8 @@ def _filled(r: Reader, cls: Any, types: Any, shared: Any, fields: Any, holes: bo
 
 # The tokens of O-1.221, in a Response of a snapshot from before.
 COUNTED_LATER = (0, 0, 0)
+# Records whose last field, `media`, one of a snapshot from before has not.
+ATTACHED_LATER = ("Message", "Prompt", "Entry")
 
 
 def _record_parts(value: Any) -> Iterable[Any]:
@@ -254,7 +256,8 @@ def _build_media(r: Reader, media: Any, kind: Any = None, held: Any = None) -> A
 
 def _build_record(r: Reader, name: Any, shared: Any, fields: Any, *run: Any) -> Any:
     cls = RECORDS[r.text(name)]
-    later = COUNTED_LATER if cls is Response and len(fields) + len(COUNTED_LATER) == len(cls.decl.types) else ()
+    later = COUNTED_LATER if cls is Response else (Array([]),) if name in ATTACHED_LATER else ()
+    later = later if len(fields) + len(later) == len(cls.decl.types) else ()
     record = _filled(r, cls, cls.decl.types, shared, fields, False, later)
     if cls is Media:
         return _build_media(r, record, *run)
@@ -603,6 +606,10 @@ PAYLOAD_RECORDS: tuple[Any, ...] = (
     effects.MemoryUse, effects.AgentCall,
 )  # fmt: skip
 VALUE, LIST, TUPLE, DICT, LEFT_OUT, PIPELINE, RECORD = range(7)
+# The last slot of records of versions that did not have it: answers had no type, calls no media.
+ADDED_LATER: dict[Any, list[Any]] = {
+    effects.EmitPayload: [VALUE, None], effects.ModelCall: [TUPLE, []], effects.AgentCall: [TUPLE, []],
+}  # fmt: skip
 
 
 def lower_payload(w: PayloadWriter, payload: Any) -> list[Any]:
@@ -633,8 +640,8 @@ def read_payload(r: PayloadReader, form: Any) -> Any:
         cls = PAYLOAD_RECORDS[r.index(number)]
         record = cls.__new__(cls)
         rows = list(r.list(slots))
-        if cls is effects.EmitPayload and len(rows) == 3:  # of a version whose answers had no type
-            rows.append([VALUE, None])
+        if cls in ADDED_LATER and len(rows) == len(cls.__slots__) - 1:
+            rows.append(ADDED_LATER[cls])
         for name, slot in zip(cls.__slots__, rows, strict=True):
             setattr(record, name, read_payload(r, slot))
         return record

@@ -191,18 +191,17 @@ class Media(_Described):  # type: ignore[misc]
 _MESSAGE: dict[str, Descriptor] = {
     "role": _STRING, "content": _STRING, "tool_calls": ("array", ("struct", "ToolCall")), "tool_call_id": ("nilable", _STRING),
 }  # fmt: skip
-Message = _record(
-    "Message",
-    _MESSAGE,
-    hidden=("tool_calls", "tool_call_id"),
-)  # fmt: skip
+_ATTACHED: dict[str, Descriptor] = {"media": ("array", ("struct", "Media"))}
+_LEFT_OUT = ("tool_calls", "tool_call_id", "media")
+Message = _record("Message", {**_MESSAGE, **_ATTACHED}, hidden=_LEFT_OUT)
 Chunk = _record("Chunk", {"text": _STRING})
 Prompt = _record(
     "Prompt",
     {
         "text": _STRING, "model": ("nilable", _STRING), "temperature": ("nilable", ("float",)),
-        "max_tokens": ("nilable", _INT),
+        "max_tokens": ("nilable", _INT), **_ATTACHED,
     },
+    hidden=("media",),
 )  # fmt: skip
 ToolCall = _record("ToolCall", {"id": _STRING, "name": _STRING, "arguments": _ANY_MAP})
 LedgerEntry = _record("LedgerEntry", {"identifier": _STRING, "keys": ("array", _STRING), "value": _STRING})
@@ -211,9 +210,9 @@ Entry = _record(
     "Entry",
     {
         **_MESSAGE, "seq": _INT, "turn": _INT, **_AUTHOR, "origin": _STRING, "pinned": _BOOL, "tokens": _INT,
-        "at": _INT,
+        "at": _INT, **_ATTACHED,
     },
-    hidden=("tool_calls", "tool_call_id"),
+    hidden=_LEFT_OUT,
 )  # fmt: skip
 Turn = _record(
     "Turn",

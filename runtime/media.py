@@ -1,0 +1,81 @@
+"""Media in messages: what of a program's Media is sent and kept, and the tokens that it counts (O-1.200 to O-1.203).
+
+Hands on `MediaPart`, which the messages of `records.py` hold, to memories, providers and calls; `media_parts` to those who make
+messages of values of the program, `tokens_of` to those who count; `Unsent` is raised for what has no content. How a part is
+written for a provider stands in `providers/media.py`, how a memory keeps it in `memory/entries.py`.
+"""
+
+from __future__ import annotations
+
+from ..vm.declaration_fields import CONNECTION
+from ..vm.values.media import TEXT, media_text, picture_size
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    from ..vm.values.media import Content
+    from .connections import ConnectionSettings
+
+UNKNOWN_TOKENS: int = CONNECTION["media_tokens"].default
+BYTES_PER_TOKEN = 4  # of text, as a memory counts it (M-11.2)
+
+
+class Unsent(Exception):
+    """A Media that cannot be sent or kept, with the reason."""
+
+
+class MediaPart:
+    """One content of a message, the name under which it is sent, and the tokens that it counts. It never changes."""
+
+    __slots__ = ("content", "name", "tokens")
+
+    def __init__(self, content: Content, name: str | None, tokens: int) -> None:
+        self.content = content
+        self.name = name
+        self.tokens = tokens
+
+    @property
+    def text(self) -> str:
+        """The Display of the Media."""
+        content = self.content
+        return media_text(content.kind, content.url or self.name, content.size, is_link=content.data is None)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the record of the part, which has no content (O-1.82)."""
+        content = self.content
+        record = {"kind": content.kind, "mime": content.mime, "bytes": content.size, "hash": content.hash}
+        return record if self.name is None else {**record, "name": self.name}
+
+    def __repr__(self) -> str:
+        return f"MediaPart({self.text})"
+
+
+def media_parts(values: Iterable[Any], settings: ConnectionSettings | None = None) -> tuple[MediaPart, ...]:
+    """Return the parts that values of the language's Media are in a message. Their tokens are those of the connection; without
+    one a picture is what nobody knows the size of. Raises Unsent for a Media without content."""
+    return tuple([_part(value, settings) for value in values])
+
+
+def _part(value: Any, settings: ConnectionSettings | None) -> MediaPart:
+    content = value.content
+    if content is None:
+        raise Unsent("media: a Media that was read from JSON has no content; make it with `std::media`")
+    return MediaPart(content, value.f4, tokens_of(content, settings))
+
+
+def tokens_of(content: Content, settings: ConnectionSettings | None) -> int:
+    """Return the tokens of a content: of a picture by what its provider publishes, of a text those of its bytes, of anything else
+    the connection's `media_tokens`. It is an estimate: only the provider knows."""
+    if content.mime == TEXT:
+        return -(-content.size // BYTES_PER_TOKEN)
+    if settings is None:
+        return UNKNOWN_TOKENS
+    size, published = picture_size(content), settings.row.picture
+    return settings.media_tokens if size is None or published is None else published.tokens(*size)
+
+
+def size_of(messages: Iterable[Any]) -> int:
+    """Return the bytes of all contents of some messages."""
+    return sum(part.content.size for message in messages for part in message.media)
