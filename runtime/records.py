@@ -115,8 +115,8 @@ class Msg:
     """A message. It is never changed, so requests and memories share it.
 
     `role` is one of ROLES. `call_id` names the call that a tool message answers. `media` stand before the text. `state` is no
-    part of the record. `plain` is the JSON when role and content are all there is, which is what most wires send; None for any other message, and before `as_json`
-    was called."""
+    part of the record. `plain` is the JSON when role and content are all there is, which is what most wires send; None for any
+    other message, and before `as_json` was called."""
 
     __slots__ = ("role", "content", "calls", "call_id", "is_error", "state", "media", "plain", "_json")
 

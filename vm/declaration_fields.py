@@ -347,8 +347,8 @@ STRATEGIES = ("auto", "native", "tool", "prompt")
 # `breaker` of a connection, `@breaker` before one (O-1.231).
 BREAKER: dict[str, Field] = {"failures": whole(1, 1000, default=5), "seconds": duration(30.0)}
 
-# O-1.4 to O-1.15, O-1.34, O-1.134, O-1.211, O-1.214, O-1.215, O-1.231. The table of providers says which words `provider` takes. A
-# literal `api_key` only the host may give (O-9.44).
+# O-1.4 to O-1.15, O-1.34, O-1.134, O-1.211, O-1.214, O-1.215, O-1.231. The table of providers says which words `provider`
+# takes. A literal `api_key` only the host may give (O-9.44).
 CONNECTION: dict[str, Field] = {
     "provider": text(),
     "api_key_env": text(),

@@ -448,6 +448,10 @@ STEPS: dict[str, Step] = {
         {"": count("clip", shows=True, stat=(9, "clip")), "with": function("clip_with", TO_TEXT)},
         lead=("tokens",), example=".clip(200)", of_view=True, of_units=True, defaults=4,
     ),
+    "media": Step(
+        "the newest turns whose media are shown; older media are their Display (M-4.35)",
+        {"last": count("media_last", shows=True)}, example=".media(last: 3)", of_view=True, of_units=True, required=("last",)
+    ),
     "window": Step(
         "the newest messages or turns are shown (M-4.9 to M-4.11)",
         {
@@ -571,7 +575,7 @@ OF = "of"
 FIELDS = (
     OF, "like",
     "tools", "redact", "pin", "retain", "learn", "on_failure", "on_conflict",
-    "roles", "prune", "clip", "window", "tokens", "summary", "only", "recall", "shape", "view", "refresh", "weight",
+    "roles", "prune", "clip", "media", "window", "tokens", "summary", "only", "recall", "shape", "view", "refresh", "weight",
     "context", "per", "store", "was", "ttl", "embed", "decay", "allow", "on",
 )  # fmt: skip
 """The fields of a memory block in the order in which `concerto fmt` writes them: that in which they act (M-2.29, M-4.1)."""

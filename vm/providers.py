@@ -41,11 +41,12 @@ class PictureTokens:
         return int(min(-(-squares * self.factor // 1), self.most))
 
 
-# Read on 2026-11-27. Anthropic: squares of 28 pixels, sides up to 2576 (Images and vision, https://platform.claude.com/docs/en/
-# build-with-claude/vision; older models scale to 1568, so it is what a picture costs at most). OpenAI: patches of 32 pixels (Images
-# and vision, https://developers.openai.com/api/docs/guides/images-vision), each counted 1.2 times from GPT-5.2 on
-# (https://community.openai.com/t/1372291), up to the 10,000 of detail `auto`. Google: 1,120 at the default resolution of Gemini 3
-# (https://ai.google.dev/gemini-api/docs/media-resolution).
+# Read on 2026-11-27. Anthropic: squares of 28 pixels, sides up to 2576, which is what a picture costs at most: older models scale
+# to 1568 (Images and vision, https://platform.claude.com/docs/en/build-with-claude/vision).
+# OpenAI: patches of 32 pixels (Images and vision, https://developers.openai.com/api/docs/guides/images-vision), from GPT-5.2 on
+# counted 1.2 times (https://community.openai.com/t/1372291), 10,000 of them at most.
+# Google: 1,120 at the default resolution of Gemini 3 (https://ai.google.dev/gemini-api/docs/media-resolution).
+# What all three bill is measured in https://huggingface.co/datasets/JOHNISKING/image-token-cost.
 ANTHROPIC_PICTURE = PictureTokens(28, 2576, 1.0, 8_464)
 OPENAI_PICTURE = PictureTokens(32, 0, 1.2, 12_000)
 GOOGLE_PICTURE = PictureTokens(0, 0, 1.0, 1_120)

@@ -14,6 +14,7 @@ from ...vm.interp.effects import Effect, ModelCall
 from ...vm.panics import Panic
 from ...vm.values import UNSET, Err, Ok, display
 from ..host import full_text, neutral_text
+from ..memory.stages import described
 from .step_machine import step_closure
 
 TYPE_CHECKING = False
@@ -45,7 +46,7 @@ def summariser(run: EffectContext, effect: Effect) -> Callable[[Memory, str], Su
         kind, *name_or_place = policy.by  # a name of a model or of the host's, or the place of a function
 
         async def by_model(previous: str, entries: list[Entry]) -> str:
-            lines = "\n".join(f"{entry.message.role}: {entry.message.content}" for entry in entries)
+            lines = "\n".join(f"{entry.message.role}: {described(entry.message).content}" for entry in entries)
             prompt = "\n\n".join(part for part in (policy.prompt, previous, lines) if part)
             return await _ask_model(run, effect, name_or_place[0], prompt)
 

@@ -15,8 +15,10 @@ from functools import cache
 from math import isfinite
 
 from ...vm.values import from_json
+from ...vm.values.media import KINDS, Content, Refused, content_of, known, link_to
 from ...vm.values.metering import FEW, paced
 from ..errors import CallFailure
+from ..media import MediaPart
 from ..records import Call, Msg, ProviderState
 
 TYPE_CHECKING = False
@@ -135,9 +137,9 @@ def newer_version(found: int, supported: int) -> MemoryFailure:
     return MemoryFailure("Version", message, found=found, supported=supported)
 
 
-def unsupported_part(kind: str, supported: int) -> MemoryFailure:
-    """An entry has a part whose kind is reserved in the format and not built yet (M-8.19)."""
-    message = f"an entry holds {kind}, which this version of Concerto does not carry; nothing was read"
+def unsupported_part(what: str, supported: int) -> MemoryFailure:
+    """An entry has a part that only a later version knows (M-8.19)."""
+    message = f"an entry holds {what}, which this version of Concerto does not carry; nothing was read"
     return MemoryFailure("Version", message, found=supported, supported=supported)
 
 
@@ -178,8 +180,8 @@ STATE_BYTES = 1 << 20  # a larger state is not kept (M-8.18); no reply is so lar
 
 
 class Part:
-    """One stored part of a message: `text`, `call`, `result`, `state` (M-8.18), or a kind of a later version, kept opaque.
-    `media` has its place and is refused until media are built (M-8.19)."""
+    """One stored part of a message: `text`, `call`, `result`, `state` (M-8.18), `media` (M-8.19), or a kind of a later version,
+    kept opaque. The `data` of media is their content, which our own stores keep apart, once for each key."""
 
     __slots__ = ("kind", "text", "id", "data")
 
@@ -396,13 +398,13 @@ def check_units(messages: Sequence[Msg]) -> None:
 
 def message_parts(message: Msg, opaque: Sequence[Part] = ()) -> list[Part]:
     """Return the parts that store a message; `message_of` is the inverse."""
-    if message.media:
-        raise unsupported_part("media", FORMAT)
+    media = [_media_part(part) for part in message.media]
     if message.role == "tool":
-        return [Part("result", message.content, message.call_id or "", ERROR_MARK if message.is_error else b""), *opaque]
+        result = Part("result", message.content, message.call_id or "", ERROR_MARK if message.is_error else b"")
+        return [*media, result, *opaque]
     parts = [Part("text", message.content)] if message.content or not message.calls else []
     state = None if message.state is None else state_part(message.state)
-    return [*parts, *map(_call_part, message.calls), *([] if state is None else [state]), *opaque]
+    return [*media, *parts, *map(_call_part, message.calls), *([] if state is None else [state]), *opaque]
 
 
 def state_part(state: ProviderState) -> Part | None:
@@ -433,6 +435,80 @@ def _state(part: Part) -> ProviderState:
     return ProviderState(connection, wire, model, content)
 
 
+def _media_part(part: MediaPart) -> Part:
+    from ..schema.lenient_json import compact_json
+
+    content = part.content
+    fields = {"kind": content.kind, "mime": content.mime, "name": part.name, "tokens": part.tokens}
+    text = compact_json(fields if content.url is None else {**fields, "url": content.url})
+    return Part("media", text, content.hash, content.data or b"")
+
+
+def _media(part: Part) -> MediaPart:
+    """Return the media of a part. Its content is missing where the part has only its hash: `filled` puts it in. Raises ValueError
+    or its like for another part, MemoryFailure("Version") for a content that only a later version knows."""
+    fields = stored_json(part.text)
+    kind, mime, name, tokens, url = (fields.get(name) for name in ("kind", "mime", "name", "tokens", "url"))
+    texts = type(mime) is type(part.id) is str and type(name) in (str, type(None)) and type(url) in (str, type(None))
+    if not texts or kind not in KINDS or type(tokens) is not int or not 0 <= tokens < 1 << 53:
+        raise ValueError("a media is malformed")
+    if url is None:
+        content = _checked(kind, part.id, part.data) if part.data else Content(kind, mime, part.id, None)
+    else:
+        try:
+            content = link_to(kind, url)
+        except Refused as refused:
+            raise ValueError(refused.reason) from None
+    return MediaPart(content, name, tokens)
+
+
+def _checked(kind: str, content_hash: str, data: bytes) -> Content:
+    """Return the content of stored bytes. Raises ValueError where they are not those of the hash, MemoryFailure("Version") for a
+    content that is none here."""
+    try:
+        content = content_of(kind, data)
+    except Refused:
+        raise unsupported_part(f"a {kind} of an unknown form", FORMAT) from None
+    if content.hash != content_hash:
+        raise ValueError("a media is not what its hash says")
+    return content
+
+
+def contents_of(entries: Iterable[Entry]) -> dict[str, bytes]:
+    """Return the contents that entries hold, by hash."""
+    held = (part.content for entry in entries if entry.message.media for part in entry.message.media)
+    return {content.hash: content.data for content in held if content.data is not None}
+
+
+def hashes_of(entry: Entry) -> list[str]:
+    """Return the hashes of the contents that one entry uses, each once."""
+    contents = [part.content for part in entry.message.media]
+    return list(dict.fromkeys(content.hash for content in contents if content.url is None))
+
+
+def filled(entries: list[Entry], read: Callable[[list[str]], Mapping[str, bytes]]) -> list[Entry]:
+    """Return the entries with the contents that they lack; `read` gives bytes by hash. What this process holds already is not
+    read. Raises MemoryFailure("Corrupt") for a content that is gone or damaged, "Version" as `message_of`."""
+    missing = [part for entry in entries if entry.message.media for part in entry.message.media if part.content.is_missing]
+    if not missing:
+        return entries
+    wanted = {part.content.hash for part in missing if known(part.content.kind, part.content.hash) is None}
+    found = read(sorted(wanted)) if wanted else {}
+    for part in missing:
+        kind, content_hash = part.content.kind, part.content.hash
+        content = known(kind, content_hash)
+        if content is None:
+            data = found.get(content_hash)
+            if type(data) is not bytes:
+                raise corrupt(f"the content of a media is gone (hash {content_hash})")
+            try:
+                content = _checked(kind, content_hash, data)
+            except ValueError as error:
+                raise corrupt(str(error)) from None
+        part.content = content
+    return entries
+
+
 def _call_part(call: Call) -> Part:
     from ..schema.lenient_json import compact_json
 
@@ -441,9 +517,9 @@ def _call_part(call: Call) -> Part:
 
 def message_of(role: str, parts: Sequence[Part]) -> tuple[Msg, list[Part]]:
     """Return the message of these parts, and the parts of kinds that are unknown here. Raises MemoryFailure("Version")
-    for media, ValueError, KeyError, TypeError or RecursionError for parts that do not decode."""
+    for media of a later version, ValueError, KeyError, TypeError or RecursionError for parts that do not decode."""
     text, calls, call_id, failed, state = "", [], None, False, None
-    opaque = []
+    opaque, media = [], []
     for part in parts:
         if part.kind == "text":
             text += part.text
@@ -454,10 +530,10 @@ def message_of(role: str, parts: Sequence[Part]) -> tuple[Msg, list[Part]]:
         elif part.kind == "state":
             state = _state(part)
         elif part.kind == "media":
-            raise unsupported_part("media", FORMAT)
+            media.append(_media(part))
         else:
             opaque.append(part)
-    return Msg(role, text, tuple(calls), call_id, True if failed else None, state), opaque
+    return Msg(role, text, tuple(calls), call_id, True if failed else None, state, tuple(media)), opaque
 
 
 def _call(part: Part) -> Call:
@@ -496,13 +572,13 @@ def _whole(digits: str) -> int:
 
 
 def part_json(part: Part) -> dict[str, str]:
-    """Return the JSON object of a part."""
+    """Return the JSON object of a part. That of media is without the content, which stores and dumps keep apart."""
     from base64 import b64encode
 
     stored = {"kind": part.kind, "text": part.text}
     if part.id:
         stored["id"] = part.id
-    if part.data:
+    if part.data and part.kind != "media":
         stored["data"] = b64encode(part.data).decode()
     return stored
 
@@ -525,8 +601,8 @@ def entry_json(entry: Entry) -> dict[str, Any]:
 
 
 def entry_of(stored: dict[str, Any]) -> Entry:
-    """Return the entry of its JSON object. Raises MemoryFailure("Corrupt") when it does not decode, MemoryFailure("Version")
-    for media. The types of numbers and names are not checked here."""
+    """Return the entry of its JSON object; `filled` gives it its media. Raises MemoryFailure("Corrupt") when it does not decode,
+    "Version" as `message_of`. The types of numbers and names are not checked here."""
     try:
         message, opaque = message_of(stored["role"], [part_of(part) for part in stored["parts"]])
         return Entry(
@@ -650,7 +726,6 @@ if TYPE_CHECKING:
 MESSAGE_TOKENS = 4
 BYTES_PER_TOKEN = 4
 CALL_ID_BYTES = 8
-BLOB_TOKENS = 1024
 
 
 def text_bytes(text: str) -> int:
@@ -668,15 +743,15 @@ def count_text(text: str) -> int:
     return tokens_of_bytes(text_bytes(text))
 
 
-def count_message(message: Msg, blobs: int = 0) -> int:
-    """Return the tokens of a message by the default counter (M-11.2); `blobs` binary parts come on top."""
+def count_message(message: Msg) -> int:
+    """Return the tokens of a message by the default counter (M-11.2)."""
     size = text_bytes(message.content)
     media = sum([part.tokens for part in message.media]) if message.media else 0
     for call in message.calls:
         size += text_bytes(call.name) + text_bytes(arguments_text(call)) + CALL_ID_BYTES
     if message.call_id is not None:
         size += CALL_ID_BYTES
-    return tokens_of_bytes(size) + media + blobs * BLOB_TOKENS
+    return tokens_of_bytes(size) + media
 
 
 def arguments_text(call: Call) -> str:
@@ -688,11 +763,11 @@ def arguments_text(call: Call) -> str:
     return compact_json(call.arguments)
 
 
-def count_with(counter: TokenCounter | None, message: Msg, by: str | None = None, blobs: int = 0) -> int:
+def count_with(counter: TokenCounter | None, message: Msg, by: str | None = None) -> int:
     """Return the tokens of a message by the host's counter; where there is none or it gives no number above 0, by the default
     one (M-11.3)."""
     count = 0 if counter is None else counter(message, by or "")
-    return count if count > 0 else count_message(message, blobs)
+    return count if count > 0 else count_message(message)
 
 
 def total(messages: Iterable[Msg]) -> int:

@@ -23,10 +23,12 @@ from .entries import (
     ViewState,
     branch_of,
     check_units,
+    contents_of,
     corrupt,
     entry_json,
     entry_of,
     exists,
+    filled,
     newer_version,
     not_found,
     shown,
@@ -362,6 +364,11 @@ def dumped(content: Content) -> str:
         "facts": listed(content.facts),
         "seen": listed(content.seen),
     }
+    contents = contents_of(content.entries)
+    if contents:
+        from ...vm.values.containers import base64_of
+
+        parts["media"] = encode({content_hash: base64_of(data) for content_hash, data in contents.items()})
     text = f"{{{','.join([f'{encode(name)}:{parts[name]}' for name in sorted(parts)])}}}"
     works_on(len(text))
     return text
@@ -390,9 +397,19 @@ def loaded(text: str) -> Content:
         )
         _check(content)
         _check_values(content)
+        filled(list(content.entries), _contents(dump.get("media", {})))
     except (KeyError, TypeError, ValueError, AttributeError, Panic):
         raise corrupt("the dump does not decode") from None
     return content
+
+
+def _contents(held: dict[str, str]) -> Callable[[list[str]], dict[str, bytes]]:
+    """Return what reads the contents of media of a dump. Raises ValueError or its like for what is none."""
+    from base64 import b64decode
+
+    if any(type(text) is not str for text in held.values()):
+        raise ValueError
+    return lambda hashes: {one: b64decode(held[one], validate=True) for one in hashes if one in held}
 
 
 def _parsed(text: str) -> dict[str, Any]:

@@ -150,6 +150,7 @@ class Policy(StepRecord):
     prune: float | None
     clip: int | None
     clip_with: Callable[[str], str] | None
+    media_last: int | None
     window: int | None
     window_low: int | None
     window_turns: int | None

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 
 from ...vm.record import record
+from ..media import MediaPart
 from ..records import Call, Msg
 from .entries import Entry, MemoryFailure, ViewState, count_with, redaction_failed
 
@@ -118,12 +119,13 @@ def redacted(message: Msg, redactors: Sequence[Callable[[str], str]]) -> Msg:
     try:
         content = _clean(message.content, redactors)
         calls = tuple(_clean_call(call, redactors) for call in message.calls)
+        media = tuple([_clean_media(part, redactors) for part in message.media])
     except Exception as error:
         raise redaction_failed(str(error) or type(error).__name__) from None
     state = message.state
     if state is not None and not _stays(message, content, calls, redactors):
         state = None
-    return Msg(message.role, content, calls, message.call_id, message.is_error, state, message.media)
+    return Msg(message.role, content, calls, message.call_id, message.is_error, state, media)
 
 
 def _stays(message: Msg, content: str, calls: Sequence[Call], redactors: Sequence[Callable[[str], str]]) -> bool:
@@ -141,6 +143,15 @@ def _clean(text: str, redactors: Sequence[Callable[[str], str]]) -> str:
         if not isinstance(text, str):
             raise TypeError(f"it gave {type(text).__name__} instead of String")
     return text
+
+
+def _clean_media(part: MediaPart, redactors: Sequence[Callable[[str], str]]) -> MediaPart:
+    """Return the media under a rewritten name; its content stays. A link that would be rewritten leads nowhere: ValueError."""
+    url = part.content.url
+    if url is not None and _clean(url, redactors) != url:
+        raise ValueError("the address of a link holds what is not stored")
+    name = None if part.name is None or url is not None else _clean(part.name, redactors)
+    return part if url is not None or name == part.name else MediaPart(part.content, name, part.tokens)
 
 
 def _clean_call(call: Call, redactors: Sequence[Callable[[str], str]]) -> Call:

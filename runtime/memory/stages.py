@@ -1,4 +1,4 @@
-"""The stages of a view that act on units before its window does (M-4.1): roles, prune, clip, and the form without tools.
+"""The stages of a view that act on units before its window does (M-4.1): roles, prune, clip, media, and the form without tools.
 
 Hands on `visible` (all stages of a policy in order) to `views.py`; `of_roles` and `clipped` for one unit to `turns.py`,
 the former to `summaries.py` too; and `without_tools` to those who make requests: `views.py`, `turns.py` and
@@ -37,7 +37,25 @@ def visible(policy: Policy, units: Iterable[Unit], pinned_turns: set[int], left_
         shown = _pruned(policy.prune, shown, pinned_turns, left_out)
     if policy.clip is not None:
         shown = (clipped(policy, unit) for unit in shown)
+    if policy.media_last is not None:
+        shown = _with_recent_media(policy.media_last, shown, policy.counter)
     return shown
+
+
+def _with_recent_media(last: int, units: Iterator[Unit], counter: TokenCounter | None) -> Iterator[Unit]:
+    """Show media of the newest `last` turns, of older ones their Display in front of the text (M-4.35)."""
+    turns: set[int] = set()
+    for unit in units:
+        turns.add(unit[0].turn)
+        if len(turns) > last and any(entry.message.media for entry in unit):
+            unit = [shown_as(entry, described(entry.message), counter) if entry.message.media else entry for entry in unit]
+        yield unit
+
+
+def described(message: Msg) -> Msg:
+    """Return a copy of the message with the Display of its media, a line each, in front of its text in their place."""
+    lines = [*(part.text for part in message.media), *([message.content] if message.content else [])]
+    return Msg(message.role, "\n".join(lines), message.calls, message.call_id, message.is_error, message.state)
 
 
 def shown_as(entry: Entry, message: Msg, counter: TokenCounter | None) -> Entry:
@@ -135,7 +153,7 @@ def without_tools(messages: list[Msg], stays: Callable[[Msg], bool] = lambda mes
             continue
         results = {}
         while at < len(messages) and messages[at].role == "tool":
-            results[messages[at].call_id] = messages[at].content
+            results[messages[at].call_id] = described(messages[at]).content if messages[at].media else messages[at].content
             at += 1
         lines = [f"[{call.name}({arguments_text(call)}) -> {results.get(call.id, '')}]" for call in message.calls]
         rendered.append(Msg("assistant", "\n".join([message.content, *lines] if message.content else lines)))

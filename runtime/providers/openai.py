@@ -105,7 +105,7 @@ class OpenAIChat(OpenAIProvider):
     def lower(self, request: Request) -> Json:
         require_carried(request, self.settings, "reasoning_tokens", CHAT)
         adapted = self.taken_messages(request)
-        if any([m.media for m in adapted]):
+        if any(m.media for m in adapted):
             messages = self._with_media(request, adapted)
         else:
             messages = [m.plain or (m.state and self.returned(m, request)) or lower_message(m) for m in adapted]

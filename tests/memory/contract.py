@@ -6,13 +6,18 @@ Whoever writes a store runs `CONTRACT` over it: each function takes `open_store`
 
 from __future__ import annotations
 
+import gc
 from time import sleep
 
 import pytest
-from concerto.runtime.memory.entries import Entry, MemoryFailure, Part, Turn, ViewState
+from concerto.runtime.media import MediaPart
+from concerto.runtime.memory.entries import Entry, MemoryFailure, Part, Turn, ViewState, entry_json
 from concerto.runtime.memory.facts import Fact, Observation
 from concerto.runtime.memory.stores.protocol import Batch, Head
 from concerto.runtime.records import Call, Msg
+from concerto.vm.values.media import content_of, known, link_to
+
+MEDIA_HASH = "7692c3ad3540bb803c020b3aee66cd8887123234ea0c6e7143c0add73ff431ed"  # of `one`
 
 KEY = ("app", "chat", "")
 OTHER = ("app", "chat", "b")
@@ -98,6 +103,34 @@ def fact(number=0, name="n", content=0):
 
 def seqs(found):
     return [each.seq for each in found]
+
+
+def media_come_back_with_their_entries(open_store):
+    """M-8.19, with nothing of the contents in this process, so that they are read."""
+    store = open_store()
+
+    def entry_with(seq, *texts):
+        media = tuple(MediaPart(content_of("document", text.encode()), f"{text}.txt", 7) for text in texts)
+        link = MediaPart(link_to("image", "https://a.example/p.png"), "https://a.example/p.png", 9)
+        return Entry(seq, seq, Msg("user", f"m{seq}", media=(*media, link)), tokens=5)
+
+    entries = [entry_with(0, "one"), entry_with(1, "one", "two"), entry_with(2, "two")]
+    after = head_after(1, entries)
+    store.commit([(KEY, 0, Batch(after, entries=entries))])
+    stored = [entry_json(each) for each in entries]
+    del entries
+    gc.collect()
+    assert known("document", MEDIA_HASH) is None or not store.blocking  # who keeps the entries themselves has it
+    for handle in (store, open_store.again()):
+        read = handle.entries(KEY)
+        assert [entry_json(each) for each in read] == stored
+        assert [part.content.data for part in read[1].message.media] == [b"one", b"two", None]
+        assert [part.name for part in read[1].message.media] == ["one.txt", "two.txt", "https://a.example/p.png"]
+    store.commit([(KEY, 1, Batch(Head(2, 3, 3, 1, 5, 9), evict=read[:2]))])
+    del read
+    gc.collect()
+    (last,) = open_store.again().entries(KEY)
+    assert [part.content.data for part in last.message.media] == [b"two", None]
 
 
 def a_key_that_was_never_written_is_empty(open_store):
@@ -396,6 +429,7 @@ def a_lease_ends_after_its_seconds(open_store):
 CONTRACT = [
     a_key_that_was_never_written_is_empty,
     what_was_committed_is_read_back_by_every_handle,
+    media_come_back_with_their_entries,
     another_version_is_a_conflict_and_stores_nothing,
     several_writes_are_one_transaction,
     a_run_is_stored_once_whatever_the_version,

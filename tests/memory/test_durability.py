@@ -231,10 +231,10 @@ def test_a_damaged_entry_is_reported(opened, tmp_path):
 def test_a_newer_format_is_refused(tmp_path):
     path = tmp_path / "memory.db"
     store = SqliteStore(str(path))
-    store._connection.execute("UPDATE meta SET format = 5")
+    store._connection.execute("UPDATE meta SET format = 6")
     store.close()
     failure = refused(path)
-    assert (failure.variant, failure.fields) == ("Version", {"found": 5, "supported": 4})
+    assert (failure.variant, failure.fields) == ("Version", {"found": 6, "supported": 5})
 
 
 def test_another_programs_database_is_refused(tmp_path):

@@ -217,7 +217,7 @@ def test_a_file_of_the_first_format_is_taken_over(tmp_path):
         old._connection.execute(statement)
     old.close()
     here, there = SqliteStore(path), SqliteStore(path)
-    assert here._rows("SELECT format FROM meta") == [(4,)]
+    assert here._rows("SELECT format FROM meta") == [(5,)]
     assert names(here) == names(there) == ["n0"]
     there.keep(KEY, 2, [fact(1)], ())
     assert names(here) == names(there) == ["n0", "n1"]

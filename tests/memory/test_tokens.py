@@ -4,10 +4,12 @@ import re
 import time
 
 import pytest
+from concerto.runtime.media import MediaPart
 from concerto.runtime.memory.entries import count_message, count_text, count_with, longest_prefix
 from concerto.runtime.memory.redaction import pii
 from concerto.runtime.memory.terms import terms
 from concerto.runtime.records import Call, Msg
+from concerto.vm.values.media import content_of
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -33,7 +35,8 @@ def test_arguments_results_and_media_count():
     assert count_message(Msg("assistant", "", (Call("c", "find", {"k": "v" * 100}),))) > plain + 25
     assert count_message(Msg("assistant", "", (Call("c", "find", None, "not json" * 10),))) > plain
     assert count_message(Msg("tool", "x" * 40, (), "c")) == 4 + (40 + 8) // 4
-    assert count_message(Msg("user", ""), blobs=2) == 4 + 2048
+    photo = MediaPart(content_of("image", b"GIF89a"), None, 1024)
+    assert count_message(Msg("user", "", media=(photo, photo))) == 4 + 2048
 
 
 def test_a_host_counter_that_gives_nothing_is_not_believed():

@@ -150,7 +150,8 @@ class Mock:
 # ---------------------------------------------------------------- media
 
 MARKS = {
-    "image/png": b"\x89PNG", "image/jpeg": b"\xff\xd8\xff", "image/gif": b"GIF8", "image/webp": b"RIFF", "application/pdf": b"%PDF-",
+    "image/png": b"\x89PNG", "image/jpeg": b"\xff\xd8\xff", "image/gif": b"GIF8", "image/webp": b"RIFF",
+    "application/pdf": b"%PDF-",
 }  # fmt: skip
 TAKEN = {"chat-files": ("application/pdf",), "openai-pictures": (*MARKS, "text/plain")}
 LONGEST_SIDE = 8000

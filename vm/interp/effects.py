@@ -246,8 +246,8 @@ class MemoryUse:
 class AgentCall:
     """Effect `agent`: execute or execute_with_schema on an agent or builder of one, and `listen` around either.
 
-    `memory`, `auto`, `context`, `schema`, `retry_message`, `turn`, `media`: as in ModelCall; `handlers`: those of `listen` as (type
-    of message, closure, name of the schema of its parameter or None), None for a call without.
+    `memory`, `auto`, `context`, `schema`, `retry_message`, `turn`, `media`: as in ModelCall; `handlers`: those of `listen` as
+    (type of message, closure, name of the schema of its parameter or None), None for a call without.
     """
 
     __slots__ = ("agent", "prompt", "memory", "auto", "context", "schema", "retry_message", "handlers", "turn", "media")

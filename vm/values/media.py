@@ -7,6 +7,8 @@ copied. Nothing here reads a file or opens a connection.
 
 from __future__ import annotations
 
+from _weakref import ref  # `weakref` is more than a start should load
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, NoReturn
@@ -44,6 +46,11 @@ class Content:
         self.url = url
 
     @property
+    def is_missing(self) -> bool:
+        """Whether its bytes are elsewhere: nothing but a store that is being read has such a one."""
+        return self.data is None and self.url is None
+
+    @property
     def size(self) -> int:
         """The bytes, 0 of a link."""
         return 0 if self.data is None else len(self.data)
@@ -65,7 +72,27 @@ def content_of(kind: str, data: bytes) -> Content:
     is_kind = kind_of_mime(mime)
     if is_kind != kind:
         raise Refused("OtherKind", f"it is {mime}, which is no {kind}: use `media::{is_kind}`")
-    return Content(kind, mime, _hash(data), data)
+    digest = _hash(data)
+    content = known(kind, digest)
+    if content is None:
+        content = Content(kind, mime, digest, data)
+        _KNOWN[kind, digest] = ref(content, lambda gone: _forget((kind, digest), gone))
+    return content
+
+
+# The contents that something in this process still holds, by kind and hash: each has its bytes in memory once.
+_KNOWN: dict[tuple[str, str], ref[Content]] = {}
+
+
+def known(kind: str, content_hash: str) -> Content | None:
+    """Return the content of that kind and hash if something in this process holds it."""
+    held = _KNOWN.get((kind, content_hash))
+    return None if held is None else held()
+
+
+def _forget(key: tuple[str, str], gone: ref[Content]) -> None:
+    if _KNOWN.get(key) is gone:  # else the same content was made anew meanwhile
+        del _KNOWN[key]
 
 
 def link_to(kind: str, url: str) -> Content:
@@ -96,11 +123,6 @@ def _hash(data: bytes) -> str:
     from hashlib import sha256
 
     return sha256(data).hexdigest()
-
-
-def is_of(content_hash: str, data: bytes) -> bool:
-    """Return whether these are the bytes of that hash."""
-    return _hash(data) == content_hash
 
 
 def mime_of(data: bytes) -> str | None:

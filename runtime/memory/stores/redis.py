@@ -18,11 +18,14 @@ from ..entries import (
     Turn,
     ViewState,
     conflict,
+    contents_of,
     corrupt,
     decode,
     encode,
     entry_json,
     entry_of,
+    filled,
+    hashes_of,
     newer_version,
     shown,
     store_failed,
@@ -60,10 +63,12 @@ if TYPE_CHECKING:
     from .sql import Note
 
 
-# Scripts, each one atomic step on the server. KEYS are the twelve parts of each log, in the order of `PARTS`. Texts pass through
-# unread, since Lua's JSON does not keep all of them apart (1 and 1.0, an empty list and an empty object).
+# Scripts, each one atomic step on the server. KEYS are the fourteen parts of each log, in the order of `PARTS`. Texts pass
+# through unread, since Lua's JSON does not keep all of them apart (1 and 1.0, an empty list and an empty object).
 
-PARTS = ("head", "entries", "pins", "order", "turns", "runs", "views", "left", "facts", "names", "seen", "changed")
+PARTS = (
+    "head", "entries", "pins", "order", "turns", "runs", "views", "left", "facts", "names", "seen", "changed", "blobs", "uses",
+)  # fmt: skip
 
 # The names of keys from ARGV[1] to before ARGV[2], each with its score. Redis orders them by score before their bytes, so each of
 # the two scores is a range of its own; Lua's own order of texts depends on the locale.
@@ -208,7 +213,7 @@ return 'ok ' .. note(plan, KEYS[12]) .. ' ' .. table.concat(ids, ' ')
 
 COMMIT = FACTS + NOTE + """
 local plans = cjson.decode(ARGV[1])
-local function part(i, n) return KEYS[(i - 1) * 12 + n] end
+local function part(i, n) return KEYS[(i - 1) * 14 + n] end
 for i, plan in ipairs(plans) do
   if not plan.everything then
     for _, turn in ipairs(plan.turns) do
@@ -226,11 +231,18 @@ for i, plan in ipairs(plans) do
   local entries, pins, order, left = part(i, 2), part(i, 3), part(i, 4), part(i, 8)
   if plan.everything then
     for n = 2, 8 do redis.call('DEL', part(i, n)) end
+    for n = 13, 14 do redis.call('DEL', part(i, n)) end
   end
   for _, gone in ipairs(plan.evict) do
     redis.call('HDEL', entries, gone[1])
     redis.call('ZREM', order, gone[1])
     redis.call('ZREM', pins, gone[1])
+    for _, hash in ipairs(gone[3]) do
+      if redis.call('HINCRBY', part(i, 14), hash, -1) <= 0 then
+        redis.call('HDEL', part(i, 14), hash)
+        redis.call('HDEL', part(i, 13), hash)
+      end
+    end
     if redis.call('HINCRBY', left, gone[2], -1) <= 0 then
       redis.call('HDEL', left, gone[2])
       local turn = redis.call('HGET', part(i, 5), gone[2])
@@ -250,7 +262,9 @@ for i, plan in ipairs(plans) do
     redis.call('HSET', entries, entry[1], entry[4])
     redis.call('ZADD', entry[2] and pins or order, entry[1], entry[1])
     redis.call('HINCRBY', left, entry[3], 1)
+    for _, hash in ipairs(entry[5]) do redis.call('HINCRBY', part(i, 14), hash, 1) end
   end
+  for _, blob in ipairs(plan.blobs) do redis.call('HSETNX', part(i, 13), blob[1], ARGV[blob[2]]) end
   for _, turn in ipairs(plan.turns) do
     redis.call('HSET', part(i, 5), turn[1], turn[3])
     if turn[2] ~= cjson.null then redis.call('HSET', part(i, 6), turn[2], turn[4]) end
@@ -278,8 +292,8 @@ return 0
 
 WRITTEN = 1
 """The score of a name in the list of keys once a commit of its log was done; 0 means that one may have been."""
-FORMAT = 4
-"""The format of the keys: 1 had no notes of changed facts, 2 no state of providers in entries."""
+FORMAT = 5
+"""The format of the keys: 1 had no notes of changed facts, 2 no state of providers in entries, 4 no contents of media."""
 
 
 FORM = "redis://HOST:PORT/NUMBER, or one with rediss:// or unix://"
@@ -430,7 +444,13 @@ class RedisStore:
             if text is None and self._server.zscore(names["pins" if pinned else "order"], str(seq)) is not None:
                 raise corrupt(f"{self._place(key)}: entry {seq} is gone; {WAY_OUT}")  # else it has left meanwhile
         with damage_at(lambda: self._place(key)):
-            return [_entry(text, seq, pinned) for text, (seq, pinned) in zip(texts, seqs, strict=True) if text is not None]
+            entries = [_entry(text, seq, pinned) for text, (seq, pinned) in zip(texts, seqs, strict=True) if text is not None]
+            return filled(entries, lambda hashes: self._contents(names, hashes))
+
+    def _contents(self, names: dict[str, bytes], hashes: list[str]) -> dict[str, bytes]:
+        """Return the contents of media with these hashes, as many of them as there are."""
+        held = self._server.hmget(names["blobs"], hashes)
+        return {one: data for one, data in zip(hashes, held, strict=True) if data is not None}
 
     def turns(self, key: Key, since: int = 0) -> list[Turn]:
         with self._guard():
@@ -489,15 +509,16 @@ class RedisStore:
         until they are rewritten."""
         names: list[bytes] = []
         plans = []
+        contents: list[bytes] = []  # arguments of the script behind the plans: bytes do not pass through JSON
         for key, expect, batch in writes:
             names += self._of(key).values()
-            plans.append(_plan(expect, batch))
+            plans.append(_plan(expect, batch, contents))
         if not writes:
             return True
         with self._guard():
             # First, so that a death in between leaves a name without a log, which counts as none; WRITTEN when there is one.
             self._server.zadd(self._prefix + b":keys", {encode(key): 0 for key, _, _ in writes}, nx=True)
-            answer = self._scripts[COMMIT](keys=names, args=[dumps(plans)])
+            answer = self._scripts[COMMIT](keys=names, args=[dumps(plans), *contents])
             if answer == b"stored":
                 return False
             if not answer.startswith(b"ok"):
@@ -633,17 +654,27 @@ class RedisStore:
             raise store_failed(self.name, str(error)) from None
 
 
-def _plan(expect: int, batch: Batch) -> dict[str, Any]:
-    """Return the change as the script COMMIT takes it; what it stores is text already."""
+FIRST_CONTENT = 2  # the place of the first content among the arguments of COMMIT
+
+
+def _plan(expect: int, batch: Batch, contents: list[bytes]) -> dict[str, Any]:
+    """Return the change as the script COMMIT takes it; what it stores is text already. The contents of media are added to
+    `contents`, and stand in the plan by their places."""
+    first = FIRST_CONTENT + len(contents)
+    held = contents_of(batch.entries)
+    contents += held.values()
     return {
+        "blobs": [[content_hash, at] for at, content_hash in enumerate(held, first)],
         "expect": expect,
         "version": batch.head.version,
         "head": dumps(batch.head.values()),
         "touched": batch.head.touched,
         "everything": batch.everything,
-        "evict": [[str(entry.seq), str(entry.turn)] for entry in batch.evict],
+        "evict": [[str(entry.seq), str(entry.turn), hashes_of(entry)] for entry in batch.evict],
         "pins": [[str(seq), on] for seq, on in batch.pins.items()],
-        "entries": [[str(entry.seq), entry.pinned, str(entry.turn), _text(entry)] for entry in batch.entries],
+        "entries": [
+            [str(entry.seq), entry.pinned, str(entry.turn), _text(entry), hashes_of(entry)] for entry in batch.entries
+        ],
         "turns": [[str(turn.turn), turn.run, dumps(turn.as_json()), _reach(batch, turn)] for turn in batch.turns],
         "views": [[state.name, dumps(state.as_json())] for state in batch.views],
         "facts_anew": batch.facts_anew,

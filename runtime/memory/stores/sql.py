@@ -28,9 +28,12 @@ from ..entries import (
     Turn,
     ViewState,
     conflict,
+    contents_of,
     corrupt,
     decode,
     encode,
+    filled,
+    hashes_of,
     message_of,
     newer_version,
     part_json,
@@ -367,10 +370,10 @@ def seen_of_row(data: bytes) -> Observation:
 
 # Tables and statements.
 
-FORMAT = 4
+FORMAT = 5
 """The format of the tables. 1 had no notes of changed facts; 2 added them (table `changed`). 3 gave entries places for the state
-of providers and for media, 4 gave facts `elements` (M-8.17). A store of an earlier format is read as it is and then counts as one
-of this format; a newer one is refused."""
+of providers and for media, 4 gave facts `elements`, 5 has the contents of media (tables `blob` and `media`;
+M-8.17). A store of an earlier format is read as it is and then counts as one of this format; a newer one is refused."""
 
 TABLES = (
     "CREATE TABLE IF NOT EXISTS meta (format {number} NOT NULL PRIMARY KEY)",
@@ -391,10 +394,15 @@ TABLES = (
     "CREATE TABLE IF NOT EXISTS seen (key {bytes} NOT NULL, topic {bytes} NOT NULL, n {number} NOT NULL, data {bytes} NOT NULL,"
     " PRIMARY KEY (key, topic, n)){rows}",
     "CREATE TABLE IF NOT EXISTS changed (key {bytes} NOT NULL, n {number} NOT NULL, facts TEXT, PRIMARY KEY (key, n)){rows}",
+    "CREATE TABLE IF NOT EXISTS blob (key {bytes} NOT NULL, hash TEXT NOT NULL, data {bytes} NOT NULL, PRIMARY KEY (key, hash))",
+    "CREATE TABLE IF NOT EXISTS media (key {bytes} NOT NULL, seq {number} NOT NULL, hash TEXT NOT NULL,"
+    " PRIMARY KEY (key, seq, hash)){rows}",
     "CREATE TABLE IF NOT EXISTS lease (key {bytes} NOT NULL PRIMARY KEY, owner TEXT NOT NULL, until {number} NOT NULL)",
 )
-OF_A_KEY = ("log", "entry", "turn", "view", "fact", "seen", "changed")
+OF_A_KEY = ("log", "entry", "turn", "view", "fact", "seen", "changed", "blob", "media")
 NAMES = frozenset(("meta", "lease", *OF_A_KEY))
+LATER = frozenset(("changed", "blob", "media"))
+"""Tables that earlier formats had not."""
 
 LONGEST_LEASE = 86_400_000
 """Milliseconds: a stored lease that ends later is damaged, and may be taken."""
@@ -420,6 +428,9 @@ PUT_FACT = (
     "INSERT INTO fact (key, id, name, data) VALUES (?, ?, ?, ?) ON CONFLICT (key, id) DO UPDATE SET data = excluded.data"
     " WHERE fact.name = excluded.name"
 )
+PUT_BLOB = "INSERT INTO blob (key, hash, data) VALUES (?, ?, ?)"
+PUT_MEDIA = "INSERT INTO media (key, seq, hash) VALUES (?, ?, ?)"
+DROP_BLOBS = "DELETE FROM blob WHERE key = ? AND hash NOT IN (SELECT hash FROM media WHERE key = ?)"
 DROP_FACT = "DELETE FROM fact WHERE key = ? AND id = ?"
 ORPHANS = (  # one statement: of one state
     "SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM log WHERE key = ?) AND"
@@ -535,7 +546,17 @@ class SqlStore:
         if newest:
             rows.reverse()
         with self._decoding("entry", key):
-            return [entry_of_row(row) for row in paced(rows, FEW)]
+            entries = [entry_of_row(row) for row in paced(rows, FEW)]
+            return filled(entries, lambda hashes: self._contents(key, hashes))
+
+    def _contents(self, key: Key, hashes: Sequence[str]) -> dict[str, bytes]:
+        """Return the contents of media with these hashes, as many of them as there are."""
+        found: dict[str, bytes] = {}
+        with self._guard():
+            for content_hash in hashes:
+                rows = self._rows("SELECT data FROM blob WHERE key = ? AND hash = ?", (encode(key), content_hash))
+                found.update((content_hash, row[0]) for row in rows)
+        return found
 
     def turns(self, key: Key, since: int = 0) -> list[Turn]:
         statement = f"SELECT {TURN_COLUMNS} FROM turn WHERE key = ? AND n >= ? ORDER BY n"
@@ -612,13 +633,14 @@ class SqlStore:
             rows = self._rows("SELECT version FROM log WHERE key = ?", (key,))
             raise conflict(expect, rows[0][0] if rows else 0)
         if batch.everything:
-            for table in ("entry", "turn", "view"):
+            for table in ("entry", "turn", "view", "media", "blob"):
                 self._change(f"DELETE FROM {table} WHERE key = ?", (key,))
         if batch.evict:
             self._evict(key, batch.evict)
         for seq, on in batch.pins.items():
             self._change("UPDATE entry SET pinned = ? WHERE key = ? AND seq = ?", (int(on), key, seq))
         self._change_all(INSERT_ENTRY, [(*entry_row(entry, self.deflates), key) for entry in batch.entries])
+        self._keep_media(key, batch.entries)
         self._change_all(INSERT_TURN, [(*turn_row(turn), key) for turn in batch.turns])
         self._change_all(UPSERT_VIEW, [(*view_row(state), key) for state in batch.views])
         if batch.facts_anew:
@@ -628,6 +650,14 @@ class SqlStore:
             return None
         self._observe(key, batch.seen, batch.unseen)
         return self._keep(key, batch.facts, batch.gone, anew=batch.facts_anew)
+
+    def _keep_media(self, key: bytes, entries: Sequence[Entry]) -> None:
+        """Write the contents that these entries use, each once for the key (M-8.19)."""
+        for content_hash, data in contents_of(entries).items():
+            if not self._rows("SELECT 1 FROM blob WHERE key = ? AND hash = ?", (key, content_hash)):
+                self._change(PUT_BLOB, (key, content_hash, data))
+        used = [(key, entry.seq, one) for entry in entries if entry.message.media for one in hashes_of(entry)]
+        self._change_all(PUT_MEDIA, used)
 
     def keep(
         self,
@@ -726,6 +756,10 @@ class SqlStore:
             self._change("DELETE FROM entry WHERE key = ? AND seq >= ? AND seq <= ?", (key, first, last))
         else:
             self._change_all("DELETE FROM entry WHERE key = ? AND seq = ?", [(key, entry.seq) for entry in gone])
+        with_media = [(key, entry.seq) for entry in gone if entry.message.media]
+        if with_media:
+            self._change_all("DELETE FROM media WHERE key = ? AND seq = ?", with_media)
+            self._change(DROP_BLOBS, (key, key))
         numbers = {entry.turn for entry in gone if entry.run is not None}
         self._change_all(DROP_TURN, [(key, number, key, number) for number in sorted(numbers)])
 
@@ -782,8 +816,8 @@ class SqlStore:
             self._change("UPDATE meta SET format = ?", (FORMAT,))
 
     def _check_tables(self, names: set[str]) -> None:
-        """Raise Corrupt when a table of an existing store is missing; the first format had no notes."""
-        missing = sorted(NAMES - names - {"changed"})
+        """Raise Corrupt when a table of an existing store is missing, but for those that earlier formats had not."""
+        missing = sorted(NAMES - names - LATER)
         if missing:
             raise corrupt(f"{self._place()}: the table {missing[0]} is gone; restore the store from a copy")
 
