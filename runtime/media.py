@@ -1,14 +1,18 @@
 """Media in messages: what of a program's Media is sent and kept, and the tokens that it counts (O-1.200 to O-1.203).
 
 Hands on `MediaPart`, which the messages of `records.py` hold, to memories, providers and calls; `media_parts` to those who make
-messages of values of the program, `tokens_of` to those who count; `Unsent` is raised for what has no content. How a part is
-written for a provider stands in `providers/media.py`, how a memory keeps it in `memory/entries.py`.
+messages of values of the program, `tokens_of` to those who count; `WithMedia`, `media_in` and `told` to the tools that models
+call. `Unsent` is raised for what has no content. How a part is written for a provider stands in `providers/media.py`, how a
+memory keeps it in `memory/entries.py`.
 """
 
 from __future__ import annotations
 
 from ..vm.declaration_fields import CONNECTION
+from ..vm.values import Array, EnumValue, Map, Media, Ok, Queue, Set, Some, Stack, Struct, display
+from ..vm.values.containers import elements
 from ..vm.values.media import TEXT, media_text, picture_size
+from ..vm.values.metering import FEW, paced
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -74,6 +78,43 @@ def tokens_of(content: Content, settings: ConnectionSettings | None) -> int:
         return UNKNOWN_TOKENS
     size, published = picture_size(content), settings.row.picture
     return settings.media_tokens if size is None or published is None else published.tokens(*size)
+
+
+class WithMedia:
+    """The result of a tool whose declared type has no place for the media that came with it, values of Media."""
+
+    __slots__ = ("value", "media")
+
+    def __init__(self, value: Any, media: list[Any]) -> None:
+        self.value = value
+        self.media = media
+
+
+def media_in(value: Any) -> list[Any]:
+    """Return the Media in a value, in their order."""
+    found: list[Any] = []
+    pending = [value]
+    while pending:
+        at = pending.pop()
+        kind = type(at)
+        if kind is Media:
+            found.append(at)
+        elif kind is Map:
+            pending += reversed(at.items.values())
+        elif kind in (Array, Set, Queue, Stack, tuple):
+            pending += reversed(list(paced(elements(at), FEW)))
+        elif kind in (Some, Ok):
+            pending.append(at.value)
+        elif isinstance(at, Struct):
+            pending += reversed(at.values())
+        elif kind is EnumValue:
+            pending += reversed(at.payload or ())
+    return found
+
+
+def told(values: Iterable[Any]) -> str:
+    """Return the Display of each Media on a line of its own."""
+    return "\n".join(map(display, values))
 
 
 def size_of(messages: Iterable[Any]) -> int:

@@ -15,11 +15,12 @@ import json
 from ...vm.declaration_fields import MCP
 from ...vm.record import record
 from ...vm.schema import arguments_form, tool_name
-from ...vm.values import NONE, UNSET, from_json, to_json
+from ...vm.values import NONE, UNSET, Array, Media, from_json, to_json
 from ..access.secrets import clean_json, clean_text
 from ..agents.children import split_command
 from ..connections import check_fields, stated_fields
 from ..errors import ConfigFailure
+from ..media import WithMedia
 from ..records import ToolDef
 from ..schema.lenient_json import JsonRefused, digest, parse_json
 from ..schema.validation import Accepted, validate
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any, Protocol
 
+    from ...vm.values.media import Content
     from ..records import TreeBuilder
 
     class Connection(Protocol):
@@ -95,11 +97,13 @@ class ServedTool:
 
 @record
 class Answer:
-    """What a call gave: `structured` content, None without it; the text parts; and whether the tool failed."""
+    """What a call gave: `structured` content, None without it; the text parts; whether the tool failed; and the contents of its
+    pictures and sounds."""
 
     structured: Any
     texts: Sequence[str]
     failed: bool = False
+    media: Sequence[Content] = ()
 
     @property
     def text(self) -> str:
@@ -223,12 +227,22 @@ def plain_map(arguments: Any) -> dict[str, Any]:
 
 
 def value_of(answer: Answer, signature: Signature | None, builder: TreeBuilder) -> Any:
-    """Return the value of an answer that is no failure (O-4.45); without a signature, or of the type Any, it is whatever came.
-    Raises ServerFailure when it has more than MOST_BYTES bytes, is no JSON, or does not fit the declared type."""
+    """Return the value of an answer that is no failure (O-4.45); without a signature, or of the type Any, it is whatever came,
+    else a WithMedia where media came too. Raises ServerFailure when it has more than MOST_BYTES bytes beside its media, is no
+    JSON, or does not fit the declared type."""
     if _is_too_large(answer):
         raise ServerFailure(f"the result is larger than {MOST_BYTES} bytes", "ExecutionFailed")
+    media = [Media.holding(content, None) for content in answer.media]
     if signature is None or signature.result[3][0][1] == ["any"]:
-        return from_json(_untyped(answer))
+        is_empty = answer.structured is None and not answer.texts
+        plain = [] if media and is_empty else [from_json(_untyped(answer))]
+        every = [*plain, *media]
+        return every[0] if len(every) == 1 else Array(every)
+    value = _typed(answer, signature, builder)
+    return WithMedia(value, media) if media else value
+
+
+def _typed(answer: Answer, signature: Signature, builder: TreeBuilder) -> Any:
     if signature.result[3][0][1] == ["string"] and (answer.texts or answer.structured is None):
         return builder.value(_accepted(signature, clean_text(answer.text)))
     return builder.value(_accepted(signature, _parsed(signature, answer)))

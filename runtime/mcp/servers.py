@@ -19,6 +19,7 @@ from ..access.roots import Unsupported, require_processes
 from ..agents.children import Missing, NotStarted, environment, permitted_name, start
 from ..errors import ConfigFailure
 from ..host import for_model
+from ..media import WithMedia
 from ..records import ToolDef
 from ..schema.validation import Accepted, validate
 from ..tools.tools import MOCKS, denial, fitting_arguments, is_enabled
@@ -83,7 +84,12 @@ class Servers:
         else:
             assert signature is not None  # only declared tools are called with arguments by position
             arguments = plain_arguments(signature, _complete(signature, use.arguments))
-        return await server.answer(effect, use.method, arguments)
+        result = await server.answer(effect, use.method, arguments)
+        if type(result) is Ok and type(result.value) is WithMedia:
+            text = f"the result of {server.name}.{use.method} has media, which its declared type does not hold: declare it Any"
+            self.run.host.log("warn", text)
+            return Ok(result.value.value)
+        return result
 
     async def aclose(self) -> None:
         """End all connections, at the end of the session."""
@@ -195,9 +201,9 @@ class Server:
     # ------------------------------------------------------------ calling
 
     async def answer(self, effect: Effect, tool: str, arguments: dict[str, Any]) -> Any:
-        """Call a tool with plain arguments that fit, and return its Result. A denial and every failure of the server are an Err
-        of ToolError; a mock may give any Err, and panics with P007 for arguments or a value that do not fit. What the host's own
-        `server` raises passes."""
+        """Call a tool with plain arguments that fit, and return its Result; the Ok may hold a WithMedia. A denial and every failure
+        of the server are an Err of ToolError; a mock may give any Err, and panics with P007 for arguments or a value that do not
+        fit. What the host's own `server` raises passes."""
         if not self.is_enabled(tool):
             return denial(self.run, self.name, tool, self.settings.guard, target_of(self.run, self.settings))
         connection: Connection | None = None

@@ -12,6 +12,7 @@ import asyncio
 import contextlib
 import json
 import logging
+from base64 import b64decode
 from contextlib import asynccontextmanager
 
 import anyio
@@ -25,8 +26,10 @@ from mcp_types import (
     METHOD_NOT_FOUND,
     PARSE_ERROR,
     REQUEST_TIMEOUT,
+    AudioContent,
     CallToolResult,
     ErrorData,
+    ImageContent,
     Implementation,
     JSONRPCError,
     JSONRPCRequest,
@@ -36,6 +39,7 @@ from mcp_types import (
     jsonrpc_message_adapter,
 )
 
+from ...vm.values.media import Refused, content_of
 from ..access.http_messages import MOST_BYTES, MOST_REDIRECTS, PORTS
 from ..access.secrets import clean_text
 from ..agents.child import ChildEnded, LineNotText, LineTooLong
@@ -50,6 +54,7 @@ if TYPE_CHECKING:
 
     from mcp import ClientSession
 
+    from ...vm.values.media import Content
     from ..access.http_messages import Target
     from ..agents.child import Child
     from .served import McpSettings
@@ -228,7 +233,16 @@ class SdkConnection:
         if not isinstance(result, CallToolResult):
             raise ServerFailure(f"mcp {self.name}: {name} asks for input, which a program does not give", "ExecutionFailed")
         texts = [part.text for part in result.content if isinstance(part, TextContent)]
-        return Answer(self._plain(name, result.structured_content), texts, bool(result.is_error))
+        media = [self._content(name, part) for part in result.content if isinstance(part, ImageContent | AudioContent)]
+        return Answer(self._plain(name, result.structured_content), texts, bool(result.is_error), media)
+
+    def _content(self, name: str, part: ImageContent | AudioContent) -> Content:
+        """Return a picture or sound of a result. ServerFailure for what is none."""
+        try:
+            return content_of(part.type, b64decode(part.data, validate=True))
+        except (ValueError, Refused) as error:
+            reason = error.reason if isinstance(error, Refused) else "it is no base64"
+            raise ServerFailure(f"the {part.type} in the result of {name} is refused: {reason}", "ExecutionFailed") from None
 
     @property
     def _session_now(self) -> ClientSession:

@@ -8,9 +8,10 @@ makes them of the handles of a program, and `BoundTools`, which runs the tool ca
 
 from __future__ import annotations
 
-from ...vm.values import Err, ErrorValue, HashMapRef, LedgerRef, McpRef, MemoryRef, Ok, display, to_json
+from ...vm.values import Array, Err, ErrorValue, HashMapRef, LedgerRef, McpRef, Media, MemoryRef, Ok, display, to_json
 from ..calls.services import failure_message, unknown_tool_text
 from ..host import model_text
+from ..media import Unsent, WithMedia, media_in, media_parts, told
 from ..records import Msg
 from .tools import Hooks
 
@@ -112,12 +113,12 @@ class BoundTools:
         if action == "Deny":
             return failure_message(call, content)
         if action == "Replace":
-            return Msg("tool", result_text(content), call_id=call.id)
+            return result_message(settings, call, content)
         runs = 0
         while True:
             value = await self._attempt(settings, call)
             if type(value) is not Err:
-                return Msg("tool", result_text(value.value if type(value) is Ok else value), call_id=call.id)
+                return result_message(settings, call, value.value if type(value) is Ok else value)
             if not await self.hooks.again(settings, call, value.value, runs):
                 return self._failed(call, value.value)
             runs += 1
@@ -135,6 +136,21 @@ class BoundTools:
         if binding is None:
             return Err(ErrorValue("ToolError", "ToolNotFound", unknown_tool_text(settings, call), {"tool": call.name}))
         return await binding.answer(self.effect, call)
+
+
+def result_message(settings: CallSettings, call: Call, result: Any) -> Msg:
+    """Return the message of a result, with the media in it (O-1.201). A Media without content makes it a failure."""
+    value, beside = (result.value, result.media) if type(result) is WithMedia else (result, [])
+    inside = media_in(value)
+    try:
+        parts = media_parts([*inside, *beside], settings.connection)
+    except Unsent as unsent:
+        return failure_message(call, str(unsent))
+    if inside and (type(value) is Media or (type(value) is Array and len(inside) == len(value.items))):
+        text = told(inside)
+    else:
+        text = result_text(value)
+    return Msg("tool", "\n".join([*([text] if text else []), *([told(beside)] if beside else [])]), call_id=call.id, media=parts)
 
 
 def result_text(value: Any) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
+from mcp_types import AudioContent, ImageContent, TextContent
 
 server = MCPServer("wiki")
 
@@ -34,6 +35,13 @@ def about(title: str) -> dict[str, Any]:
 @server.tool()
 def environment() -> list[str]:
     return sorted(os.environ)
+
+
+@server.tool(structured_output=False)
+def chart(broken: bool = False) -> list[Any]:
+    picture = ImageContent(type="image", data="AAAA" if broken else "R0lGODlh", mime_type="image/gif")
+    sound = AudioContent(type="audio", data="SUQz" + "A" * 12, mime_type="audio/mpeg")
+    return [TextContent(type="text", text="sales"), picture, sound]
 
 
 @server.tool()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import socket
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -163,3 +165,51 @@ fn main() {
         "mcp C: the command no-such-command does not start: No such file or directory\n"
         "mcp D does not answer as an MCP server\n"
     )
+
+
+MEDIA = """
+mcp Open { FIELDS }
+mcp Wiki { FIELDS fn chart(broken: Bool = false) -> Result<String, ToolError>; }
+connect lab { provider: "custom", base_url: "http://127.0.0.1:9/v1" }
+model M { provider: lab, base: "m-1", tools: [Open, Wiki] }
+memory log: Memory = Memory::new(tools: true);
+fn main() -> Result<Nil, Error> {
+    println(Open.call("chart")?);
+    println(Wiki.chart()?);
+    println(Open.call("chart", { broken: true }).unwrap_err().message);
+    println(M.with_memory(log).execute("draw")?.text);
+    for m in log.messages() { println("${m.role}: ${m.content} ${m.media}"); }
+    Ok()
+}
+"""
+
+
+def test_pictures_and_sounds_of_a_result(tmp_path: Path) -> None:
+    """O-1.201, O-4.46: a program gets them beside the text where nothing else is declared, a model always."""
+    (tmp_path / "main.conc").write_text(MEDIA.replace("FIELDS", stdio_fields()))
+    replies = [{"tool_calls": [{"tool": "Open.chart"}, {"tool": "Wiki.chart"}]}, "done"]
+    (tmp_path / "replies.json").write_text(json.dumps(replies))
+    path = f"{BIN}{os.pathsep}{os.environ['PATH']}"
+    flags = ("--offline", "--offline-script", "replies.json", "--allow-run=python")
+    done = concerto("run", "main.conc", *flags, cwd=tmp_path, PATH=path)
+    assert done.code == 0, done.err
+    shown = "[<image 6 B>, <audio 12 B>]"
+    assert done.out.splitlines() == [
+        "[sales, <image 6 B>, <audio 12 B>]",
+        "sales",
+        "the image in the result of chart is refused: it is no PNG, JPEG, GIF or WebP, which its first bytes would tell",
+        "done",
+        "user: draw []",
+        "assistant:  []",
+        f'tool: ["sales",{describing("image", "gif", b"GIF89a")},{describing("audio", "mpeg", b"ID3" + bytes(9))}] {shown}',
+        "tool: sales",
+        "<image 6 B>",
+        f"<audio 12 B> {shown}",
+        "assistant: done []",
+    ]
+    assert "the result of Wiki.chart has media" in done.err
+
+
+def describing(kind: str, form: str, data: bytes) -> str:
+    described = {"kind": kind, "mime": f"{kind}/{form}", "bytes": len(data), "hash": sha256(data).hexdigest(), "name": None}
+    return json.dumps(described, separators=(",", ":"))
