@@ -16,6 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .api.calls import Call as Call
     from .api.channels import Channel as Channel
+    from .api.media import Media as Media
     from .api.options import Budgets as Budgets
     from .api.options import Buffered as Buffered
     from .api.options import Immediate as Immediate
@@ -52,6 +53,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "calls": "Call",
+    "media": "Media",
     "options": "Budgets Buffered Immediate Permissions SharedBudget",
     "channels": "Channel",
     "program": "Program arun compile load run",

@@ -1,9 +1,9 @@
 """What values of a program are in Python (O-9.38): the classes for what Python has nothing of the kind for, and the
 conversion in both directions.
 
-Hands on `Struct`, `Enum`, `Ok`, `Err`, `ErrorValue` and `Handle` to users; `to_python`, `from_python`, its first half
-`read_value` and the type `Run` to `session`, `to_python` and `ErrorValue` also to `results`. A new kind of value is a row in
-`_TO_PYTHON` and one in `_FROM_PYTHON`. Classes of the machine never reach a user.
+Hands on `Struct`, `Enum`, `Ok`, `Err`, `ErrorValue` and `Handle` to users (`Media` stands in `media.py`); `to_python`,
+`from_python`, its first half `read_value` and the type `Run` to `session`, `to_python` and `ErrorValue` also to `results`. A new
+kind of value is a row in `_TO_PYTHON` and one in `_FROM_PYTHON`. Classes of the machine never reach a user.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from ..vm.values.limits import INT_MAX, INT_MIN, limits
 from ..vm.values.metering import STRIDE, look
 from ..vm.values.objects import RECORDS
 from ..vm.values.types import plain_name, type_text
+from .media import Media, media_in
 
 
 class Struct(Mapping[str, Any]):
@@ -202,6 +203,12 @@ class _Exporter:
             data = payload[0] if payload else None
         return Enum(value.decl.name, variant.name, data)
 
+    def media(self, value: Any) -> Media | Struct:
+        """Return a Media; one without content has its fields alone."""
+        if value.content is not None:
+            return Media.of(value.content, value.f4)
+        return Struct("Media", dict(zip(value.decl.fields, value.values(), strict=True)))
+
     def error(self, value: v.ErrorValue) -> ErrorValue:
         """Return an ErrorValue without what is only for a model."""
         fields = {name: self.export(part) for name, part in value.fields.items() if name != FOR_MODEL}
@@ -223,6 +230,7 @@ _TO_PYTHON: dict[type, Callable[[_Exporter, Any], Any]] = {
     v.ErrorValue: _Exporter.error,
     v.RangeValue: lambda exporter, value: {"start": value.start, "end": value.end, "inclusive": value.inclusive},
     v.Closure: lambda exporter, value: Handle("Function", value.function.name),
+    v.Media: _Exporter.media,
 }
 
 
@@ -330,6 +338,8 @@ class _Reader:
             return self.convert(value, ("enum" if isinstance(value, Enum) else "struct", self.declared(name, what)), what)
         if isinstance(value, Handle):
             return self.handle(value, ("handle", value.kind), what)
+        if isinstance(value, Media):
+            return self.media(value, ("struct", "Media"), what)
         raise TypeError(f"{what}: {type(value).__name__} has no counterpart in a program")
 
     def declared(self, name: str, what: str) -> str:
@@ -435,8 +445,10 @@ class _Reader:
         raise self.misfit(value, expected, what)
 
     def struct(self, value: Any, expected: tuple[Any, ...], what: str) -> Any:
-        """Read a Struct of that name, or a mapping with its fields. Optional fields and those with a default may be left
-        out."""
+        """Read a Struct of that name, or a mapping with its fields; for a Media what `media_in` reads. Optional fields and those
+        with a default may be left out."""
+        if expected[1] == "Media" and not isinstance(value, Mapping):
+            return self.media(value, expected, what)
         if not isinstance(value, Mapping) or (isinstance(value, Struct) and value.type_name != type_text(expected)):
             raise self.misfit(value, expected, what)
         record = RECORDS.get(expected[1])
@@ -452,10 +464,23 @@ class _Reader:
                 self.left_out.append(defaults[name])
                 parts.append(next(self.defaults, None))
                 continue
+            if name not in value and record and kind[0] == "array" and name in cls.decl.hidden:
+                parts.append(v.Array([]))
+                continue
             if name not in value and kind[0] not in ("option", "nilable"):
                 raise TypeError(f"{what}: {type_text(expected)} lacks the field {name!r}")
             parts.append(self.read(value.get(name), kind, _inside(what, f".{name}")))
         return cls.of(parts)
+
+    def media(self, value: Any, expected: tuple[Any, ...], what: str) -> Any:
+        """Read a Media, a path, bytes, or a picture of Pillow."""
+        try:
+            media = media_in(value)
+        except (ValueError, OSError) as error:
+            raise TypeError(f"{what}: {error}") from None
+        if media is None:
+            raise self.misfit(value, expected, what)
+        return v.Media.holding(media.content, None if media.name is None else clean_text(media.name))
 
     def enum(self, value: Any, expected: tuple[Any, ...], what: str) -> v.EnumValue:
         """Read an Enum, or one of the JSON forms of L-5.1.9 and L-5.1.21: a mapping, or the name alone."""
@@ -521,7 +546,7 @@ _Rule = Callable[[_Reader, Any, tuple[Any, ...], str], Any]
 _FROM_PYTHON: dict[str, _Rule] = {
     "int": _Reader.integer, "float": _Reader.number, "string": _Reader.text, "bool": _Reader.boolean, "nil": _Reader.nil,
     "union": _Reader.union, "prompt": _Reader.prompt, "tuple": _Reader.tuple_of, "map": _Reader.map_of,
-    "result": _Reader.result, "struct": _Reader.struct, "schema": _Reader.struct, "enum": _Reader.enum,
+    "result": _Reader.result, "struct": _Reader.struct, "schema": _Reader.struct, "record": _Reader.struct, "enum": _Reader.enum,
     "bytes": _Reader.binary, "error": _Reader.error, "handle": _Reader.handle,
     "array": lambda r, value, expected, what: v.Array(r.items(value, expected, what)),
     "set": lambda r, value, expected, what: v.make_set(r.items(value, expected, what)),

@@ -201,9 +201,9 @@ class Server:
     # ------------------------------------------------------------ calling
 
     async def answer(self, effect: Effect, tool: str, arguments: dict[str, Any]) -> Any:
-        """Call a tool with plain arguments that fit, and return its Result; the Ok may hold a WithMedia. A denial and every failure
-        of the server are an Err of ToolError; a mock may give any Err, and panics with P007 for arguments or a value that do not
-        fit. What the host's own `server` raises passes."""
+        """Call a tool with plain arguments that fit, and return its Result, whose Ok may hold a WithMedia. A denial and every
+        failure of the server are an Err of ToolError; a mock may give any Err, and panics with P007 for arguments or a value that
+        do not fit. What the host's own `server` raises passes."""
         if not self.is_enabled(tool):
             return denial(self.run, self.name, tool, self.settings.guard, target_of(self.run, self.settings))
         connection: Connection | None = None

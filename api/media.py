@@ -1,0 +1,160 @@
+"""Pictures, sounds and documents in Python: `concerto.Media`, the Media of a program (O-1.205).
+
+Hands on `Media` to users and to the conversion of values (`values.py`), and `media_in`, by which that reads other values of
+Python: paths, bytes and pictures of Pillow, which is never imported here.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path, PurePath
+from typing import Any
+
+from ..vm.values.media import (
+    KINDS,
+    MOST_BYTES,
+    Content,
+    Refused,
+    content_of,
+    kind_of_mime,
+    link_to,
+    media_text,
+    mime_of,
+)
+
+
+class Media:
+    """A picture, sound or document. `kind` is "image", "audio" or "document", `mime` its type, empty for a link; `name` the name
+    that it is sent under, `hash` the SHA-256 of its bytes in hexadecimal digits. `bytes(m)` are the bytes.
+
+    `Media.open(path)` reads a file, `Media(data)` takes bytes, `Media.link(kind, url)` says where a provider finds it. What it is
+    the first bytes say, never the name; `kind` may be given where a text is meant as one, and is compared otherwise. Both raise
+    ValueError for what is no Media, with the reason. A Media does not change."""
+
+    __slots__ = ("_content", "_name")
+    _content: Content
+    _name: str | None
+
+    def __init__(self, data: bytes, name: str | None = None, *, kind: str | None = None) -> None:
+        try:
+            self._content = _content(data, kind)
+        except Refused as refused:
+            raise ValueError(f"{name or 'the media'}: {refused.reason}") from None
+        self._name = name
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str], *, kind: str | None = None) -> Media:
+        """Read a file of at most 20 MiB; its last part becomes the name. OSError when it cannot be read."""
+        return cls(_read(Path(path)), Path(path).name, kind=kind)
+
+    @classmethod
+    def link(cls, kind: str, url: str) -> Media:
+        """A Media that a provider fetches from an address of http or https; nothing is fetched here."""
+        if kind not in KINDS:
+            raise ValueError(f"kind is one of {', '.join(KINDS)}, not {kind!r}")
+        try:
+            return cls.of(link_to(kind, url), url)
+        except Refused as refused:
+            raise ValueError(f"{url}: {refused.reason}") from None
+
+    @classmethod
+    def of(cls, content: Content, name: str | None) -> Media:
+        media = cls.__new__(cls)
+        media._content, media._name = content, content.url or name
+        return media
+
+    @property
+    def kind(self) -> str:
+        return self._content.kind
+
+    @property
+    def mime(self) -> str:
+        return self._content.mime
+
+    @property
+    def hash(self) -> str:
+        return self._content.hash
+
+    @property
+    def name(self) -> str | None:
+        return self._name
+
+    @property
+    def url(self) -> str | None:
+        """The address of a link, None for any other."""
+        return self._content.url
+
+    @property
+    def size(self) -> int:
+        """The number of bytes, 0 of a link."""
+        return self._content.size
+
+    @property
+    def content(self) -> Content:
+        return self._content
+
+    def __bytes__(self) -> bytes:
+        if self._content.data is None:
+            raise ValueError(f"a link has no bytes here: {self.url}")
+        return self._content.data
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Media) and (self.kind, self.hash, self.name) == (other.kind, other.hash, other.name)
+
+    def __hash__(self) -> int:
+        return hash((self.kind, self.hash, self.name))
+
+    def __repr__(self) -> str:
+        return media_text(self.kind, self.name, self.size, is_link=self.url is not None)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Media.link, (self.kind, self.url)) if self.url is not None else (_remade, (bytes(self), self.name, self.kind))
+
+
+def _remade(data: bytes, name: str | None, kind: str) -> Media:
+    return Media(data, name, kind=kind)
+
+
+def _content(data: bytes, kind: str | None) -> Content:
+    if kind is None:
+        mime = mime_of(data)
+        kind = "document" if mime is None else kind_of_mime(mime)
+    elif kind not in KINDS:
+        raise ValueError(f"kind is one of {', '.join(KINDS)}, not {kind!r}")
+    return content_of(kind, bytes(data))
+
+
+def _read(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(MOST_BYTES + 1)
+
+
+def media_in(value: Any) -> Media | None:
+    """Return the Media that a value of Python stands for: a Media, a path, bytes, or a picture of Pillow; None for any other.
+    Raises ValueError and OSError."""
+    if isinstance(value, Media):
+        return value
+    if isinstance(value, PurePath):
+        return Media.open(value)
+    if isinstance(value, bytes | bytearray | memoryview):
+        return Media(bytes(value))
+    return _of_picture(value) if _is_picture(value) else None
+
+
+def _is_picture(value: Any) -> bool:
+    """Whether it is of a class of Pillow: one whose picture it can save."""
+    classes = [f"{each.__module__}.{each.__qualname__}" for each in type(value).__mro__]
+    return "PIL.Image.Image" in classes
+
+
+SAVED_AS = {"JPEG": "JPEG", "GIF": "GIF", "WEBP": "WEBP"}
+
+
+def _of_picture(picture: Any) -> Media:
+    """Return a picture in the form that it was opened in, if models take that, else as PNG."""
+    from io import BytesIO
+
+    buffer = BytesIO()
+    picture.save(buffer, format=SAVED_AS.get(getattr(picture, "format", None) or "", "PNG"))
+    name = getattr(picture, "filename", "") or ""
+    return Media(buffer.getvalue(), Path(name).name or None)
