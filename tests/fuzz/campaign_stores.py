@@ -22,9 +22,11 @@ from .campaign import Campaign, Figures
 from .mutation import change_bytes
 
 PROGRAM = concerto.compile("""
+    use std::media;
     model M { provider: offline }
     memory log: Memory = Memory::new().store("durable").window(6, low: 4).tools();
     pub fn fill() -> Result<Int, Error> {
+        M.with_memory(log).execute(Prompt::new("look").with(media::bytes("document", Bytes::from_string("a note"))?))?;
         for n in 0..4 { M.with_memory(log).execute("question ${n}")?; log.append("user", "note ${n}"); }
         log.pin("system", "Be brief.");
         log.remember("name", {"first": "Ada", "n": [1, 2.5, nil]});
@@ -41,12 +43,12 @@ PROGRAM = concerto.compile("""
     pub fn ask() -> Result<Int, Error> { M.with_memory(log).execute("and now?")?; Ok(log.len()) }
     pub fn erase() -> Result<Int, Error> { log.erase()?; Ok(log.len()) }
 """)
-MESSAGES = 13
+MESSAGES = 15
 HOSTILE = (
     None, 0, 1, -1, 2**63 - 1, -(2**63), 2**53, 1.5, float("inf"), "", "abc", "9", b"", b"\xff\xfe", b"j", b"j[]", b"j{}", b"z",
     b"z\0\0", b"j" + b"[" * 5_000, "[" * 5_000, "{}", "[]", '{"a":1}', "null", b"null", "\0", "x" * 5_000, b"\x01\0\0\0\1x",
 )  # fmt: skip
-TABLES = ("meta", "log", "entry", "turn", "view", "fact", "seen", "changed", "lease")
+TABLES = ("meta", "log", "entry", "turn", "view", "fact", "seen", "changed", "lease", "blob", "media")
 
 
 def used(store: Any, place: str) -> str:
