@@ -146,7 +146,7 @@ def campaign(seed: int, cases: int) -> Figures:
     async def all_cases(folder: Path) -> None:
         provider = Provider()
         client = httpx2.AsyncClient(transport=httpx2.MockTransport(provider.handle))
-        keys = {name: "sk-secret-1" for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY")}
+        keys = dict.fromkeys(("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY"), "sk-secret-1")
         host = Host(
             emit=lambda *given: None, print=print, env=keys, now=lambda: 0.0, sleep=lambda seconds: asyncio.sleep(0),
             random=lambda: 0.0, http_client=client, permissions=Permissions({"fs_read": (str(folder),)}), folder=folder,
