@@ -82,7 +82,7 @@ class Case(NamedTuple):
 
 def values(row: Argument) -> dict[str, bool]:
     if row.kind in (rows.WORD, rows.SWITCH):
-        return {**dict.fromkeys(row.words, True), "Zzz": False, '"Zzz"': False, f'"{row.words[0]}"': False, "1": False}
+        return {**dict.fromkeys(row.words, True), "Zzz": False, '"Zzz"': False, f'"{row.words[0]}"': True, "1": False}
     if row.kind == rows.SOME:
         every = ", ".join(row.words)
         return {"[]": True, f"[{every}, {every}]": True, f"[{every}, Zzz]": False, row.words[0]: False, "[1]": False}
@@ -109,7 +109,7 @@ def cases() -> list[Case]:
     for name, row in SUMMARY.items():
         if name in ("inject", "max_tokens"):
             found.append(Case(row, f".summary(fold, {name}: VALUE)", values(row)))
-    every = {**COUNTS, **DURATIONS, "0.001": False, "9007199254741": True, "Evict": True, "Zzz": False}
+    every = {**COUNTS, **DURATIONS, "0.001": False, "9007199254741": True, "Evict": True, '"Evict"': True, "Zzz": False}
     found.append(Case(SUMMARY["every_ms"], ".summary(fold, every: VALUE)", every))
     found.append(Case(SUMMARY["role"], ".summary(fold, inject: Prefix, role: VALUE)", values(SUMMARY["role"])))
     found.append(Case(SUMMARY["from"], ".retain(9).summary(fold, from: VALUE)", values(SUMMARY["from"])))
