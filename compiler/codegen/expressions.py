@@ -159,8 +159,13 @@ def _fields_by_slots(
         g.bound(value)
         temps[name] = e.temp()
         e.emit("STORE", temps[name])
-    base = e.temp() if node.base is not None else -1
-    if node.base is not None:
+    inner = None if node.base is None else ast.ungrouped(node.base)
+    own_slot = isinstance(inner, ast.PathExpr) and inner.binding in g.slots
+    base = -1
+    if isinstance(inner, ast.PathExpr) and own_slot:  # so that only the fields are read that are taken
+        base = g.slots[inner.binding]
+    elif node.base is not None:
+        base = e.temp()
         g.bound(node.base)
         e.emit("STORE", base)
     for index, name in enumerate(names):
@@ -174,7 +179,7 @@ def _fields_by_slots(
             absent(index)
     for slot in temps.values():
         e.release(slot)
-    if base >= 0:
+    if base >= 0 and not own_slot:
         e.release(base)
 
 
