@@ -102,7 +102,7 @@ def media_in(value: Any) -> list[Any]:
         elif kind is Map:
             pending += reversed(at.items.values())
         elif kind in (Array, Set, Queue, Stack, tuple):
-            pending += reversed(list(paced(elements(at), FEW)))
+            pending += reversed(list(paced(at if kind is tuple else elements(at), FEW)))
         elif kind in (Some, Ok):
             pending.append(at.value)
         elif isinstance(at, Struct):

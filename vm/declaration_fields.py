@@ -61,7 +61,7 @@ def _milliseconds(value: object) -> float | None:
     unit = next((unit for unit in UNITS if value.endswith(unit)), "")
     number = value[: len(value) - len(unit)]
     whole, point, part = number.partition(".")
-    is_number = bool(unit) and whole.isdecimal() and (part.isdecimal() if point else True)
+    is_number = bool(unit) and number.isascii() and whole.isdecimal() and (part.isdecimal() if point else True)
     return float(number) * UNITS[unit] if is_number else None
 
 

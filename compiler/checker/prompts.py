@@ -11,7 +11,7 @@ import re
 
 from ..symbols import Local
 from ..syntax import ast
-from ..types import BOOL, FLOAT, INT, PROMPT, STRING, Nilable, Type
+from ..types import BOOL, FLOAT, INT, MEDIA, PROMPT, STRING, Nilable, Type
 from .relations import generic, is_text
 from .state import Checker
 
@@ -35,8 +35,8 @@ def check_text_as_prompt(c: Checker, node: ast.Expr, actual: Type, wanted: Type)
 
 
 def check_prompt(c: Checker, text: ast.Expr, code: str = "W0016") -> None:
-    """Warn of each hole of a text that may be filled with `nil`, or with an Option or Result instead of its value (W0016). Of
-    the prompt of a function it is an error, by its code."""
+    """Warn of each hole of a text that may be filled with `nil`, with an Option or Result instead of its value, or with the name
+    of a Media (W0016). Of the prompt of a function it is an error, by its code."""
     pending, seen = [text], {text}
     while pending:
         match node := pending.pop():
@@ -61,6 +61,8 @@ def _check_hole(c: Checker, part: ast.Expr, code: str) -> None:
         sent, help = "`Some(…)` or `None`", _default_help(written, inside[0])
     elif generic(type_, "Result"):
         sent, help = "`Ok(…)` or the text of an error", f"write `${{{written}?}}`, or `match` before"
+    elif type_ == MEDIA or (generic(type_, "Array") or (None,))[0] == MEDIA:
+        sent, help = "no more than its name", f'add it to the prompt: `Prompt::new("…").with({written})`'
     else:
         return
     if part in c.reported_holes:
