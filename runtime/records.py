@@ -195,15 +195,14 @@ class SchemaField:
         return {"name": self.name, "strategy": self.strategy, "json": self.json}
 
 
-class EmbedRequest:
-    """A request to a connection for the vectors of texts (M-10.16)."""
+class SideRequest:
+    """A request to a connection for something else than a reply. `model` begins the messages of its failures."""
 
-    __slots__ = ("connection", "model", "texts", "timeout", "params", "progress")
+    __slots__ = ("connection", "model", "timeout", "params", "progress")
 
-    def __init__(self, connection: str, model: str, texts: list[str], timeout: Timeout) -> None:
+    def __init__(self, connection: str, model: str, timeout: Timeout) -> None:
         self.connection = connection
         self.model = model
-        self.texts = texts
         self.timeout = timeout
         self.params: Json = {}
         self.progress: ReplyProgress | None = None
@@ -211,6 +210,16 @@ class EmbedRequest:
     @property
     def limits(self) -> TimeLimits:
         return TimeLimits(self.timeout)
+
+
+class EmbedRequest(SideRequest):
+    """A request for the vectors of texts (M-10.16)."""
+
+    __slots__ = ("texts",)
+
+    def __init__(self, connection: str, model: str, texts: list[str], timeout: Timeout) -> None:
+        super().__init__(connection, model, timeout)
+        self.texts = texts
 
 
 class Request:

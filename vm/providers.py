@@ -64,13 +64,14 @@ class ProviderRow:
     `strict_schemas_only`: its native schemas have neither optional keys nor recursion (O-2.42). `bills_prefixes_less`: tokens
     of a cached prefix cost less. `default_model`: of the predeclared connection. `starter`: the connection and the model id
     that `concerto init` writes. `nicknames`: other words that people write for it, for the help of a wrong provider. `picture`:
-    what it publishes of the tokens of pictures, None for nothing.
+    what it publishes of the tokens of pictures, None for nothing. `address_ends`: how the path of an address of such an API ends;
+    `served_by`: the command that starts a server on this machine.
     """
 
     __slots__ = (
         "name", "wires", "elsewhere", "base_url", "key_variable", "stand_in_key", "key_shape", "fields", "max_tokens_name",
-        "structured", "strict_schemas_only", "bills_prefixes_less", "default_model", "starter", "nicknames",
-        "picture",
+        "structured", "strict_schemas_only", "bills_prefixes_less", "default_model", "starter", "nicknames", "picture",
+        "address_ends", "served_by",
     )  # fmt: skip
 
     def __init__(
@@ -92,6 +93,8 @@ class ProviderRow:
         starter: tuple[str, str] | None = None,
         nicknames: tuple[str, ...] = (),
         picture: PictureTokens | None = None,
+        address_ends: str = "/v1",
+        served_by: str | None = None,
     ) -> None:
         self.name = name
         self.wires = wires
@@ -109,6 +112,8 @@ class ProviderRow:
         self.starter = starter
         self.nicknames = nicknames
         self.picture = picture
+        self.address_ends = address_ends
+        self.served_by = served_by
 
     @property
     def needs_base_url(self) -> bool:
@@ -162,6 +167,7 @@ _ROWS = (
         "anthropic", {"messages": "anthropic.Anthropic"},
         base_url="https://api.anthropic.com", key_variable="ANTHROPIC_API_KEY", key_shape=SK_KEY, strict_schemas_only=True,
         bills_prefixes_less=True, starter=("anthropic", "claude-haiku-5-5"), nicknames=("claude",), picture=ANTHROPIC_PICTURE,
+        address_ends="",
     ),
     ProviderRow(
         "google", {"chat": "openai.GoogleChat", "responses": RESPONSES},
@@ -171,7 +177,7 @@ _ROWS = (
     ),
     ProviderRow(
         "ollama", CHAT_FIRST,
-        base_url="http://localhost:11434/v1", stand_in_key="ollama", starter=("local", "llama3.1"),
+        base_url="http://localhost:11434/v1", stand_in_key="ollama", starter=("local", "llama3.1"), served_by="ollama serve",
     ),
     ProviderRow("custom", CHAT_FIRST, stand_in_key="none", structured="prompt"),
     ProviderRow("offline", {}, fields=("replies",), default_model="offline-1", starter=("offline", "offline-1")),

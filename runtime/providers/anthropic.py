@@ -60,6 +60,7 @@ class Anthropic(SdkProvider):
     package = "anthropic"
     wire = "messages"
     raw_form = list
+    models_at_once = 1000
     forms = {
         "adaptive": ("adaptive thinking is not supported",), "budget": ("thinking.type.enabled",),
         "disabled": ("thinking.type.disabled",), BARE_CALLS: ("expected `thinking`",),

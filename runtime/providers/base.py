@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from ..connections import ConnectionSettings
     from ..errors import CallFailure
-    from ..records import EmbedRequest, Reply, Request
+    from ..records import EmbedRequest, Reply, Request, SideRequest
 
 
 class Provider:
@@ -54,7 +54,7 @@ OVER = {
 }  # fmt: skip
 
 
-def timed_out(request: Request | EmbedRequest, limit: str, place: str = "") -> CallFailure:
+def timed_out(request: Request | SideRequest, limit: str, place: str = "") -> CallFailure:
     """Return the failure of a request whose time limit of this name ran out (connect, first, idle or total); `place` is the host
     it went to. A request that could not connect is a NetworkError (O-1.129)."""
     limits, origin = request.limits, origin_of(request)
@@ -69,6 +69,6 @@ def timed_out(request: Request | EmbedRequest, limit: str, place: str = "") -> C
     return origin.timed_out(limit, seconds, f"{words} {seconds:g} s{name}")
 
 
-def origin_of(request: Request | EmbedRequest) -> Origin:
+def origin_of(request: Request | SideRequest) -> Origin:
     """Return what makes the failures of a request."""
     return Origin(request.model, request.connection, request.limits.call)

@@ -2,7 +2,8 @@
 
 Hands on to the wires (`openai.py`, `anthropic.py`): `SdkProvider`, of which a wire is a subclass that lowers the record, makes
 its client and reads the JSON of a reply; `Refusal` and `stream_failure`, in which reading may end; and what checks a request
-or a reply (`require_carried`, `not_carried`, `require_countable`). To `pool.py` only the type is known. SDKs are imported with
+or a reply (`require_carried`, `not_carried`, `require_countable`). Hands on `shown_address` to `concerto models`. To `pool.py`
+only the type is known. SDKs are imported with
 the first request (O-1.24). They only carry bytes: they retry nothing, limit no time, and take nothing from the environment
 but what their HTTP client reads there, such as proxies (O-1.25).
 """
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     from ..access.secrets import Redactor
     from ..connections import ConnectionSettings
     from ..errors import CallFailure, Origin
-    from ..records import EmbedRequest, Reply
+    from ..records import Reply, SideRequest
 
 
 # Parameter of the record: what the program calls it, then every name that a wire gives it.
@@ -186,7 +187,7 @@ class Start:
 
 
 if TYPE_CHECKING:
-    Sent: TypeAlias = Request | EmbedRequest
+    Sent: TypeAlias = Request | SideRequest
     Create: TypeAlias = Callable[[Any], Any]
 
     class Growing(Protocol):
@@ -215,6 +216,7 @@ MOST_REPLY_BYTES = 1 << 20  # of all texts of a reply (G-6.1)
 LAST_EVENTS = ("message_stop", "response.completed", "response.incomplete")
 DONE = b"[DONE]"
 TOO_LARGE = f"the reply is larger than {MOST_REPLY_BYTES} bytes"
+MOST_MODELS = 10_000  # of the list of an endpoint
 MOST_PARTS = 1_000  # calls or content blocks of a reply
 LAST_MOMENT = 0.1  # seconds that the end of a body is waited for
 IDLE_CONNECTIONS = 20  # kept open; each of them costs time with every request and every reply
@@ -251,6 +253,7 @@ class SdkProvider(Provider):
     package: str  # of the SDK
     wire: str  # the name of the form in which messages go back to the provider (O-1.209)
     raw_form: type  # the type of a message in that form
+    models_at_once: int | None = None  # ids on a page of the list of models; None where it has no pages
     forms: Mapping[str, Sequence[str]] = {}  # forms that a model may refuse, and words of such a refusal (O-1.138)
 
     def __init__(
@@ -268,7 +271,7 @@ class SdkProvider(Provider):
         self._client: Any = None
         self._loop: Any = None
         self._gate = Gate()
-        self.peer = f"{self.wire} {_address(settings.base_url or '')}"  # whose state goes back to it alone (O-1.209)
+        self.peer = f"{self.wire} {shown_address(settings.base_url or '')}"  # whose state goes back to it alone (O-1.209)
         self._refused: set[tuple[str, str]] = set()  # pairs of a model and a form that it refused
 
     def make_client(self, sdk: Any, key: str, headers: dict[str, str], http_client: Any) -> Any:
@@ -465,11 +468,28 @@ class SdkProvider(Provider):
         request.progress.texts_at_report = len(request.progress.texts) + with_text
         request.progress.is_final = is_final
 
-    async def fetch(self, request: EmbedRequest, arguments: dict[str, Any], create: Create) -> Fields:
-        """Send a request for something else than a reply (vectors), and return the JSON of its answer. Raises CallFailure.
-        `create` returns the function of the SDK's client that sends it."""
+    async def model_ids(self, request: SideRequest) -> list[str]:
+        """Return the ids of the models that the endpoint offers, in its order and at most MOST_MODELS. Raises CallFailure."""
+        found: list[str] = []
+        arguments: dict[str, Any] = {} if self.models_at_once is None else {"limit": self.models_at_once}
+        while True:
+            data = await self.fetch(request, arguments, lambda client: client.models.with_streaming_response.list)
+            try:
+                page = [entry.text("id") for entry in data.records("data")]
+            except Unreadable as unreadable:
+                raise origin_of(request).invalid_response(self._redactor.clean(str(unreadable))) from None
+            found += page
+            has_more = self.models_at_once is not None and data.data.get("has_more") is True
+            if not page or not has_more or len(found) >= MOST_MODELS:
+                return found[:MOST_MODELS]
+            arguments["after_id"] = page[-1]
+
+    async def fetch(self, request: SideRequest, arguments: dict[str, Any], create: Create) -> Fields:
+        """Send a request for something else than a reply, and return the JSON of its answer; an array is the field `data` of it.
+        Raises CallFailure. `create` returns the function of the SDK's client that sends it."""
         try:
-            return fields_of(await self._body(request, arguments, create))
+            body = await self._body(request, arguments, create)
+            return fields_of(b'{"data":%s}' % body if body.lstrip().startswith(b"[") else body)
         except RefusedParameter as refused:
             raise refused.failure from None
         except Unreadable as unreadable:
@@ -597,7 +617,7 @@ def stream_failure(event: Fields) -> Unreadable:
     return Unreadable("the stream ended in an error" + (f": {reason}" if reason else ""))
 
 
-def _address(url: str) -> str:
+def shown_address(url: str) -> str:
     """Return a URL without the parts that may be secret: user information and query."""
     from urllib.parse import urlsplit
 

@@ -26,6 +26,7 @@ FLAGS = {
     "init": ["--provider"],
     "repl": [*RUN_FLAGS, "--emit-format", "--verbose"],
     "conformance": ["--filter", "--list", "--json"],
+    "models": ["CONNECTION", "--program", "--env-file", "--json"],
     "lsp": [],
     "version": ["--json"],
     "help": ["COMMAND"],

@@ -19,6 +19,7 @@ from .rules import Broken
 Json = dict[str, Any]
 CITIES = ("Oslo", "Rome")
 TOKEN_BYTES = 4
+KEY = "key-of-the-tests"
 
 
 class Said:
@@ -67,6 +68,22 @@ class Mock:
                 self.end_headers()
                 self.wfile.write(data)
 
+            def do_GET(self) -> None:
+                fault = mock.faults.pop(0) if mock.faults else None
+                if isinstance(fault, str):
+                    time.sleep(0.5 if fault == "hang" else 0)
+                    self.close_connection = True
+                    return
+                status, kind, data = mock.listed(self.path, {name.lower(): value for name, value in self.headers.items()})
+                status = fault or status
+                self.send_response(status)
+                if 300 <= status < 400:
+                    self.send_header("location", "https://elsewhere.example/v1")
+                self.send_header("content-type", kind)
+                self.send_header("content-length", str(len(data)))
+                self.end_headers()
+                self.wfile.write(data)
+
             def log_message(self, *given: Any) -> None:
                 pass
 
@@ -101,6 +118,18 @@ class Mock:
             lines = "".join(self.line(event) for event in self.events(said, usage, body))
             return 200, "text/event-stream", lines.encode()
         return 200, "application/json", json.dumps(self.reply(said, usage, body)).encode()
+
+    models = ("m-2", "m-1")  # that the endpoint offers
+
+    def listed(self, path: str, headers: Json) -> tuple[int, str, bytes]:
+        """The list of models (https://platform.openai.com/docs/api-reference/models/list), for who has a key."""
+        if headers.get("authorization") != f"Bearer {KEY}":
+            body = {"error": {"message": "Incorrect API key provided: sk-w****ng.", "type": "invalid_request_error"}}
+            return 401, "application/json", json.dumps(body).encode()
+        if path.split("?")[0] != f"{self.base}/models":
+            return 404, "text/html", b"<html><title>Not here</title></html>"
+        rows = [{"id": id, "object": "model", "created": 1, "owned_by": "us"} for id in self.models]
+        return 200, "application/json", json.dumps({"object": "list", "data": rows}).encode()
 
     def line(self, event: Json) -> str:
         return f"data: {json.dumps(event)}\n\n"
@@ -591,6 +620,20 @@ class Anthropic(Mock):
                 raise Broken("anthropic-blank", "messages: text content blocks must contain non-whitespace text")
             if block["type"] == "thinking" and block["signature"] != self.signature(block["thinking"]):
                 raise Broken("anthropic-signature", f"messages.{at}.content.{number}: Invalid `signature` in `thinking` block")
+
+    def listed(self, path: str, headers: Json) -> tuple[int, str, bytes]:
+        """https://platform.claude.com/docs/en/api/models/list: pages by `after_id`; here a page has one id."""
+        if headers.get("x-api-key", headers.get("authorization")) not in (KEY, f"Bearer {KEY}"):
+            error = {"type": "error", "error": {"type": "authentication_error", "message": "invalid x-api-key"}}
+            return 401, "application/json", json.dumps(error).encode()
+        where, _, query = path.partition("?")
+        if where != "/v1/models":
+            return 404, "application/json", b'{"type": "error", "error": {"type": "not_found_error", "message": "Not Found"}}'
+        asked = dict(part.split("=") for part in query.split("&"))
+        at = self.models.index(asked["after_id"]) + 1 if "after_id" in asked else 0
+        rows = [{"type": "model", "id": self.models[at], "display_name": "M", "created_at": "2026-01-01T00:00:00Z"}]
+        body = {"data": rows, "has_more": at + 1 < len(self.models), "first_id": rows[0]["id"], "last_id": rows[0]["id"]}
+        return 200, "application/json", json.dumps(body).encode()
 
     def check_latest(self, messages: list[Json]) -> None:
         said = [(at, message) for at, message in enumerate(messages) if message["role"] == "assistant"]

@@ -1,0 +1,277 @@
+"""`concerto models`: which models a connection offers, and what is wrong when it offers none (O-1.233).
+
+A connection is asked through the same client as by a run: with its key, headers, address and time limit. `asked` gives an
+`Answer` for each; how it is printed is decided here too, and so is what to do about each kind of failure (`advice`).
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from . import exits
+from .inputs import compilation, is_image, load_image_of, read
+from .run import environment
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from ..runtime.connections import ConnectionSettings
+    from ..runtime.errors import CallFailure
+    from ..vm.bytecode.image import Model
+
+    Layer = Mapping[str, Mapping[str, Any]]
+
+SECONDS = 30.0  # to wait for a list, where the connection sets no timeout
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "connection", metavar="CONNECTION", nargs="?",
+        help="its name; default: those that the models of the program use, without a program those whose key is set",
+    )
+    help = "the source or image that declares connections; default: that of the project, if there is one"
+    parser.add_argument("--program", metavar="FILE", help=help)
+    parser.add_argument("--env-file", metavar="FILE", help="NAME=value lines; variables that are set win")
+    parser.add_argument("--json", action="store_true", help="print one JSON object: by connection what it answers")
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """Ask the connections; return 0 if each gives its list, else 1. Raise `Exit`: 2 for a name that no connection has, for one
+    that is configured wrongly and where there is none to ask, and for FILEs what `load_image_of` raises."""
+    env = environment(arguments.env_file)
+    layer, models = _declared(arguments)
+    names = _chosen(arguments.connection, layer, models, env)
+    settings = [_settings(name, layer) for name in names]
+    answers = asked(settings, env)
+    if arguments.json:
+        import json
+
+        print(json.dumps({answer.settings.name: answer.as_json(env) for answer in answers}, ensure_ascii=False))
+    else:
+        for answer in answers:
+            _print(answer, models, env, alone=len(answers) == 1, quiet=arguments.quiet)
+    return exits.FAILED if any(answer.failure is not None for answer in answers) else exits.OK
+
+
+# Which connections there are, and which are asked.
+
+
+def _declared(arguments: argparse.Namespace) -> tuple[Layer, Sequence[Model]]:
+    """Return the fields of the connections of the program by name, and its models. Of a project whose source has errors, what
+    its manifest says."""
+    if arguments.program is not None:
+        image, _ = load_image_of(arguments.program, quiet=True)
+        return {one.name: one.fields for one in image.connections}, image.models
+    from ..compiler.manifest import NAME, Manifest, find_manifest
+
+    path = find_manifest(os.getcwd())
+    if path is None:
+        return {}, ()
+    manifest = Manifest(path)
+    entry = None if manifest.entry is None else os.path.join(manifest.folder, manifest.entry)
+    if entry is not None and os.path.isfile(entry):
+        data = read(entry)
+        result = None if is_image(data) else compilation(entry, data)
+        if result is not None and result.image is not None:
+            return {one.name: one.fields for one in result.image.connections}, result.image.models
+        name = os.path.relpath(entry)
+        print(f"{name} does not compile (`concerto check` says why): only the connections of {NAME} are known", file=sys.stderr)
+    return manifest.connections, ()
+
+
+def _chosen(name: str | None, layer: Layer, models: Sequence[Model], env: Mapping[str, str]) -> list[str]:
+    from ..vm.providers import PREDECLARED, PROVIDERS
+
+    every = [*dict.fromkeys([*layer, *PREDECLARED])]
+    if name is not None:
+        if name not in every:
+            from difflib import get_close_matches
+
+            near = "".join(f"; did you mean {other}?" for other in get_close_matches(name, every, n=1))
+            raise exits.Exit(exits.USAGE, f"there is no connection {name}{near}\nconnections are: {', '.join(every)}")
+        return [name]
+    used = [*dict.fromkeys(model.connection for model in models)] or [*layer]
+    keyed = [n for n in PREDECLARED if env.get(PROVIDERS[n].key_variable or "", "").strip()]
+    chosen = used or keyed
+    if not chosen:
+        variables = ", ".join(row.key_variable for row in PROVIDERS.values() if row.key_variable is not None)
+        raise exits.Exit(
+            exits.USAGE, f"name a connection: `concerto models {every[0]}`; connections are: {', '.join(every)}\n"
+            f"without a name those are asked whose key is set, and none of {variables} is",
+        )  # fmt: skip
+    return chosen
+
+
+def _settings(name: str, layer: Layer) -> ConnectionSettings:
+    from ..runtime.connections import check_connections, resolve
+    from ..runtime.errors import ConfigFailure
+
+    try:
+        check_connections([{name: layer[name]}] if name in layer else [])
+        return resolve(name, [layer])
+    except ConfigFailure as failure:
+        raise exits.Exit(exits.USAGE, f"{failure.code}: {failure.message}") from None
+
+
+# Asking.
+
+
+class Answer:
+    """What a connection answered: the `ids` of its models, or the `failure`. `place` is the address that was asked, without
+    secrets, `package` the library that asked."""
+
+    __slots__ = ("settings", "place", "package", "ids", "failure")
+
+    def __init__(
+        self, settings: ConnectionSettings, place: str, package: str, ids: Sequence[str] = (), failure: CallFailure | None = None
+    ) -> None:
+        self.settings = settings
+        self.package = package
+        self.place = place
+        self.ids = ids
+        self.failure = failure
+
+    def as_json(self, env: Mapping[str, str]) -> dict[str, Any]:
+        about = {"provider": self.settings.provider, "base_url": self.place}
+        if self.failure is None:
+            return {**about, "models": list(self.ids)}
+        error = {"kind": self.failure.kind, "variant": self.failure.variant, "message": self.failure.message}
+        return {**about, "error": error, "help": advice(self, env)}
+
+
+def asked(connections: Sequence[ConnectionSettings], env: Mapping[str, str]) -> list[Answer]:
+    """Ask connections for their models, all at a time, and return the answers in their order."""
+    import asyncio
+
+    async def ask_all() -> list[Answer]:
+        return await asyncio.gather(*(_ask(settings, env) for settings in connections))
+
+    return asyncio.run(ask_all())
+
+
+async def _ask(settings: ConnectionSettings, env: Mapping[str, str]) -> Answer:
+    if not settings.row.wires:  # the offline provider is built in
+        return Answer(settings, "", "", [settings.default_model or ""])
+    from ..runtime.access.secrets import Redactor
+    from ..runtime.errors import CallFailure
+    from ..runtime.providers.pool import wire_class
+    from ..runtime.providers.sdk import shown_address
+    from ..runtime.records import SideRequest
+
+    place = shown_address(settings.base_url or "")
+    provider = wire_class(settings)(settings, env, Redactor())
+    try:
+        ids = await provider.model_ids(SideRequest(settings.name, settings.name, settings.timeout or SECONDS))
+        return Answer(settings, place, provider.package, ids)
+    except CallFailure as failure:
+        return Answer(settings, place, provider.package, failure=failure)
+    finally:
+        await provider.aclose()
+
+
+# What to do about a failure.
+
+
+def advice(answer: Answer, env: Mapping[str, str]) -> str:
+    """Return what to do about the failure of an answer; empty where its message says it."""
+    failure, settings = answer.failure, answer.settings
+    assert failure is not None
+    status, variant = failure.fields.get("status"), failure.variant
+    variable = settings.api_key_env
+    match failure.kind, variant:
+        case "ConnectionError", "MissingKey":
+            return f"set it: `export {variable}=…`, or name a file of NAME=value lines: `--env-file .env`"
+        case "ConnectionError", "AuthenticationFailed":
+            return _about_the_key(settings, answer.place, status)
+        case "ConnectionError", "NetworkError":
+            return _about_the_address(settings, answer.place, env)
+        case "TimeoutError", _:
+            return f"the address answers too slowly or not at all: is it the right one? It is {answer.place}"
+        case "AgentError", "ModelNotFound":
+            return f"there is no list of models at {answer.place}/models: {_about_the_path(settings)}"
+        case "AgentError", "InvalidResponse":
+            return f"what answers at {answer.place} is no API of models: {_about_the_path(settings)}"
+        case "AgentError", "RateLimited":
+            return "key and address are right; the provider wants fewer requests, or an account that pays"
+        case "ConnectionError", "ProviderUnavailable" if status is not None and status >= 500:
+            return "address and key got there; the provider itself fails: try again later, and look at its status page"
+        case "ConnectionError", "ProviderUnavailable" if status is None:
+            return f"install it: `python -m pip install {answer.package}`"
+        case "AgentError", "InvalidRequest":
+            return f"the endpoint refuses to be asked: {_about_the_path(settings)}"
+    return ""
+
+
+def _about_the_key(settings: ConnectionSettings, place: str, status: int | None) -> str:
+    variable = settings.api_key_env
+    if status is None:
+        return f"copy the key into {variable} again, without quotes and line ends"
+    if variable is None and settings.api_key is None:
+        name = f"{settings.name.upper()}_KEY"
+        return f'the endpoint wants a key, and the connection names none: `api_key: env("{name}")`, or `api_key_env = "{name}"`'
+    what = "takes the key, but not for this" if status == 403 else "does not take the key"
+    return f"{place} {what}: is {variable} the key of this provider, whole, still valid, and of the right project?"
+
+
+def _about_the_address(settings: ConnectionSettings, place: str, env: Mapping[str, str]) -> str:
+    if settings.row.served_by is not None:
+        return f"is it running? `{settings.row.served_by}` starts it; the address is {place}"
+    proxy = next((name for name in ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy") if env.get(name)), None)
+    way = f"; requests go by the proxy of {proxy}" if proxy is not None else ""
+    return f"does a server run there, and is base_url right? It is {place}{way}"
+
+
+def _about_the_path(settings: ConnectionSettings) -> str:
+    if settings.row.base_url is not None and settings.base_url == settings.row.base_url:
+        return "the provider may have changed it"
+    ends, written = settings.row.address_ends, (settings.base_url or "").rstrip("/")
+    if not ends:
+        return "the base_url of this API has no path, unless a proxy is in between"
+    return "is base_url the address of an API of this kind?" if written.endswith(ends) else f"its base_url mostly ends in {ends}"
+
+
+# Printing. Ids go to stdout, all else to stderr.
+
+
+def _print(answer: Answer, models: Sequence[Model], env: Mapping[str, str], *, alone: bool, quiet: bool) -> None:
+    settings = answer.settings
+    if answer.failure is not None:
+        print(f"error: {answer.failure.message}", file=sys.stderr)
+        help = advice(answer, env)
+        if help:
+            print(f"  help: {help}", file=sys.stderr)
+        return
+    if not alone:
+        print(f"{settings.name}:")
+    for id in sorted(answer.ids):
+        shown = id if id.isprintable() else ascii(id)  # what a server says must not write to the terminal
+        print(shown if alone else f"  {shown}")
+    if quiet:
+        return
+    count = f"{len(answer.ids)} model{'' if len(answer.ids) == 1 else 's'}"
+    if not answer.place:
+        print(f"{settings.name}: built in, without an endpoint", file=sys.stderr)
+        return
+    key = "without a key" if settings.api_key_env is None else f"with the key in {settings.api_key_env}"
+    print(f"{settings.name}: {count} at {answer.place}, asked {key}", file=sys.stderr)
+    for note in _missing(answer, models):
+        print(f"  note: {note}", file=sys.stderr)
+
+
+def _missing(answer: Answer, models: Sequence[Model]) -> list[str]:
+    """Return a note for each model of the program whose id is not in the list; an id may be an alias that lists do not have."""
+    from difflib import get_close_matches
+
+    offered = {id.removeprefix("models/") for id in answer.ids}
+    notes = []
+    for model in models:
+        base = model.fields.get("base")
+        id = answer.settings.model_id(base) if base is None or isinstance(base, str) else None
+        if model.connection == answer.settings.name and id is not None and id.removeprefix("models/") not in offered:
+            near = "".join(f"; did you mean {other}?" for other in get_close_matches(id, sorted(offered), n=1))
+            notes.append(f"model {model.name} asks for {id}, which is not in the list{near}")
+    return notes
