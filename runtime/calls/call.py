@@ -537,9 +537,10 @@ class CallRun:
         if left is None:
             return
         connection = self.settings.connection.name
+        times = "once" if breaker.failures == 1 else f"{breaker.failures} times in a row"
         again = f"it is tried again in {left:.3g} s" if left else "it is being tried again"
         raise self.settings.origin().not_sent(
-            "ConnectionError", "Open", f"connection {connection} failed {breaker.failures} times in a row: {again}",
+            "ConnectionError", "Open", f"connection {connection} failed {times}: {again}",
             retry_after_ms=round(left * 1000),
         )  # fmt: skip
 
