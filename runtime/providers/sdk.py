@@ -475,7 +475,7 @@ class SdkProvider(Provider):
         while True:
             data = await self.fetch(request, arguments, lambda client: client.models.with_streaming_response.list)
             try:
-                page = [entry.text("id") for entry in data.records("data")]
+                page = [self._redactor.clean(entry.text("id")) for entry in data.records("data")]
             except Unreadable as unreadable:
                 raise origin_of(request).invalid_response(self._redactor.clean(str(unreadable))) from None
             found += page

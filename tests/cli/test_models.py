@@ -153,6 +153,13 @@ def test_a_list_without_an_object_around_it_and_ids_that_would_write_to_the_term
     assert (code, out) == (0, "a\n'b\\x1b[2J'\n") and err.endswith("asked without a key\n")
 
 
+def test_a_key_that_is_sent_back_is_not_shown(ask, page):
+    for body in ({"data": [{"id": f"m-{KEY}"}]}, {"oops": KEY}):
+        Page.content = json.dumps(body).encode()
+        code, out, err = ask(provider="custom", base_url=page, api_key_env="LAB_KEY")
+        assert KEY not in out + err and (code == 0) is ("data" in body)
+
+
 SOURCE = """
 connect far {{ provider: "openai", base_url: "{url}", api_key: env("LAB_KEY"), models: {{ fast: "m-1" }} }}
 model A {{ provider: far, base: "fast" }}

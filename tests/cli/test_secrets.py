@@ -24,7 +24,7 @@ PLACES = {
 # Fields in which no variable may stand: what they hold is in the source.
 PLAIN = {
     "provider", "base_url", "default_model", "models", "timeout", "organization", "project", "api", "unsupported", "structured",
-    "replies", "retry", "rate_limit",
+    "replies", "retry", "rate_limit", "breaker",
 }  # fmt: skip
 SOURCE = """
 connect lab {{ provider: "custom", base_url: "{url}", retry: {{ max_attempts: 1 }}, {fields} }}
@@ -83,7 +83,7 @@ def test_every_field_is_a_place_or_holds_no_secret():
     assert {place.split()[0] for place in PLACES} | PLAIN == set(CONNECTION_FIELDS)
 
 
-@pytest.mark.parametrize("field", sorted(PLAIN - {"retry", "rate_limit"}))
+@pytest.mark.parametrize("field", sorted(PLAIN - {"retry", "rate_limit", "breaker"}))
 def test_other_fields_take_no_variable(cli, write, field):
     """The error stands at the value, whatever else is wrong with the field."""
     fields = {"provider": '"custom"', "base_url": '"http://x/v1"', field: f'env("{NAME}")'}
