@@ -41,25 +41,25 @@ NO_CELLS: list = []
 
 # number of each opcode in the linked form
 NUMBERS = {
-    "JUMP": 0, "CONST": 1, "SHARE": 4, "ADD_INT": 7, "LT_INT": 27, "EQ": 29, "THROW": 32, "CALL_BUILTIN": 33,
-    "CALL": 36, "REM_INT": 37, "DROP": 39, "FALSE": 42, "GET_ERROR": 45, "CONCAT": 46, "PARSE_AS": 47, "NOT": 48,
-    "GT": 49, "AWAIT_ALL": 50, "AGENT": 51, "DIV": 52, "IS_ERR": 53, "NE": 54, "SET_ELEMENT": 55, "MUL_FLOAT": 56,
-    "SET_MEMBER": 57, "SUB_FLOAT": 58, "LOAD": 59, "JUMP_UNLESS": 60, "NEXT": 64, "LOAD_OWN": 72, "RANGE": 73, "CALL_HOST": 77,
-    "IS_SOME": 82, "SET_FIELD": 86, "TUPLE": 88, "VARIANT": 89, "POP_TRY": 90, "IS_VARIANT": 91, "SCHEMA": 92, "CELL_OWN": 93,
-    "MUL": 94, "SET_PART": 95, "POP": 98, "INT": 99, "RETURN": 101, "GET_ELEMENT": 110, "NEW_CELL": 117, "PIPELINE": 125,
-    "NE_INT": 126, "LOAD_CELL": 127, "CAST": 128, "ERR_FROM": 129, "MCP": 130, "TRY_CAST": 131, "SUB": 132, "ARRAY": 139,
-    "GT_INT": 142, "MEMORY": 149, "SOME": 154, "CONCAT__STORE": 155, "JUMP_IF": 157, "FIELD_OWN": 158, "INDEX": 159, "NIL": 160,
-    "SLIDE": 162, "LEDGER": 163, "PRINT": 164, "GET_PAYLOAD": 165, "WRAP": 166, "TOOL": 167, "ASK_FOR": 168, "PRINTLN": 169,
-    "SWAP": 170, "EMIT": 171, "STORE_CELL": 190, "SET_INDEX": 194, "LENGTH": 195, "CHECK": 200, "ASK": 201, "START": 202,
-    "CONFIGURE": 203, "LE_INT": 204, "RACE": 205, "CHANGES_SELF": 206, "REM": 207, "TRY": 208, "GET_FIELD": 213, "GET_MEMBER": 216,
-    "UNWRAP": 221, "OK": 225, "SUB_INT": 228, "INDEX_OWN": 230, "ADD_FLOAT": 231, "ERROR": 232, "PARALLEL": 233, "NEG_INT": 234,
-    "MEMBER_OWN": 235, "NEG": 236, "STORE": 237, "MUL_INT": 244, "INDEX_ARRAY": 247, "HASHMAP": 250, "EQ_INT": 252, "CALL_VALUE": 253,
-    "STRUCT": 254, "MODEL": 255, "GE_INT": 259, "ERR": 260, "NONE": 261, "AWAIT": 262, "CALL_INOUT": 263, "IS_NIL": 264,
-    "FLUSH": 265, "ITERATE": 274, "MAP": 279, "IS_ERROR": 282, "IS": 285, "DUP": 286, "JOIN": 288, "GE": 289,
-    "SETTLE": 290, "DIV_INT": 291, "FAIL_LENGTH": 292, "LT": 293, "LE": 294, "CLOSURE": 301, "CALL_METHOD": 308, "INT_TO_FLOAT": 310,
-    "TRUE": 311, "ADD": 312, "POW": 313, "CHECK_PAYLOAD": 314, "ENTER": 315, "FAIL_MATCH": 316, "FILL": 317, "HALT": 318,
-    "IS_ABSENT": 319, "IS_OK": 320, "LINK": 321, "LOOP": 322, "MOVE": 323, "RETURN_RESULT": 324, "TAKE_ENTRY": 325, "TAKE_FIELD": 326,
-    "TAKE_INDEX": 327,
+    "JUMP": 0, "JUMP_UNLESS": 1, "MOVE": 4, "CALL_HOST": 27, "HASHMAP": 31, "CALL_VALUE": 36, "SOME": 41, "DROP": 42,
+    "NIL": 43, "SUB_INT": 44, "CHECK": 46, "LEDGER": 47, "VARIANT": 48, "NE_INT": 49, "GT": 50, "START": 51,
+    "CONFIGURE": 52, "ADD": 53, "LE_INT": 54, "CELL_OWN": 55, "TRY_CAST": 56, "NEG": 57, "LE": 58, "SWAP": 59,
+    "ARRAY": 66, "CLOSURE": 73, "IS_OK": 74, "RANGE": 76, "IS_ERROR": 83, "FIELD_OWN": 86, "INDEX": 87, "PIPELINE": 90,
+    "ADD_FLOAT": 91, "PRINT": 92, "AGENT": 93, "AWAIT": 94, "MCP": 95, "CHANGES_SELF": 96, "SET_MEMBER": 97, "LOAD": 98,
+    "SHARE": 101, "GET_MEMBER": 107, "GT_INT": 108, "MAP": 117, "CALL_BUILTIN": 118, "CALL_METHOD": 123, "NEG_INT": 128, "IS_NIL": 129,
+    "TAKE_ENTRY": 130, "CAST": 131, "DIV_INT": 132, "RACE": 133, "LT": 134, "SET_PART": 135, "POP": 139, "RETURN": 141,
+    "ITERATE": 147, "OK": 150, "DUP": 156, "STORE_CELL": 157, "CALL": 160, "MODEL": 161, "IS": 162, "JOIN": 163,
+    "SLIDE": 166, "TAKE_INDEX": 167, "LOAD_CELL": 168, "AWAIT_ALL": 169, "PARALLEL": 170, "TOOL": 171, "MEMBER_OWN": 172, "SUB": 173,
+    "EMIT": 174, "CONST": 175, "NEXT": 179, "UNWRAP": 186, "INDEX_ARRAY": 188, "GET_ELEMENT": 189, "EQ": 192, "GET_PAYLOAD": 197,
+    "IS_SOME": 198, "JUMP_IF": 200, "TUPLE": 204, "NE": 205, "POP_TRY": 206, "ERROR": 207, "IS_ERR": 208, "FAIL_LENGTH": 209,
+    "MUL_FLOAT": 210, "SUB_FLOAT": 211, "GET_FIELD": 213, "INT": 215, "IS_VARIANT": 228, "REM_INT": 230, "GET_ERROR": 234, "WRAP": 235,
+    "NOT": 236, "SETTLE": 237, "DIV": 238, "POW": 239, "CHECK_PAYLOAD": 240, "STORE": 241, "SET_INDEX": 257, "NEW_CELL": 258,
+    "CONCAT__STORE": 259, "LENGTH": 261, "TAKE_FIELD": 262, "CONCAT": 263, "INT_TO_FLOAT": 264, "ERR": 265, "TRUE": 266, "SET_ELEMENT": 267,
+    "MUL": 268, "FLUSH": 269, "TRY": 270, "LOAD_OWN": 274, "MEMORY": 283, "EQ_INT": 286, "THROW": 287, "SET_FIELD": 291,
+    "GE_INT": 292, "PARSE_AS": 293, "GE": 294, "SCHEMA": 295, "ERR_FROM": 296, "ASK_FOR": 297, "REM": 298, "ADD_INT": 303,
+    "MUL_INT": 304, "LT_INT": 308, "STRUCT": 310, "FALSE": 313, "INDEX_OWN": 314, "ASK": 315, "NONE": 316, "CALL_INOUT": 317,
+    "PRINTLN": 318, "ENTER": 319, "FAIL_MATCH": 320, "FILL": 321, "HALT": 322, "IS_ABSENT": 323, "LINK": 324, "LOOP": 325,
+    "RETURN_RESULT": 326,
 }
 
 # where the loop looks for each number: the marks of its nodes
@@ -71,357 +71,357 @@ MARKS = (
     (None, None), (None, None), (None, None), (None, None), (None, None), (None, None), (None, None), (None, None),
     (None, None), (None, None), (None, None), (None, None), (None, None), (None, None), (None, None), (None, None),
     (None, None), (None, None), (None, None), (None, None), (None, None), (None, None), (None, None), (None, None),
-    (None, None), (None, None), (None, None), (None, True), (None, True), (None, True), (None, True), (None, True),
+    (None, None), (None, None), (None, None), (None, None), (None, True), (None, True), (None, True), (None, True),
     (None, True), (None, True), (None, True), (None, True), (None, True), (None, True), (None, True), (None, True),
     (None, True), (None, True), (None, True), (None, True), (None, True), (None, True), (None, True), (None, True),
     (None, True), (None, True), (None, True), (None, True), (None, True), (None, True), (None, True), (None, True),
     (None, True), (None, True), (None, True), (None, True), (None, True), (None, True), (None, True), (None, True),
+    (None, True), (None, True), (None, False), (None, False), (None, False), (None, False), (None, False), (None, False),
     (None, False), (None, False), (None, False), (None, False), (None, False), (None, False), (None, False), (None, False),
     (None, False), (None, False), (None, False), (None, False), (None, False), (None, False), (None, False), (None, False),
     (None, False), (None, False), (None, False), (None, False), (None, False), (None, False), (None, False), (None, False),
     (None, False), (None, False), (None, False), (None, False), (None, False), (None, False), (None, False), (None, False),
-    (None, False), (None, False), (None, False), (None, False), (None, False), (True, None), (True, None), (True, None),
     (True, None), (True, None), (True, None), (True, None), (True, None), (True, None), (True, None), (True, None),
     (True, None), (True, None), (True, None), (True, None), (True, None), (True, None), (True, None), (True, None),
     (True, None), (True, None), (True, None), (True, None), (True, None), (True, None), (True, None), (True, None),
     (True, None), (True, None), (True, None), (True, None), (True, None), (True, None), (True, None), (True, None),
-    (True, None), (True, None), (True, None), (False, None), (False, None), (False, None), (False, None), (False, None),
+    (True, None), (True, None), (True, None), (True, None), (True, None), (True, None), (False, None), (False, None),
     (False, None), (False, None), (False, None), (False, None), (False, None), (False, None), (False, None), (False, None),
     (False, None), (False, None), (False, None), (False, None), (False, None), (False, None), (False, None), (False, None),
     (False, None), (False, None), (False, None), (False, None), (False, None), (False, None), (False, None), (False, None),
     (False, None), (False, None), (False, None), (False, None), (False, None), (False, None), (False, None), (False, None),
+    (False, None), (False, None), (False, None), (False, None), (True, True), (True, True), (True, True), (True, True),
     (True, True), (True, True), (True, True), (True, True), (True, True), (True, True), (True, True), (True, True),
     (True, True), (True, True), (True, True), (True, True), (True, True), (True, True), (True, True), (True, True),
     (True, True), (True, True), (True, True), (True, True), (True, True), (True, True), (True, True), (True, True),
-    (True, True), (True, True), (True, True), (True, True), (True, True), (True, False), (True, False), (True, False),
+    (True, True), (True, False), (True, False), (True, False), (True, False), (True, False), (True, False), (True, False),
     (True, False), (True, False), (True, False), (True, False), (True, False), (True, False), (True, False), (True, False),
     (True, False), (True, False), (True, False), (True, False), (True, False), (True, False), (True, False), (True, False),
-    (True, False), (True, False), (True, False), (True, False), (True, False), (True, False), (True, False), (True, False),
-    (True, False), (True, False), (False, True), (False, True), (False, True), (False, True), (False, True), (False, True),
+    (True, False), (True, False), (True, False), (True, False), (True, False), (True, False), (False, True), (False, True),
     (False, True), (False, True), (False, True), (False, True), (False, True), (False, True), (False, True), (False, True),
     (False, True), (False, True), (False, True), (False, True), (False, True), (False, True), (False, True), (False, True),
-    (False, True), (False, True), (False, True), (False, True), (False, True), (False, True), (False, True), (False, False),
+    (False, True), (False, True), (False, True), (False, True), (False, True), (False, True), (False, True), (False, True),
+    (False, True), (False, True), (False, True), (False, False), (False, False), (False, False), (False, False), (False, False),
     (False, False), (False, False), (False, False), (False, False), (False, False), (False, False), (False, False), (False, False),
     (False, False), (False, False), (False, False), (False, False), (False, False), (False, False), (False, False), (False, False),
-    (False, False), (False, False), (False, False), (False, False), (False, False), (False, False), (False, False), (False, False),
-    (False, False), (False, False), (False, False), (False, False), (False, False), (False, False), (False, False), (False, False),
+    (False, False), (False, False), (False, False), (False, False), (False, False), (False, False), (False, False),
 )
 
 # runs of opcodes that one node stands for: its number, and which of them have an operand that it needs; `/n` behind a name: the
 # counted group of the opcode has n values
 FUSED = {
     ('LOAD', 'CONST', 'ADD_INT', 'STORE', 'JUMP'): (2, (0, 1, 3, 4)),
-    ('NEXT', 'DUP', 'GET_ELEMENT', 'CALL_VALUE/0'): (3, (0, 2, 3)),
-    ('NEXT', 'STORE', 'LOAD', 'LOAD'): (5, (0, 1, 2, 3)),
+    ('FILL', 'JUMP'): (3, (1,)),
+    ('LOAD', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'LOAD', 'INDEX_ARRAY', 'MUL_INT', 'ADD_INT', 'STORE'): (5, (0, 1, 2, 4, 5, 7, 11)),
     ('LOAD', 'CALL_BUILTIN/2'): (6, (0, 1)),
-    ('JUMP_UNLESS', 'LOAD'): (8, (0, 1)),
-    ('ADD_INT', 'STORE', 'JUMP'): (9, (1, 2)),
-    ('NEXT', 'SHARE', 'STORE', 'LOAD', 'LOAD', 'SHARE'): (10, (0, 2, 3, 4)),
-    ('LOAD', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (11, (0, 1, 3)),
-    ('LOAD', 'CONST', 'DIV_INT', 'STORE', 'JUMP'): (12, (0, 1, 3, 4)),
+    ('CALL_METHOD/1',): (7, (0,)),
+    ('STORE', 'CONST', 'LOAD'): (8, (0, 1, 2)),
+    ('GET_ELEMENT', 'STORE', 'LOAD'): (9, (0, 1, 2)),
+    ('CALL/1',): (10, (0,)),
+    ('DUP', 'IS_ABSENT', 'JUMP_UNLESS', 'POP'): (11, (2,)),
+    ('LOAD', 'GET_FIELD', 'CONST', 'ADD_INT', 'LOAD_OWN', 'SET_FIELD'): (12, (0, 1, 2, 4, 5)),
     ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'ADD_INT', 'LOAD_OWN', 'LOAD', 'INDEX_OWN'): (13, (0, 1, 3, 4, 5, 7, 9, 10)),
     ('DUP', 'IS_ABSENT', 'JUMP_UNLESS'): (14, (2,)),
-    ('LOAD', 'JUMP'): (15, (0, 1)),
-    ('NEXT', 'STORE', 'LOAD', 'CONST', 'LOAD', 'CONST'): (16, (0, 1, 2, 3, 4, 5)),
-    ('LOAD', 'LOAD', 'CONST', 'ADD_INT', 'INDEX_ARRAY', 'CONST', 'ADD_INT', 'LOAD', 'LT_INT', 'JUMP_UNLESS'): (17, (0, 1, 2, 5, 7, 9)),
-    ('LOAD', 'STORE'): (18, (0, 1)),
-    ('LOAD', 'JOIN/2', 'CALL_BUILTIN/1', 'CALL_METHOD/1'): (19, (0, 2, 3)),
-    ('LOAD', 'LOAD', 'SUB_INT', 'STORE', 'LOAD', 'LOAD', 'EQ_INT', 'JUMP_IF'): (20, (0, 1, 3, 4, 5, 7)),
-    ('LOAD', 'CONST', 'MUL_INT', 'CONST', 'ADD_INT', 'CONST', 'REM_INT', 'STORE'): (21, (0, 1, 3, 5, 7)),
-    ('CALL/2',): (22, (0,)),
-    ('NEXT', 'STORE', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'JUMP_UNLESS'): (23, (0, 1, 2, 3, 5)),
-    ('CONST', 'ADD_INT', 'LOAD_OWN', 'LOAD', 'SET_INDEX'): (24, (0, 2, 3)),
-    ('LOAD', 'GET_ELEMENT', 'LOAD', 'GET_ELEMENT', 'LOAD', 'GET_ELEMENT', 'ADD_INT', 'CONST', 'REM_INT'): (25, (0, 1, 2, 3, 4, 5, 7)),
-    ('CONST', 'LOAD', 'MUL_INT', 'CONST', 'ADD_INT', 'STORE'): (26, (0, 1, 3, 5)),
+    ('CONST', 'LOAD_OWN', 'LOAD', 'SET_INDEX', 'LOAD', 'LOAD', 'ADD_INT', 'STORE'): (15, (0, 1, 2, 4, 5, 7)),
+    ('CALL/2',): (16, (0,)),
+    ('STORE', 'CONST', 'LOAD', 'GET_FIELD'): (17, (0, 1, 2, 3)),
+    ('LOAD', 'FAIL_MATCH'): (18, (0,)),
+    ('LOAD', 'STORE'): (19, (0, 1)),
+    ('LOAD', 'STORE', 'LOAD', 'LOAD'): (20, (0, 1, 2, 3)),
+    ('IS_ERR', 'JUMP_UNLESS', 'LOAD', 'UNWRAP'): (21, (1, 2)),
+    ('STORE', 'CONST'): (22, (0, 1)),
+    ('CALL_METHOD/0',): (23, (0,)),
+    ('TUPLE/2',): (24, ()),
+    ('CONST', 'ADD_INT', 'LOAD_OWN', 'LOAD', 'SET_INDEX'): (25, (0, 2, 3)),
+    ('LOAD', 'LOAD', 'LOAD', 'MUL_INT', 'ADD_INT', 'STORE', 'JUMP'): (26, (0, 1, 2, 5, 6)),
     ('ADD_INT', 'STORE', 'LOAD', 'CONST', 'ADD_INT', 'STORE', 'JUMP'): (28, (1, 2, 3, 5, 6)),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'SUB_FLOAT', 'STORE'): (30, (0, 1, 3, 4, 5, 7, 9)),
-    ('DUP', 'IS', 'JUMP_UNLESS'): (31, (1, 2)),
+    ('NEXT', 'STORE', 'CONST', 'STORE', 'CONST', 'LOAD'): (29, (0, 1, 2, 3, 4, 5)),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'LOAD', 'MUL_FLOAT', 'SUB_FLOAT', 'LOAD_OWN', 'LOAD', 'INDEX_OWN', 'SET_FIELD'): (30, (0, 1, 3, 4, 5, 8, 9, 11)),
+    ('LOAD', 'JOIN/1', 'CALL_METHOD/2'): (32, (0, 2)),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD'): (33, (0, 1, 3)),
     ('LOAD', 'CONST', 'LT_INT', 'JUMP_UNLESS', 'LOAD', 'OK', 'JUMP'): (34, (0, 1, 3, 4, 6)),
     ('CONST', 'LOAD', 'GET_FIELD', 'JOIN/3'): (35, (0, 1, 2)),
+    ('MOVE', 'UNWRAP', 'STORE', 'MOVE'): (37, (0, 2, 3)),
     ('LOAD', 'LOAD', 'INDEX_ARRAY'): (38, (0, 1)),
+    ('LOAD', 'STORE', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'LOAD_OWN', 'LOAD', 'SET_INDEX'): (39, (0, 1, 2, 3, 5, 6)),
     ('NEXT', 'SHARE', 'STORE', 'LOAD', 'LOAD', 'SHARE', 'LOAD', 'SHARE'): (40, (0, 2, 3, 4, 6)),
-    ('CONST', 'REM_INT'): (41, (0,)),
-    ('NEXT', 'STORE', 'CONST'): (43, (0, 1, 2)),
-    ('JUMP_UNLESS', 'LOAD', 'CONST'): (44, (0, 1, 2)),
-    ('LOAD', 'IS_VARIANT', 'JUMP_UNLESS', 'LOAD', 'GET_PAYLOAD', 'STORE', 'LOAD', 'STORE'): (61, (0, 1, 2, 3, 4, 5, 6, 7)),
-    ('CONST', 'CONST'): (62, (0, 1)),
-    ('GET_ELEMENT', 'STORE', 'LOAD'): (63, (0, 1, 2)),
-    ('LOAD', 'LOAD', 'MUL_FLOAT', 'LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT', 'CONST', 'LE_INT', 'JUMP_UNLESS'): (65, (0, 1, 3, 4, 7, 9)),
-    ('LOAD', 'LOAD', 'SUB_INT', 'STORE'): (66, (0, 1, 3)),
-    ('CONST', 'LOAD', 'JOIN/2', 'CALL_METHOD/2'): (67, (0, 1, 3)),
-    ('LOAD', 'CONST', 'ADD_INT', 'STORE'): (68, (0, 1, 3)),
-    ('CONST', 'LOAD_OWN', 'LOAD', 'SET_INDEX', 'LOAD', 'LOAD', 'ADD_INT', 'STORE'): (69, (0, 1, 2, 4, 5, 7)),
-    ('LOAD', 'LOAD', 'NE_INT', 'JUMP_UNLESS', 'LOAD', 'CONST', 'ADD_INT', 'STORE'): (70, (0, 1, 3, 4, 5, 7)),
-    ('STORE', 'LOAD', 'GET_ELEMENT', 'STORE', 'LOAD', 'STORE'): (71, (0, 1, 2, 3, 4, 5)),
-    ('LOAD', 'CONST', 'ADD_INT', 'STORE', 'LOAD', 'STORE'): (74, (0, 1, 3, 4, 5)),
-    ('CONST', 'STORE'): (75, (0, 1)),
-    ('POP', 'CONST'): (76, (1,)),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'LOAD', 'MUL_FLOAT', 'SUB_FLOAT', 'LOAD_OWN', 'LOAD', 'INDEX_OWN', 'SET_FIELD'): (78, (0, 1, 3, 4, 5, 8, 9, 11)),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD'): (79, (0, 1, 3)),
-    ('IS_OK', 'JUMP_UNLESS', 'LOAD', 'UNWRAP'): (80, (1, 2)),
-    ('STORE', 'LOAD', 'IS_OK', 'JUMP_UNLESS', 'LOAD', 'UNWRAP', 'POP', 'JUMP'): (81, (0, 1, 3, 4, 7)),
-    ('LOAD', 'STORE', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'LOAD_OWN', 'LOAD', 'SET_INDEX'): (83, (0, 1, 2, 3, 5, 6)),
-    ('LOAD', 'LOAD', 'ADD_INT', 'RETURN'): (84, (0, 1)),
-    ('LOAD', 'IS_VARIANT', 'JUMP_UNLESS', 'LOAD', 'CONST', 'MUL_INT', 'JUMP'): (85, (0, 1, 2, 3, 4, 6)),
-    ('STORE', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'MUL_FLOAT', 'STORE'): (87, (0, 1, 2, 4, 5, 7)),
-    ('POP', 'JUMP'): (96, (1,)),
-    ('LOAD_OWN', 'SWAP', 'CALL_BUILTIN/2', 'POP', 'JUMP'): (97, (0, 2, 4)),
-    ('CALL_METHOD/2',): (100, (0,)),
-    ('NEXT', 'STORE', 'LOAD', 'STORE'): (102, (0, 1, 2, 3)),
-    ('LOAD', 'STORE', 'LOAD', 'CONST', 'ADD_INT', 'STORE', 'JUMP'): (103, (0, 1, 2, 3, 5, 6)),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'CONST', 'GT_INT', 'JUMP_UNLESS'): (104, (0, 1, 3, 4, 6)),
-    ('CALL/1',): (105, (0,)),
-    ('NEXT', 'STORE', 'LOAD', 'CONST', 'LOAD', 'CONST', 'REM_INT'): (106, (0, 1, 2, 3, 4, 5)),
-    ('POP', 'LOAD', 'CONST', 'ADD_INT', 'STORE', 'JUMP'): (107, (1, 2, 4, 5)),
-    ('LOAD', 'STORE', 'LOAD', 'LOAD'): (108, (0, 1, 2, 3)),
-    ('STORE', 'LOAD_OWN'): (109, (0, 1)),
-    ('IS_ERR', 'JUMP_UNLESS', 'LOAD', 'UNWRAP'): (111, (1, 2)),
-    ('STORE', 'LOAD', 'GET_ELEMENT', 'LOAD'): (112, (0, 1, 2, 3)),
-    ('LOAD', 'IS_VARIANT', 'JUMP_UNLESS'): (113, (0, 1, 2)),
-    ('LOAD', 'CONST', 'REM_INT', 'CONST', 'EQ_INT', 'RETURN'): (114, (0, 1, 3)),
-    ('LOAD_OWN', 'LOAD', 'CALL_BUILTIN/2'): (115, (0, 1, 2)),
-    ('LOAD', 'LOAD', 'LE_INT', 'JUMP_UNLESS'): (116, (0, 1, 3)),
-    ('STORE', 'LOAD', 'IS_VARIANT', 'JUMP_UNLESS', 'LOAD', 'LOAD', 'ADD_INT', 'JUMP'): (118, (0, 1, 2, 3, 4, 5, 7)),
-    ('LOAD', 'LOAD', 'LE_INT', 'JUMP_UNLESS', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'STORE'): (119, (0, 1, 3, 4, 5, 7)),
-    ('LOAD', 'STORE', 'LOAD', 'LOAD_OWN', 'LOAD', 'SET_INDEX'): (120, (0, 1, 2, 3, 4)),
-    ('LOAD', 'LOAD', 'LOAD'): (121, (0, 1, 2)),
-    ('LOAD', 'STORE', 'LOAD', 'CONST', 'GT_INT', 'JUMP_UNLESS', 'CONST', 'JUMP'): (122, (0, 1, 2, 3, 5, 6, 7)),
-    ('LOAD', 'RETURN'): (123, (0,)),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'MUL_FLOAT', 'STORE'): (124, (0, 1, 3, 4, 6)),
-    ('NEXT', 'STORE'): (133, (0, 1)),
-    ('NEXT', 'STORE', 'CONST', 'CONST'): (134, (0, 1, 2, 3)),
-    ('LOAD', 'LOAD'): (135, (0, 1)),
-    ('CALL_METHOD/1',): (136, (0,)),
-    ('CALL_BUILTIN/1',): (137, (0,)),
-    ('LOAD', 'CALL_METHOD/0'): (138, (0, 1)),
-    ('POP', 'CONST', 'CONST'): (140, (1, 2)),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'CONST', 'LT_INT', 'JUMP_IF'): (141, (0, 1, 3, 4, 6)),
-    ('SLIDE/1',): (143, ()),
-    ('CONST', 'RETURN'): (144, (0,)),
-    ('LOAD', 'GET_ELEMENT', 'STORE', 'LOAD', 'STORE', 'JUMP'): (145, (0, 1, 2, 3, 4, 5)),
-    ('CALL_METHOD/0',): (146, (0,)),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'LOAD', 'GT_INT', 'JUMP_UNLESS'): (147, (0, 1, 3, 5)),
-    ('LOAD', 'STORE', 'LOAD'): (148, (0, 1, 2)),
-    ('DROP/1',): (150, ()),
-    ('LOAD', 'LOAD_CELL', 'MUL_INT', 'CONST', 'ADD_INT', 'RETURN'): (151, (0, 1, 3)),
-    ('LOAD', 'CONST', 'GE_INT', 'JUMP_UNLESS', 'LOAD', 'CONST', 'LE_INT', 'JUMP_UNLESS'): (152, (0, 1, 3, 4, 5, 7)),
-    ('LOAD', 'OK', 'RETURN'): (153, (0,)),
-    ('LOAD_OWN', 'LOAD', 'INDEX_OWN', 'SET_FIELD'): (156, (0, 1, 3)),
-    ('LOAD', 'LOAD', 'MUL_FLOAT', 'LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT', 'LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT', 'STORE'): (161, (0, 1, 3, 4, 7, 8, 11)),
-    ('LOAD', 'CONST', 'REM_INT', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (172, (0, 1, 3, 5)),
-    ('NEXT', 'STORE', 'LOAD'): (173, (0, 1, 2)),
-    ('LOAD', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'LOAD', 'INDEX_ARRAY', 'MUL_INT', 'ADD_INT', 'STORE'): (174, (0, 1, 2, 4, 5, 7, 11)),
-    ('LOAD', 'LOAD', 'ADD_INT', 'CONST', 'REM_INT', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (175, (0, 1, 3, 5, 7)),
-    ('STORE', 'CONST', 'LOAD'): (176, (0, 1, 2)),
-    ('LOAD_OWN', 'SWAP', 'CALL_BUILTIN/2'): (177, (0, 2)),
-    ('LOAD', 'LOAD', 'MUL_FLOAT', 'LOAD', 'LOAD', 'MUL_FLOAT', 'SUB_FLOAT', 'LOAD', 'ADD_FLOAT', 'STORE'): (178, (0, 1, 3, 4, 7, 9)),
-    ('LOAD', 'GET_FIELD', 'LOAD', 'CONST', 'REM_INT', 'ADD_INT', 'CONST', 'SUB_INT', 'LOAD_OWN', 'SET_FIELD'): (179, (0, 1, 2, 3, 6, 8, 9)),
-    ('JUMP_UNLESS', 'LOAD', 'JUMP'): (180, (0, 1, 2)),
-    ('NEXT', 'SHARE'): (181, (0,)),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'CONST', 'ADD_INT', 'LOAD', 'LT_INT', 'JUMP_UNLESS'): (182, (0, 1, 3, 5, 7)),
-    ('CONST', 'EQ_INT', 'JUMP_UNLESS'): (183, (0, 2)),
-    ('STORE', 'LOAD', 'CONST'): (184, (0, 1, 2)),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'LOAD', 'LT_INT', 'JUMP_UNLESS'): (185, (0, 1, 3, 5)),
-    ('LOAD', 'LOAD', 'LOAD', 'ADD_INT', 'EQ_INT', 'JUMP_IF'): (186, (0, 1, 2, 5)),
-    ('LOAD', 'LOAD', 'LOAD', 'MUL_INT', 'ADD_INT', 'STORE', 'JUMP'): (187, (0, 1, 2, 5, 6)),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'CONST', 'GE_INT', 'JUMP_UNLESS'): (188, (0, 1, 3, 5)),
-    ('NEXT', 'STORE', 'CONST', 'STORE', 'CONST', 'LOAD'): (189, (0, 1, 2, 3, 4, 5)),
-    ('LOAD', 'CONST', 'SUB_INT', 'STORE', 'JUMP'): (191, (0, 1, 3, 4)),
-    ('CALL_BUILTIN/2', 'POP'): (192, (0,)),
-    ('LOAD', 'IS_VARIANT', 'JUMP_UNLESS', 'LOAD'): (193, (0, 1, 2, 3)),
-    ('GET_MEMBER', 'LOAD', 'GET_MEMBER', 'SHARE'): (196, (0, 1, 2)),
-    ('INDEX_ARRAY', 'GET_FIELD'): (197, (1,)),
-    ('JOIN/3',): (198, ()),
-    ('LOAD', 'CONST', 'CONST'): (199, (0, 1, 2)),
-    ('FILL', 'JUMP'): (209, (1,)),
-    ('LOAD', 'LOAD', 'LT_INT', 'JUMP_UNLESS'): (210, (0, 1, 3)),
-    ('NEXT', 'STORE', 'CONST', 'LOAD'): (211, (0, 1, 2, 3)),
-    ('NEXT', 'SHARE', 'STORE', 'LOAD'): (212, (0, 2, 3)),
-    ('LOAD', 'GET_FIELD', 'CONST', 'REM_INT', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (214, (0, 1, 2, 4, 6)),
-    ('ADD_INT', 'RETURN'): (215, ()),
-    ('CONST', 'CONST', 'CALL_METHOD/1'): (217, (0, 1, 2)),
-    ('ARRAY/2', 'EMIT'): (218, ()),
-    ('TUPLE/2',): (219, ()),
-    ('LOAD', 'LOAD', 'DIV_INT', 'LOAD', 'LOAD', 'REM_INT'): (220, (0, 1, 3, 4)),
-    ('LOAD', 'JOIN/1', 'CALL_METHOD/2'): (222, (0, 2)),
-    ('CONST', 'MUL_INT', 'OK', 'RETURN'): (223, (0,)),
-    ('ARRAY/2',): (224, ()),
-    ('NEXT', 'SHARE', 'STORE'): (226, (0, 2)),
-    ('LOAD', 'LOAD_CELL', 'CONST', 'DIV_INT', 'GT_INT', 'RETURN'): (227, (0, 1, 2)),
-    ('NEXT', 'STORE', 'CONST', 'LOAD', 'CONST'): (229, (0, 1, 2, 3, 4)),
-    ('STORE', 'JUMP'): (238, (0, 1)),
-    ('LOAD', 'CONST', 'SUB_INT'): (239, (0, 1)),
-    ('LOAD', 'CONST', 'NE_INT', 'JUMP_UNLESS'): (240, (0, 1, 3)),
-    ('LOAD', 'GET_FIELD'): (241, (0, 1)),
-    ('CONST', 'LOAD', 'MUL_FLOAT', 'LOAD', 'MUL_FLOAT', 'LOAD', 'ADD_FLOAT', 'STORE'): (242, (0, 1, 3, 5, 7)),
-    ('LOAD', 'GET_FIELD', 'CONST', 'ADD_INT', 'LOAD_OWN', 'SET_FIELD'): (243, (0, 1, 2, 4, 5)),
-    ('CONST', 'JUMP'): (245, (0, 1)),
-    ('CONST', 'ARRAY/1', 'CALL_METHOD/1'): (246, (0, 2)),
-    ('CALL_VALUE/1',): (248, (0,)),
-    ('LOAD', 'LOAD', 'ADD_INT', 'STORE', 'LOAD', 'LOAD', 'ADD_INT', 'STORE'): (249, (0, 1, 3, 4, 5, 7)),
-    ('LOAD', 'CONST', 'EQ_INT', 'JUMP_UNLESS', 'LOAD', 'CONST', 'ADD_INT', 'STORE'): (251, (0, 1, 3, 4, 5, 7)),
-    ('LOAD_CELL', 'CONST', 'ADD_INT', 'STORE_CELL'): (256, (0, 1, 3)),
-    ('CONST', 'SUB_INT'): (257, (0,)),
-    ('LOAD', 'LOAD', 'CONST', 'ADD_INT', 'INDEX_ARRAY', 'CONST', 'ADD_INT', 'STORE'): (258, (0, 1, 2, 5, 7)),
-    ('STORE', 'LOAD'): (266, (0, 1)),
-    ('LOAD', 'SHARE'): (267, (0,)),
-    ('LOAD', 'CONST', 'LT_INT', 'JUMP_UNLESS', 'LOAD', 'RETURN'): (268, (0, 1, 3, 4)),
-    ('NEXT', 'STORE', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'STORE'): (269, (0, 1, 2, 3, 5)),
-    ('NEXT', 'STORE', 'LOAD', 'CONST'): (270, (0, 1, 2, 3)),
-    ('DUP', 'IS_ABSENT', 'JUMP_UNLESS', 'POP'): (271, (2,)),
-    ('LOAD', 'GET_FIELD', 'CONST', 'GT_INT', 'JUMP_UNLESS'): (272, (0, 1, 2, 4)),
-    ('STORE', 'CONST', 'LOAD', 'GET_FIELD'): (273, (0, 1, 2, 3)),
-    ('CONST', 'CALL_METHOD/1'): (275, (0, 1)),
-    ('LOAD', 'FAIL_MATCH'): (276, (0,)),
-    ('CONST', 'JUMP_UNLESS', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'SHARE', 'STORE'): (277, (0, 1, 2, 3, 6)),
-    ('LOAD', 'LOAD', 'CONST', 'DIV_INT', 'CONST', 'REM_INT', 'INDEX_ARRAY', 'STORE'): (278, (0, 1, 2, 4, 7)),
-    ('LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT', 'LOAD_OWN', 'LOAD', 'INDEX_OWN', 'SET_FIELD'): (280, (0, 2, 3, 4, 7, 8, 10)),
-    ('LOAD', 'LOAD', 'LT_INT', 'JUMP_UNLESS', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'STORE'): (281, (0, 1, 3, 4, 5, 7)),
-    ('LOAD_OWN', 'SWAP', 'CALL_BUILTIN/2', 'POP'): (283, (0, 2)),
-    ('JOIN/2',): (284, ()),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'CONST', 'ADD_INT', 'STORE'): (287, (0, 1, 3, 5)),
-    ('LOAD', 'CONST'): (295, (0, 1)),
-    ('CALL_BUILTIN/2',): (296, (0,)),
-    ('CONST', 'LOAD'): (297, (0, 1)),
-    ('STORE', 'LOAD', 'IS_NIL', 'JUMP_IF'): (298, (0, 1, 3)),
-    ('CALL_BUILTIN/1', 'CALL_METHOD/1'): (299, (0, 1)),
-    ('LOAD', 'LOAD', 'LE_INT', 'JUMP_UNLESS', 'LOAD', 'STORE'): (300, (0, 1, 3, 4, 5)),
-    ('LOAD_OWN', 'CALL_BUILTIN/2'): (302, (0, 1)),
-    ('LOAD', 'LOAD', 'LOAD', 'SUB_INT', 'EQ_INT', 'JUMP_UNLESS'): (303, (0, 1, 2, 5)),
-    ('JUMP_UNLESS', 'LOAD_OWN', 'LOAD', 'SHARE'): (304, (0, 1, 2)),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'CONST', 'LE_INT', 'JUMP_UNLESS'): (305, (0, 1, 3, 5)),
-    ('LOAD', 'CONST', 'REM_INT', 'STORE', 'LOAD', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (306, (0, 1, 3, 4, 5, 7)),
-    ('LOAD', 'CONST', 'ADD_INT', 'STORE', 'LOAD', 'CONST', 'SUB_INT', 'STORE'): (307, (0, 1, 3, 4, 5, 7)),
-    ('JOIN/1',): (309, ()),
-    ('CONCAT', 'STORE'): (155, (1,)),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'MUL_FLOAT', 'STORE'): (45, (0, 1, 3, 4, 6)),
+    ('NEXT', 'STORE'): (60, (0, 1)),
+    ('NEXT', 'STORE', 'CONST', 'CONST'): (61, (0, 1, 2, 3)),
+    ('LOAD', 'CONST', 'LT_INT', 'JUMP_UNLESS', 'LOAD', 'RETURN'): (62, (0, 1, 3, 4)),
+    ('NEXT', 'STORE', 'LOAD', 'LOAD'): (63, (0, 1, 2, 3)),
+    ('LOAD', 'LOAD', 'ADD_INT', 'CONST', 'REM_INT', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (64, (0, 1, 3, 5, 7)),
+    ('NEXT', 'STORE', 'LOAD', 'CONST'): (65, (0, 1, 2, 3)),
+    ('POP', 'CONST', 'CONST'): (67, (1, 2)),
+    ('NEXT', 'SHARE', 'STORE', 'LOAD'): (68, (0, 2, 3)),
+    ('NEXT', 'STORE', 'LOAD', 'CONST', 'LOAD', 'CONST'): (69, (0, 1, 2, 3, 4, 5)),
+    ('CALL_BUILTIN/1', 'CALL_METHOD/1'): (70, (0, 1)),
+    ('LOAD', 'LOAD', 'NE_INT', 'JUMP_UNLESS', 'LOAD', 'CONST', 'ADD_INT', 'STORE'): (71, (0, 1, 3, 4, 5, 7)),
+    ('CONST', 'RETURN'): (72, (0,)),
+    ('LOAD', 'CONST', 'ADD_INT', 'STORE', 'LOAD', 'STORE'): (75, (0, 1, 3, 4, 5)),
+    ('CONST', 'LOAD', 'MUL_INT', 'CONST', 'ADD_INT', 'STORE'): (77, (0, 1, 3, 5)),
+    ('LOAD', 'CONST', 'REM_INT', 'CONST', 'EQ_INT', 'RETURN'): (78, (0, 1, 3)),
+    ('LOAD', 'CONST', 'GE_INT', 'JUMP_UNLESS', 'LOAD', 'CONST', 'LE_INT', 'JUMP_UNLESS'): (79, (0, 1, 3, 4, 5, 7)),
+    ('LOAD', 'OK', 'RETURN'): (80, (0,)),
+    ('DUP', 'IS', 'JUMP_UNLESS'): (81, (1, 2)),
+    ('LOAD', 'IS_VARIANT', 'JUMP_UNLESS', 'LOAD'): (82, (0, 1, 2, 3)),
+    ('JOIN/3',): (84, ()),
+    ('LOAD', 'STORE', 'LOAD', 'LOAD_OWN', 'LOAD', 'SET_INDEX'): (85, (0, 1, 2, 3, 4)),
+    ('LOAD', 'CONST', 'CONST'): (88, (0, 1, 2)),
+    ('JOIN/1',): (89, ()),
+    ('LOAD_OWN', 'SWAP', 'CALL_BUILTIN/2', 'POP', 'JUMP'): (99, (0, 2, 4)),
+    ('LOAD', 'CONST', 'SUB_INT'): (100, (0, 1)),
+    ('LOAD', 'CONST', 'NE_INT', 'JUMP_UNLESS'): (102, (0, 1, 3)),
+    ('LOAD', 'CALL_METHOD/0'): (103, (0, 1)),
+    ('LOAD_OWN', 'SWAP', 'CALL_BUILTIN/2'): (104, (0, 2)),
+    ('IS_NIL', 'JUMP_IF', 'LOAD'): (105, (1, 2)),
+    ('LOAD', 'GET_FIELD', 'LOAD', 'CONST', 'REM_INT', 'ADD_INT', 'CONST', 'SUB_INT', 'LOAD_OWN', 'SET_FIELD'): (106, (0, 1, 2, 3, 6, 8, 9)),
+    ('POP', 'LOAD', 'CONST', 'ADD_INT', 'STORE', 'JUMP'): (109, (1, 2, 4, 5)),
+    ('LOAD', 'GET_ELEMENT', 'STORE', 'LOAD', 'STORE', 'JUMP'): (110, (0, 1, 2, 3, 4, 5)),
+    ('STORE', 'LOAD', 'CONST'): (111, (0, 1, 2)),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'LOAD', 'GT_INT', 'JUMP_UNLESS'): (112, (0, 1, 3, 5)),
+    ('LOAD', 'LOAD', 'LOAD', 'ADD_INT', 'EQ_INT', 'JUMP_IF'): (113, (0, 1, 2, 5)),
+    ('STORE', 'LOAD', 'GET_ELEMENT', 'LOAD'): (114, (0, 1, 2, 3)),
+    ('POP', 'CONST'): (115, (1,)),
+    ('LOAD', 'LOAD_CELL', 'MUL_INT', 'CONST', 'ADD_INT', 'RETURN'): (116, (0, 1, 3)),
+    ('LOAD', 'LOAD', 'LE_INT', 'JUMP_UNLESS'): (119, (0, 1, 3)),
+    ('STORE', 'LOAD', 'IS_OK', 'JUMP_UNLESS', 'LOAD', 'UNWRAP', 'POP', 'JUMP'): (120, (0, 1, 3, 4, 7)),
+    ('LOAD_OWN', 'SWAP', 'CALL_BUILTIN/2', 'POP'): (121, (0, 2)),
+    ('LOAD', 'CONST', 'ADD_INT', 'STORE', 'LOAD', 'CONST', 'SUB_INT', 'STORE'): (122, (0, 1, 3, 4, 5, 7)),
+    ('INDEX_ARRAY', 'GET_FIELD'): (124, (1,)),
+    ('CONST', 'SUB_INT'): (125, (0,)),
+    ('JUMP_UNLESS', 'LOAD', 'CONST'): (126, (0, 1, 2)),
+    ('LOAD', 'LOAD', 'MUL_FLOAT', 'LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT', 'LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT', 'STORE'): (127, (0, 1, 3, 4, 7, 8, 11)),
+    ('POP', 'JUMP'): (136, (1,)),
+    ('LOAD', 'CONST'): (137, (0, 1)),
+    ('NEXT', 'DUP', 'GET_ELEMENT', 'CALL_VALUE/0'): (138, (0, 2, 3)),
+    ('CALL_BUILTIN/1',): (140, (0,)),
+    ('NEXT', 'SHARE', 'STORE', 'LOAD', 'LOAD', 'SHARE'): (142, (0, 2, 3, 4)),
+    ('LOAD', 'CONST', 'DIV_INT', 'STORE', 'JUMP'): (143, (0, 1, 3, 4)),
+    ('NEXT', 'SHARE'): (144, (0,)),
+    ('ADD_INT', 'RETURN'): (145, ()),
+    ('SLIDE/1',): (146, ()),
+    ('CONST', 'EQ_INT', 'JUMP_UNLESS'): (148, (0, 2)),
+    ('LOAD', 'JOIN/2', 'CALL_BUILTIN/1', 'CALL_METHOD/1'): (149, (0, 2, 3)),
+    ('LOAD', 'STORE', 'LOAD'): (151, (0, 1, 2)),
+    ('CONST', 'STORE'): (152, (0, 1)),
+    ('CALL_VALUE/1',): (153, (0,)),
+    ('JUMP_UNLESS', 'LOAD_OWN', 'LOAD', 'SHARE'): (154, (0, 1, 2)),
+    ('MOVE', 'GET_ELEMENT', 'STORE', 'MOVE'): (155, (0, 1, 2, 3)),
+    ('STORE', 'LOAD', 'IS_VARIANT', 'JUMP_UNLESS', 'LOAD', 'LOAD', 'ADD_INT', 'JUMP'): (158, (0, 1, 2, 3, 4, 5, 7)),
+    ('LOAD_OWN', 'LOAD', 'INDEX_OWN', 'SET_FIELD'): (159, (0, 1, 3)),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'CONST', 'ADD_INT', 'STORE'): (164, (0, 1, 3, 5)),
+    ('NEXT', 'STORE', 'CONST'): (165, (0, 1, 2)),
+    ('LOAD', 'IS_VARIANT', 'JUMP_UNLESS', 'LOAD', 'GET_PAYLOAD', 'STORE', 'LOAD', 'STORE'): (176, (0, 1, 2, 3, 4, 5, 6, 7)),
+    ('CALL_BUILTIN/2',): (177, (0,)),
+    ('NEXT', 'STORE', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'STORE'): (178, (0, 1, 2, 3, 5)),
+    ('LOAD', 'LOAD', 'MUL_FLOAT', 'LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT', 'CONST', 'LE_INT', 'JUMP_UNLESS'): (180, (0, 1, 3, 4, 7, 9)),
+    ('LOAD', 'LOAD', 'SUB_INT', 'STORE'): (181, (0, 1, 3)),
+    ('LOAD', 'GET_FIELD', 'CONST', 'GT_INT', 'JUMP_UNLESS'): (182, (0, 1, 2, 4)),
+    ('LOAD', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (183, (0, 1, 3)),
+    ('LOAD', 'LOAD', 'LE_INT', 'JUMP_UNLESS', 'LOAD', 'STORE'): (184, (0, 1, 3, 4, 5)),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'CONST', 'ADD_INT', 'LOAD', 'LT_INT', 'JUMP_UNLESS'): (185, (0, 1, 3, 5, 7)),
+    ('LOAD', 'LOAD', 'SUB_INT', 'STORE', 'LOAD', 'LOAD', 'EQ_INT', 'JUMP_IF'): (187, (0, 1, 3, 4, 5, 7)),
+    ('LOAD', 'LOAD', 'DIV_INT', 'LOAD', 'LOAD', 'REM_INT'): (190, (0, 1, 3, 4)),
+    ('LOAD', 'LOAD', 'LOAD', 'SUB_INT', 'EQ_INT', 'JUMP_UNLESS'): (191, (0, 1, 2, 5)),
+    ('LOAD_OWN', 'LOAD', 'CALL_BUILTIN/2'): (193, (0, 1, 2)),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'CONST', 'LE_INT', 'JUMP_UNLESS'): (194, (0, 1, 3, 5)),
+    ('CALL_BUILTIN/2', 'POP'): (195, (0,)),
+    ('LOAD', 'CONST', 'REM_INT', 'STORE', 'LOAD', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (196, (0, 1, 3, 4, 5, 7)),
+    ('LOAD', 'LOAD', 'ADD_INT', 'RETURN'): (199, (0, 1)),
+    ('LOAD', 'RETURN'): (201, (0,)),
+    ('NEXT', 'STORE', 'CONST', 'LOAD', 'CONST'): (202, (0, 1, 2, 3, 4)),
+    ('STORE', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'MUL_FLOAT', 'STORE'): (203, (0, 1, 2, 4, 5, 7)),
+    ('STORE', 'LOAD'): (212, (0, 1)),
+    ('STORE', 'JUMP'): (214, (0, 1)),
+    ('NEXT', 'STORE', 'LOAD', 'STORE'): (216, (0, 1, 2, 3)),
+    ('LOAD', 'STORE', 'LOAD', 'CONST', 'ADD_INT', 'STORE', 'JUMP'): (217, (0, 1, 2, 3, 5, 6)),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'CONST', 'LT_INT', 'JUMP_IF'): (218, (0, 1, 3, 4, 6)),
+    ('CONST', 'LOAD', 'JOIN/2', 'CALL_METHOD/2'): (219, (0, 1, 3)),
+    ('LOAD', 'LOAD', 'CONST', 'ADD_INT', 'INDEX_ARRAY', 'CONST', 'ADD_INT', 'LOAD', 'LT_INT', 'JUMP_UNLESS'): (220, (0, 1, 2, 5, 7, 9)),
+    ('CONST', 'CONST', 'CALL_METHOD/1'): (221, (0, 1, 2)),
+    ('LOAD', 'CONST', 'MUL_INT', 'CONST', 'ADD_INT', 'CONST', 'REM_INT', 'STORE'): (222, (0, 1, 3, 5, 7)),
+    ('CONST', 'JUMP_UNLESS', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'SHARE', 'STORE'): (223, (0, 1, 2, 3, 6)),
+    ('LOAD', 'GET_ELEMENT', 'LOAD', 'GET_ELEMENT', 'LOAD', 'GET_ELEMENT', 'ADD_INT', 'CONST', 'REM_INT'): (224, (0, 1, 2, 3, 4, 5, 7)),
+    ('LOAD', 'IS_VARIANT', 'JUMP_UNLESS'): (225, (0, 1, 2)),
+    ('LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT', 'LOAD_OWN', 'LOAD', 'INDEX_OWN', 'SET_FIELD'): (226, (0, 2, 3, 4, 7, 8, 10)),
+    ('CONST', 'MUL_INT', 'OK', 'RETURN'): (227, (0,)),
+    ('ARRAY/2',): (229, ()),
+    ('LOAD_CELL', 'CONST', 'ADD_INT', 'STORE_CELL'): (231, (0, 1, 3)),
+    ('LOAD', 'STORE', 'LOAD', 'CONST', 'GT_INT', 'JUMP_UNLESS', 'CONST', 'JUMP'): (232, (0, 1, 2, 3, 5, 6, 7)),
+    ('LOAD', 'LOAD', 'CONST', 'ADD_INT', 'INDEX_ARRAY', 'CONST', 'ADD_INT', 'STORE'): (233, (0, 1, 2, 5, 7)),
+    ('NEXT', 'STORE', 'LOAD'): (242, (0, 1, 2)),
+    ('LOAD', 'LOAD', 'LT_INT', 'JUMP_UNLESS'): (243, (0, 1, 3)),
+    ('CONST', 'CONST'): (244, (0, 1)),
+    ('ADD_INT', 'STORE', 'JUMP'): (245, (1, 2)),
+    ('LOAD', 'CONST', 'ADD_INT', 'STORE'): (246, (0, 1, 3)),
+    ('LOAD', 'GET_FIELD', 'CONST', 'REM_INT', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (247, (0, 1, 2, 4, 6)),
+    ('NEXT', 'STORE', 'LOAD', 'CONST', 'LOAD', 'CONST', 'REM_INT'): (248, (0, 1, 2, 3, 4, 5)),
+    ('JUMP_UNLESS', 'LOAD', 'JUMP'): (249, (0, 1, 2)),
+    ('CONST', 'ARRAY/1', 'CALL_METHOD/1'): (250, (0, 2)),
+    ('POP', 'LOAD'): (251, (1,)),
+    ('LOAD_OWN', 'CALL_BUILTIN/2'): (252, (0, 1)),
+    ('LOAD', 'LOAD', 'ADD_INT', 'STORE', 'LOAD', 'LOAD', 'ADD_INT', 'STORE'): (253, (0, 1, 3, 4, 5, 7)),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'CONST', 'GE_INT', 'JUMP_UNLESS'): (254, (0, 1, 3, 5)),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'SUB_FLOAT', 'STORE'): (255, (0, 1, 3, 4, 5, 7, 9)),
+    ('JOIN/2',): (256, ()),
+    ('LOAD', 'LOAD', 'LOAD'): (260, (0, 1, 2)),
+    ('LOAD', 'LOAD'): (271, (0, 1)),
+    ('CONST', 'LOAD'): (272, (0, 1)),
+    ('CALL_METHOD/2',): (273, (0,)),
+    ('LOAD', 'LOAD', 'MUL_FLOAT', 'LOAD', 'LOAD', 'MUL_FLOAT', 'SUB_FLOAT', 'LOAD', 'ADD_FLOAT', 'STORE'): (275, (0, 1, 3, 4, 7, 9)),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'CONST', 'GT_INT', 'JUMP_UNLESS'): (276, (0, 1, 3, 4, 6)),
+    ('CONST', 'JUMP'): (277, (0, 1)),
+    ('LOAD', 'JUMP'): (278, (0, 1)),
+    ('CONST', 'CALL_METHOD/1'): (279, (0, 1)),
+    ('ARRAY/2', 'EMIT'): (280, ()),
+    ('NEXT', 'STORE', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'JUMP_UNLESS'): (281, (0, 1, 2, 3, 5)),
+    ('LOAD', 'LOAD', 'CONST', 'DIV_INT', 'CONST', 'REM_INT', 'INDEX_ARRAY', 'STORE'): (282, (0, 1, 2, 4, 7)),
+    ('LOAD', 'CONST', 'EQ_INT', 'JUMP_UNLESS', 'LOAD', 'CONST', 'ADD_INT', 'STORE'): (284, (0, 1, 3, 4, 5, 7)),
+    ('LOAD', 'LOAD', 'LT_INT', 'JUMP_UNLESS', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'STORE'): (285, (0, 1, 3, 4, 5, 7)),
+    ('LOAD', 'LOAD', 'LE_INT', 'JUMP_UNLESS', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'STORE'): (288, (0, 1, 3, 4, 5, 7)),
+    ('LOAD', 'LOAD_CELL', 'CONST', 'DIV_INT', 'GT_INT', 'RETURN'): (289, (0, 1, 2)),
+    ('LOAD', 'IS_VARIANT', 'JUMP_UNLESS', 'LOAD', 'CONST', 'MUL_INT', 'JUMP'): (290, (0, 1, 2, 3, 4, 6)),
+    ('LOAD', 'CONST', 'REM_INT', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (299, (0, 1, 3, 5)),
+    ('JUMP_UNLESS', 'LOAD'): (300, (0, 1)),
+    ('NEXT', 'STORE', 'CONST', 'LOAD'): (301, (0, 1, 2, 3)),
+    ('CONST', 'LOAD', 'MUL_FLOAT', 'LOAD', 'MUL_FLOAT', 'LOAD', 'ADD_FLOAT', 'STORE'): (302, (0, 1, 3, 5, 7)),
+    ('STORE', 'LOAD', 'GET_ELEMENT', 'STORE', 'LOAD', 'STORE'): (305, (0, 1, 2, 3, 4, 5)),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'LOAD', 'LT_INT', 'JUMP_UNLESS'): (306, (0, 1, 3, 5)),
+    ('DROP/1',): (307, ()),
+    ('LOAD', 'CONST', 'SUB_INT', 'STORE', 'JUMP'): (309, (0, 1, 3, 4)),
+    ('NEXT', 'SHARE', 'STORE'): (311, (0, 2)),
+    ('CONST', 'REM_INT'): (312, (0,)),
+    ('CONCAT', 'STORE'): (259, (1,)),
 }
 
 # by the line of the loop that fails, how far before the next node the opcode stands that has failed
 BEHIND = {
-    461: 4, 462: 2, 463: 2, 464: 2, 465: 1, 482: 1, 483: 1, 484: 1,
-    490: 1, 491: 1, 497: 3, 498: 3, 499: 3, 500: 3, 501: 3, 507: 2,
-    513: 1, 525: 3, 526: 3, 527: 3, 528: 3, 529: 3, 565: 1, 576: 2,
-    577: 2, 578: 2, 579: 2, 580: 2, 581: 1, 590: 5, 591: 5, 592: 5,
-    593: 5, 594: 5, 600: 4, 601: 4, 602: 3, 613: 3, 623: 4, 624: 2,
-    625: 2, 626: 2, 627: 2, 628: 2, 629: 1, 636: 11, 637: 9, 638: 9,
-    639: 9, 640: 9, 641: 9, 642: 9, 643: 9, 644: 9, 645: 5, 646: 5,
-    647: 5, 648: 5, 649: 5, 650: 5, 651: 5, 652: 5, 653: 3, 654: 3,
-    655: 3, 656: 2, 657: 2, 658: 2, 659: 2, 660: 2, 661: 2, 681: 5,
-    682: 5, 683: 5, 684: 5, 685: 5, 691: 4, 700: 7, 701: 5, 702: 5,
-    703: 5, 704: 5, 705: 3, 706: 3, 707: 3, 708: 1, 709: 1, 710: 1,
-    711: 1, 716: 7, 717: 5, 718: 5, 719: 5, 720: 4, 730: 9, 731: 6,
-    732: 6, 733: 6, 734: 5, 735: 5, 736: 5, 737: 5, 738: 5, 739: 5,
-    740: 5, 741: 3, 742: 3, 743: 3, 753: 1, 757: 3, 758: 2, 759: 1,
-    760: 1, 761: 1, 797: 6, 798: 6, 799: 6, 800: 6, 801: 6, 802: 5,
-    803: 2, 804: 2, 805: 2, 806: 1, 816: 5, 817: 3, 818: 3, 819: 3,
-    820: 3, 821: 1, 822: 1, 823: 1, 848: 8, 849: 2, 850: 2, 851: 2,
-    864: 5, 865: 5, 866: 5, 867: 5, 868: 5, 874: 4, 875: 1, 876: 1,
-    877: 1, 878: 1, 879: 1, 880: 1, 881: 1, 882: 1, 893: 4, 894: 3,
-    895: 3, 896: 3, 897: 2, 898: 2, 899: 2, 900: 2, 901: 2, 902: 2,
-    939: 2, 940: 1, 951: 9, 952: 7, 953: 7, 954: 7, 955: 7, 956: 7,
-    957: 7, 958: 7, 959: 7, 960: 3, 961: 3, 962: 3, 963: 3, 964: 3,
-    965: 3, 966: 3, 967: 3, 972: 6, 973: 3, 974: 3, 979: 1, 989: 3,
-    1019: 2, 1121: 2, 1122: 2, 1123: 2, 1129: 2, 1130: 2, 1141: 2, 1142: 2,
-    1143: 2, 1144: 2, 1145: 2, 1151: 1, 1163: 7, 1164: 7, 1165: 7, 1166: 7,
-    1167: 7, 1173: 6, 1174: 6, 1175: 5, 1176: 2, 1177: 2, 1178: 2, 1179: 2,
-    1210: 7, 1211: 6, 1212: 5, 1213: 5, 1218: 2, 1224: 1, 1231: 2, 1232: 1,
-    1251: 9, 1260: 3, 1261: 1, 1262: 1, 1263: 1, 1269: 5, 1270: 5, 1271: 2,
-    1287: 7, 1288: 4, 1289: 4, 1294: 1, 1295: 1, 1296: 1, 1301: 3, 1302: 1,
-    1333: 3, 1334: 1, 1335: 1, 1336: 1, 1340: 7, 1341: 6, 1342: 6, 1343: 6,
-    1344: 6, 1345: 6, 1346: 6, 1347: 4, 1348: 4, 1349: 4, 1350: 4, 1351: 4,
-    1352: 1, 1353: 1, 1354: 1, 1365: 5, 1366: 3, 1367: 3, 1368: 3, 1369: 2,
-    1374: 1, 1384: 7, 1385: 7, 1386: 4, 1387: 4, 1393: 2, 1415: 3, 1416: 2,
-    1417: 2, 1428: 3, 1429: 1, 1430: 1, 1431: 1, 1432: 1, 1433: 1, 1434: 1,
-    1435: 1, 1436: 1, 1441: 11, 1442: 9, 1443: 9, 1444: 9, 1445: 9, 1446: 9,
-    1447: 9, 1448: 9, 1449: 9, 1450: 3, 1451: 3, 1452: 3, 1453: 3, 1454: 3,
-    1455: 3, 1456: 3, 1457: 1, 1458: 1, 1459: 1, 1460: 1, 1461: 1, 1462: 1,
-    1463: 1, 1464: 1, 1465: 1, 1466: 1, 1467: 1, 1483: 7, 1484: 6, 1485: 3,
-    1486: 3, 1487: 3, 1488: 3, 1489: 3, 1490: 3, 1491: 3, 1492: 3, 1493: 2,
-    1494: 2, 1495: 2, 1496: 2, 1497: 2, 1498: 2, 1507: 3, 1508: 1, 1509: 1,
-    1510: 1, 1516: 6, 1517: 5, 1518: 4, 1519: 4, 1524: 1, 1525: 1, 1526: 1,
-    1527: 1, 1537: 7, 1538: 7, 1539: 4, 1540: 4, 1541: 4, 1542: 4, 1543: 4,
-    1544: 4, 1545: 4, 1546: 4, 1622: 4, 1623: 4, 1624: 4, 1625: 4, 1626: 4,
-    1627: 4, 1628: 4, 1629: 2, 1630: 2, 1631: 2, 1649: 6, 1650: 5, 1651: 2,
-    1652: 2, 1653: 2, 1654: 1, 1666: 3, 1667: 3, 1668: 3, 1669: 3, 1670: 3,
-    1676: 2, 1711: 6, 1712: 4, 1713: 4, 1714: 4, 1715: 4, 1716: 4, 1717: 4,
-    1718: 4, 1719: 4, 1744: 5, 1745: 2, 1746: 2, 1747: 2, 1748: 1, 1756: 6,
-    1757: 6, 1758: 6, 1759: 6, 1760: 6, 1766: 5, 1783: 3, 1784: 2, 1791: 1,
-    1792: 1, 1807: 3, 1808: 2, 1809: 2, 1819: 3, 1820: 3, 1826: 2, 1827: 1,
-    1837: 5, 1838: 3, 1839: 3, 1840: 3, 1841: 3, 1842: 3, 1850: 2, 1851: 2,
-    1852: 2, 1853: 2, 1854: 2, 1855: 2, 1856: 2, 1864: 3, 1919: 6, 1920: 4,
-    1921: 4, 1922: 4, 1923: 4, 1924: 4, 1925: 4, 1926: 4, 1927: 4, 1936: 7,
-    1937: 6, 1938: 2, 1939: 2, 1953: 2, 1961: 5, 1962: 4, 1963: 2, 1964: 2,
-    1965: 2, 1966: 2, 1967: 2, 1968: 2, 1969: 2, 1978: 7, 1979: 4, 1980: 4,
-    1985: 1, 1986: 1, 1987: 1, 1988: 1, 1989: 1, 1990: 1, 1991: 1, 1992: 1,
-    1996: 7, 1997: 7, 1998: 5, 1999: 4, 2000: 4, 2006: 1, 2007: 1, 2008: 1,
-    2020: 1, 2021: 1, 2022: 1, 2023: 1, 2024: 1, 2033: 3, 2034: 3, 2035: 3,
-    2036: 3, 2037: 3, 2043: 2, 2066: 5, 2067: 3, 2068: 1, 2077: 2, 2082: 6,
-    2083: 4, 2084: 4, 2085: 4, 2086: 4, 2087: 4, 2088: 4, 2089: 4, 2090: 4,
-    2100: 1, 2150: 1, 2182: 7, 2183: 4, 2184: 4, 2197: 1, 2208: 5, 2209: 3,
-    2210: 3, 2211: 3, 2212: 3, 2213: 3, 2214: 1, 2215: 1, 2216: 1, 2224: 2,
-    2225: 1, 2235: 5, 2236: 3, 2237: 3, 2238: 3, 2239: 3, 2240: 3, 2241: 3,
-    2242: 3, 2243: 3, 2285: 1, 2286: 1, 2287: 1, 2288: 1, 2289: 1, 2290: 1,
-    2291: 1, 2292: 1, 2293: 1, 2363: 11, 2391: 3, 2392: 3, 2393: 3, 2394: 3,
-    2395: 3, 2396: 3, 2397: 3, 2398: 1, 2399: 1, 2400: 1, 2401: 1, 2402: 1,
-    2403: 1, 2404: 1, 2405: 1, 2406: 1, 2407: 1, 2408: 1, 2422: 6, 2423: 3,
-    2424: 3, 2425: 3, 2426: 3, 2427: 3, 2437: 3, 2438: 3, 2439: 3, 2440: 3,
-    2441: 3, 2447: 2, 2448: 2, 2449: 1, 2456: 3, 2465: 3, 2466: 3, 2467: 3,
-    2468: 3, 2469: 3, 2475: 2, 2482: 1, 2483: 1, 2535: 1, 2536: 1, 2537: 1,
-    2538: 1, 2550: 1, 2551: 1, 2563: 2, 2592: 5, 2593: 3, 2594: 3, 2595: 3,
-    2596: 3, 2597: 3, 2598: 3, 2615: 2, 2616: 1, 2648: 2, 2649: 2, 2650: 2,
-    2651: 1, 2665: 2, 2666: 2, 2667: 2, 2668: 2, 2669: 2, 2675: 1, 2676: 1,
-    2682: 5, 2683: 2, 2684: 2, 2685: 2, 2686: 2, 2687: 2, 2688: 2, 2702: 4,
-    2703: 4, 2704: 4, 2705: 4, 2706: 4, 2712: 3, 2779: 1, 2780: 1, 2788: 2,
-    2798: 3, 2808: 1, 2813: 7, 2819: 5, 2820: 2, 2821: 2, 2822: 2, 2823: 1,
-    2824: 1, 2825: 1, 2826: 1, 2827: 1, 2828: 1, 2843: 1, 2853: 7, 2854: 5,
-    2855: 5, 2856: 5, 2857: 4, 2858: 1, 2859: 1, 2860: 1, 2865: 2, 2866: 1,
-    2933: 7, 2934: 4, 2935: 4, 2940: 1, 2941: 1, 2942: 1, 2986: 3, 2987: 1,
-    2988: 1, 2989: 1, 3000: 7, 3001: 4, 3002: 4, 3003: 4, 3004: 3, 3005: 3,
-    3006: 3, 3007: 3, 3008: 3, 3009: 3, 3010: 3, 3011: 1, 3012: 1, 3013: 1,
-    3081: 5, 3082: 3, 3083: 3, 3084: 3, 3085: 3, 3086: 3, 3099: 7, 3100: 5,
-    3101: 5, 3102: 5, 3103: 3, 3104: 3, 3105: 3, 3106: 3, 3115: 2, 3116: 2,
-    3122: 2, 3123: 2, 3124: 2, 3125: 2, 3126: 2, 3132: 1, 3137: 11, 3138: 8,
-    3139: 8, 3140: 8, 3141: 8, 3142: 8, 3143: 8, 3144: 8, 3145: 8, 3146: 5,
-    3147: 5, 3148: 5, 3149: 5, 3150: 5, 3151: 5, 3152: 5, 3153: 5, 3154: 3,
-    3155: 3, 3156: 3, 3157: 3, 3158: 3, 3159: 3, 3160: 3, 3161: 3, 3162: 2,
-    3163: 2, 3164: 2, 3165: 1, 3166: 1, 3167: 1, 3173: 2, 3174: 2, 3175: 2,
-    3176: 2, 3177: 2, 3178: 2, 3179: 2, 3186: 9, 3191: 7, 3192: 5, 3193: 5,
-    3194: 5, 3195: 5, 3196: 5, 3197: 5, 3198: 5, 3199: 5, 3200: 3, 3201: 3,
-    3202: 3, 3212: 1, 3213: 1, 3214: 1, 3215: 1, 3228: 2, 3229: 2, 3230: 2,
-    3236: 2, 3237: 2, 3246: 9, 3247: 5, 3248: 5, 3249: 5, 3250: 5, 3251: 5,
-    3252: 5, 3253: 4, 3254: 4, 3255: 4, 3256: 2, 3257: 2, 3258: 2, 3259: 1,
-    3260: 1, 3261: 1, 3262: 1, 3263: 1, 3264: 1, 3273: 2, 3284: 2, 3285: 2,
-    3292: 5, 3293: 5, 3294: 5, 3295: 5, 3296: 5, 3302: 4, 3303: 2, 3314: 5,
-    3315: 3, 3316: 3, 3317: 3, 3318: 3, 3319: 3, 3320: 3, 3321: 3, 3322: 3,
-    3332: 5, 3333: 2, 3334: 2, 3335: 2, 3345: 6, 3346: 3, 3347: 3, 3348: 3,
-    3349: 3, 3350: 3, 3351: 2, 3352: 2, 3353: 2, 3354: 1, 3361: 5, 3362: 3,
-    3363: 3, 3364: 3, 3365: 3, 3366: 3, 3367: 3, 3368: 3, 3369: 3, 3380: 4,
-    3381: 2, 3382: 2, 3383: 2, 3384: 1, 3391: 1, 3392: 1, 3393: 1, 3394: 1,
-    3399: 3, 3400: 2, 3401: 1, 3402: 1, 3426: 3, 3427: 3, 3428: 1, 3436: 1,
-    3437: 1, 3438: 1, 3439: 1, 3440: 1, 3441: 1, 3442: 1, 3443: 1, 3455: 2,
-    3515: 1, 3516: 1, 3528: 5, 3529: 2, 3530: 2, 3542: 5, 3543: 5, 3544: 5,
-    3545: 5, 3546: 5, 3552: 4, 3553: 1, 3554: 1, 3555: 1, 3556: 1, 3557: 1,
-    3558: 1, 3559: 1, 3560: 1, 3566: 3, 3567: 3, 3568: 3, 3569: 3, 3570: 3,
-    3576: 2, 3582: 1, 3583: 1, 3593: 4, 3603: 3, 3604: 3, 3615: 1, 3648: 6,
-    3649: 5, 3650: 5, 3655: 5, 3656: 5, 3657: 2, 3658: 2, 3659: 2, 3660: 2,
-    3661: 2, 3662: 2, 3663: 2, 3664: 2, 3665: 1, 3666: 1, 3671: 7, 3672: 4,
-    3673: 4, 3674: 4, 3675: 4, 3676: 4, 3677: 4, 3678: 2, 3679: 2, 3680: 2,
-    3681: 2, 3682: 1, 3683: 1, 3684: 1, 3685: 1, 3686: 1, 3687: 1, 3688: 1,
-    3699: 10, 3700: 9, 3701: 9, 3702: 9, 3703: 9, 3704: 9, 3705: 9, 3706: 9,
-    3707: 9, 3708: 3, 3709: 3, 3710: 3, 3711: 3, 3712: 3, 3713: 3, 3714: 3,
-    3715: 1, 3716: 1, 3717: 1, 3718: 1, 3719: 1, 3720: 1, 3721: 1, 3722: 1,
-    3723: 1, 3724: 1, 3725: 1, 3734: 7, 3735: 4, 3736: 4, 3741: 1, 3742: 1,
-    3743: 1, 3744: 1, 3745: 1, 3746: 1, 3747: 1, 3748: 1, 3757: 3, 3758: 3,
-    3759: 3, 3760: 3, 3761: 3, 3762: 3, 3763: 3, 3764: 1, 3765: 1, 3766: 1,
-    3783: 5, 3784: 3, 3785: 3, 3786: 3, 3787: 3, 3788: 3, 3789: 3, 3790: 3,
-    3791: 3, 3792: 1, 3793: 1, 3794: 1, 3842: 1, 3856: 1, 3869: 1, 3870: 1,
-    3871: 1, 3872: 1, 3873: 1, 3874: 1, 3875: 1, 3883: 3, 3884: 3, 3896: 5,
-    3897: 2, 3898: 2, 3906: 1, 3907: 1, 3908: 1, 3909: 1, 3940: 5, 3941: 2,
-    3942: 2, 3943: 2, 3953: 3, 3954: 3, 3955: 3, 3961: 3, 3962: 3, 3963: 2,
-    3964: 2, 3965: 2, 3966: 2, 3967: 2, 3968: 2, 3977: 5, 3978: 3, 3979: 3,
-    3980: 3, 3981: 3, 3982: 3, 3983: 3, 3984: 3, 3985: 3, 3995: 7, 3996: 5,
-    3997: 5, 3998: 5, 3999: 5, 4000: 5, 4001: 4, 4011: 7, 4012: 5, 4013: 5,
-    4014: 5, 4015: 4, 4016: 1, 4017: 1, 4018: 1,
+    470: 4, 471: 2, 472: 2, 473: 2, 474: 1, 481: 1, 482: 1, 493: 2,
+    494: 2, 499: 2, 500: 1, 513: 11, 514: 8, 515: 8, 516: 8, 517: 8,
+    518: 8, 519: 8, 520: 8, 521: 8, 522: 5, 523: 5, 524: 5, 525: 5,
+    526: 5, 527: 5, 528: 5, 529: 5, 530: 3, 531: 3, 532: 3, 533: 3,
+    534: 3, 535: 3, 536: 3, 537: 3, 538: 2, 539: 2, 540: 2, 541: 1,
+    542: 1, 543: 1, 548: 1, 600: 1, 601: 1, 610: 5, 611: 2, 612: 2,
+    613: 2, 614: 1, 615: 1, 616: 1, 617: 1, 618: 1, 619: 1, 642: 11,
+    643: 9, 644: 9, 645: 9, 646: 9, 647: 9, 648: 9, 649: 9, 650: 9,
+    651: 5, 652: 5, 653: 5, 654: 5, 655: 5, 656: 5, 657: 5, 658: 5,
+    659: 3, 660: 3, 661: 3, 662: 2, 663: 2, 664: 2, 665: 2, 666: 2,
+    667: 2, 693: 7, 694: 6, 695: 6, 696: 6, 697: 6, 698: 6, 699: 6,
+    700: 4, 701: 4, 702: 4, 703: 4, 704: 4, 705: 1, 706: 1, 707: 1,
+    714: 3, 715: 3, 724: 1, 730: 3, 731: 2, 737: 3, 738: 2, 739: 2,
+    751: 1, 752: 1, 790: 4, 791: 3, 792: 3, 793: 3, 794: 2, 795: 2,
+    796: 2, 797: 2, 798: 2, 799: 2, 809: 6, 810: 3, 811: 3, 812: 3,
+    813: 3, 814: 3, 815: 2, 816: 2, 817: 2, 818: 1, 836: 6, 837: 6,
+    838: 6, 839: 6, 840: 6, 841: 5, 842: 2, 843: 2, 844: 2, 845: 1,
+    854: 5, 855: 5, 856: 5, 857: 5, 858: 5, 864: 4, 865: 2, 871: 11,
+    872: 9, 873: 9, 874: 9, 875: 9, 876: 9, 877: 9, 878: 9, 879: 9,
+    880: 3, 881: 3, 882: 3, 883: 3, 884: 3, 885: 3, 886: 3, 887: 1,
+    888: 1, 889: 1, 890: 1, 891: 1, 892: 1, 893: 1, 894: 1, 895: 1,
+    896: 1, 897: 1, 911: 3, 916: 6, 917: 3, 918: 3, 923: 1, 933: 3,
+    934: 1, 935: 1, 936: 1, 937: 1, 938: 1, 939: 1, 940: 1, 941: 1,
+    946: 2, 947: 1, 979: 3, 980: 3, 981: 3, 982: 3, 983: 1, 1013: 2,
+    1027: 7, 1028: 6, 1029: 3, 1030: 3, 1031: 3, 1032: 3, 1033: 3, 1034: 3,
+    1035: 3, 1036: 3, 1037: 2, 1038: 2, 1039: 2, 1040: 2, 1041: 2, 1042: 2,
+    1050: 7, 1051: 7, 1052: 7, 1053: 7, 1054: 7, 1060: 6, 1061: 6, 1062: 5,
+    1063: 2, 1064: 2, 1065: 2, 1066: 2, 1101: 6, 1102: 4, 1103: 4, 1104: 4,
+    1105: 4, 1106: 4, 1107: 4, 1108: 4, 1109: 4, 1189: 1, 1190: 1, 1191: 1,
+    1192: 1, 1193: 1, 1202: 3, 1203: 3, 1204: 3, 1205: 3, 1206: 3, 1212: 2,
+    1221: 7, 1222: 4, 1223: 4, 1228: 1, 1229: 1, 1230: 1, 1240: 5, 1241: 2,
+    1242: 2, 1254: 3, 1255: 3, 1256: 3, 1257: 3, 1258: 3, 1264: 2, 1271: 7,
+    1272: 5, 1273: 5, 1274: 5, 1275: 3, 1276: 3, 1277: 3, 1278: 3, 1288: 3,
+    1289: 3, 1290: 3, 1291: 3, 1292: 3, 1298: 2, 1312: 2, 1318: 3, 1319: 3,
+    1320: 3, 1321: 3, 1322: 3, 1328: 2, 1329: 2, 1330: 1, 1336: 5, 1337: 5,
+    1338: 5, 1339: 5, 1340: 5, 1346: 4, 1354: 1, 1355: 1, 1356: 1, 1357: 1,
+    1397: 5, 1398: 3, 1399: 3, 1400: 3, 1401: 2, 1411: 5, 1412: 3, 1413: 3,
+    1414: 3, 1415: 3, 1416: 1, 1417: 1, 1418: 1, 1423: 5, 1424: 3, 1425: 3,
+    1426: 3, 1427: 3, 1428: 3, 1436: 7, 1437: 4, 1438: 4, 1451: 1, 1458: 2,
+    1459: 1, 1472: 3, 1473: 2, 1474: 1, 1475: 1, 1494: 5, 1495: 4, 1496: 2,
+    1497: 2, 1498: 2, 1499: 2, 1500: 2, 1501: 2, 1502: 2, 1527: 2, 1593: 4,
+    1594: 4, 1595: 4, 1596: 4, 1597: 4, 1598: 4, 1599: 4, 1600: 2, 1601: 2,
+    1602: 2, 1612: 2, 1625: 3, 1636: 5, 1637: 3, 1638: 3, 1639: 3, 1640: 3,
+    1641: 3, 1642: 3, 1643: 3, 1644: 3, 1655: 5, 1656: 3, 1657: 1, 1664: 2,
+    1665: 2, 1680: 5, 1681: 2, 1682: 2, 1683: 2, 1684: 1, 1694: 2, 1695: 2,
+    1696: 2, 1697: 2, 1698: 2, 1699: 2, 1700: 2, 1707: 1, 1737: 2, 1738: 1,
+    1739: 1, 1748: 9, 1749: 5, 1750: 5, 1751: 5, 1752: 5, 1753: 5, 1754: 5,
+    1755: 4, 1756: 4, 1757: 4, 1758: 2, 1759: 2, 1760: 2, 1761: 1, 1762: 1,
+    1763: 1, 1764: 1, 1765: 1, 1766: 1, 1774: 5, 1775: 2, 1776: 2, 1777: 2,
+    1787: 3, 1788: 3, 1798: 5, 1799: 3, 1800: 3, 1801: 3, 1802: 3, 1803: 3,
+    1804: 1, 1805: 1, 1806: 1, 1830: 3, 1840: 7, 1841: 7, 1842: 4, 1843: 4,
+    1849: 2, 1858: 3, 1859: 3, 1860: 3, 1861: 3, 1862: 3, 1863: 3, 1864: 3,
+    1865: 1, 1866: 1, 1867: 1, 1872: 7, 1873: 5, 1874: 5, 1875: 5, 1876: 4,
+    1877: 1, 1878: 1, 1879: 1, 1917: 1, 1918: 1, 1919: 1, 1920: 1, 1921: 1,
+    1922: 1, 1923: 1, 1924: 1, 1935: 2, 1936: 2, 1937: 2, 1943: 2, 1944: 2,
+    1951: 11, 2021: 1, 2029: 1, 2030: 1, 2031: 1, 2032: 1, 2045: 1, 2046: 1,
+    2047: 1, 2048: 1, 2061: 4, 2062: 2, 2063: 2, 2064: 2, 2065: 2, 2066: 2,
+    2067: 1, 2075: 5, 2076: 5, 2077: 5, 2078: 5, 2079: 5, 2085: 4, 2086: 4,
+    2087: 3, 2112: 3, 2113: 3, 2114: 3, 2115: 3, 2116: 3, 2145: 2, 2160: 3,
+    2161: 2, 2162: 1, 2163: 1, 2164: 1, 2196: 2, 2197: 1, 2202: 1, 2207: 3,
+    2208: 3, 2209: 3, 2215: 3, 2216: 3, 2217: 2, 2218: 2, 2219: 2, 2220: 2,
+    2221: 2, 2222: 2, 2251: 3, 2252: 3, 2253: 3, 2254: 3, 2255: 1, 2289: 7,
+    2290: 7, 2291: 5, 2292: 4, 2293: 4, 2299: 1, 2300: 1, 2301: 1, 2310: 3,
+    2311: 3, 2312: 3, 2313: 3, 2314: 3, 2315: 3, 2316: 3, 2317: 1, 2318: 1,
+    2319: 1, 2320: 1, 2321: 1, 2322: 1, 2323: 1, 2324: 1, 2325: 1, 2326: 1,
+    2327: 1, 2351: 5, 2352: 3, 2353: 3, 2354: 3, 2355: 3, 2356: 3, 2357: 3,
+    2358: 3, 2359: 3, 2360: 1, 2361: 1, 2362: 1, 2368: 2, 2369: 2, 2370: 2,
+    2371: 2, 2372: 2, 2378: 1, 2444: 1, 2445: 1, 2453: 1, 2454: 1, 2468: 3,
+    2469: 3, 2470: 3, 2471: 3, 2472: 3, 2478: 2, 2483: 6, 2484: 5, 2485: 2,
+    2486: 2, 2487: 2, 2488: 1, 2496: 6, 2497: 4, 2498: 4, 2499: 4, 2500: 4,
+    2501: 4, 2502: 4, 2503: 4, 2504: 4, 2514: 7, 2515: 5, 2516: 5, 2517: 5,
+    2518: 5, 2519: 3, 2520: 3, 2521: 3, 2522: 1, 2523: 1, 2524: 1, 2525: 1,
+    2530: 3, 2531: 1, 2562: 9, 2563: 6, 2564: 6, 2565: 6, 2566: 5, 2567: 5,
+    2568: 5, 2569: 5, 2570: 5, 2571: 5, 2572: 5, 2573: 3, 2574: 3, 2575: 3,
+    2584: 2, 2615: 2, 2616: 2, 2617: 2, 2618: 1, 2628: 8, 2629: 2, 2630: 2,
+    2631: 2, 2643: 6, 2644: 5, 2645: 5, 2650: 5, 2651: 5, 2652: 2, 2653: 2,
+    2654: 2, 2655: 2, 2656: 2, 2657: 2, 2658: 2, 2659: 2, 2660: 1, 2661: 1,
+    2666: 2, 2667: 1, 2676: 10, 2677: 9, 2678: 9, 2679: 9, 2680: 9, 2681: 9,
+    2682: 9, 2683: 9, 2684: 9, 2685: 3, 2686: 3, 2687: 3, 2688: 3, 2689: 3,
+    2690: 3, 2691: 3, 2692: 1, 2693: 1, 2694: 1, 2695: 1, 2696: 1, 2697: 1,
+    2698: 1, 2699: 1, 2700: 1, 2701: 1, 2702: 1, 2723: 3, 2724: 1, 2725: 1,
+    2726: 1, 2772: 7, 2773: 6, 2774: 2, 2775: 2, 2788: 7, 2789: 4, 2790: 4,
+    2791: 4, 2792: 3, 2793: 3, 2794: 3, 2795: 3, 2796: 3, 2797: 3, 2798: 3,
+    2799: 1, 2800: 1, 2801: 1, 2811: 2, 2812: 2, 2813: 2, 2814: 2, 2815: 2,
+    2821: 1, 2828: 3, 2837: 1, 2846: 2, 2847: 2, 2848: 2, 2849: 2, 2850: 2,
+    2851: 1, 2859: 3, 2860: 1, 2861: 1, 2862: 1, 2871: 1, 2872: 1, 2873: 1,
+    2874: 1, 2875: 1, 2876: 1, 2877: 1, 2885: 6, 2886: 3, 2887: 3, 2888: 3,
+    2889: 3, 2890: 3, 2900: 6, 2901: 6, 2902: 6, 2903: 6, 2904: 6, 2910: 5,
+    2926: 2, 2927: 2, 2928: 2, 2934: 2, 2935: 2, 2944: 2, 2945: 1, 3010: 2,
+    3032: 1, 3033: 1, 3034: 1, 3035: 1, 3036: 1, 3037: 1, 3038: 1, 3039: 1,
+    3040: 1, 3043: 7, 3044: 5, 3045: 5, 3046: 5, 3047: 4, 3048: 1, 3049: 1,
+    3050: 1, 3055: 5, 3056: 3, 3057: 3, 3058: 3, 3059: 3, 3060: 3, 3061: 3,
+    3062: 3, 3063: 3, 3087: 9, 3088: 7, 3089: 7, 3090: 7, 3091: 7, 3092: 7,
+    3093: 7, 3094: 7, 3095: 7, 3096: 3, 3097: 3, 3098: 3, 3099: 3, 3100: 3,
+    3101: 3, 3102: 3, 3103: 3, 3123: 7, 3124: 5, 3125: 5, 3126: 5, 3127: 5,
+    3128: 5, 3129: 5, 3130: 5, 3131: 5, 3132: 3, 3133: 3, 3134: 3, 3145: 3,
+    3154: 5, 3155: 2, 3156: 2, 3166: 3, 3167: 1, 3168: 1, 3169: 1, 3173: 4,
+    3197: 9, 3207: 7, 3208: 6, 3209: 5, 3210: 5, 3215: 2, 3227: 5, 3228: 5,
+    3229: 5, 3230: 5, 3231: 5, 3237: 4, 3238: 1, 3239: 1, 3240: 1, 3241: 1,
+    3242: 1, 3243: 1, 3244: 1, 3245: 1, 3254: 7, 3255: 5, 3256: 5, 3257: 5,
+    3258: 4, 3284: 5, 3285: 3, 3286: 3, 3287: 3, 3288: 3, 3289: 3, 3290: 3,
+    3305: 5, 3306: 2, 3307: 2, 3308: 2, 3322: 2, 3323: 2, 3324: 2, 3325: 2,
+    3326: 2, 3327: 2, 3328: 2, 3337: 5, 3338: 3, 3339: 3, 3340: 3, 3341: 3,
+    3342: 3, 3343: 3, 3344: 3, 3345: 3, 3356: 1, 3357: 1, 3358: 1, 3359: 1,
+    3363: 7, 3364: 5, 3365: 5, 3366: 5, 3367: 5, 3368: 5, 3369: 4, 3387: 3,
+    3388: 1, 3389: 1, 3390: 1, 3417: 4, 3418: 4, 3419: 4, 3420: 4, 3421: 4,
+    3427: 3, 3435: 7, 3436: 7, 3437: 4, 3438: 4, 3439: 4, 3440: 4, 3441: 4,
+    3442: 4, 3443: 4, 3444: 4, 3507: 1, 3516: 1, 3527: 6, 3528: 4, 3529: 4,
+    3530: 4, 3531: 4, 3532: 4, 3533: 4, 3534: 4, 3535: 4, 3556: 9, 3562: 1,
+    3611: 1, 3654: 7, 3655: 4, 3656: 4, 3661: 1, 3662: 1, 3663: 1, 3668: 7,
+    3669: 4, 3670: 4, 3671: 4, 3672: 4, 3673: 4, 3674: 4, 3675: 2, 3676: 2,
+    3677: 2, 3678: 2, 3679: 1, 3680: 1, 3681: 1, 3682: 1, 3683: 1, 3684: 1,
+    3685: 1, 3690: 1, 3720: 1, 3721: 1, 3729: 5, 3730: 5, 3731: 5, 3732: 5,
+    3733: 5, 3739: 4, 3740: 1, 3741: 1, 3742: 1, 3743: 1, 3744: 1, 3745: 1,
+    3746: 1, 3747: 1, 3759: 7, 3760: 4, 3761: 4, 3766: 1, 3767: 1, 3768: 1,
+    3769: 1, 3770: 1, 3771: 1, 3772: 1, 3773: 1, 3839: 7, 3840: 4, 3841: 4,
+    3846: 1, 3847: 1, 3848: 1, 3849: 1, 3850: 1, 3851: 1, 3852: 1, 3853: 1,
+    3858: 5, 3859: 2, 3860: 2, 3861: 2, 3862: 2, 3863: 2, 3864: 2, 3878: 6,
+    3879: 5, 3880: 4, 3881: 4, 3886: 1, 3887: 1, 3888: 1, 3889: 1, 3899: 5,
+    3900: 3, 3901: 3, 3902: 3, 3903: 3, 3904: 3, 3914: 1, 3915: 1, 3916: 1,
+    3922: 1, 3923: 1, 3929: 3, 3930: 3, 3931: 3, 3932: 3, 3933: 3, 3939: 2,
+    3945: 7, 3966: 5, 3967: 5, 3968: 2, 3975: 5, 3976: 3, 3977: 3, 3978: 3,
+    3979: 3, 3980: 3, 3981: 3, 3982: 3, 3983: 3, 4001: 4, 4002: 2, 4003: 2,
+    4004: 2, 4005: 1, 4021: 2, 4022: 2, 4023: 2, 4024: 2, 4025: 2, 4031: 1,
+    4032: 1,
 }
 
 
@@ -443,8 +443,8 @@ def run(machine, task):
             op, arg, ins, near, far = ins
             if near is None:
                 if far is None:
-                    if op < 16:
-                        if op < 3:
+                    if op < 17:
+                        if op < 2:
                             if op < 1:
                                 # JUMP
                                 ins, cost = arg
@@ -452,63 +452,98 @@ def run(machine, task):
                                 if fuel < 0:
                                     fuel = machine.refill(fuel)
                                 continue
-                            if op < 2:
-                                # CONST
-                                st.append(tos)
-                                tos = arg
+                            # JUMP_UNLESS
+                            if tos is False:
+                                ins, cost = arg
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                tos = st.pop()
                                 continue
-                            # LOAD CONST ADD_INT STORE JUMP
-                            o0, o1, o3, o4 = arg
-                            r = locs[o0] + o1
-                            if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                                overflow('+')
-                            locs[o3] = r
-                            ins, cost = o4
+                            if tos is not True:
+                                raise not_bool(tos)
+                            tos = st.pop()
+                            continue
+                        if op < 4:
+                            if op < 3:
+                                # LOAD CONST ADD_INT STORE JUMP
+                                o0, o1, o3, o4 = arg
+                                r = locs[o0] + o1
+                                if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                                    overflow('+')
+                                locs[o3] = r
+                                ins, cost = o4
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            # FILL JUMP
+                            hole = st.pop()
+                            fill(hole, tos)
+                            ins, cost = arg
                             fuel -= cost
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
+                            tos = st.pop()
                             continue
-                        if op < 9:
-                            if op >= 7:
-                                if op < 8:
-                                    # ADD_INT
-                                    a = st.pop()
-                                    r = a + tos
-                                    if -1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX:
-                                        tos = r
-                                        continue
-                                    overflow('+')
-                                # JUMP_UNLESS LOAD
-                                o0, o1 = arg
-                                if tos is False:
-                                    ins, cost = o0
-                                    fuel -= cost
-                                    if fuel < 0:
-                                        fuel = machine.refill(fuel)
-                                    tos = st.pop()
+                        if op < 10:
+                            if op >= 8:
+                                if op < 9:
+                                    # STORE CONST LOAD
+                                    o0, o1, o2 = arg
+                                    locs[o0] = tos
+                                    st.append(o1)
+                                    tos = locs[o2]
                                     continue
-                                if tos is not True:
-                                    raise not_bool(tos)
-                                tos = locs[o1]
+                                # GET_ELEMENT STORE LOAD
+                                o0, o1, o2 = arg
+                                locs[o1] = tos[o0]
+                                tos = locs[o2]
                                 continue
-                            if op >= 5:
-                                if op < 6:
-                                    # NEXT STORE LOAD LOAD
-                                    o0, o1, o2, o3 = arg
-                                    for value in tos:
-                                        break
-                                    else:
-                                        ins, cost = o0
-                                        fuel -= cost
-                                        if fuel < 0:
-                                            fuel = machine.refill(fuel)
-                                        tos = st.pop()
-                                        continue
-                                    locs[o1] = value
-                                    st.append(tos)
-                                    st.append(locs[o2])
-                                    tos = locs[o3]
-                                    continue
+                            if op < 5:
+                                # MOVE
+                                value = locs[arg]
+                                if machine.keeps_locals and type(value) not in PLAIN:
+                                    share(value)
+                                st.append(tos)
+                                tos = value
+                                continue
+                            if op < 6:
+                                # LOAD LOAD LOAD INDEX_ARRAY LOAD LOAD INDEX_ARRAY LOAD INDEX_ARRAY MUL_INT ADD_INT STORE
+                                o0, o1, o2, o4, o5, o7, o11 = arg
+                                index = locs[o2]
+                                items = locs[o1].items
+                                if index < 0:
+                                    index_out_of_range(index, len(items))
+                                try:
+                                    element = items[index]
+                                except IndexError:
+                                    index_out_of_range(index, len(items))
+                                index2 = locs[o5]
+                                items2 = locs[o4].items
+                                if index2 < 0:
+                                    index_out_of_range(index2, len(items2))
+                                try:
+                                    element2 = items2[index2]
+                                except IndexError:
+                                    index_out_of_range(index2, len(items2))
+                                index3 = locs[o7]
+                                items3 = element2.items
+                                if index3 < 0:
+                                    index_out_of_range(index3, len(items3))
+                                try:
+                                    element3 = items3[index3]
+                                except IndexError:
+                                    index_out_of_range(index3, len(items3))
+                                r = element * element3 if element < element3 else element * element3
+                                if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                                    overflow('*')
+                                r2 = locs[o0] + r
+                                if not (-1073741823 <= r2 <= 1073741823 or INT_MIN <= r2 <= INT_MAX):
+                                    overflow('+')
+                                locs[o11] = r2
+                                continue
+                            if op < 7:
                                 # LOAD CALL_BUILTIN/2
                                 o0, o1 = arg
                                 value = o1[0](tos, locs[o0])
@@ -516,12 +551,770 @@ def run(machine, task):
                                     fuel = machine.pay_debt(fuel)
                                 tos = value
                                 continue
-                            if op >= 4:
-                                # SHARE
-                                if type(tos) not in PLAIN:
-                                    share(tos)
+                            # CALL_METHOD/1
+                            receiver = st.pop()
+                            entry = arg.cache.get(type(receiver)) or method_entry(machine, receiver, arg)
+                            value = entry(machine, task, receiver, arg, [tos])
+                            if value is SUSPENDED:
+                                tos = st.pop()
+                                task.state = (ins, locs, cells, code, tos)
+                                machine.fuel += fuel
+                                return
+                            if type(value) is Invoke:
+                                callee = value.code
+                                arguments = value.arguments
+                                captured = value.cells
+                                if len(frames) >= limit:
+                                    raise machine.too_deep()
+                                frames.append((ins, locs, cells, code))
+                                code = callee
+                                ins = callee.entry
+                                fuel -= callee.cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                locs = arguments + callee.blank if callee.blank else arguments
+                                cells = [*captured, *[None] * (callee.cell_count - len(captured))] if callee.cell_count else NO_CELLS
+                                tos = st.pop()
                                 continue
-                            # NEXT DUP GET_ELEMENT CALL_VALUE/0
+                            if debt:
+                                fuel = machine.pay_debt(fuel)
+                            tos = value
+                            continue
+                        if op < 11:
+                            # CALL/1
+                            arguments = [tos]
+                            if len(frames) >= limit:
+                                raise machine.too_deep()
+                            frames.append((ins, locs, cells, code))
+                            code = arg
+                            ins = arg.entry
+                            fuel -= arg.cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            locs = arguments + arg.blank if arg.blank else arguments
+                            cells = [*(), *[None] * (arg.cell_count - len(()))] if arg.cell_count else NO_CELLS
+                            tos = st.pop()
+                            continue
+                        if op < 12:
+                            # DUP IS_ABSENT JUMP_UNLESS POP
+                            if not (tos is None or tos is NONE_VALUE):
+                                ins, cost = arg
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            tos = st.pop()
+                            continue
+                        if op < 13:
+                            # LOAD GET_FIELD CONST ADD_INT LOAD_OWN SET_FIELD
+                            o0, o1, o2, o4, o5 = arg
+                            r = getattr(locs[o0], o1) + o2
+                            if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                                overflow('+')
+                            value = locs[o4]
+                            try:
+                                if value.shared:
+                                    locs[o4] = value = own(value)
+                            except AttributeError:
+                                pass
+                            if not isinstance(value, Struct):
+                                raise Panic('P007', 'expected a struct in a field assignment')
+                            setattr(value, o5, r)
+                            continue
+                        if op >= 16:
+                            # CALL/2
+                            value = st.pop()
+                            arguments = [value, tos]
+                            if len(frames) >= limit:
+                                raise machine.too_deep()
+                            frames.append((ins, locs, cells, code))
+                            code = arg
+                            ins = arg.entry
+                            fuel -= arg.cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            locs = arguments + arg.blank if arg.blank else arguments
+                            cells = [*(), *[None] * (arg.cell_count - len(()))] if arg.cell_count else NO_CELLS
+                            tos = st.pop()
+                            continue
+                        if op < 14:
+                            # LOAD LOAD INDEX_ARRAY GET_FIELD LOAD LOAD INDEX_ARRAY GET_FIELD ADD_INT LOAD_OWN LOAD INDEX_OWN
+                            o0, o1, o3, o4, o5, o7, o9, o10 = arg
+                            index = locs[o1]
+                            items = locs[o0].items
+                            if index < 0:
+                                index_out_of_range(index, len(items))
+                            try:
+                                element = items[index]
+                            except IndexError:
+                                index_out_of_range(index, len(items))
+                            index2 = locs[o5]
+                            items2 = locs[o4].items
+                            if index2 < 0:
+                                index_out_of_range(index2, len(items2))
+                            try:
+                                element2 = items2[index2]
+                            except IndexError:
+                                index_out_of_range(index2, len(items2))
+                            r = getattr(element, o3) + getattr(element2, o7)
+                            if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                                overflow('+')
+                            value = locs[o9]
+                            try:
+                                if value.shared:
+                                    locs[o9] = value = own(value)
+                            except AttributeError:
+                                pass
+                            index3 = locs[o10]
+                            if type(value) is Array and type(index3) is int and (0 <= index3 < len(value.items)):
+                                value2 = value.items[index3]
+                            else:
+                                value2 = index_place(value, index3)
+                            try:
+                                if value2.shared:
+                                    value2 = own(value2)
+                                    value.items[index3 if type(value) is Array else key_of(index3)] = value2
+                            except AttributeError:
+                                pass
+                            st.append(tos)
+                            st.append(r)
+                            tos = value2
+                            continue
+                        if op < 15:
+                            # DUP IS_ABSENT JUMP_UNLESS
+                            if not (tos is None or tos is NONE_VALUE):
+                                ins, cost = arg
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            continue
+                        # CONST LOAD_OWN LOAD SET_INDEX LOAD LOAD ADD_INT STORE
+                        o0, o1, o2, o4, o5, o7 = arg
+                        value = locs[o1]
+                        try:
+                            if value.shared:
+                                locs[o1] = value = own(value)
+                        except AttributeError:
+                            pass
+                        index = locs[o2]
+                        if type(value) is Array and type(index) is int and (0 <= index < len(value.items)):
+                            value.items[index] = o0
+                        else:
+                            write_element(value, index, o0)
+                        r = locs[o4] + locs[o5]
+                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                            overflow('+')
+                        locs[o7] = r
+                        continue
+                    if op < 31:
+                        if op < 20:
+                            if op < 18:
+                                # STORE CONST LOAD GET_FIELD
+                                o0, o1, o2, o3 = arg
+                                locs[o0] = tos
+                                st.append(o1)
+                                tos = getattr(locs[o2], o3)
+                                continue
+                            if op < 19:
+                                # LOAD FAIL_MATCH
+                                value = locs[arg]
+                                raise Panic('P009', f'no arm matches {debug(value)}')
+                            # LOAD STORE
+                            o0, o1 = arg
+                            locs[o1] = locs[o0]
+                            continue
+                        if op < 22:
+                            if op < 21:
+                                # LOAD STORE LOAD LOAD
+                                o0, o1, o2, o3 = arg
+                                locs[o1] = locs[o0]
+                                st.append(tos)
+                                st.append(locs[o2])
+                                tos = locs[o3]
+                                continue
+                            # IS_ERR JUMP_UNLESS LOAD UNWRAP
+                            o1, o2 = arg
+                            if not type(tos) is Err:
+                                ins, cost = o1
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                tos = st.pop()
+                                continue
+                            holder = locs[o2]
+                            tos = holder.value if type(holder) in (Some, Ok, Err) else holder
+                            continue
+                        if op < 26:
+                            if op < 23:
+                                # STORE CONST
+                                o0, o1 = arg
+                                locs[o0] = tos
+                                tos = o1
+                                continue
+                            if op < 24:
+                                # CALL_METHOD/0
+                                entry = arg.cache.get(type(tos)) or method_entry(machine, tos, arg)
+                                value = entry(machine, task, tos, arg, [])
+                                if value is SUSPENDED:
+                                    tos = st.pop()
+                                    task.state = (ins, locs, cells, code, tos)
+                                    machine.fuel += fuel
+                                    return
+                                if type(value) is Invoke:
+                                    callee = value.code
+                                    arguments = value.arguments
+                                    captured = value.cells
+                                    if len(frames) >= limit:
+                                        raise machine.too_deep()
+                                    frames.append((ins, locs, cells, code))
+                                    code = callee
+                                    ins = callee.entry
+                                    fuel -= callee.cost
+                                    if fuel < 0:
+                                        fuel = machine.refill(fuel)
+                                    locs = arguments + callee.blank if callee.blank else arguments
+                                    cells = [*captured, *[None] * (callee.cell_count - len(captured))] if callee.cell_count else NO_CELLS
+                                    tos = st.pop()
+                                    continue
+                                if debt:
+                                    fuel = machine.pay_debt(fuel)
+                                tos = value
+                                continue
+                            if op < 25:
+                                # TUPLE/2
+                                value = st.pop()
+                                tos = tuple([value, tos])
+                                continue
+                            # CONST ADD_INT LOAD_OWN LOAD SET_INDEX
+                            o0, o2, o3 = arg
+                            r = tos + o0
+                            if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                                overflow('+')
+                            value = locs[o2]
+                            try:
+                                if value.shared:
+                                    locs[o2] = value = own(value)
+                            except AttributeError:
+                                pass
+                            index = locs[o3]
+                            if type(value) is Array and type(index) is int and (0 <= index < len(value.items)):
+                                value.items[index] = r
+                            else:
+                                write_element(value, index, r)
+                            tos = st.pop()
+                            continue
+                        if op < 27:
+                            # LOAD LOAD LOAD MUL_INT ADD_INT STORE JUMP
+                            o0, o1, o2, o5, o6 = arg
+                            a = locs[o1]
+                            b = locs[o2]
+                            r = a * b if a < b else a * b
+                            if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                                overflow('*')
+                            r2 = locs[o0] + r
+                            if not (-1073741823 <= r2 <= 1073741823 or INT_MIN <= r2 <= INT_MAX):
+                                overflow('+')
+                            locs[o5] = r2
+                            ins, cost = o6
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        if op < 28:
+                            # CALL_HOST
+                            st.append(tos)
+                            args = st[len(st) - arg.argc:]
+                            del st[len(st) - arg.argc:]
+                            machine.suspend(task, arg.effect, arg.prepare(*args))
+                            tos = st.pop()
+                            task.state = (ins, locs, cells, code, tos)
+                            machine.fuel += fuel
+                            return
+                        if op < 29:
+                            # ADD_INT STORE LOAD CONST ADD_INT STORE JUMP
+                            o1, o2, o3, o5, o6 = arg
+                            a = st.pop()
+                            r = a + tos
+                            if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                                overflow('+')
+                            locs[o1] = r
+                            r2 = locs[o2] + o3
+                            if not (-1073741823 <= r2 <= 1073741823 or INT_MIN <= r2 <= INT_MAX):
+                                overflow('+')
+                            locs[o5] = r2
+                            ins, cost = o6
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            tos = st.pop()
+                            continue
+                        if op < 30:
+                            # NEXT STORE CONST STORE CONST LOAD
+                            o0, o1, o2, o3, o4, o5 = arg
+                            for value in tos:
+                                break
+                            else:
+                                ins, cost = o0
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                tos = st.pop()
+                                continue
+                            locs[o1] = value
+                            locs[o3] = o2
+                            st.append(tos)
+                            st.append(o4)
+                            tos = locs[o5]
+                            continue
+                        # LOAD LOAD INDEX_ARRAY GET_FIELD LOAD LOAD MUL_FLOAT SUB_FLOAT LOAD_OWN LOAD INDEX_OWN SET_FIELD
+                        o0, o1, o3, o4, o5, o8, o9, o11 = arg
+                        index = locs[o1]
+                        items = locs[o0].items
+                        if index < 0:
+                            index_out_of_range(index, len(items))
+                        try:
+                            element = items[index]
+                        except IndexError:
+                            index_out_of_range(index, len(items))
+                        value = getattr(element, o3) - locs[o4] * 1.0 * locs[o5] + -0.0
+                        value2 = locs[o8]
+                        try:
+                            if value2.shared:
+                                locs[o8] = value2 = own(value2)
+                        except AttributeError:
+                            pass
+                        index2 = locs[o9]
+                        if type(value2) is Array and type(index2) is int and (0 <= index2 < len(value2.items)):
+                            value3 = value2.items[index2]
+                        else:
+                            value3 = index_place(value2, index2)
+                        try:
+                            if value3.shared:
+                                value3 = own(value3)
+                                value2.items[index2 if type(value2) is Array else key_of(index2)] = value3
+                        except AttributeError:
+                            pass
+                        if not isinstance(value3, Struct):
+                            raise Panic('P007', 'expected a struct in a field assignment')
+                        setattr(value3, o11, value)
+                        continue
+                    if op < 41:
+                        if op < 36:
+                            if op < 32:
+                                # HASHMAP
+                                st.append(tos)
+                                tos = arg
+                                continue
+                            if op >= 35:
+                                # CONST LOAD GET_FIELD JOIN/3
+                                o0, o1, o2 = arg
+                                tos = join('', [part if type(part) is str else display(part) for part in [tos, o0, getattr(locs[o1], o2)]])
+                                continue
+                            if op >= 34:
+                                # LOAD CONST LT_INT JUMP_UNLESS LOAD OK JUMP
+                                o0, o1, o3, o4, o6 = arg
+                                if not locs[o0] < o1:
+                                    ins, cost = o3
+                                    fuel -= cost
+                                    if fuel < 0:
+                                        fuel = machine.refill(fuel)
+                                    continue
+                                value = Ok(locs[o4])
+                                ins, cost2 = o6
+                                fuel -= cost2
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                st.append(tos)
+                                tos = value
+                                continue
+                            if op >= 33:
+                                # LOAD LOAD INDEX_ARRAY GET_FIELD
+                                o0, o1, o3 = arg
+                                index = locs[o1]
+                                items = locs[o0].items
+                                if index < 0:
+                                    index_out_of_range(index, len(items))
+                                try:
+                                    element = items[index]
+                                except IndexError:
+                                    index_out_of_range(index, len(items))
+                                st.append(tos)
+                                tos = getattr(element, o3)
+                                continue
+                            # LOAD JOIN/1 CALL_METHOD/2
+                            o0, o2 = arg
+                            value = join('', [part if type(part) is str else display(part) for part in [locs[o0]]])
+                            receiver = st.pop()
+                            entry = o2.cache.get(type(receiver)) or method_entry(machine, receiver, o2)
+                            value2 = entry(machine, task, receiver, o2, [tos, value])
+                            if value2 is SUSPENDED:
+                                tos = st.pop()
+                                task.state = (ins, locs, cells, code, tos)
+                                machine.fuel += fuel
+                                return
+                            if type(value2) is Invoke:
+                                callee = value2.code
+                                arguments = value2.arguments
+                                captured = value2.cells
+                                if len(frames) >= limit:
+                                    raise machine.too_deep()
+                                frames.append((ins, locs, cells, code))
+                                code = callee
+                                ins = callee.entry
+                                fuel -= callee.cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                locs = arguments + callee.blank if callee.blank else arguments
+                                cells = [*captured, *[None] * (callee.cell_count - len(captured))] if callee.cell_count else NO_CELLS
+                                tos = st.pop()
+                                continue
+                            if debt:
+                                fuel = machine.pay_debt(fuel)
+                            tos = value2
+                            continue
+                        if op < 38:
+                            if op >= 37:
+                                # MOVE UNWRAP STORE MOVE
+                                o0, o2, o3 = arg
+                                value = locs[o0]
+                                if machine.keeps_locals and type(value) not in PLAIN:
+                                    share(value)
+                                locs[o2] = value.value if type(value) in (Some, Ok, Err) else value
+                                value2 = locs[o3]
+                                if machine.keeps_locals and type(value2) not in PLAIN:
+                                    share(value2)
+                                st.append(tos)
+                                tos = value2
+                                continue
+                            # CALL_VALUE
+                            st.append(tos)
+                            args = st[len(st) - arg:]
+                            del st[len(st) - arg:]
+                            callee = st.pop()
+                            if type(callee) is not Closure or callee.function.argc != arg:
+                                raise bad_call(callee, arg)
+                            callee2 = callee.function
+                            captured = callee.cells
+                            if len(frames) >= limit:
+                                raise machine.too_deep()
+                            frames.append((ins, locs, cells, code))
+                            code = callee2
+                            ins = callee2.entry
+                            fuel -= callee2.cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            locs = args + callee2.blank if callee2.blank else args
+                            cells = [*captured, *[None] * (callee2.cell_count - len(captured))] if callee2.cell_count else NO_CELLS
+                            tos = st.pop()
+                            continue
+                        if op < 39:
+                            # LOAD LOAD INDEX_ARRAY
+                            o0, o1 = arg
+                            index = locs[o1]
+                            items = locs[o0].items
+                            if index < 0:
+                                index_out_of_range(index, len(items))
+                            try:
+                                element = items[index]
+                            except IndexError:
+                                index_out_of_range(index, len(items))
+                            st.append(tos)
+                            tos = element
+                            continue
+                        if op < 40:
+                            # LOAD STORE LOAD LOAD INDEX_ARRAY LOAD_OWN LOAD SET_INDEX
+                            o0, o1, o2, o3, o5, o6 = arg
+                            locs[o1] = locs[o0]
+                            index = locs[o3]
+                            items = locs[o2].items
+                            if index < 0:
+                                index_out_of_range(index, len(items))
+                            try:
+                                element = items[index]
+                            except IndexError:
+                                index_out_of_range(index, len(items))
+                            value = locs[o5]
+                            try:
+                                if value.shared:
+                                    locs[o5] = value = own(value)
+                            except AttributeError:
+                                pass
+                            index2 = locs[o6]
+                            if type(value) is Array and type(index2) is int and (0 <= index2 < len(value.items)):
+                                value.items[index2] = element
+                            else:
+                                write_element(value, index2, element)
+                            continue
+                        # NEXT SHARE STORE LOAD LOAD SHARE LOAD SHARE
+                        o0, o2, o3, o4, o6 = arg
+                        for value in tos:
+                            break
+                        else:
+                            ins, cost = o0
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            tos = st.pop()
+                            continue
+                        if type(value) not in PLAIN:
+                            share(value)
+                        locs[o2] = value
+                        value2 = locs[o3]
+                        value3 = locs[o4]
+                        if type(value3) not in PLAIN:
+                            share(value3)
+                        value4 = locs[o6]
+                        if type(value4) not in PLAIN:
+                            share(value4)
+                        st.append(tos)
+                        st.append(value2)
+                        st.append(value3)
+                        tos = value4
+                        continue
+                    if op < 45:
+                        if op < 43:
+                            if op < 42:
+                                # SOME
+                                tos = Some(tos)
+                                continue
+                            # DROP
+                            st.append(tos)
+                            del st[len(st) - arg:]
+                            tos = st.pop()
+                            continue
+                        if op < 44:
+                            # NIL
+                            st.append(tos)
+                            tos = None
+                            continue
+                        # SUB_INT
+                        a = st.pop()
+                        r = a - tos
+                        if -1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX:
+                            tos = r
+                            continue
+                        overflow('-')
+                    if op < 48:
+                        if op < 46:
+                            # LOAD LOAD INDEX_ARRAY GET_FIELD LOAD MUL_FLOAT STORE
+                            o0, o1, o3, o4, o6 = arg
+                            index = locs[o1]
+                            items = locs[o0].items
+                            if index < 0:
+                                index_out_of_range(index, len(items))
+                            try:
+                                element = items[index]
+                            except IndexError:
+                                index_out_of_range(index, len(items))
+                            locs[o6] = getattr(element, o3) * 1.0 * locs[o4]
+                            continue
+                        if op < 47:
+                            # CHECK
+                            tos = check(tos, arg)
+                            continue
+                        # LEDGER
+                        st.append(tos)
+                        tos = arg
+                        continue
+                    if op < 50:
+                        if op < 49:
+                            # VARIANT
+                            st.append(tos)
+                            payload = st[len(st) - arg.decl.variants[arg.variant].arity:]
+                            del st[len(st) - arg.decl.variants[arg.variant].arity:]
+                            tos = EnumValue(arg.decl, arg.variant, tuple(payload))
+                            continue
+                        # NE_INT
+                        a = st.pop()
+                        tos = a != tos
+                        continue
+                    if op < 52:
+                        if op < 51:
+                            # GT
+                            a = st.pop()
+                            tos = greater(a, tos)
+                            continue
+                        # START
+                        st.append(tos)
+                        args = st[len(st) - arg.argc:]
+                        del st[len(st) - arg.argc:]
+                        tos = machine.start_task(task, arg, args, cells)
+                        continue
+                    if op < 54:
+                        if op < 53:
+                            # CONFIGURE
+                            machine.configure(arg, tos)
+                            tos = st.pop()
+                            continue
+                        # ADD
+                        a = st.pop()
+                        tos = add(a, tos)
+                        continue
+                    if op < 56:
+                        if op < 55:
+                            # LE_INT
+                            a = st.pop()
+                            tos = a <= tos
+                            continue
+                        # CELL_OWN
+                        cell = cells[arg]
+                        if getattr(cell.value, 'shared', False):
+                            cell.value = own(cell.value)
+                        st.append(tos)
+                        tos = cell.value
+                        continue
+                    if op < 58:
+                        if op < 57:
+                            # TRY_CAST
+                            tos = try_cast(tos, arg)
+                            continue
+                        # NEG
+                        tos = negate(tos)
+                        continue
+                    if op < 59:
+                        # LE
+                        a = st.pop()
+                        tos = less_equal(a, tos)
+                        continue
+                    # SWAP
+                    a = st.pop()
+                    st.append(tos)
+                    tos = a
+                    continue
+                if far:
+                    if op < 62:
+                        if op < 61:
+                            # NEXT STORE
+                            o0, o1 = arg
+                            for value in tos:
+                                break
+                            else:
+                                ins, cost = o0
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                tos = st.pop()
+                                continue
+                            locs[o1] = value
+                            continue
+                        # NEXT STORE CONST CONST
+                        o0, o1, o2, o3 = arg
+                        for value in tos:
+                            break
+                        else:
+                            ins, cost = o0
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            tos = st.pop()
+                            continue
+                        locs[o1] = value
+                        st.append(tos)
+                        st.append(o2)
+                        tos = o3
+                        continue
+                    if op < 73:
+                        if op >= 71:
+                            if op < 72:
+                                # LOAD LOAD NE_INT JUMP_UNLESS LOAD CONST ADD_INT STORE
+                                o0, o1, o3, o4, o5, o7 = arg
+                                if not locs[o0] != locs[o1]:
+                                    ins, cost = o3
+                                    fuel -= cost
+                                    if fuel < 0:
+                                        fuel = machine.refill(fuel)
+                                    continue
+                                r = locs[o4] + o5
+                                if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                                    overflow('+')
+                                locs[o7] = r
+                                continue
+                            # CONST RETURN
+                            ins, locs, cells, code = frames.pop()
+                            st.append(tos)
+                            tos = arg
+                            continue
+                        if op < 63:
+                            # LOAD CONST LT_INT JUMP_UNLESS LOAD RETURN
+                            o0, o1, o3, o4 = arg
+                            if not locs[o0] < o1:
+                                ins, cost = o3
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            value = locs[o4]
+                            ins, locs, cells, code = frames.pop()
+                            st.append(tos)
+                            tos = value
+                            continue
+                        if op < 64:
+                            # NEXT STORE LOAD LOAD
+                            o0, o1, o2, o3 = arg
+                            for value in tos:
+                                break
+                            else:
+                                ins, cost = o0
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                tos = st.pop()
+                                continue
+                            locs[o1] = value
+                            st.append(tos)
+                            st.append(locs[o2])
+                            tos = locs[o3]
+                            continue
+                        if op < 65:
+                            # LOAD LOAD ADD_INT CONST REM_INT CONST EQ_INT JUMP_UNLESS
+                            o0, o1, o3, o5, o7 = arg
+                            r = locs[o0] + locs[o1]
+                            if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                                overflow('+')
+                            if r >= 0 and o3 > 0:
+                                value = r % o3
+                            else:
+                                value = int_rem(r, o3)
+                            if not value == o5:
+                                ins, cost = o7
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            continue
+                        if op < 66:
+                            # NEXT STORE LOAD CONST
+                            o0, o1, o2, o3 = arg
+                            for value in tos:
+                                break
+                            else:
+                                ins, cost = o0
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                tos = st.pop()
+                                continue
+                            locs[o1] = value
+                            st.append(tos)
+                            st.append(locs[o2])
+                            tos = o3
+                            continue
+                        if op < 68:
+                            if op < 67:
+                                # ARRAY
+                                st.append(tos)
+                                items = st[len(st) - arg:]
+                                del st[len(st) - arg:]
+                                tos = Array(items)
+                                continue
+                            # POP CONST CONST
+                            o1, o2 = arg
+                            st.append(o1)
+                            tos = o2
+                            continue
+                        if op < 69:
+                            # NEXT SHARE STORE LOAD
                             o0, o2, o3 = arg
                             for value in tos:
                                 break
@@ -532,60 +1325,752 @@ def run(machine, task):
                                     fuel = machine.refill(fuel)
                                 tos = st.pop()
                                 continue
-                            callee = value[o2]
-                            if type(callee) is not Closure or callee.function.argc != o3:
-                                raise bad_call(callee, o3)
-                            callee2 = callee.function
-                            arguments = []
-                            captured = callee.cells
+                            if type(value) not in PLAIN:
+                                share(value)
+                            locs[o2] = value
+                            st.append(tos)
+                            tos = locs[o3]
+                            continue
+                        if op < 70:
+                            # NEXT STORE LOAD CONST LOAD CONST
+                            o0, o1, o2, o3, o4, o5 = arg
+                            for value in tos:
+                                break
+                            else:
+                                ins, cost = o0
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                tos = st.pop()
+                                continue
+                            locs[o1] = value
+                            st.append(tos)
+                            st.append(locs[o2])
+                            st.append(o3)
+                            st.append(locs[o4])
+                            tos = o5
+                            continue
+                        # CALL_BUILTIN/1 CALL_METHOD/1
+                        o0, o1 = arg
+                        value = o0[0](tos)
+                        if debt:
+                            fuel = machine.pay_debt(fuel)
+                        receiver = st.pop()
+                        entry = o1.cache.get(type(receiver)) or method_entry(machine, receiver, o1)
+                        value2 = entry(machine, task, receiver, o1, [value])
+                        if value2 is SUSPENDED:
+                            tos = st.pop()
+                            task.state = (ins, locs, cells, code, tos)
+                            machine.fuel += fuel
+                            return
+                        if type(value2) is Invoke:
+                            callee = value2.code
+                            arguments = value2.arguments
+                            captured = value2.cells
                             if len(frames) >= limit:
                                 raise machine.too_deep()
                             frames.append((ins, locs, cells, code))
-                            code = callee2
-                            ins = callee2.entry
-                            fuel -= callee2.cost
+                            code = callee
+                            ins = callee.entry
+                            fuel -= callee.cost
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
-                            locs = arguments + callee2.blank if callee2.blank else arguments
-                            cells = [*captured, *[None] * (callee2.cell_count - len(captured))] if callee2.cell_count else NO_CELLS
-                            st.append(tos)
-                            tos = value
+                            locs = arguments + callee.blank if callee.blank else arguments
+                            cells = [*captured, *[None] * (callee.cell_count - len(captured))] if callee.cell_count else NO_CELLS
+                            tos = st.pop()
                             continue
-                        if op >= 14:
-                            if op < 15:
-                                # DUP IS_ABSENT JUMP_UNLESS
-                                if not (tos is None or tos is NONE_VALUE):
-                                    ins, cost = arg
-                                    fuel -= cost
-                                    if fuel < 0:
-                                        fuel = machine.refill(fuel)
-                                    continue
+                        if debt:
+                            fuel = machine.pay_debt(fuel)
+                        tos = value2
+                        continue
+                    if op < 76:
+                        if op < 74:
+                            # CLOSURE
+                            st.append(tos)
+                            tos = Closure(arg, tuple([cells[i] for i in arg.captures]))
+                            continue
+                        if op < 75:
+                            # IS_OK
+                            tos = type(tos) is Ok
+                            continue
+                        # LOAD CONST ADD_INT STORE LOAD STORE
+                        o0, o1, o3, o4, o5 = arg
+                        r = locs[o0] + o1
+                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                            overflow('+')
+                        locs[o3] = r
+                        locs[o5] = locs[o4]
+                        continue
+                    if op < 78:
+                        if op < 77:
+                            # RANGE
+                            start = st.pop()
+                            tos = RangeValue.checked(start, tos, arg == 1)
+                            continue
+                        # CONST LOAD MUL_INT CONST ADD_INT STORE
+                        o0, o1, o3, o5 = arg
+                        b = locs[o1]
+                        r = o0 * b if o0 < b else o0 * b
+                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                            overflow('*')
+                        r2 = r + o3
+                        if not (-1073741823 <= r2 <= 1073741823 or INT_MIN <= r2 <= INT_MAX):
+                            overflow('+')
+                        locs[o5] = r2
+                        continue
+                    if op < 79:
+                        # LOAD CONST REM_INT CONST EQ_INT RETURN
+                        o0, o1, o3 = arg
+                        a = locs[o0]
+                        if a >= 0 and o1 > 0:
+                            value = a % o1
+                        else:
+                            value = int_rem(a, o1)
+                        ins, locs, cells, code = frames.pop()
+                        st.append(tos)
+                        tos = value == o3
+                        continue
+                    if op < 81:
+                        if op < 80:
+                            # LOAD CONST GE_INT JUMP_UNLESS LOAD CONST LE_INT JUMP_UNLESS
+                            o0, o1, o3, o4, o5, o7 = arg
+                            if not locs[o0] >= o1:
+                                ins, cost = o3
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
                                 continue
-                            # LOAD JUMP
-                            o0, o1 = arg
-                            value = locs[o0]
-                            ins, cost = o1
+                            if not locs[o4] <= o5:
+                                ins, cost2 = o7
+                                fuel -= cost2
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            continue
+                        # LOAD OK RETURN
+                        value = Ok(locs[arg])
+                        ins, locs, cells, code = frames.pop()
+                        st.append(tos)
+                        tos = value
+                        continue
+                    if op < 82:
+                        # DUP IS JUMP_UNLESS
+                        o1, o2 = arg
+                        value = matches(tos, o1)
+                        if value is False:
+                            ins, cost = o2
                             fuel -= cost
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
+                            continue
+                        if value is not True:
+                            raise not_bool(value)
+                        continue
+                    if op < 84:
+                        if op < 83:
+                            # LOAD IS_VARIANT JUMP_UNLESS LOAD
+                            o0, o1, o2, o3 = arg
+                            value = locs[o0]
+                            if not (type(value) is EnumValue and value.decl is o1.decl and (value.variant == o1.variant)):
+                                ins, cost = o2
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
                             st.append(tos)
+                            tos = locs[o3]
+                            continue
+                        # IS_ERROR
+                        tos = arg.matches(tos)
+                        continue
+                    if op < 85:
+                        # JOIN/3
+                        value = st.pop()
+                        value2 = st.pop()
+                        tos = join('', [part if type(part) is str else display(part) for part in [value2, value, tos]])
+                        continue
+                    if op < 86:
+                        # LOAD STORE LOAD LOAD_OWN LOAD SET_INDEX
+                        o0, o1, o2, o3, o4 = arg
+                        locs[o1] = locs[o0]
+                        value = locs[o2]
+                        value2 = locs[o3]
+                        try:
+                            if value2.shared:
+                                locs[o3] = value2 = own(value2)
+                        except AttributeError:
+                            pass
+                        index = locs[o4]
+                        if type(value2) is Array and type(index) is int and (0 <= index < len(value2.items)):
+                            value2.items[index] = value
+                        else:
+                            write_element(value2, index, value)
+                        continue
+                    if op < 89:
+                        if op < 87:
+                            # FIELD_OWN
+                            value = getattr(tos, arg)
+                            try:
+                                if value.shared:
+                                    value = own(value)
+                                    setattr(tos, arg, value)
+                            except AttributeError:
+                                pass
                             tos = value
                             continue
-                        if op < 10:
-                            # ADD_INT STORE JUMP
-                            o1, o2 = arg
+                        if op < 88:
+                            # INDEX
+                            object2 = st.pop()
+                            tos = read_index(object2, tos)
+                            continue
+                        # LOAD CONST CONST
+                        o0, o1, o2 = arg
+                        st.append(tos)
+                        st.append(locs[o0])
+                        st.append(o1)
+                        tos = o2
+                        continue
+                    if op < 91:
+                        if op < 90:
+                            # JOIN/1
+                            tos = join('', [part if type(part) is str else display(part) for part in [tos]])
+                            continue
+                        # PIPELINE
+                        st.append(tos)
+                        tos = arg
+                        continue
+                    if op < 93:
+                        if op < 92:
+                            # ADD_FLOAT
                             a = st.pop()
-                            r = a + tos
-                            if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                                overflow('+')
-                            locs[o1] = r
-                            ins, cost = o2
+                            tos = a + tos + -0.0
+                            continue
+                        # PRINT
+                        st.append(tos)
+                        values = st[len(st) - arg:]
+                        del st[len(st) - arg:]
+                        machine.print(task, values, '')
+                        tos = st.pop()
+                        task.state = (ins, locs, cells, code, tos)
+                        machine.fuel += fuel
+                        return
+                    if op < 95:
+                        if op < 94:
+                            # AGENT
+                            st.append(tos)
+                            tos = arg
+                            continue
+                        # AWAIT
+                        outcome = machine.await_value(task, tos)
+                        if outcome is SUSPENDED:
+                            tos = st.pop()
+                            task.state = (ins, locs, cells, code, tos)
+                            machine.fuel += fuel
+                            return
+                        tos = outcome
+                        continue
+                    if op < 96:
+                        # MCP
+                        st.append(tos)
+                        tos = arg
+                        continue
+                    if op < 97:
+                        # CHANGES_SELF
+                        tos = changes_self(machine, tos, arg)
+                        continue
+                    # SET_MEMBER
+                    value = st.pop()
+                    store_member(tos, arg, value)
+                    tos = st.pop()
+                    continue
+                if op < 100:
+                    if op < 99:
+                        # LOAD
+                        st.append(tos)
+                        tos = locs[arg]
+                        continue
+                    # LOAD_OWN SWAP CALL_BUILTIN/2 POP JUMP
+                    o0, o2, o4 = arg
+                    value = locs[o0]
+                    try:
+                        if value.shared:
+                            locs[o0] = value = own(value)
+                    except AttributeError:
+                        pass
+                    value2 = o2[0](value, tos)
+                    if debt:
+                        fuel = machine.pay_debt(fuel)
+                    ins, cost = o4
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    tos = st.pop()
+                    continue
+                if op < 103:
+                    if op < 101:
+                        # LOAD CONST SUB_INT
+                        o0, o1 = arg
+                        r = locs[o0] - o1
+                        if -1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX:
+                            st.append(tos)
+                            tos = r
+                            continue
+                        overflow('-')
+                    if op < 102:
+                        # SHARE
+                        if type(tos) not in PLAIN:
+                            share(tos)
+                        continue
+                    # LOAD CONST NE_INT JUMP_UNLESS
+                    o0, o1, o3 = arg
+                    if not locs[o0] != o1:
+                        ins, cost = o3
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    continue
+                if op < 113:
+                    if op >= 112:
+                        # LOAD LOAD INDEX_ARRAY LOAD GT_INT JUMP_UNLESS
+                        o0, o1, o3, o5 = arg
+                        index = locs[o1]
+                        items = locs[o0].items
+                        if index < 0:
+                            index_out_of_range(index, len(items))
+                        try:
+                            element = items[index]
+                        except IndexError:
+                            index_out_of_range(index, len(items))
+                        if not element > locs[o3]:
+                            ins, cost = o5
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        continue
+                    if op >= 110:
+                        if op < 111:
+                            # LOAD GET_ELEMENT STORE LOAD STORE JUMP
+                            o0, o1, o2, o3, o4, o5 = arg
+                            locs[o2] = locs[o0][o1]
+                            locs[o4] = locs[o3]
+                            ins, cost = o5
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        # STORE LOAD CONST
+                        o0, o1, o2 = arg
+                        locs[o0] = tos
+                        st.append(locs[o1])
+                        tos = o2
+                        continue
+                    if op >= 107:
+                        if op < 108:
+                            # GET_MEMBER
+                            tos = get_member(tos, arg)
+                            continue
+                        if op < 109:
+                            # GT_INT
+                            a = st.pop()
+                            tos = a > tos
+                            continue
+                        # POP LOAD CONST ADD_INT STORE JUMP
+                        o1, o2, o4, o5 = arg
+                        r = locs[o1] + o2
+                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                            overflow('+')
+                        locs[o4] = r
+                        ins, cost = o5
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        tos = st.pop()
+                        continue
+                    if op < 105:
+                        if op >= 104:
+                            # LOAD_OWN SWAP CALL_BUILTIN/2
+                            o0, o2 = arg
+                            value = locs[o0]
+                            try:
+                                if value.shared:
+                                    locs[o0] = value = own(value)
+                            except AttributeError:
+                                pass
+                            value2 = o2[0](value, tos)
+                            if debt:
+                                fuel = machine.pay_debt(fuel)
+                            tos = value2
+                            continue
+                        # LOAD CALL_METHOD/0
+                        o0, o1 = arg
+                        receiver = locs[o0]
+                        entry = o1.cache.get(type(receiver)) or method_entry(machine, receiver, o1)
+                        value = entry(machine, task, receiver, o1, [])
+                        if value is SUSPENDED:
+                            task.state = (ins, locs, cells, code, tos)
+                            machine.fuel += fuel
+                            return
+                        if type(value) is Invoke:
+                            callee = value.code
+                            arguments = value.arguments
+                            captured = value.cells
+                            if len(frames) >= limit:
+                                raise machine.too_deep()
+                            frames.append((ins, locs, cells, code))
+                            code = callee
+                            ins = callee.entry
+                            fuel -= callee.cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            locs = arguments + callee.blank if callee.blank else arguments
+                            cells = [*captured, *[None] * (callee.cell_count - len(captured))] if callee.cell_count else NO_CELLS
+                            continue
+                        if debt:
+                            fuel = machine.pay_debt(fuel)
+                        st.append(tos)
+                        tos = value
+                        continue
+                    if op < 106:
+                        # IS_NIL JUMP_IF LOAD
+                        o1, o2 = arg
+                        if tos is None:
+                            ins, cost = o1
                             fuel -= cost
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
                             tos = st.pop()
                             continue
-                        if op < 11:
+                        tos = locs[o2]
+                        continue
+                    # LOAD GET_FIELD LOAD CONST REM_INT ADD_INT CONST SUB_INT LOAD_OWN SET_FIELD
+                    o0, o1, o2, o3, o6, o8, o9 = arg
+                    value = getattr(locs[o0], o1)
+                    a = locs[o2]
+                    if a >= 0 and o3 > 0:
+                        value2 = a % o3
+                    else:
+                        value2 = int_rem(a, o3)
+                    r = value + value2
+                    if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                        overflow('+')
+                    r2 = r - o6
+                    if not (-1073741823 <= r2 <= 1073741823 or INT_MIN <= r2 <= INT_MAX):
+                        overflow('-')
+                    value3 = locs[o8]
+                    try:
+                        if value3.shared:
+                            locs[o8] = value3 = own(value3)
+                    except AttributeError:
+                        pass
+                    if not isinstance(value3, Struct):
+                        raise Panic('P007', 'expected a struct in a field assignment')
+                    setattr(value3, o9, r2)
+                    continue
+                if op < 116:
+                    if op < 114:
+                        # LOAD LOAD LOAD ADD_INT EQ_INT JUMP_IF
+                        o0, o1, o2, o5 = arg
+                        r = locs[o1] + locs[o2]
+                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                            overflow('+')
+                        if locs[o0] == r:
+                            ins, cost = o5
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        continue
+                    if op < 115:
+                        # STORE LOAD GET_ELEMENT LOAD
+                        o0, o1, o2, o3 = arg
+                        locs[o0] = tos
+                        st.append(locs[o1][o2])
+                        tos = locs[o3]
+                        continue
+                    # POP CONST
+                    tos = arg
+                    continue
+                if op < 124:
+                    if op < 117:
+                        # LOAD LOAD_CELL MUL_INT CONST ADD_INT RETURN
+                        o0, o1, o3 = arg
+                        a = locs[o0]
+                        b = cells[o1].value
+                        r = a * b if a < b else a * b
+                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                            overflow('*')
+                        r2 = r + o3
+                        if not (-1073741823 <= r2 <= 1073741823 or INT_MIN <= r2 <= INT_MAX):
+                            overflow('+')
+                        ins, locs, cells, code = frames.pop()
+                        st.append(tos)
+                        tos = r2
+                        continue
+                    if op < 118:
+                        # MAP
+                        st.append(tos)
+                        entries = st[len(st) - arg:]
+                        del st[len(st) - arg:]
+                        tos = Map.of(entries)
+                        continue
+                    if op < 120:
+                        if op < 119:
+                            # CALL_BUILTIN
+                            st.append(tos)
+                            args = st[len(st) - arg[1]:]
+                            del st[len(st) - arg[1]:]
+                            value = arg[0](*args)
+                            if debt:
+                                fuel = machine.pay_debt(fuel)
+                            tos = value
+                            continue
+                        # LOAD LOAD LE_INT JUMP_UNLESS
+                        o0, o1, o3 = arg
+                        if not locs[o0] <= locs[o1]:
+                            ins, cost = o3
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        continue
+                    if op < 121:
+                        # STORE LOAD IS_OK JUMP_UNLESS LOAD UNWRAP POP JUMP
+                        o0, o1, o3, o4, o7 = arg
+                        locs[o0] = tos
+                        if not type(locs[o1]) is Ok:
+                            ins, cost = o3
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            tos = st.pop()
+                            continue
+                        holder = locs[o4]
+                        ins, cost2 = o7
+                        fuel -= cost2
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        tos = st.pop()
+                        continue
+                    if op < 122:
+                        # LOAD_OWN SWAP CALL_BUILTIN/2 POP
+                        o0, o2 = arg
+                        value = locs[o0]
+                        try:
+                            if value.shared:
+                                locs[o0] = value = own(value)
+                        except AttributeError:
+                            pass
+                        value2 = o2[0](value, tos)
+                        if debt:
+                            fuel = machine.pay_debt(fuel)
+                        tos = st.pop()
+                        continue
+                    if op < 123:
+                        # LOAD CONST ADD_INT STORE LOAD CONST SUB_INT STORE
+                        o0, o1, o3, o4, o5, o7 = arg
+                        r = locs[o0] + o1
+                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                            overflow('+')
+                        locs[o3] = r
+                        r2 = locs[o4] - o5
+                        if not (-1073741823 <= r2 <= 1073741823 or INT_MIN <= r2 <= INT_MAX):
+                            overflow('-')
+                        locs[o7] = r2
+                        continue
+                    # CALL_METHOD
+                    st.append(tos)
+                    args = st[len(st) - arg.argc:]
+                    del st[len(st) - arg.argc:]
+                    receiver = st.pop()
+                    entry = arg.cache.get(type(receiver)) or method_entry(machine, receiver, arg)
+                    value = entry(machine, task, receiver, arg, args)
+                    if value is SUSPENDED:
+                        tos = st.pop()
+                        task.state = (ins, locs, cells, code, tos)
+                        machine.fuel += fuel
+                        return
+                    if type(value) is Invoke:
+                        callee = value.code
+                        arguments = value.arguments
+                        captured = value.cells
+                        if len(frames) >= limit:
+                            raise machine.too_deep()
+                        frames.append((ins, locs, cells, code))
+                        code = callee
+                        ins = callee.entry
+                        fuel -= callee.cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        locs = arguments + callee.blank if callee.blank else arguments
+                        cells = [*captured, *[None] * (callee.cell_count - len(captured))] if callee.cell_count else NO_CELLS
+                        tos = st.pop()
+                        continue
+                    if debt:
+                        fuel = machine.pay_debt(fuel)
+                    tos = value
+                    continue
+                if op < 126:
+                    if op < 125:
+                        # INDEX_ARRAY GET_FIELD
+                        array = st.pop()
+                        items = array.items
+                        if tos < 0:
+                            index_out_of_range(tos, len(items))
+                        try:
+                            element = items[tos]
+                        except IndexError:
+                            index_out_of_range(tos, len(items))
+                        tos = getattr(element, arg)
+                        continue
+                    # CONST SUB_INT
+                    r = tos - arg
+                    if -1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX:
+                        tos = r
+                        continue
+                    overflow('-')
+                if op < 127:
+                    # JUMP_UNLESS LOAD CONST
+                    o0, o1, o2 = arg
+                    if tos is False:
+                        ins, cost = o0
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        tos = st.pop()
+                        continue
+                    if tos is not True:
+                        raise not_bool(tos)
+                    st.append(locs[o1])
+                    tos = o2
+                    continue
+                if op < 129:
+                    if op < 128:
+                        # LOAD LOAD MUL_FLOAT LOAD LOAD MUL_FLOAT ADD_FLOAT LOAD LOAD MUL_FLOAT ADD_FLOAT STORE
+                        o0, o1, o3, o4, o7, o8, o11 = arg
+                        locs[o11] = locs[o0] * 1.0 * locs[o1] + locs[o3] * 1.0 * locs[o4] + -0.0 + locs[o7] * 1.0 * locs[o8] + -0.0
+                        continue
+                    # NEG_INT
+                    tos = negate(tos)
+                    continue
+                if op < 131:
+                    if op < 130:
+                        # IS_NIL
+                        tos = tos is None
+                        continue
+                    # TAKE_ENTRY
+                    map2 = st.pop()
+                    at = key_of(tos)
+                    if at not in map2.items:
+                        tos = NONE_VALUE
+                        continue
+                    value = map2.items[at]
+                    if type(value) not in PLAIN and (map2.shared or machine.keeps_locals):
+                        share(value)
+                    tos = Some(value)
+                    continue
+                if op < 133:
+                    if op < 132:
+                        # CAST
+                        tos = cast(tos, arg)
+                        continue
+                    # DIV_INT
+                    a = st.pop()
+                    if a >= 0 and tos > 0:
+                        tos = a // tos
+                        continue
+                    tos = int_div(a, tos)
+                    continue
+                if op < 134:
+                    # RACE
+                    st.append(tos)
+                    tasks = st[len(st) - arg:]
+                    del st[len(st) - arg:]
+                    value = machine.race(task, tasks)
+                    if value is SUSPENDED:
+                        tos = st.pop()
+                        task.state = (ins, locs, cells, code, tos)
+                        machine.fuel += fuel
+                        return
+                    tos = value
+                    continue
+                if op < 135:
+                    # LT
+                    a = st.pop()
+                    tos = less(a, tos)
+                    continue
+                # SET_PART
+                object2 = st.pop()
+                value = st.pop()
+                tos = store_index(object2, tos, value)
+                continue
+            if near:
+                if far is None:
+                    if op < 148:
+                        if op < 138:
+                            if op < 137:
+                                # POP JUMP
+                                ins, cost = arg
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                tos = st.pop()
+                                continue
+                            # LOAD CONST
+                            o0, o1 = arg
+                            st.append(tos)
+                            st.append(locs[o0])
+                            tos = o1
+                            continue
+                        if op >= 145:
+                            if op < 146:
+                                # ADD_INT RETURN
+                                a = st.pop()
+                                r = a + tos
+                                if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                                    overflow('+')
+                                ins, locs, cells, code = frames.pop()
+                                tos = r
+                                continue
+                            if op < 147:
+                                # SLIDE/1
+                                value = st.pop()
+                                continue
+                            # ITERATE
+                            tos = iterate(tos, machine)
+                            continue
+                        if op >= 144:
+                            # NEXT SHARE
+                            for value in tos:
+                                break
+                            else:
+                                ins, cost = arg
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                tos = st.pop()
+                                continue
+                            if type(value) not in PLAIN:
+                                share(value)
+                            st.append(tos)
+                            tos = value
+                            continue
+                        if op >= 143:
+                            # LOAD CONST DIV_INT STORE JUMP
+                            o0, o1, o3, o4 = arg
+                            a = locs[o0]
+                            if a >= 0 and o1 > 0:
+                                value = a // o1
+                            else:
+                                value = int_div(a, o1)
+                            locs[o3] = value
+                            ins, cost = o4
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        if op >= 142:
                             # NEXT SHARE STORE LOAD LOAD SHARE
                             o0, o2, o3, o4 = arg
                             for value in tos:
@@ -608,150 +2093,68 @@ def run(machine, task):
                             st.append(value2)
                             tos = value3
                             continue
-                        if op < 12:
-                            # LOAD CONST EQ_INT JUMP_UNLESS
-                            o0, o1, o3 = arg
-                            if not locs[o0] == o1:
-                                ins, cost = o3
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
+                        if op >= 140:
+                            if op < 141:
+                                # CALL_BUILTIN/1
+                                value = arg[0](tos)
+                                if debt:
+                                    fuel = machine.pay_debt(fuel)
+                                tos = value
                                 continue
+                            # RETURN
+                            ins, locs, cells, code = frames.pop()
                             continue
-                        if op < 13:
-                            # LOAD CONST DIV_INT STORE JUMP
-                            o0, o1, o3, o4 = arg
-                            a = locs[o0]
-                            if a >= 0 and o1 > 0:
-                                value = a // o1
-                            else:
-                                value = int_div(a, o1)
-                            locs[o3] = value
-                            ins, cost = o4
+                        if op >= 139:
+                            # POP
+                            tos = st.pop()
+                            continue
+                        # NEXT DUP GET_ELEMENT CALL_VALUE/0
+                        o0, o2, o3 = arg
+                        for value in tos:
+                            break
+                        else:
+                            ins, cost = o0
                             fuel -= cost
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
+                            tos = st.pop()
                             continue
-                        # LOAD LOAD INDEX_ARRAY GET_FIELD LOAD LOAD INDEX_ARRAY GET_FIELD ADD_INT LOAD_OWN LOAD INDEX_OWN
-                        o0, o1, o3, o4, o5, o7, o9, o10 = arg
-                        index = locs[o1]
-                        items = locs[o0].items
-                        if index < 0:
-                            index_out_of_range(index, len(items))
-                        try:
-                            element = items[index]
-                        except IndexError:
-                            index_out_of_range(index, len(items))
-                        index2 = locs[o5]
-                        items2 = locs[o4].items
-                        if index2 < 0:
-                            index_out_of_range(index2, len(items2))
-                        try:
-                            element2 = items2[index2]
-                        except IndexError:
-                            index_out_of_range(index2, len(items2))
-                        r = getattr(element, o3) + getattr(element2, o7)
-                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                            overflow('+')
-                        value = locs[o9]
-                        try:
-                            if value.shared:
-                                locs[o9] = value = own(value)
-                        except AttributeError:
-                            pass
-                        index3 = locs[o10]
-                        if type(value) is Array and type(index3) is int and (0 <= index3 < len(value.items)):
-                            value2 = value.items[index3]
-                        else:
-                            value2 = index_place(value, index3)
-                        try:
-                            if value2.shared:
-                                value2 = own(value2)
-                                value.items[index3 if type(value) is Array else key_of(index3)] = value2
-                        except AttributeError:
-                            pass
+                        callee = value[o2]
+                        if type(callee) is not Closure or callee.function.argc != o3:
+                            raise bad_call(callee, o3)
+                        callee2 = callee.function
+                        arguments = []
+                        captured = callee.cells
+                        if len(frames) >= limit:
+                            raise machine.too_deep()
+                        frames.append((ins, locs, cells, code))
+                        code = callee2
+                        ins = callee2.entry
+                        fuel -= callee2.cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        locs = arguments + callee2.blank if callee2.blank else arguments
+                        cells = [*captured, *[None] * (callee2.cell_count - len(captured))] if callee2.cell_count else NO_CELLS
                         st.append(tos)
-                        st.append(r)
-                        tos = value2
+                        tos = value
                         continue
-                    if op < 30:
-                        if op < 22:
-                            if op < 17:
-                                # NEXT STORE LOAD CONST LOAD CONST
-                                o0, o1, o2, o3, o4, o5 = arg
-                                for value in tos:
-                                    break
-                                else:
-                                    ins, cost = o0
+                    if op < 155:
+                        if op < 151:
+                            if op < 149:
+                                # CONST EQ_INT JUMP_UNLESS
+                                o0, o2 = arg
+                                if not tos == o0:
+                                    ins, cost = o2
                                     fuel -= cost
                                     if fuel < 0:
                                         fuel = machine.refill(fuel)
                                     tos = st.pop()
                                     continue
-                                locs[o1] = value
-                                st.append(tos)
-                                st.append(locs[o2])
-                                st.append(o3)
-                                st.append(locs[o4])
-                                tos = o5
+                                tos = st.pop()
                                 continue
-                            if op >= 21:
-                                # LOAD CONST MUL_INT CONST ADD_INT CONST REM_INT STORE
-                                o0, o1, o3, o5, o7 = arg
-                                a = locs[o0]
-                                r = a * o1 if a < o1 else a * o1
-                                if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                                    overflow('*')
-                                r2 = r + o3
-                                if not (-1073741823 <= r2 <= 1073741823 or INT_MIN <= r2 <= INT_MAX):
-                                    overflow('+')
-                                if r2 >= 0 and o5 > 0:
-                                    value = r2 % o5
-                                else:
-                                    value = int_rem(r2, o5)
-                                locs[o7] = value
-                                continue
-                            if op >= 20:
-                                # LOAD LOAD SUB_INT STORE LOAD LOAD EQ_INT JUMP_IF
-                                o0, o1, o3, o4, o5, o7 = arg
-                                r = locs[o0] - locs[o1]
-                                if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                                    overflow('-')
-                                locs[o3] = r
-                                if locs[o4] == locs[o5]:
-                                    ins, cost = o7
-                                    fuel -= cost
-                                    if fuel < 0:
-                                        fuel = machine.refill(fuel)
-                                    continue
-                                continue
-                            if op < 18:
-                                # LOAD LOAD CONST ADD_INT INDEX_ARRAY CONST ADD_INT LOAD LT_INT JUMP_UNLESS
-                                o0, o1, o2, o5, o7, o9 = arg
-                                r = locs[o1] + o2
-                                if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                                    overflow('+')
-                                items = locs[o0].items
-                                if r < 0:
-                                    index_out_of_range(r, len(items))
-                                try:
-                                    element = items[r]
-                                except IndexError:
-                                    index_out_of_range(r, len(items))
-                                r2 = element + o5
-                                if not (-1073741823 <= r2 <= 1073741823 or INT_MIN <= r2 <= INT_MAX):
-                                    overflow('+')
-                                if not r2 < locs[o7]:
-                                    ins, cost = o9
-                                    fuel -= cost
-                                    if fuel < 0:
-                                        fuel = machine.refill(fuel)
-                                    continue
-                                continue
-                            if op < 19:
-                                # LOAD STORE
-                                o0, o1 = arg
-                                locs[o1] = locs[o0]
+                            if op >= 150:
+                                # OK
+                                tos = Ok(tos)
                                 continue
                             # LOAD JOIN/2 CALL_BUILTIN/1 CALL_METHOD/1
                             o0, o2, o3 = arg
@@ -787,215 +2190,145 @@ def run(machine, task):
                                 fuel = machine.pay_debt(fuel)
                             tos = value3
                             continue
-                        if op >= 29:
-                            # EQ
-                            a = st.pop()
-                            tos = equal(a, tos)
-                            continue
-                        if op >= 28:
-                            # ADD_INT STORE LOAD CONST ADD_INT STORE JUMP
-                            o1, o2, o3, o5, o6 = arg
-                            a = st.pop()
-                            r = a + tos
-                            if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                                overflow('+')
-                            locs[o1] = r
-                            r2 = locs[o2] + o3
-                            if not (-1073741823 <= r2 <= 1073741823 or INT_MIN <= r2 <= INT_MAX):
-                                overflow('+')
-                            locs[o5] = r2
-                            ins, cost = o6
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            tos = st.pop()
-                            continue
-                        if op >= 26:
-                            if op < 27:
-                                # CONST LOAD MUL_INT CONST ADD_INT STORE
-                                o0, o1, o3, o5 = arg
-                                b = locs[o1]
-                                r = o0 * b if o0 < b else o0 * b
-                                if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                                    overflow('*')
-                                r2 = r + o3
-                                if not (-1073741823 <= r2 <= 1073741823 or INT_MIN <= r2 <= INT_MAX):
-                                    overflow('+')
-                                locs[o5] = r2
-                                continue
-                            # LT_INT
-                            a = st.pop()
-                            tos = a < tos
-                            continue
-                        if op < 23:
-                            # CALL/2
-                            value = st.pop()
-                            arguments = [value, tos]
-                            if len(frames) >= limit:
-                                raise machine.too_deep()
-                            frames.append((ins, locs, cells, code))
-                            code = arg
-                            ins = arg.entry
-                            fuel -= arg.cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            locs = arguments + arg.blank if arg.blank else arguments
-                            cells = [*(), *[None] * (arg.cell_count - len(()))] if arg.cell_count else NO_CELLS
-                            tos = st.pop()
-                            continue
-                        if op >= 25:
-                            # LOAD GET_ELEMENT LOAD GET_ELEMENT LOAD GET_ELEMENT ADD_INT CONST REM_INT
-                            o0, o1, o2, o3, o4, o5, o7 = arg
-                            r = locs[o2][o3] + locs[o4][o5]
-                            if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                                overflow('+')
-                            value = locs[o0][o1]
-                            if r >= 0 and o7 > 0:
+                        if op < 153:
+                            if op < 152:
+                                # LOAD STORE LOAD
+                                o0, o1, o2 = arg
+                                locs[o1] = locs[o0]
                                 st.append(tos)
-                                st.append(value)
-                                tos = r % o7
+                                tos = locs[o2]
                                 continue
-                            st.append(tos)
-                            st.append(value)
-                            tos = int_rem(r, o7)
+                            # CONST STORE
+                            o0, o1 = arg
+                            locs[o1] = o0
                             continue
-                        if op < 24:
-                            # NEXT STORE LOAD LOAD INDEX_ARRAY JUMP_UNLESS
-                            o0, o1, o2, o3, o5 = arg
-                            for value in tos:
-                                break
-                            else:
+                        if op >= 154:
+                            # JUMP_UNLESS LOAD_OWN LOAD SHARE
+                            o0, o1, o2 = arg
+                            if tos is False:
                                 ins, cost = o0
                                 fuel -= cost
                                 if fuel < 0:
                                     fuel = machine.refill(fuel)
                                 tos = st.pop()
                                 continue
-                            locs[o1] = value
-                            index = locs[o3]
-                            items = locs[o2].items
-                            if index < 0:
-                                index_out_of_range(index, len(items))
+                            if tos is not True:
+                                raise not_bool(tos)
+                            value = locs[o1]
                             try:
-                                element = items[index]
-                            except IndexError:
-                                index_out_of_range(index, len(items))
-                            if element is False:
-                                ins, cost2 = o5
-                                fuel -= cost2
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            if element is not True:
-                                raise not_bool(element)
+                                if value.shared:
+                                    locs[o1] = value = own(value)
+                            except AttributeError:
+                                pass
+                            value2 = locs[o2]
+                            if type(value2) not in PLAIN:
+                                share(value2)
+                            st.append(value)
+                            tos = value2
                             continue
-                        # CONST ADD_INT LOAD_OWN LOAD SET_INDEX
-                        o0, o2, o3 = arg
-                        r = tos + o0
-                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                            overflow('+')
-                        value = locs[o2]
-                        try:
-                            if value.shared:
-                                locs[o2] = value = own(value)
-                        except AttributeError:
-                            pass
-                        index = locs[o3]
-                        if type(value) is Array and type(index) is int and (0 <= index < len(value.items)):
-                            value.items[index] = r
-                        else:
-                            write_element(value, index, r)
+                        # CALL_VALUE/1
+                        callee = st.pop()
+                        if type(callee) is not Closure or callee.function.argc != arg:
+                            raise bad_call(callee, arg)
+                        callee2 = callee.function
+                        arguments = [tos]
+                        captured = callee.cells
+                        if len(frames) >= limit:
+                            raise machine.too_deep()
+                        frames.append((ins, locs, cells, code))
+                        code = callee2
+                        ins = callee2.entry
+                        fuel -= callee2.cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        locs = arguments + callee2.blank if callee2.blank else arguments
+                        cells = [*captured, *[None] * (callee2.cell_count - len(captured))] if callee2.cell_count else NO_CELLS
                         tos = st.pop()
                         continue
-                    if op < 38:
-                        if op < 34:
-                            if op >= 33:
-                                # CALL_BUILTIN
-                                st.append(tos)
-                                args = st[len(st) - arg[1]:]
-                                del st[len(st) - arg[1]:]
-                                value = arg[0](*args)
-                                if debt:
-                                    fuel = machine.pay_debt(fuel)
-                                tos = value
-                                continue
-                            if op >= 32:
-                                # THROW
-                                target, cost, beneath, _, here = arg
-                                if beneath:
-                                    del st[len(st) - beneath:]
-                                if target is None:
-                                    ins, locs, cells, code = frames.pop()
-                                    tos = begun(tos, here)
-                                    continue
-                                ins = target
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                tos = thrown(tos, here)
-                                continue
-                            if op >= 31:
-                                # DUP IS JUMP_UNLESS
-                                o1, o2 = arg
-                                value = matches(tos, o1)
-                                if value is False:
-                                    ins, cost = o2
-                                    fuel -= cost
-                                    if fuel < 0:
-                                        fuel = machine.refill(fuel)
-                                    continue
-                                if value is not True:
-                                    raise not_bool(value)
-                                continue
-                            # LOAD LOAD INDEX_ARRAY GET_FIELD LOAD LOAD INDEX_ARRAY GET_FIELD SUB_FLOAT STORE
-                            o0, o1, o3, o4, o5, o7, o9 = arg
-                            index = locs[o1]
-                            items = locs[o0].items
-                            if index < 0:
-                                index_out_of_range(index, len(items))
-                            try:
-                                element = items[index]
-                            except IndexError:
-                                index_out_of_range(index, len(items))
-                            index2 = locs[o5]
-                            items2 = locs[o4].items
-                            if index2 < 0:
-                                index_out_of_range(index2, len(items2))
-                            try:
-                                element2 = items2[index2]
-                            except IndexError:
-                                index_out_of_range(index2, len(items2))
-                            locs[o9] = getattr(element, o3) - getattr(element2, o7) + -0.0
+                    if op < 158:
+                        if op < 156:
+                            # MOVE GET_ELEMENT STORE MOVE
+                            o0, o1, o2, o3 = arg
+                            value = locs[o0]
+                            if machine.keeps_locals and type(value) not in PLAIN:
+                                share(value)
+                            locs[o2] = value[o1]
+                            value2 = locs[o3]
+                            if machine.keeps_locals and type(value2) not in PLAIN:
+                                share(value2)
+                            st.append(tos)
+                            tos = value2
                             continue
-                        if op < 35:
-                            # LOAD CONST LT_INT JUMP_UNLESS LOAD OK JUMP
-                            o0, o1, o3, o4, o6 = arg
-                            if not locs[o0] < o1:
+                        if op < 157:
+                            # DUP
+                            st.append(tos)
+                            continue
+                        # STORE_CELL
+                        cells[arg].value = tos
+                        tos = st.pop()
+                        continue
+                    if op < 164:
+                        if op >= 161:
+                            if op < 162:
+                                # MODEL
+                                st.append(tos)
+                                tos = arg
+                                continue
+                            if op < 163:
+                                # IS
+                                tos = matches(tos, arg)
+                                continue
+                            # JOIN
+                            st.append(tos)
+                            parts = st[len(st) - arg:]
+                            del st[len(st) - arg:]
+                            tos = join('', [part if type(part) is str else display(part) for part in parts])
+                            continue
+                        if op < 159:
+                            # STORE LOAD IS_VARIANT JUMP_UNLESS LOAD LOAD ADD_INT JUMP
+                            o0, o1, o2, o3, o4, o5, o7 = arg
+                            locs[o0] = tos
+                            value = locs[o1]
+                            if not (type(value) is EnumValue and value.decl is o2.decl and (value.variant == o2.variant)):
                                 ins, cost = o3
                                 fuel -= cost
                                 if fuel < 0:
                                     fuel = machine.refill(fuel)
+                                tos = st.pop()
                                 continue
-                            value = Ok(locs[o4])
-                            ins, cost2 = o6
+                            r = locs[o4] + locs[o5]
+                            if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                                overflow('+')
+                            ins, cost2 = o7
                             fuel -= cost2
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
-                            st.append(tos)
-                            tos = value
+                            tos = r
                             continue
-                        if op < 36:
-                            # CONST LOAD GET_FIELD JOIN/3
-                            o0, o1, o2 = arg
-                            tos = join('', [part if type(part) is str else display(part) for part in [tos, o0, getattr(locs[o1], o2)]])
-                            continue
-                        if op >= 37:
-                            # REM_INT
-                            a = st.pop()
-                            if a >= 0 and tos > 0:
-                                tos = a % tos
-                                continue
-                            tos = int_rem(a, tos)
+                        if op < 160:
+                            # LOAD_OWN LOAD INDEX_OWN SET_FIELD
+                            o0, o1, o3 = arg
+                            value = locs[o0]
+                            try:
+                                if value.shared:
+                                    locs[o0] = value = own(value)
+                            except AttributeError:
+                                pass
+                            index = locs[o1]
+                            if type(value) is Array and type(index) is int and (0 <= index < len(value.items)):
+                                value2 = value.items[index]
+                            else:
+                                value2 = index_place(value, index)
+                            try:
+                                if value2.shared:
+                                    value2 = own(value2)
+                                    value.items[index if type(value) is Array else key_of(index)] = value2
+                            except AttributeError:
+                                pass
+                            if not isinstance(value2, Struct):
+                                raise Panic('P007', 'expected a struct in a field assignment')
+                            setattr(value2, o3, tos)
+                            tos = st.pop()
                             continue
                         # CALL
                         st.append(tos)
@@ -1013,72 +2346,74 @@ def run(machine, task):
                         cells = [*(), *[None] * (arg.cell_count - len(()))] if arg.cell_count else NO_CELLS
                         tos = st.pop()
                         continue
-                    if op < 40:
-                        if op < 39:
-                            # LOAD LOAD INDEX_ARRAY
-                            o0, o1 = arg
-                            index = locs[o1]
-                            items = locs[o0].items
-                            if index < 0:
-                                index_out_of_range(index, len(items))
-                            try:
-                                element = items[index]
-                            except IndexError:
-                                index_out_of_range(index, len(items))
+                    if op < 165:
+                        # LOAD LOAD INDEX_ARRAY CONST ADD_INT STORE
+                        o0, o1, o3, o5 = arg
+                        index = locs[o1]
+                        items = locs[o0].items
+                        if index < 0:
+                            index_out_of_range(index, len(items))
+                        try:
+                            element = items[index]
+                        except IndexError:
+                            index_out_of_range(index, len(items))
+                        r = element + o3
+                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                            overflow('+')
+                        locs[o5] = r
+                        continue
+                    if op < 167:
+                        if op < 166:
+                            # NEXT STORE CONST
+                            o0, o1, o2 = arg
+                            for value in tos:
+                                break
+                            else:
+                                ins, cost = o0
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                tos = st.pop()
+                                continue
+                            locs[o1] = value
                             st.append(tos)
-                            tos = element
+                            tos = o2
                             continue
-                        # DROP
-                        st.append(tos)
+                        # SLIDE
                         del st[len(st) - arg:]
-                        tos = st.pop()
                         continue
-                    if op >= 55:
-                        if op < 57:
-                            if op < 56:
-                                # SET_ELEMENT
-                                value = st.pop()
-                                tos = with_element(tos, arg, value)
-                                continue
-                            # MUL_FLOAT
-                            a = st.pop()
-                            tos = a * 1.0 * tos
+                    if op < 169:
+                        if op < 168:
+                            # TAKE_INDEX
+                            object2 = st.pop()
+                            value = read_index(object2, tos)
+                            if type(value) not in PLAIN and (machine.keeps_locals or getattr(object2, 'shared', True)):
+                                share(value)
+                            tos = value
                             continue
-                        if op < 58:
-                            # SET_MEMBER
-                            value = st.pop()
-                            store_member(tos, arg, value)
-                            tos = st.pop()
+                        # LOAD_CELL
+                        st.append(tos)
+                        tos = cells[arg].value
+                        continue
+                    if op >= 171:
+                        if op < 172:
+                            # TOOL
+                            st.append(tos)
+                            tos = arg
                             continue
-                        # SUB_FLOAT
+                        if op < 173:
+                            # MEMBER_OWN
+                            value = read_index(tos, arg) if type(tos) is Map else get_member(tos, arg)
+                            if getattr(value, 'shared', False):
+                                value = own(value)
+                                store_member(tos, arg, value)
+                            tos = value
+                            continue
+                        # SUB
                         a = st.pop()
-                        tos = a - tos + -0.0
+                        tos = sub(a, tos)
                         continue
-                    if op >= 51:
-                        if op < 53:
-                            if op < 52:
-                                # AGENT
-                                st.append(tos)
-                                tos = arg
-                                continue
-                            # DIV
-                            a = st.pop()
-                            tos = div(a, tos)
-                            continue
-                        if op < 54:
-                            # IS_ERR
-                            tos = type(tos) is Err
-                            continue
-                        # NE
-                        a = st.pop()
-                        tos = not equal(a, tos)
-                        continue
-                    if op >= 49:
-                        if op < 50:
-                            # GT
-                            a = st.pop()
-                            tos = greater(a, tos)
-                            continue
+                    if op < 170:
                         # AWAIT_ALL
                         st.append(tos)
                         tasks = st[len(st) - arg:]
@@ -1091,212 +2426,106 @@ def run(machine, task):
                             return
                         tos = value
                         continue
-                    if op >= 45:
-                        if op < 47:
-                            if op < 46:
-                                # GET_ERROR
-                                tos = get_error_member(tos, arg)
-                                continue
-                            # CONCAT
-                            a = st.pop()
-                            tos = concat(a, tos)
-                            continue
-                        if op < 48:
-                            # PARSE_AS
-                            text = st.pop()
-                            result, holes = parse_as(text, tos, *arg)
-                            st.append(result)
-                            tos = holes
-                            continue
-                        # NOT
-                        if tos is True:
-                            tos = False
-                            continue
-                        if tos is False:
-                            tos = True
-                            continue
-                        raise not_bool(tos)
-                    if op >= 44:
-                        # JUMP_UNLESS LOAD CONST
-                        o0, o1, o2 = arg
-                        if tos is False:
-                            ins, cost = o0
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            tos = st.pop()
-                            continue
-                        if tos is not True:
-                            raise not_bool(tos)
-                        st.append(locs[o1])
-                        tos = o2
-                        continue
-                    if op >= 42:
-                        if op < 43:
-                            # FALSE
-                            st.append(tos)
-                            tos = False
-                            continue
-                        # NEXT STORE CONST
-                        o0, o1, o2 = arg
-                        for value in tos:
-                            break
-                        else:
-                            ins, cost = o0
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            tos = st.pop()
-                            continue
-                        locs[o1] = value
-                        st.append(tos)
-                        tos = o2
-                        continue
-                    if op >= 41:
-                        # CONST REM_INT
-                        if tos >= 0 and arg > 0:
-                            tos = tos % arg
-                            continue
-                        tos = int_rem(tos, arg)
-                        continue
-                    # NEXT SHARE STORE LOAD LOAD SHARE LOAD SHARE
-                    o0, o2, o3, o4, o6 = arg
-                    for value in tos:
-                        break
-                    else:
-                        ins, cost = o0
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
+                    # PARALLEL
+                    iterable = st.pop()
+                    value = machine.parallel(task, arg, cells, iterable, tos)
+                    if value is SUSPENDED:
                         tos = st.pop()
-                        continue
-                    if type(value) not in PLAIN:
-                        share(value)
-                    locs[o2] = value
-                    value2 = locs[o3]
-                    value3 = locs[o4]
-                    if type(value3) not in PLAIN:
-                        share(value3)
-                    value4 = locs[o6]
-                    if type(value4) not in PLAIN:
-                        share(value4)
-                    st.append(tos)
-                    st.append(value2)
-                    st.append(value3)
-                    tos = value4
+                        task.state = (ins, locs, cells, code, tos)
+                        machine.fuel += fuel
+                        return
+                    tos = value
                     continue
                 if far:
-                    if op < 61:
-                        if op < 60:
-                            # LOAD
-                            st.append(tos)
-                            tos = locs[arg]
+                    if op < 216:
+                        if op < 214:
+                            if op < 213:
+                                # STORE LOAD
+                                o0, o1 = arg
+                                locs[o0] = tos
+                                tos = locs[o1]
+                                continue
+                            # GET_FIELD
+                            tos = getattr(tos, arg)
                             continue
-                        # JUMP_UNLESS
-                        if tos is False:
-                            ins, cost = arg
+                        if op < 215:
+                            # STORE JUMP
+                            o0, o1 = arg
+                            locs[o0] = tos
+                            ins, cost = o1
                             fuel -= cost
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
                             tos = st.pop()
                             continue
-                        if tos is not True:
-                            raise not_bool(tos)
-                        tos = st.pop()
+                        # INT
+                        st.append(tos)
+                        tos = arg
                         continue
-                    if op < 73:
-                        if op < 62:
-                            # LOAD IS_VARIANT JUMP_UNLESS LOAD GET_PAYLOAD STORE LOAD STORE
-                            o0, o1, o2, o3, o4, o5, o6, o7 = arg
-                            value = locs[o0]
-                            if not (type(value) is EnumValue and value.decl is o1.decl and (value.variant == o1.variant)):
-                                ins, cost = o2
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            locs[o5] = locs[o3].payload[o4]
-                            locs[o7] = locs[o6]
-                            continue
-                        if op < 65:
-                            if op < 63:
-                                # CONST CONST
-                                o0, o1 = arg
-                                st.append(tos)
-                                st.append(o0)
-                                tos = o1
-                                continue
-                            if op < 64:
-                                # GET_ELEMENT STORE LOAD
-                                o0, o1, o2 = arg
-                                locs[o1] = tos[o0]
-                                tos = locs[o2]
-                                continue
-                            # NEXT
+                    if op < 223:
+                        if op < 217:
+                            # NEXT STORE LOAD STORE
+                            o0, o1, o2, o3 = arg
                             for value in tos:
                                 break
                             else:
-                                ins, cost = arg
+                                ins, cost = o0
                                 fuel -= cost
                                 if fuel < 0:
                                     fuel = machine.refill(fuel)
                                 tos = st.pop()
                                 continue
-                            st.append(tos)
-                            tos = value
+                            locs[o1] = value
+                            locs[o3] = locs[o2]
                             continue
-                        if op < 67:
-                            if op < 66:
-                                # LOAD LOAD MUL_FLOAT LOAD LOAD MUL_FLOAT ADD_FLOAT CONST LE_INT JUMP_UNLESS
-                                o0, o1, o3, o4, o7, o9 = arg
-                                if not locs[o0] * 1.0 * locs[o1] + locs[o3] * 1.0 * locs[o4] + -0.0 <= o7:
-                                    ins, cost = o9
-                                    fuel -= cost
-                                    if fuel < 0:
-                                        fuel = machine.refill(fuel)
-                                    continue
-                                continue
-                            # LOAD LOAD SUB_INT STORE
-                            o0, o1, o3 = arg
-                            r = locs[o0] - locs[o1]
-                            if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                                overflow('-')
-                            locs[o3] = r
-                            continue
-                        if op >= 71:
-                            if op < 72:
-                                # STORE LOAD GET_ELEMENT STORE LOAD STORE
-                                o0, o1, o2, o3, o4, o5 = arg
-                                locs[o0] = tos
-                                locs[o3] = locs[o1][o2]
-                                locs[o5] = locs[o4]
-                                tos = st.pop()
-                                continue
-                            # LOAD_OWN
-                            value = locs[arg]
-                            try:
-                                if value.shared:
-                                    locs[arg] = value = own(value)
-                            except AttributeError:
-                                pass
-                            st.append(tos)
-                            tos = value
-                            continue
-                        if op >= 70:
-                            # LOAD LOAD NE_INT JUMP_UNLESS LOAD CONST ADD_INT STORE
-                            o0, o1, o3, o4, o5, o7 = arg
-                            if not locs[o0] != locs[o1]:
-                                ins, cost = o3
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            r = locs[o4] + o5
+                        if op < 218:
+                            # LOAD STORE LOAD CONST ADD_INT STORE JUMP
+                            o0, o1, o2, o3, o5, o6 = arg
+                            locs[o1] = locs[o0]
+                            r = locs[o2] + o3
                             if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
                                 overflow('+')
-                            locs[o7] = r
+                            locs[o5] = r
+                            ins, cost = o6
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
                             continue
-                        if op < 68:
+                        if op < 219:
+                            # LOAD LOAD INDEX_ARRAY GET_FIELD CONST LT_INT JUMP_IF
+                            o0, o1, o3, o4, o6 = arg
+                            index = locs[o1]
+                            items = locs[o0].items
+                            if index < 0:
+                                index_out_of_range(index, len(items))
+                            try:
+                                element = items[index]
+                            except IndexError:
+                                index_out_of_range(index, len(items))
+                            if getattr(element, o3) < o4:
+                                ins, cost = o6
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            continue
+                        if op >= 222:
+                            # LOAD CONST MUL_INT CONST ADD_INT CONST REM_INT STORE
+                            o0, o1, o3, o5, o7 = arg
+                            a = locs[o0]
+                            r = a * o1 if a < o1 else a * o1
+                            if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                                overflow('*')
+                            r2 = r + o3
+                            if not (-1073741823 <= r2 <= 1073741823 or INT_MIN <= r2 <= INT_MAX):
+                                overflow('+')
+                            if r2 >= 0 and o5 > 0:
+                                value = r2 % o5
+                            else:
+                                value = int_rem(r2, o5)
+                            locs[o7] = value
+                            continue
+                        if op < 220:
                             # CONST LOAD JOIN/2 CALL_METHOD/2
                             o0, o1, o3 = arg
                             value = join('', [part if type(part) is str else display(part) for part in [o0, locs[o1]]])
@@ -1328,133 +2557,139 @@ def run(machine, task):
                                 fuel = machine.pay_debt(fuel)
                             tos = value2
                             continue
-                        if op < 69:
-                            # LOAD CONST ADD_INT STORE
-                            o0, o1, o3 = arg
-                            r = locs[o0] + o1
+                        if op < 221:
+                            # LOAD LOAD CONST ADD_INT INDEX_ARRAY CONST ADD_INT LOAD LT_INT JUMP_UNLESS
+                            o0, o1, o2, o5, o7, o9 = arg
+                            r = locs[o1] + o2
                             if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
                                 overflow('+')
-                            locs[o3] = r
-                            continue
-                        # CONST LOAD_OWN LOAD SET_INDEX LOAD LOAD ADD_INT STORE
-                        o0, o1, o2, o4, o5, o7 = arg
-                        value = locs[o1]
-                        try:
-                            if value.shared:
-                                locs[o1] = value = own(value)
-                        except AttributeError:
-                            pass
-                        index = locs[o2]
-                        if type(value) is Array and type(index) is int and (0 <= index < len(value.items)):
-                            value.items[index] = o0
-                        else:
-                            write_element(value, index, o0)
-                        r = locs[o4] + locs[o5]
-                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                            overflow('+')
-                        locs[o7] = r
-                        continue
-                    if op < 77:
-                        if op < 75:
-                            if op < 74:
-                                # RANGE
-                                start = st.pop()
-                                tos = RangeValue.checked(start, tos, arg == 1)
-                                continue
-                            # LOAD CONST ADD_INT STORE LOAD STORE
-                            o0, o1, o3, o4, o5 = arg
-                            r = locs[o0] + o1
-                            if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                            items = locs[o0].items
+                            if r < 0:
+                                index_out_of_range(r, len(items))
+                            try:
+                                element = items[r]
+                            except IndexError:
+                                index_out_of_range(r, len(items))
+                            r2 = element + o5
+                            if not (-1073741823 <= r2 <= 1073741823 or INT_MIN <= r2 <= INT_MAX):
                                 overflow('+')
-                            locs[o3] = r
-                            locs[o5] = locs[o4]
-                            continue
-                        if op < 76:
-                            # CONST STORE
-                            o0, o1 = arg
-                            locs[o1] = o0
-                            continue
-                        # POP CONST
-                        tos = arg
-                        continue
-                    if op < 83:
-                        if op >= 81:
-                            if op < 82:
-                                # STORE LOAD IS_OK JUMP_UNLESS LOAD UNWRAP POP JUMP
-                                o0, o1, o3, o4, o7 = arg
-                                locs[o0] = tos
-                                if not type(locs[o1]) is Ok:
-                                    ins, cost = o3
-                                    fuel -= cost
-                                    if fuel < 0:
-                                        fuel = machine.refill(fuel)
-                                    tos = st.pop()
-                                    continue
-                                holder = locs[o4]
-                                ins, cost2 = o7
-                                fuel -= cost2
+                            if not r2 < locs[o7]:
+                                ins, cost = o9
+                                fuel -= cost
                                 if fuel < 0:
                                     fuel = machine.refill(fuel)
-                                tos = st.pop()
                                 continue
-                            # IS_SOME
-                            tos = type(tos) is Some
                             continue
-                        if op < 78:
-                            # CALL_HOST
-                            st.append(tos)
-                            args = st[len(st) - arg.argc:]
-                            del st[len(st) - arg.argc:]
-                            machine.suspend(task, arg.effect, arg.prepare(*args))
-                            tos = st.pop()
+                        # CONST CONST CALL_METHOD/1
+                        o0, o1, o2 = arg
+                        entry = o2.cache.get(type(o0)) or method_entry(machine, o0, o2)
+                        value = entry(machine, task, o0, o2, [o1])
+                        if value is SUSPENDED:
                             task.state = (ins, locs, cells, code, tos)
                             machine.fuel += fuel
                             return
-                        if op >= 80:
-                            # IS_OK JUMP_UNLESS LOAD UNWRAP
-                            o1, o2 = arg
-                            if not type(tos) is Ok:
+                        if type(value) is Invoke:
+                            callee = value.code
+                            arguments = value.arguments
+                            captured = value.cells
+                            if len(frames) >= limit:
+                                raise machine.too_deep()
+                            frames.append((ins, locs, cells, code))
+                            code = callee
+                            ins = callee.entry
+                            fuel -= callee.cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            locs = arguments + callee.blank if callee.blank else arguments
+                            cells = [*captured, *[None] * (callee.cell_count - len(captured))] if callee.cell_count else NO_CELLS
+                            continue
+                        if debt:
+                            fuel = machine.pay_debt(fuel)
+                        st.append(tos)
+                        tos = value
+                        continue
+                    if op < 229:
+                        if op >= 227:
+                            if op < 228:
+                                # CONST MUL_INT OK RETURN
+                                r = tos * arg if tos < arg else tos * arg
+                                if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                                    overflow('*')
+                                value = Ok(r)
+                                ins, locs, cells, code = frames.pop()
+                                tos = value
+                                continue
+                            # IS_VARIANT
+                            tos = type(tos) is EnumValue and tos.decl is arg.decl and (tos.variant == arg.variant)
+                            continue
+                        if op < 225:
+                            if op >= 224:
+                                # LOAD GET_ELEMENT LOAD GET_ELEMENT LOAD GET_ELEMENT ADD_INT CONST REM_INT
+                                o0, o1, o2, o3, o4, o5, o7 = arg
+                                r = locs[o2][o3] + locs[o4][o5]
+                                if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                                    overflow('+')
+                                value = locs[o0][o1]
+                                if r >= 0 and o7 > 0:
+                                    st.append(tos)
+                                    st.append(value)
+                                    tos = r % o7
+                                    continue
+                                st.append(tos)
+                                st.append(value)
+                                tos = int_rem(r, o7)
+                                continue
+                            # CONST JUMP_UNLESS LOAD LOAD INDEX_ARRAY SHARE STORE
+                            o0, o1, o2, o3, o6 = arg
+                            if o0 is False:
                                 ins, cost = o1
                                 fuel -= cost
                                 if fuel < 0:
                                     fuel = machine.refill(fuel)
-                                tos = st.pop()
                                 continue
-                            holder = locs[o2]
-                            tos = holder.value if type(holder) in (Some, Ok, Err) else holder
-                            continue
-                        if op >= 79:
-                            # LOAD LOAD INDEX_ARRAY GET_FIELD
-                            o0, o1, o3 = arg
-                            index = locs[o1]
-                            items = locs[o0].items
+                            if o0 is not True:
+                                raise not_bool(o0)
+                            index = locs[o3]
+                            items = locs[o2].items
                             if index < 0:
                                 index_out_of_range(index, len(items))
                             try:
                                 element = items[index]
                             except IndexError:
                                 index_out_of_range(index, len(items))
-                            st.append(tos)
-                            tos = getattr(element, o3)
+                            if type(element) not in PLAIN:
+                                share(element)
+                            locs[o6] = element
                             continue
-                        # LOAD LOAD INDEX_ARRAY GET_FIELD LOAD LOAD MUL_FLOAT SUB_FLOAT LOAD_OWN LOAD INDEX_OWN SET_FIELD
-                        o0, o1, o3, o4, o5, o8, o9, o11 = arg
-                        index = locs[o1]
-                        items = locs[o0].items
+                        if op < 226:
+                            # LOAD IS_VARIANT JUMP_UNLESS
+                            o0, o1, o2 = arg
+                            value = locs[o0]
+                            if not (type(value) is EnumValue and value.decl is o1.decl and (value.variant == o1.variant)):
+                                ins, cost = o2
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            continue
+                        # LOAD INDEX_ARRAY GET_FIELD LOAD LOAD MUL_FLOAT ADD_FLOAT LOAD_OWN LOAD INDEX_OWN SET_FIELD
+                        o0, o2, o3, o4, o7, o8, o10 = arg
+                        index = locs[o0]
+                        items = tos.items
                         if index < 0:
                             index_out_of_range(index, len(items))
                         try:
                             element = items[index]
                         except IndexError:
                             index_out_of_range(index, len(items))
-                        value = getattr(element, o3) - locs[o4] * 1.0 * locs[o5] + -0.0
-                        value2 = locs[o8]
+                        value = getattr(element, o2) + locs[o3] * 1.0 * locs[o4] + -0.0
+                        value2 = locs[o7]
                         try:
                             if value2.shared:
-                                locs[o8] = value2 = own(value2)
+                                locs[o7] = value2 = own(value2)
                         except AttributeError:
                             pass
-                        index2 = locs[o9]
+                        index2 = locs[o8]
                         if type(value2) is Array and type(index2) is int and (0 <= index2 < len(value2.items)):
                             value3 = value2.items[index2]
                         else:
@@ -1467,53 +2702,509 @@ def run(machine, task):
                             pass
                         if not isinstance(value3, Struct):
                             raise Panic('P007', 'expected a struct in a field assignment')
-                        setattr(value3, o11, value)
+                        setattr(value3, o10, value)
+                        tos = st.pop()
                         continue
-                    if op < 87:
-                        if op >= 86:
-                            # SET_FIELD
+                    if op < 232:
+                        if op < 230:
+                            # ARRAY/2
                             value = st.pop()
-                            if not isinstance(tos, Struct):
-                                raise Panic('P007', 'expected a struct in a field assignment')
-                            setattr(tos, arg, value)
-                            tos = st.pop()
+                            tos = Array([value, tos])
                             continue
-                        if op < 84:
-                            # LOAD STORE LOAD LOAD INDEX_ARRAY LOAD_OWN LOAD SET_INDEX
-                            o0, o1, o2, o3, o5, o6 = arg
-                            locs[o1] = locs[o0]
-                            index = locs[o3]
-                            items = locs[o2].items
-                            if index < 0:
-                                index_out_of_range(index, len(items))
-                            try:
-                                element = items[index]
-                            except IndexError:
-                                index_out_of_range(index, len(items))
-                            value = locs[o5]
-                            try:
-                                if value.shared:
-                                    locs[o5] = value = own(value)
-                            except AttributeError:
-                                pass
-                            index2 = locs[o6]
-                            if type(value) is Array and type(index2) is int and (0 <= index2 < len(value.items)):
-                                value.items[index2] = element
-                            else:
-                                write_element(value, index2, element)
+                        if op < 231:
+                            # REM_INT
+                            a = st.pop()
+                            if a >= 0 and tos > 0:
+                                tos = a % tos
+                                continue
+                            tos = int_rem(a, tos)
                             continue
-                        if op < 85:
-                            # LOAD LOAD ADD_INT RETURN
-                            o0, o1 = arg
-                            r = locs[o0] + locs[o1]
+                        # LOAD_CELL CONST ADD_INT STORE_CELL
+                        o0, o1, o3 = arg
+                        r = cells[o0].value + o1
+                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                            overflow('+')
+                        cells[o3].value = r
+                        continue
+                    if op >= 237:
+                        if op < 238:
+                            # SETTLE
+                            outcome = machine.settle(task, tos, len(frames))
+                            if outcome is SUSPENDED:
+                                tos = st.pop()
+                                task.state = (ins, locs, cells, code, tos)
+                                machine.fuel += fuel
+                                return
+                            tos = outcome
+                            continue
+                        if op < 239:
+                            # DIV
+                            a = st.pop()
+                            tos = div(a, tos)
+                            continue
+                        if op < 240:
+                            # POW
+                            a = st.pop()
+                            tos = power(a, tos)
+                            continue
+                        # CHECK_PAYLOAD
+                        tos = check(tos, arg, 'P415')
+                        continue
+                    if op >= 234:
+                        if op < 235:
+                            # GET_ERROR
+                            tos = get_error_member(tos, arg)
+                            continue
+                        if op < 236:
+                            # WRAP
+                            tos = NONE_VALUE if tos is None else Some(tos)
+                            continue
+                        # NOT
+                        if tos is True:
+                            tos = False
+                            continue
+                        if tos is False:
+                            tos = True
+                            continue
+                        raise not_bool(tos)
+                    if op < 233:
+                        # LOAD STORE LOAD CONST GT_INT JUMP_UNLESS CONST JUMP
+                        o0, o1, o2, o3, o5, o6, o7 = arg
+                        locs[o1] = locs[o0]
+                        if not locs[o2] > o3:
+                            ins, cost = o5
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        ins, cost2 = o7
+                        fuel -= cost2
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        st.append(tos)
+                        tos = o6
+                        continue
+                    # LOAD LOAD CONST ADD_INT INDEX_ARRAY CONST ADD_INT STORE
+                    o0, o1, o2, o5, o7 = arg
+                    r = locs[o1] + o2
+                    if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                        overflow('+')
+                    items = locs[o0].items
+                    if r < 0:
+                        index_out_of_range(r, len(items))
+                    try:
+                        element = items[r]
+                    except IndexError:
+                        index_out_of_range(r, len(items))
+                    r2 = element + o5
+                    if not (-1073741823 <= r2 <= 1073741823 or INT_MIN <= r2 <= INT_MAX):
+                        overflow('+')
+                    locs[o7] = r2
+                    continue
+                if op < 243:
+                    if op < 242:
+                        # STORE
+                        locs[arg] = tos
+                        tos = st.pop()
+                        continue
+                    # NEXT STORE LOAD
+                    o0, o1, o2 = arg
+                    for value in tos:
+                        break
+                    else:
+                        ins, cost = o0
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        tos = st.pop()
+                        continue
+                    locs[o1] = value
+                    st.append(tos)
+                    tos = locs[o2]
+                    continue
+                if op < 245:
+                    if op < 244:
+                        # LOAD LOAD LT_INT JUMP_UNLESS
+                        o0, o1, o3 = arg
+                        if not locs[o0] < locs[o1]:
+                            ins, cost = o3
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        continue
+                    # CONST CONST
+                    o0, o1 = arg
+                    st.append(tos)
+                    st.append(o0)
+                    tos = o1
+                    continue
+                if op < 253:
+                    if op < 247:
+                        if op < 246:
+                            # ADD_INT STORE JUMP
+                            o1, o2 = arg
+                            a = st.pop()
+                            r = a + tos
                             if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
                                 overflow('+')
-                            ins, locs, cells, code = frames.pop()
-                            st.append(tos)
-                            tos = r
+                            locs[o1] = r
+                            ins, cost = o2
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            tos = st.pop()
                             continue
-                        # LOAD IS_VARIANT JUMP_UNLESS LOAD CONST MUL_INT JUMP
-                        o0, o1, o2, o3, o4, o6 = arg
+                        # LOAD CONST ADD_INT STORE
+                        o0, o1, o3 = arg
+                        r = locs[o0] + o1
+                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                            overflow('+')
+                        locs[o3] = r
+                        continue
+                    if op >= 251:
+                        if op < 252:
+                            # POP LOAD
+                            tos = locs[arg]
+                            continue
+                        # LOAD_OWN CALL_BUILTIN/2
+                        o0, o1 = arg
+                        value = locs[o0]
+                        try:
+                            if value.shared:
+                                locs[o0] = value = own(value)
+                        except AttributeError:
+                            pass
+                        value2 = o1[0](tos, value)
+                        if debt:
+                            fuel = machine.pay_debt(fuel)
+                        tos = value2
+                        continue
+                    if op < 248:
+                        # LOAD GET_FIELD CONST REM_INT CONST EQ_INT JUMP_UNLESS
+                        o0, o1, o2, o4, o6 = arg
+                        a = getattr(locs[o0], o1)
+                        if a >= 0 and o2 > 0:
+                            value = a % o2
+                        else:
+                            value = int_rem(a, o2)
+                        if not value == o4:
+                            ins, cost = o6
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        continue
+                    if op < 249:
+                        # NEXT STORE LOAD CONST LOAD CONST REM_INT
+                        o0, o1, o2, o3, o4, o5 = arg
+                        for value in tos:
+                            break
+                        else:
+                            ins, cost = o0
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            tos = st.pop()
+                            continue
+                        locs[o1] = value
+                        value2 = locs[o2]
+                        a = locs[o4]
+                        if a >= 0 and o5 > 0:
+                            st.append(tos)
+                            st.append(value2)
+                            st.append(o3)
+                            tos = a % o5
+                            continue
+                        st.append(tos)
+                        st.append(value2)
+                        st.append(o3)
+                        tos = int_rem(a, o5)
+                        continue
+                    if op < 250:
+                        # JUMP_UNLESS LOAD JUMP
+                        o0, o1, o2 = arg
+                        if tos is False:
+                            ins, cost = o0
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            tos = st.pop()
+                            continue
+                        if tos is not True:
+                            raise not_bool(tos)
+                        value = locs[o1]
+                        ins, cost2 = o2
+                        fuel -= cost2
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        tos = value
+                        continue
+                    # CONST ARRAY/1 CALL_METHOD/1
+                    o0, o2 = arg
+                    value = Array([o0])
+                    entry = o2.cache.get(type(tos)) or method_entry(machine, tos, o2)
+                    value2 = entry(machine, task, tos, o2, [value])
+                    if value2 is SUSPENDED:
+                        tos = st.pop()
+                        task.state = (ins, locs, cells, code, tos)
+                        machine.fuel += fuel
+                        return
+                    if type(value2) is Invoke:
+                        callee = value2.code
+                        arguments = value2.arguments
+                        captured = value2.cells
+                        if len(frames) >= limit:
+                            raise machine.too_deep()
+                        frames.append((ins, locs, cells, code))
+                        code = callee
+                        ins = callee.entry
+                        fuel -= callee.cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        locs = arguments + callee.blank if callee.blank else arguments
+                        cells = [*captured, *[None] * (callee.cell_count - len(captured))] if callee.cell_count else NO_CELLS
+                        tos = st.pop()
+                        continue
+                    if debt:
+                        fuel = machine.pay_debt(fuel)
+                    tos = value2
+                    continue
+                if op >= 266:
+                    if op < 267:
+                        # TRUE
+                        st.append(tos)
+                        tos = True
+                        continue
+                    if op < 268:
+                        # SET_ELEMENT
+                        value = st.pop()
+                        tos = with_element(tos, arg, value)
+                        continue
+                    if op < 269:
+                        # MUL
+                        a = st.pop()
+                        tos = mul(a, tos)
+                        continue
+                    # FLUSH
+                    machine.flush(task)
+                    task.state = (ins, locs, cells, code, tos)
+                    machine.fuel += fuel
+                    return
+                if op >= 263:
+                    if op < 264:
+                        # CONCAT
+                        a = st.pop()
+                        tos = concat(a, tos)
+                        continue
+                    if op < 265:
+                        # INT_TO_FLOAT
+                        tos = float(tos) if type(tos) is int else tos
+                        continue
+                    # ERR
+                    tos = begun(tos, arg) if type(tos) is ErrorValue and tos.way else Err(tos, arg)
+                    continue
+                if op >= 260:
+                    if op < 261:
+                        # LOAD LOAD LOAD
+                        o0, o1, o2 = arg
+                        st.append(tos)
+                        st.append(locs[o0])
+                        st.append(locs[o1])
+                        tos = locs[o2]
+                        continue
+                    if op < 262:
+                        # LENGTH
+                        tos = length(tos)
+                        continue
+                    # TAKE_FIELD
+                    value = getattr(tos, arg)
+                    if (tos.shared or machine.keeps_locals) and type(value) not in PLAIN:
+                        share(value)
+                    tos = value
+                    continue
+                if op >= 258:
+                    if op < 259:
+                        # NEW_CELL
+                        cells[arg] = Cell()
+                        continue
+                    # CONCAT__STORE
+                    a = st.pop()
+                    if (len(a) + len(tos)) * 4 > limits.surely:
+                        check_concat(a, tos)
+                    if locs[arg] is a:
+                        locs[arg] = None
+                    a += tos
+                    locs[arg] = a
+                    tos = st.pop()
+                    continue
+                if op < 254:
+                    # LOAD LOAD ADD_INT STORE LOAD LOAD ADD_INT STORE
+                    o0, o1, o3, o4, o5, o7 = arg
+                    r = locs[o0] + locs[o1]
+                    if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                        overflow('+')
+                    locs[o3] = r
+                    r2 = locs[o4] + locs[o5]
+                    if not (-1073741823 <= r2 <= 1073741823 or INT_MIN <= r2 <= INT_MAX):
+                        overflow('+')
+                    locs[o7] = r2
+                    continue
+                if op < 255:
+                    # LOAD LOAD INDEX_ARRAY CONST GE_INT JUMP_UNLESS
+                    o0, o1, o3, o5 = arg
+                    index = locs[o1]
+                    items = locs[o0].items
+                    if index < 0:
+                        index_out_of_range(index, len(items))
+                    try:
+                        element = items[index]
+                    except IndexError:
+                        index_out_of_range(index, len(items))
+                    if not element >= o3:
+                        ins, cost = o5
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    continue
+                if op >= 257:
+                    # SET_INDEX
+                    object2 = st.pop()
+                    value = st.pop()
+                    if type(object2) is Array and type(tos) is int and (0 <= tos < len(object2.items)):
+                        object2.items[tos] = value
+                    else:
+                        write_element(object2, tos, value)
+                    tos = st.pop()
+                    continue
+                if op >= 256:
+                    # JOIN/2
+                    value = st.pop()
+                    tos = join('', [part if type(part) is str else display(part) for part in [value, tos]])
+                    continue
+                # LOAD LOAD INDEX_ARRAY GET_FIELD LOAD LOAD INDEX_ARRAY GET_FIELD SUB_FLOAT STORE
+                o0, o1, o3, o4, o5, o7, o9 = arg
+                index = locs[o1]
+                items = locs[o0].items
+                if index < 0:
+                    index_out_of_range(index, len(items))
+                try:
+                    element = items[index]
+                except IndexError:
+                    index_out_of_range(index, len(items))
+                index2 = locs[o5]
+                items2 = locs[o4].items
+                if index2 < 0:
+                    index_out_of_range(index2, len(items2))
+                try:
+                    element2 = items2[index2]
+                except IndexError:
+                    index_out_of_range(index2, len(items2))
+                locs[o9] = getattr(element, o3) - getattr(element2, o7) + -0.0
+                continue
+            if far is None:
+                if op < 186:
+                    if op < 176:
+                        if op < 175:
+                            # EMIT
+                            channel = st.pop()
+                            machine.emit(task, channel, tos)
+                            tos = st.pop()
+                            task.state = (ins, locs, cells, code, tos)
+                            machine.fuel += fuel
+                            return
+                        # CONST
+                        st.append(tos)
+                        tos = arg
+                        continue
+                    if op >= 185:
+                        # LOAD LOAD INDEX_ARRAY CONST ADD_INT LOAD LT_INT JUMP_UNLESS
+                        o0, o1, o3, o5, o7 = arg
+                        index = locs[o1]
+                        items = locs[o0].items
+                        if index < 0:
+                            index_out_of_range(index, len(items))
+                        try:
+                            element = items[index]
+                        except IndexError:
+                            index_out_of_range(index, len(items))
+                        r = element + o3
+                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                            overflow('+')
+                        if not r < locs[o5]:
+                            ins, cost = o7
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        continue
+                    if op >= 183:
+                        if op < 184:
+                            # LOAD CONST EQ_INT JUMP_UNLESS
+                            o0, o1, o3 = arg
+                            if not locs[o0] == o1:
+                                ins, cost = o3
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            continue
+                        # LOAD LOAD LE_INT JUMP_UNLESS LOAD STORE
+                        o0, o1, o3, o4, o5 = arg
+                        if not locs[o0] <= locs[o1]:
+                            ins, cost = o3
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        locs[o5] = locs[o4]
+                        continue
+                    if op >= 181:
+                        if op < 182:
+                            # LOAD LOAD SUB_INT STORE
+                            o0, o1, o3 = arg
+                            r = locs[o0] - locs[o1]
+                            if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                                overflow('-')
+                            locs[o3] = r
+                            continue
+                        # LOAD GET_FIELD CONST GT_INT JUMP_UNLESS
+                        o0, o1, o2, o4 = arg
+                        if not getattr(locs[o0], o1) > o2:
+                            ins, cost = o4
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        continue
+                    if op >= 179:
+                        if op < 180:
+                            # NEXT
+                            for value in tos:
+                                break
+                            else:
+                                ins, cost = arg
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                tos = st.pop()
+                                continue
+                            st.append(tos)
+                            tos = value
+                            continue
+                        # LOAD LOAD MUL_FLOAT LOAD LOAD MUL_FLOAT ADD_FLOAT CONST LE_INT JUMP_UNLESS
+                        o0, o1, o3, o4, o7, o9 = arg
+                        if not locs[o0] * 1.0 * locs[o1] + locs[o3] * 1.0 * locs[o4] + -0.0 <= o7:
+                            ins, cost = o9
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        continue
+                    if op < 177:
+                        # LOAD IS_VARIANT JUMP_UNLESS LOAD GET_PAYLOAD STORE LOAD STORE
+                        o0, o1, o2, o3, o4, o5, o6, o7 = arg
                         value = locs[o0]
                         if not (type(value) is EnumValue and value.decl is o1.decl and (value.variant == o1.variant)):
                             ins, cost = o2
@@ -1521,192 +3212,317 @@ def run(machine, task):
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
                             continue
-                        a = locs[o3]
-                        r = a * o4 if a < o4 else a * o4
-                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                            overflow('*')
-                        ins, cost2 = o6
-                        fuel -= cost2
+                        locs[o5] = locs[o3].payload[o4]
+                        locs[o7] = locs[o6]
+                        continue
+                    if op < 178:
+                        # CALL_BUILTIN/2
+                        value = st.pop()
+                        value2 = arg[0](value, tos)
+                        if debt:
+                            fuel = machine.pay_debt(fuel)
+                        tos = value2
+                        continue
+                    # NEXT STORE LOAD LOAD INDEX_ARRAY STORE
+                    o0, o1, o2, o3, o5 = arg
+                    for value in tos:
+                        break
+                    else:
+                        ins, cost = o0
+                        fuel -= cost
                         if fuel < 0:
                             fuel = machine.refill(fuel)
-                        st.append(tos)
-                        tos = r
-                        continue
-                    if op < 88:
-                        # STORE LOAD LOAD INDEX_ARRAY GET_FIELD LOAD MUL_FLOAT STORE
-                        o0, o1, o2, o4, o5, o7 = arg
-                        locs[o0] = tos
-                        index = locs[o2]
-                        items = locs[o1].items
-                        if index < 0:
-                            index_out_of_range(index, len(items))
-                        try:
-                            element = items[index]
-                        except IndexError:
-                            index_out_of_range(index, len(items))
-                        locs[o7] = getattr(element, o4) * 1.0 * locs[o5]
                         tos = st.pop()
                         continue
-                    if op >= 92:
-                        if op < 93:
-                            # SCHEMA
-                            st.append(tos)
-                            tos = arg
-                            continue
-                        if op < 94:
-                            # CELL_OWN
-                            cell = cells[arg]
-                            if getattr(cell.value, 'shared', False):
-                                cell.value = own(cell.value)
-                            st.append(tos)
-                            tos = cell.value
-                            continue
-                        if op < 95:
-                            # MUL
-                            a = st.pop()
-                            tos = mul(a, tos)
-                            continue
-                        # SET_PART
-                        object2 = st.pop()
-                        value = st.pop()
-                        tos = store_index(object2, tos, value)
+                    locs[o1] = value
+                    index = locs[o3]
+                    items = locs[o2].items
+                    if index < 0:
+                        index_out_of_range(index, len(items))
+                    try:
+                        element = items[index]
+                    except IndexError:
+                        index_out_of_range(index, len(items))
+                    locs[o5] = element
+                    continue
+                if op < 188:
+                    if op < 187:
+                        # UNWRAP
+                        tos = tos.value if type(tos) in (Some, Ok, Err) else tos
                         continue
-                    if op < 89:
+                    # LOAD LOAD SUB_INT STORE LOAD LOAD EQ_INT JUMP_IF
+                    o0, o1, o3, o4, o5, o7 = arg
+                    r = locs[o0] - locs[o1]
+                    if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                        overflow('-')
+                    locs[o3] = r
+                    if locs[o4] == locs[o5]:
+                        ins, cost = o7
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    continue
+                if op < 190:
+                    if op < 189:
+                        # INDEX_ARRAY
+                        array = st.pop()
+                        items = array.items
+                        if tos < 0:
+                            index_out_of_range(tos, len(items))
+                        try:
+                            element = items[tos]
+                        except IndexError:
+                            index_out_of_range(tos, len(items))
+                        tos = element
+                        continue
+                    # GET_ELEMENT
+                    tos = tos[arg]
+                    continue
+                if op < 191:
+                    # LOAD LOAD DIV_INT LOAD LOAD REM_INT
+                    o0, o1, o3, o4 = arg
+                    a = locs[o0]
+                    b = locs[o1]
+                    if a >= 0 and b > 0:
+                        value = a // b
+                    else:
+                        value = int_div(a, b)
+                    a2 = locs[o3]
+                    b2 = locs[o4]
+                    if a2 >= 0 and b2 > 0:
+                        st.append(tos)
+                        st.append(value)
+                        tos = a2 % b2
+                        continue
+                    st.append(tos)
+                    st.append(value)
+                    tos = int_rem(a2, b2)
+                    continue
+                if op < 193:
+                    if op < 192:
+                        # LOAD LOAD LOAD SUB_INT EQ_INT JUMP_UNLESS
+                        o0, o1, o2, o5 = arg
+                        r = locs[o1] - locs[o2]
+                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                            overflow('-')
+                        if not locs[o0] == r:
+                            ins, cost = o5
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        continue
+                    # EQ
+                    a = st.pop()
+                    tos = equal(a, tos)
+                    continue
+                if op < 194:
+                    # LOAD_OWN LOAD CALL_BUILTIN/2
+                    o0, o1, o2 = arg
+                    value = locs[o0]
+                    try:
+                        if value.shared:
+                            locs[o0] = value = own(value)
+                    except AttributeError:
+                        pass
+                    value2 = o2[0](value, locs[o1])
+                    if debt:
+                        fuel = machine.pay_debt(fuel)
+                    st.append(tos)
+                    tos = value2
+                    continue
+                if op < 195:
+                    # LOAD LOAD INDEX_ARRAY CONST LE_INT JUMP_UNLESS
+                    o0, o1, o3, o5 = arg
+                    index = locs[o1]
+                    items = locs[o0].items
+                    if index < 0:
+                        index_out_of_range(index, len(items))
+                    try:
+                        element = items[index]
+                    except IndexError:
+                        index_out_of_range(index, len(items))
+                    if not element <= o3:
+                        ins, cost = o5
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    continue
+                if op < 197:
+                    if op < 196:
+                        # CALL_BUILTIN/2 POP
+                        value = st.pop()
+                        value2 = arg[0](value, tos)
+                        if debt:
+                            fuel = machine.pay_debt(fuel)
+                        tos = st.pop()
+                        continue
+                    # LOAD CONST REM_INT STORE LOAD CONST EQ_INT JUMP_UNLESS
+                    o0, o1, o3, o4, o5, o7 = arg
+                    a = locs[o0]
+                    if a >= 0 and o1 > 0:
+                        value = a % o1
+                    else:
+                        value = int_rem(a, o1)
+                    locs[o3] = value
+                    if not locs[o4] == o5:
+                        ins, cost = o7
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    continue
+                if op < 200:
+                    if op < 198:
+                        # GET_PAYLOAD
+                        tos = tos.payload[arg]
+                        continue
+                    if op < 199:
+                        # IS_SOME
+                        tos = type(tos) is Some
+                        continue
+                    # LOAD LOAD ADD_INT RETURN
+                    o0, o1 = arg
+                    r = locs[o0] + locs[o1]
+                    if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                        overflow('+')
+                    ins, locs, cells, code = frames.pop()
+                    st.append(tos)
+                    tos = r
+                    continue
+                if op < 202:
+                    if op < 201:
+                        # JUMP_IF
+                        if tos is True:
+                            ins, cost = arg
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            tos = st.pop()
+                            continue
+                        if tos is not False:
+                            raise not_bool(tos)
+                        tos = st.pop()
+                        continue
+                    # LOAD RETURN
+                    value = locs[arg]
+                    ins, locs, cells, code = frames.pop()
+                    st.append(tos)
+                    tos = value
+                    continue
+                if op < 203:
+                    # NEXT STORE CONST LOAD CONST
+                    o0, o1, o2, o3, o4 = arg
+                    for value in tos:
+                        break
+                    else:
+                        ins, cost = o0
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        tos = st.pop()
+                        continue
+                    locs[o1] = value
+                    st.append(tos)
+                    st.append(o2)
+                    st.append(locs[o3])
+                    tos = o4
+                    continue
+                if op < 204:
+                    # STORE LOAD LOAD INDEX_ARRAY GET_FIELD LOAD MUL_FLOAT STORE
+                    o0, o1, o2, o4, o5, o7 = arg
+                    locs[o0] = tos
+                    index = locs[o2]
+                    items = locs[o1].items
+                    if index < 0:
+                        index_out_of_range(index, len(items))
+                    try:
+                        element = items[index]
+                    except IndexError:
+                        index_out_of_range(index, len(items))
+                    locs[o7] = getattr(element, o4) * 1.0 * locs[o5]
+                    tos = st.pop()
+                    continue
+                if op < 206:
+                    if op < 205:
                         # TUPLE
                         st.append(tos)
                         items = st[len(st) - arg:]
                         del st[len(st) - arg:]
                         tos = tuple(items)
                         continue
-                    if op < 90:
-                        # VARIANT
-                        st.append(tos)
-                        payload = st[len(st) - arg.decl.variants[arg.variant].arity:]
-                        del st[len(st) - arg.decl.variants[arg.variant].arity:]
-                        tos = EnumValue(arg.decl, arg.variant, tuple(payload))
-                        continue
-                    if op >= 91:
-                        # IS_VARIANT
-                        tos = type(tos) is EnumValue and tos.decl is arg.decl and (tos.variant == arg.variant)
-                        continue
-                    # POP_TRY
-                    if type(tos) is Err:
-                        target, cost, beneath, _, here = arg
-                        if beneath:
-                            del st[len(st) - beneath:]
-                        if target is None:
-                            ins, locs, cells, code = frames.pop()
-                            way = tos.way + here
-                            tos = Err(tos.value, way if len(way) <= MOST else shortened(way))
-                            continue
-                        ins = target
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        tos = handled(tos, here)
-                        continue
-                    tos = st.pop()
+                    # NE
+                    a = st.pop()
+                    tos = not equal(a, tos)
                     continue
-                if op < 108:
-                    if op < 97:
-                        # POP JUMP
-                        ins, cost = arg
+                if op >= 208:
+                    if op < 209:
+                        # IS_ERR
+                        tos = type(tos) is Err
+                        continue
+                    if op < 210:
+                        # FAIL_LENGTH
+                        raise wrong_length(arg, tos)
+                    if op < 211:
+                        # MUL_FLOAT
+                        a = st.pop()
+                        tos = a * 1.0 * tos
+                        continue
+                    # SUB_FLOAT
+                    a = st.pop()
+                    tos = a - tos + -0.0
+                    continue
+                if op >= 207:
+                    # ERROR
+                    st.append(tos)
+                    fields = st[len(st) - arg.count:]
+                    del st[len(st) - arg.count:]
+                    tos = arg.make(fields)
+                    continue
+                # POP_TRY
+                if type(tos) is Err:
+                    target, cost, beneath, _, here = arg
+                    if beneath:
+                        del st[len(st) - beneath:]
+                    if target is None:
+                        ins, locs, cells, code = frames.pop()
+                        way = tos.way + here
+                        tos = Err(tos.value, way if len(way) <= MOST else shortened(way))
+                        continue
+                    ins = target
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    tos = handled(tos, here)
+                    continue
+                tos = st.pop()
+                continue
+            if far:
+                if op < 279:
+                    if op >= 277:
+                        if op < 278:
+                            # CONST JUMP
+                            o0, o1 = arg
+                            ins, cost = o1
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            st.append(tos)
+                            tos = o0
+                            continue
+                        # LOAD JUMP
+                        o0, o1 = arg
+                        value = locs[o0]
+                        ins, cost = o1
                         fuel -= cost
                         if fuel < 0:
                             fuel = machine.refill(fuel)
-                        tos = st.pop()
-                        continue
-                    if op < 100:
-                        if op < 98:
-                            # LOAD_OWN SWAP CALL_BUILTIN/2 POP JUMP
-                            o0, o2, o4 = arg
-                            value = locs[o0]
-                            try:
-                                if value.shared:
-                                    locs[o0] = value = own(value)
-                            except AttributeError:
-                                pass
-                            value2 = o2[0](value, tos)
-                            if debt:
-                                fuel = machine.pay_debt(fuel)
-                            ins, cost = o4
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            tos = st.pop()
-                            continue
-                        if op < 99:
-                            # POP
-                            tos = st.pop()
-                            continue
-                        # INT
                         st.append(tos)
-                        tos = arg
+                        tos = value
                         continue
-                    if op < 104:
-                        if op >= 103:
-                            # LOAD STORE LOAD CONST ADD_INT STORE JUMP
-                            o0, o1, o2, o3, o5, o6 = arg
-                            locs[o1] = locs[o0]
-                            r = locs[o2] + o3
-                            if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                                overflow('+')
-                            locs[o5] = r
-                            ins, cost = o6
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        if op >= 101:
-                            if op < 102:
-                                # RETURN
-                                ins, locs, cells, code = frames.pop()
-                                continue
-                            # NEXT STORE LOAD STORE
-                            o0, o1, o2, o3 = arg
-                            for value in tos:
-                                break
-                            else:
-                                ins, cost = o0
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                tos = st.pop()
-                                continue
-                            locs[o1] = value
-                            locs[o3] = locs[o2]
-                            continue
-                        # CALL_METHOD/2
-                        value = st.pop()
-                        receiver = st.pop()
-                        entry = arg.cache.get(type(receiver)) or method_entry(machine, receiver, arg)
-                        value2 = entry(machine, task, receiver, arg, [value, tos])
-                        if value2 is SUSPENDED:
-                            tos = st.pop()
-                            task.state = (ins, locs, cells, code, tos)
-                            machine.fuel += fuel
-                            return
-                        if type(value2) is Invoke:
-                            callee = value2.code
-                            arguments = value2.arguments
-                            captured = value2.cells
-                            if len(frames) >= limit:
-                                raise machine.too_deep()
-                            frames.append((ins, locs, cells, code))
-                            code = callee
-                            ins = callee.entry
-                            fuel -= callee.cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            locs = arguments + callee.blank if callee.blank else arguments
-                            cells = [*captured, *[None] * (callee.cell_count - len(captured))] if callee.cell_count else NO_CELLS
-                            tos = st.pop()
-                            continue
-                        if debt:
-                            fuel = machine.pay_debt(fuel)
-                        tos = value2
-                        continue
-                    if op < 105:
+                    if op >= 276:
                         # LOAD LOAD INDEX_ARRAY GET_FIELD CONST GT_INT JUMP_UNLESS
                         o0, o1, o3, o4, o6 = arg
                         index = locs[o1]
@@ -1724,768 +3540,29 @@ def run(machine, task):
                                 fuel = machine.refill(fuel)
                             continue
                         continue
-                    if op < 106:
-                        # CALL/1
-                        arguments = [tos]
-                        if len(frames) >= limit:
-                            raise machine.too_deep()
-                        frames.append((ins, locs, cells, code))
-                        code = arg
-                        ins = arg.entry
-                        fuel -= arg.cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        locs = arguments + arg.blank if arg.blank else arguments
-                        cells = [*(), *[None] * (arg.cell_count - len(()))] if arg.cell_count else NO_CELLS
-                        tos = st.pop()
-                        continue
-                    if op >= 107:
-                        # POP LOAD CONST ADD_INT STORE JUMP
-                        o1, o2, o4, o5 = arg
-                        r = locs[o1] + o2
-                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                            overflow('+')
-                        locs[o4] = r
-                        ins, cost = o5
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        tos = st.pop()
-                        continue
-                    # NEXT STORE LOAD CONST LOAD CONST REM_INT
-                    o0, o1, o2, o3, o4, o5 = arg
-                    for value in tos:
-                        break
-                    else:
-                        ins, cost = o0
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        tos = st.pop()
-                        continue
-                    locs[o1] = value
-                    value2 = locs[o2]
-                    a = locs[o4]
-                    if a >= 0 and o5 > 0:
-                        st.append(tos)
-                        st.append(value2)
-                        st.append(o3)
-                        tos = a % o5
-                        continue
-                    st.append(tos)
-                    st.append(value2)
-                    st.append(o3)
-                    tos = int_rem(a, o5)
-                    continue
-                if op < 111:
-                    if op < 109:
-                        # LOAD STORE LOAD LOAD
-                        o0, o1, o2, o3 = arg
-                        locs[o1] = locs[o0]
-                        st.append(tos)
-                        st.append(locs[o2])
-                        tos = locs[o3]
-                        continue
-                    if op < 110:
-                        # STORE LOAD_OWN
-                        o0, o1 = arg
-                        locs[o0] = tos
-                        value = locs[o1]
-                        try:
-                            if value.shared:
-                                locs[o1] = value = own(value)
-                        except AttributeError:
-                            pass
-                        tos = value
-                        continue
-                    # GET_ELEMENT
-                    tos = tos[arg]
-                    continue
-                if op < 113:
-                    if op < 112:
-                        # IS_ERR JUMP_UNLESS LOAD UNWRAP
-                        o1, o2 = arg
-                        if not type(tos) is Err:
-                            ins, cost = o1
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            tos = st.pop()
-                            continue
-                        holder = locs[o2]
-                        tos = holder.value if type(holder) in (Some, Ok, Err) else holder
-                        continue
-                    # STORE LOAD GET_ELEMENT LOAD
-                    o0, o1, o2, o3 = arg
-                    locs[o0] = tos
-                    st.append(locs[o1][o2])
-                    tos = locs[o3]
-                    continue
-                if op < 114:
-                    # LOAD IS_VARIANT JUMP_UNLESS
-                    o0, o1, o2 = arg
-                    value = locs[o0]
-                    if not (type(value) is EnumValue and value.decl is o1.decl and (value.variant == o1.variant)):
-                        ins, cost = o2
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    continue
-                if op < 115:
-                    # LOAD CONST REM_INT CONST EQ_INT RETURN
-                    o0, o1, o3 = arg
-                    a = locs[o0]
-                    if a >= 0 and o1 > 0:
-                        value = a % o1
-                    else:
-                        value = int_rem(a, o1)
-                    ins, locs, cells, code = frames.pop()
-                    st.append(tos)
-                    tos = value == o3
-                    continue
-                if op < 117:
-                    if op < 116:
-                        # LOAD_OWN LOAD CALL_BUILTIN/2
-                        o0, o1, o2 = arg
-                        value = locs[o0]
-                        try:
-                            if value.shared:
-                                locs[o0] = value = own(value)
-                        except AttributeError:
-                            pass
-                        value2 = o2[0](value, locs[o1])
-                        if debt:
-                            fuel = machine.pay_debt(fuel)
-                        st.append(tos)
-                        tos = value2
-                        continue
-                    # LOAD LOAD LE_INT JUMP_UNLESS
-                    o0, o1, o3 = arg
-                    if not locs[o0] <= locs[o1]:
-                        ins, cost = o3
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    continue
-                if op >= 128:
-                    if op < 130:
-                        if op < 129:
-                            # CAST
-                            tos = cast(tos, arg)
-                            continue
-                        # ERR_FROM
-                        failed = st.pop()
-                        tos = Err(tos, failed.way if type(failed) is Err else ())
-                        continue
-                    if op < 131:
-                        # MCP
-                        st.append(tos)
-                        tos = arg
-                        continue
-                    if op < 132:
-                        # TRY_CAST
-                        tos = try_cast(tos, arg)
-                        continue
-                    # SUB
-                    a = st.pop()
-                    tos = sub(a, tos)
-                    continue
-                if op >= 125:
-                    if op < 126:
-                        # PIPELINE
-                        st.append(tos)
-                        tos = arg
-                        continue
-                    if op < 127:
-                        # NE_INT
-                        a = st.pop()
-                        tos = a != tos
-                        continue
-                    # LOAD_CELL
-                    st.append(tos)
-                    tos = cells[arg].value
-                    continue
-                if op >= 123:
-                    if op < 124:
-                        # LOAD RETURN
-                        value = locs[arg]
-                        ins, locs, cells, code = frames.pop()
-                        st.append(tos)
-                        tos = value
-                        continue
-                    # LOAD LOAD INDEX_ARRAY GET_FIELD LOAD MUL_FLOAT STORE
-                    o0, o1, o3, o4, o6 = arg
-                    index = locs[o1]
-                    items = locs[o0].items
-                    if index < 0:
-                        index_out_of_range(index, len(items))
-                    try:
-                        element = items[index]
-                    except IndexError:
-                        index_out_of_range(index, len(items))
-                    locs[o6] = getattr(element, o3) * 1.0 * locs[o4]
-                    continue
-                if op < 118:
-                    # NEW_CELL
-                    cells[arg] = Cell()
-                    continue
-                if op >= 122:
-                    # LOAD STORE LOAD CONST GT_INT JUMP_UNLESS CONST JUMP
-                    o0, o1, o2, o3, o5, o6, o7 = arg
-                    locs[o1] = locs[o0]
-                    if not locs[o2] > o3:
-                        ins, cost = o5
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    ins, cost2 = o7
-                    fuel -= cost2
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    st.append(tos)
-                    tos = o6
-                    continue
-                if op >= 121:
-                    # LOAD LOAD LOAD
-                    o0, o1, o2 = arg
-                    st.append(tos)
-                    st.append(locs[o0])
-                    st.append(locs[o1])
-                    tos = locs[o2]
-                    continue
-                if op >= 120:
-                    # LOAD STORE LOAD LOAD_OWN LOAD SET_INDEX
-                    o0, o1, o2, o3, o4 = arg
-                    locs[o1] = locs[o0]
-                    value = locs[o2]
-                    value2 = locs[o3]
-                    try:
-                        if value2.shared:
-                            locs[o3] = value2 = own(value2)
-                    except AttributeError:
-                        pass
-                    index = locs[o4]
-                    if type(value2) is Array and type(index) is int and (0 <= index < len(value2.items)):
-                        value2.items[index] = value
-                    else:
-                        write_element(value2, index, value)
-                    continue
-                if op >= 119:
-                    # LOAD LOAD LE_INT JUMP_UNLESS LOAD LOAD INDEX_ARRAY STORE
-                    o0, o1, o3, o4, o5, o7 = arg
-                    if not locs[o0] <= locs[o1]:
-                        ins, cost = o3
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    index = locs[o5]
-                    items = locs[o4].items
-                    if index < 0:
-                        index_out_of_range(index, len(items))
-                    try:
-                        element = items[index]
-                    except IndexError:
-                        index_out_of_range(index, len(items))
-                    locs[o7] = element
-                    continue
-                # STORE LOAD IS_VARIANT JUMP_UNLESS LOAD LOAD ADD_INT JUMP
-                o0, o1, o2, o3, o4, o5, o7 = arg
-                locs[o0] = tos
-                value = locs[o1]
-                if not (type(value) is EnumValue and value.decl is o2.decl and (value.variant == o2.variant)):
-                    ins, cost = o3
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    tos = st.pop()
-                    continue
-                r = locs[o4] + locs[o5]
-                if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                    overflow('+')
-                ins, cost2 = o7
-                fuel -= cost2
-                if fuel < 0:
-                    fuel = machine.refill(fuel)
-                tos = r
-                continue
-            if near:
-                if far is None:
-                    if op < 135:
-                        if op < 134:
-                            # NEXT STORE
-                            o0, o1 = arg
-                            for value in tos:
-                                break
-                            else:
-                                ins, cost = o0
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                tos = st.pop()
-                                continue
-                            locs[o1] = value
-                            continue
-                        # NEXT STORE CONST CONST
-                        o0, o1, o2, o3 = arg
-                        for value in tos:
-                            break
-                        else:
-                            ins, cost = o0
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            tos = st.pop()
-                            continue
-                        locs[o1] = value
-                        st.append(tos)
-                        st.append(o2)
-                        tos = o3
-                        continue
-                    if op < 146:
-                        if op >= 142:
-                            if op < 144:
-                                if op < 143:
-                                    # GT_INT
-                                    a = st.pop()
-                                    tos = a > tos
-                                    continue
-                                # SLIDE/1
-                                value = st.pop()
-                                continue
-                            if op < 145:
-                                # CONST RETURN
-                                ins, locs, cells, code = frames.pop()
-                                st.append(tos)
-                                tos = arg
-                                continue
-                            # LOAD GET_ELEMENT STORE LOAD STORE JUMP
-                            o0, o1, o2, o3, o4, o5 = arg
-                            locs[o2] = locs[o0][o1]
-                            locs[o4] = locs[o3]
-                            ins, cost = o5
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        if op >= 140:
-                            if op < 141:
-                                # POP CONST CONST
-                                o1, o2 = arg
-                                st.append(o1)
-                                tos = o2
-                                continue
-                            # LOAD LOAD INDEX_ARRAY GET_FIELD CONST LT_INT JUMP_IF
-                            o0, o1, o3, o4, o6 = arg
-                            index = locs[o1]
-                            items = locs[o0].items
-                            if index < 0:
-                                index_out_of_range(index, len(items))
+                    if op >= 274:
+                        if op < 275:
+                            # LOAD_OWN
+                            value = locs[arg]
                             try:
-                                element = items[index]
-                            except IndexError:
-                                index_out_of_range(index, len(items))
-                            if getattr(element, o3) < o4:
-                                ins, cost = o6
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
+                                if value.shared:
+                                    locs[arg] = value = own(value)
+                            except AttributeError:
+                                pass
+                            st.append(tos)
+                            tos = value
                             continue
-                        if op < 136:
+                        # LOAD LOAD MUL_FLOAT LOAD LOAD MUL_FLOAT SUB_FLOAT LOAD ADD_FLOAT STORE
+                        o0, o1, o3, o4, o7, o9 = arg
+                        locs[o9] = locs[o0] * 1.0 * locs[o1] - locs[o3] * 1.0 * locs[o4] + -0.0 + locs[o7] + -0.0
+                        continue
+                    if op < 272:
+                        if op >= 271:
                             # LOAD LOAD
                             o0, o1 = arg
                             st.append(tos)
                             st.append(locs[o0])
                             tos = locs[o1]
-                            continue
-                        if op >= 139:
-                            # ARRAY
-                            st.append(tos)
-                            items = st[len(st) - arg:]
-                            del st[len(st) - arg:]
-                            tos = Array(items)
-                            continue
-                        if op < 137:
-                            # CALL_METHOD/1
-                            receiver = st.pop()
-                            entry = arg.cache.get(type(receiver)) or method_entry(machine, receiver, arg)
-                            value = entry(machine, task, receiver, arg, [tos])
-                            if value is SUSPENDED:
-                                tos = st.pop()
-                                task.state = (ins, locs, cells, code, tos)
-                                machine.fuel += fuel
-                                return
-                            if type(value) is Invoke:
-                                callee = value.code
-                                arguments = value.arguments
-                                captured = value.cells
-                                if len(frames) >= limit:
-                                    raise machine.too_deep()
-                                frames.append((ins, locs, cells, code))
-                                code = callee
-                                ins = callee.entry
-                                fuel -= callee.cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                locs = arguments + callee.blank if callee.blank else arguments
-                                cells = [*captured, *[None] * (callee.cell_count - len(captured))] if callee.cell_count else NO_CELLS
-                                tos = st.pop()
-                                continue
-                            if debt:
-                                fuel = machine.pay_debt(fuel)
-                            tos = value
-                            continue
-                        if op < 138:
-                            # CALL_BUILTIN/1
-                            value = arg[0](tos)
-                            if debt:
-                                fuel = machine.pay_debt(fuel)
-                            tos = value
-                            continue
-                        # LOAD CALL_METHOD/0
-                        o0, o1 = arg
-                        receiver = locs[o0]
-                        entry = o1.cache.get(type(receiver)) or method_entry(machine, receiver, o1)
-                        value = entry(machine, task, receiver, o1, [])
-                        if value is SUSPENDED:
-                            task.state = (ins, locs, cells, code, tos)
-                            machine.fuel += fuel
-                            return
-                        if type(value) is Invoke:
-                            callee = value.code
-                            arguments = value.arguments
-                            captured = value.cells
-                            if len(frames) >= limit:
-                                raise machine.too_deep()
-                            frames.append((ins, locs, cells, code))
-                            code = callee
-                            ins = callee.entry
-                            fuel -= callee.cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            locs = arguments + callee.blank if callee.blank else arguments
-                            cells = [*captured, *[None] * (callee.cell_count - len(captured))] if callee.cell_count else NO_CELLS
-                            continue
-                        if debt:
-                            fuel = machine.pay_debt(fuel)
-                        st.append(tos)
-                        tos = value
-                        continue
-                    if op < 154:
-                        if op >= 152:
-                            if op < 153:
-                                # LOAD CONST GE_INT JUMP_UNLESS LOAD CONST LE_INT JUMP_UNLESS
-                                o0, o1, o3, o4, o5, o7 = arg
-                                if not locs[o0] >= o1:
-                                    ins, cost = o3
-                                    fuel -= cost
-                                    if fuel < 0:
-                                        fuel = machine.refill(fuel)
-                                    continue
-                                if not locs[o4] <= o5:
-                                    ins, cost2 = o7
-                                    fuel -= cost2
-                                    if fuel < 0:
-                                        fuel = machine.refill(fuel)
-                                    continue
-                                continue
-                            # LOAD OK RETURN
-                            value = Ok(locs[arg])
-                            ins, locs, cells, code = frames.pop()
-                            st.append(tos)
-                            tos = value
-                            continue
-                        if op >= 150:
-                            if op < 151:
-                                # DROP/1
-                                tos = st.pop()
-                                continue
-                            # LOAD LOAD_CELL MUL_INT CONST ADD_INT RETURN
-                            o0, o1, o3 = arg
-                            a = locs[o0]
-                            b = cells[o1].value
-                            r = a * b if a < b else a * b
-                            if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                                overflow('*')
-                            r2 = r + o3
-                            if not (-1073741823 <= r2 <= 1073741823 or INT_MIN <= r2 <= INT_MAX):
-                                overflow('+')
-                            ins, locs, cells, code = frames.pop()
-                            st.append(tos)
-                            tos = r2
-                            continue
-                        if op >= 148:
-                            if op < 149:
-                                # LOAD STORE LOAD
-                                o0, o1, o2 = arg
-                                locs[o1] = locs[o0]
-                                st.append(tos)
-                                tos = locs[o2]
-                                continue
-                            # MEMORY
-                            st.append(tos)
-                            tos = arg
-                            continue
-                        if op >= 147:
-                            # LOAD LOAD INDEX_ARRAY LOAD GT_INT JUMP_UNLESS
-                            o0, o1, o3, o5 = arg
-                            index = locs[o1]
-                            items = locs[o0].items
-                            if index < 0:
-                                index_out_of_range(index, len(items))
-                            try:
-                                element = items[index]
-                            except IndexError:
-                                index_out_of_range(index, len(items))
-                            if not element > locs[o3]:
-                                ins, cost = o5
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            continue
-                        # CALL_METHOD/0
-                        entry = arg.cache.get(type(tos)) or method_entry(machine, tos, arg)
-                        value = entry(machine, task, tos, arg, [])
-                        if value is SUSPENDED:
-                            tos = st.pop()
-                            task.state = (ins, locs, cells, code, tos)
-                            machine.fuel += fuel
-                            return
-                        if type(value) is Invoke:
-                            callee = value.code
-                            arguments = value.arguments
-                            captured = value.cells
-                            if len(frames) >= limit:
-                                raise machine.too_deep()
-                            frames.append((ins, locs, cells, code))
-                            code = callee
-                            ins = callee.entry
-                            fuel -= callee.cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            locs = arguments + callee.blank if callee.blank else arguments
-                            cells = [*captured, *[None] * (callee.cell_count - len(captured))] if callee.cell_count else NO_CELLS
-                            tos = st.pop()
-                            continue
-                        if debt:
-                            fuel = machine.pay_debt(fuel)
-                        tos = value
-                        continue
-                    if op < 156:
-                        if op < 155:
-                            # SOME
-                            tos = Some(tos)
-                            continue
-                        # CONCAT__STORE
-                        a = st.pop()
-                        if (len(a) + len(tos)) * 4 > limits.surely:
-                            check_concat(a, tos)
-                        if locs[arg] is a:
-                            locs[arg] = None
-                        a += tos
-                        locs[arg] = a
-                        tos = st.pop()
-                        continue
-                    if op >= 169:
-                        if op < 170:
-                            # PRINTLN
-                            st.append(tos)
-                            values = st[len(st) - arg:]
-                            del st[len(st) - arg:]
-                            machine.print(task, values, '\n')
-                            tos = st.pop()
-                            task.state = (ins, locs, cells, code, tos)
-                            machine.fuel += fuel
-                            return
-                        # SWAP
-                        a = st.pop()
-                        st.append(tos)
-                        tos = a
-                        continue
-                    if op >= 165:
-                        if op < 166:
-                            # GET_PAYLOAD
-                            tos = tos.payload[arg]
-                            continue
-                        if op < 167:
-                            # WRAP
-                            tos = NONE_VALUE if tos is None else Some(tos)
-                            continue
-                        if op < 168:
-                            # TOOL
-                            st.append(tos)
-                            tos = arg
-                            continue
-                        # ASK_FOR
-                        payload = st.pop()
-                        channel = st.pop()
-                        machine.ask(task, channel, payload, tos, arg)
-                        tos = st.pop()
-                        task.state = (ins, locs, cells, code, tos)
-                        machine.fuel += fuel
-                        return
-                    if op >= 162:
-                        if op < 163:
-                            # SLIDE
-                            del st[len(st) - arg:]
-                            continue
-                        if op < 164:
-                            # LEDGER
-                            st.append(tos)
-                            tos = arg
-                            continue
-                        # PRINT
-                        st.append(tos)
-                        values = st[len(st) - arg:]
-                        del st[len(st) - arg:]
-                        machine.print(task, values, '')
-                        tos = st.pop()
-                        task.state = (ins, locs, cells, code, tos)
-                        machine.fuel += fuel
-                        return
-                    if op >= 159:
-                        if op < 160:
-                            # INDEX
-                            object2 = st.pop()
-                            tos = read_index(object2, tos)
-                            continue
-                        if op < 161:
-                            # NIL
-                            st.append(tos)
-                            tos = None
-                            continue
-                        # LOAD LOAD MUL_FLOAT LOAD LOAD MUL_FLOAT ADD_FLOAT LOAD LOAD MUL_FLOAT ADD_FLOAT STORE
-                        o0, o1, o3, o4, o7, o8, o11 = arg
-                        locs[o11] = locs[o0] * 1.0 * locs[o1] + locs[o3] * 1.0 * locs[o4] + -0.0 + locs[o7] * 1.0 * locs[o8] + -0.0
-                        continue
-                    if op >= 157:
-                        if op < 158:
-                            # JUMP_IF
-                            if tos is True:
-                                ins, cost = arg
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                tos = st.pop()
-                                continue
-                            if tos is not False:
-                                raise not_bool(tos)
-                            tos = st.pop()
-                            continue
-                        # FIELD_OWN
-                        value = getattr(tos, arg)
-                        try:
-                            if value.shared:
-                                value = own(value)
-                                setattr(tos, arg, value)
-                        except AttributeError:
-                            pass
-                        tos = value
-                        continue
-                    # LOAD_OWN LOAD INDEX_OWN SET_FIELD
-                    o0, o1, o3 = arg
-                    value = locs[o0]
-                    try:
-                        if value.shared:
-                            locs[o0] = value = own(value)
-                    except AttributeError:
-                        pass
-                    index = locs[o1]
-                    if type(value) is Array and type(index) is int and (0 <= index < len(value.items)):
-                        value2 = value.items[index]
-                    else:
-                        value2 = index_place(value, index)
-                    try:
-                        if value2.shared:
-                            value2 = own(value2)
-                            value.items[index if type(value) is Array else key_of(index)] = value2
-                    except AttributeError:
-                        pass
-                    if not isinstance(value2, Struct):
-                        raise Panic('P007', 'expected a struct in a field assignment')
-                    setattr(value2, o3, tos)
-                    tos = st.pop()
-                    continue
-                if far:
-                    if op < 215:
-                        if op >= 213:
-                            if op < 214:
-                                # GET_FIELD
-                                tos = getattr(tos, arg)
-                                continue
-                            # LOAD GET_FIELD CONST REM_INT CONST EQ_INT JUMP_UNLESS
-                            o0, o1, o2, o4, o6 = arg
-                            a = getattr(locs[o0], o1)
-                            if a >= 0 and o2 > 0:
-                                value = a % o2
-                            else:
-                                value = int_rem(a, o2)
-                            if not value == o4:
-                                ins, cost = o6
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            continue
-                        if op >= 212:
-                            # NEXT SHARE STORE LOAD
-                            o0, o2, o3 = arg
-                            for value in tos:
-                                break
-                            else:
-                                ins, cost = o0
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                tos = st.pop()
-                                continue
-                            if type(value) not in PLAIN:
-                                share(value)
-                            locs[o2] = value
-                            st.append(tos)
-                            tos = locs[o3]
-                            continue
-                        if op >= 210:
-                            if op < 211:
-                                # LOAD LOAD LT_INT JUMP_UNLESS
-                                o0, o1, o3 = arg
-                                if not locs[o0] < locs[o1]:
-                                    ins, cost = o3
-                                    fuel -= cost
-                                    if fuel < 0:
-                                        fuel = machine.refill(fuel)
-                                    continue
-                                continue
-                            # NEXT STORE CONST LOAD
-                            o0, o1, o2, o3 = arg
-                            for value in tos:
-                                break
-                            else:
-                                ins, cost = o0
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                tos = st.pop()
-                                continue
-                            locs[o1] = value
-                            st.append(tos)
-                            st.append(o2)
-                            tos = locs[o3]
-                            continue
-                        if op >= 209:
-                            # FILL JUMP
-                            hole = st.pop()
-                            fill(hole, tos)
-                            ins, cost = arg
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            tos = st.pop()
                             continue
                         # TRY
                         kind = type(tos)
@@ -2529,406 +3606,50 @@ def run(machine, task):
                             fuel = machine.refill(fuel)
                         tos = handled(missing, here2)
                         continue
-                    if op < 217:
-                        if op < 216:
-                            # ADD_INT RETURN
-                            a = st.pop()
-                            r = a + tos
-                            if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                                overflow('+')
-                            ins, locs, cells, code = frames.pop()
-                            tos = r
-                            continue
-                        # GET_MEMBER
-                        tos = get_member(tos, arg)
-                        continue
-                    if op < 223:
-                        if op < 220:
-                            if op >= 218:
-                                if op < 219:
-                                    # ARRAY/2 EMIT
-                                    value = st.pop()
-                                    value2 = Array([value, tos])
-                                    channel = st.pop()
-                                    machine.emit(task, channel, value2)
-                                    tos = st.pop()
-                                    task.state = (ins, locs, cells, code, tos)
-                                    machine.fuel += fuel
-                                    return
-                                # TUPLE/2
-                                value = st.pop()
-                                tos = tuple([value, tos])
-                                continue
-                            # CONST CONST CALL_METHOD/1
-                            o0, o1, o2 = arg
-                            entry = o2.cache.get(type(o0)) or method_entry(machine, o0, o2)
-                            value = entry(machine, task, o0, o2, [o1])
-                            if value is SUSPENDED:
-                                task.state = (ins, locs, cells, code, tos)
-                                machine.fuel += fuel
-                                return
-                            if type(value) is Invoke:
-                                callee = value.code
-                                arguments = value.arguments
-                                captured = value.cells
-                                if len(frames) >= limit:
-                                    raise machine.too_deep()
-                                frames.append((ins, locs, cells, code))
-                                code = callee
-                                ins = callee.entry
-                                fuel -= callee.cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                locs = arguments + callee.blank if callee.blank else arguments
-                                cells = [*captured, *[None] * (callee.cell_count - len(captured))] if callee.cell_count else NO_CELLS
-                                continue
-                            if debt:
-                                fuel = machine.pay_debt(fuel)
-                            st.append(tos)
-                            tos = value
-                            continue
-                        if op < 221:
-                            # LOAD LOAD DIV_INT LOAD LOAD REM_INT
-                            o0, o1, o3, o4 = arg
-                            a = locs[o0]
-                            b = locs[o1]
-                            if a >= 0 and b > 0:
-                                value = a // b
-                            else:
-                                value = int_div(a, b)
-                            a2 = locs[o3]
-                            b2 = locs[o4]
-                            if a2 >= 0 and b2 > 0:
-                                st.append(tos)
-                                st.append(value)
-                                tos = a2 % b2
-                                continue
-                            st.append(tos)
-                            st.append(value)
-                            tos = int_rem(a2, b2)
-                            continue
-                        if op < 222:
-                            # UNWRAP
-                            tos = tos.value if type(tos) in (Some, Ok, Err) else tos
-                            continue
-                        # LOAD JOIN/1 CALL_METHOD/2
-                        o0, o2 = arg
-                        value = join('', [part if type(part) is str else display(part) for part in [locs[o0]]])
-                        receiver = st.pop()
-                        entry = o2.cache.get(type(receiver)) or method_entry(machine, receiver, o2)
-                        value2 = entry(machine, task, receiver, o2, [tos, value])
-                        if value2 is SUSPENDED:
-                            tos = st.pop()
-                            task.state = (ins, locs, cells, code, tos)
-                            machine.fuel += fuel
-                            return
-                        if type(value2) is Invoke:
-                            callee = value2.code
-                            arguments = value2.arguments
-                            captured = value2.cells
-                            if len(frames) >= limit:
-                                raise machine.too_deep()
-                            frames.append((ins, locs, cells, code))
-                            code = callee
-                            ins = callee.entry
-                            fuel -= callee.cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            locs = arguments + callee.blank if callee.blank else arguments
-                            cells = [*captured, *[None] * (callee.cell_count - len(captured))] if callee.cell_count else NO_CELLS
-                            tos = st.pop()
-                            continue
-                        if debt:
-                            fuel = machine.pay_debt(fuel)
-                        tos = value2
-                        continue
-                    if op < 225:
-                        if op < 224:
-                            # CONST MUL_INT OK RETURN
-                            r = tos * arg if tos < arg else tos * arg
-                            if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                                overflow('*')
-                            value = Ok(r)
-                            ins, locs, cells, code = frames.pop()
-                            tos = value
-                            continue
-                        # ARRAY/2
-                        value = st.pop()
-                        tos = Array([value, tos])
-                        continue
-                    if op < 227:
-                        if op < 226:
-                            # OK
-                            tos = Ok(tos)
-                            continue
-                        # NEXT SHARE STORE
-                        o0, o2 = arg
-                        for value in tos:
-                            break
-                        else:
-                            ins, cost = o0
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            tos = st.pop()
-                            continue
-                        if type(value) not in PLAIN:
-                            share(value)
-                        locs[o2] = value
-                        continue
-                    if op < 229:
-                        if op < 228:
-                            # LOAD LOAD_CELL CONST DIV_INT GT_INT RETURN
-                            o0, o1, o2 = arg
-                            value = locs[o0]
-                            a = cells[o1].value
-                            if a >= 0 and o2 > 0:
-                                value2 = a // o2
-                            else:
-                                value2 = int_div(a, o2)
-                            ins, locs, cells, code = frames.pop()
-                            st.append(tos)
-                            tos = value > value2
-                            continue
-                        # SUB_INT
-                        a = st.pop()
-                        r = a - tos
-                        if -1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX:
-                            tos = r
-                            continue
-                        overflow('-')
-                    if op < 230:
-                        # NEXT STORE CONST LOAD CONST
-                        o0, o1, o2, o3, o4 = arg
-                        for value in tos:
-                            break
-                        else:
-                            ins, cost = o0
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            tos = st.pop()
-                            continue
-                        locs[o1] = value
-                        st.append(tos)
-                        st.append(o2)
-                        st.append(locs[o3])
-                        tos = o4
-                        continue
-                    if op < 231:
-                        # INDEX_OWN
-                        object2 = st.pop()
-                        if type(object2) is Array and type(tos) is int and (0 <= tos < len(object2.items)):
-                            value = object2.items[tos]
-                        else:
-                            value = index_place(object2, tos)
-                        try:
-                            if value.shared:
-                                value = own(value)
-                                object2.items[tos if type(object2) is Array else key_of(tos)] = value
-                        except AttributeError:
-                            pass
-                        tos = value
-                        continue
-                    if op < 233:
-                        if op < 232:
-                            # ADD_FLOAT
-                            a = st.pop()
-                            tos = a + tos + -0.0
-                            continue
-                        # ERROR
-                        st.append(tos)
-                        fields = st[len(st) - arg.count:]
-                        del st[len(st) - arg.count:]
-                        tos = arg.make(fields)
-                        continue
-                    if op < 234:
-                        # PARALLEL
-                        iterable = st.pop()
-                        value = machine.parallel(task, arg, cells, iterable, tos)
-                        if value is SUSPENDED:
-                            tos = st.pop()
-                            task.state = (ins, locs, cells, code, tos)
-                            machine.fuel += fuel
-                            return
-                        tos = value
-                        continue
-                    if op < 235:
-                        # NEG_INT
-                        tos = negate(tos)
-                        continue
-                    if op < 236:
-                        # MEMBER_OWN
-                        value = read_index(tos, arg) if type(tos) is Map else get_member(tos, arg)
-                        if getattr(value, 'shared', False):
-                            value = own(value)
-                            store_member(tos, arg, value)
-                        tos = value
-                        continue
-                    # NEG
-                    tos = negate(tos)
-                    continue
-                if op < 240:
-                    if op < 238:
-                        # STORE
-                        locs[arg] = tos
-                        tos = st.pop()
-                        continue
-                    if op < 239:
-                        # STORE JUMP
+                    if op < 273:
+                        # CONST LOAD
                         o0, o1 = arg
-                        locs[o0] = tos
-                        ins, cost = o1
-                        fuel -= cost
+                        st.append(tos)
+                        st.append(o0)
+                        tos = locs[o1]
+                        continue
+                    # CALL_METHOD/2
+                    value = st.pop()
+                    receiver = st.pop()
+                    entry = arg.cache.get(type(receiver)) or method_entry(machine, receiver, arg)
+                    value2 = entry(machine, task, receiver, arg, [value, tos])
+                    if value2 is SUSPENDED:
+                        tos = st.pop()
+                        task.state = (ins, locs, cells, code, tos)
+                        machine.fuel += fuel
+                        return
+                    if type(value2) is Invoke:
+                        callee = value2.code
+                        arguments = value2.arguments
+                        captured = value2.cells
+                        if len(frames) >= limit:
+                            raise machine.too_deep()
+                        frames.append((ins, locs, cells, code))
+                        code = callee
+                        ins = callee.entry
+                        fuel -= callee.cost
                         if fuel < 0:
                             fuel = machine.refill(fuel)
+                        locs = arguments + callee.blank if callee.blank else arguments
+                        cells = [*captured, *[None] * (callee.cell_count - len(captured))] if callee.cell_count else NO_CELLS
                         tos = st.pop()
                         continue
-                    # LOAD CONST SUB_INT
-                    o0, o1 = arg
-                    r = locs[o0] - o1
-                    if -1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX:
-                        st.append(tos)
-                        tos = r
-                        continue
-                    overflow('-')
-                if op < 243:
-                    if op < 241:
-                        # LOAD CONST NE_INT JUMP_UNLESS
-                        o0, o1, o3 = arg
-                        if not locs[o0] != o1:
-                            ins, cost = o3
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        continue
-                    if op < 242:
-                        # LOAD GET_FIELD
-                        o0, o1 = arg
-                        st.append(tos)
-                        tos = getattr(locs[o0], o1)
-                        continue
-                    # CONST LOAD MUL_FLOAT LOAD MUL_FLOAT LOAD ADD_FLOAT STORE
-                    o0, o1, o3, o5, o7 = arg
-                    locs[o7] = o0 * 1.0 * locs[o1] * 1.0 * locs[o3] + locs[o5] + -0.0
+                    if debt:
+                        fuel = machine.pay_debt(fuel)
+                    tos = value2
                     continue
-                if op < 250:
-                    if op < 244:
-                        # LOAD GET_FIELD CONST ADD_INT LOAD_OWN SET_FIELD
-                        o0, o1, o2, o4, o5 = arg
-                        r = getattr(locs[o0], o1) + o2
-                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                            overflow('+')
-                        value = locs[o4]
-                        try:
-                            if value.shared:
-                                locs[o4] = value = own(value)
-                        except AttributeError:
-                            pass
-                        if not isinstance(value, Struct):
-                            raise Panic('P007', 'expected a struct in a field assignment')
-                        setattr(value, o5, r)
-                        continue
-                    if op < 246:
-                        if op < 245:
-                            # MUL_INT
-                            a = st.pop()
-                            r = a * tos if a < tos else a * tos
-                            if -1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX:
-                                tos = r
-                                continue
-                            overflow('*')
-                        # CONST JUMP
-                        o0, o1 = arg
-                        ins, cost = o1
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        st.append(tos)
-                        tos = o0
-                        continue
-                    if op >= 249:
-                        # LOAD LOAD ADD_INT STORE LOAD LOAD ADD_INT STORE
-                        o0, o1, o3, o4, o5, o7 = arg
-                        r = locs[o0] + locs[o1]
-                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                            overflow('+')
-                        locs[o3] = r
-                        r2 = locs[o4] + locs[o5]
-                        if not (-1073741823 <= r2 <= 1073741823 or INT_MIN <= r2 <= INT_MAX):
-                            overflow('+')
-                        locs[o7] = r2
-                        continue
-                    if op < 247:
-                        # CONST ARRAY/1 CALL_METHOD/1
-                        o0, o2 = arg
-                        value = Array([o0])
-                        entry = o2.cache.get(type(tos)) or method_entry(machine, tos, o2)
-                        value2 = entry(machine, task, tos, o2, [value])
-                        if value2 is SUSPENDED:
-                            tos = st.pop()
-                            task.state = (ins, locs, cells, code, tos)
-                            machine.fuel += fuel
-                            return
-                        if type(value2) is Invoke:
-                            callee = value2.code
-                            arguments = value2.arguments
-                            captured = value2.cells
-                            if len(frames) >= limit:
-                                raise machine.too_deep()
-                            frames.append((ins, locs, cells, code))
-                            code = callee
-                            ins = callee.entry
-                            fuel -= callee.cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            locs = arguments + callee.blank if callee.blank else arguments
-                            cells = [*captured, *[None] * (callee.cell_count - len(captured))] if callee.cell_count else NO_CELLS
-                            tos = st.pop()
+                if op < 285:
+                    if op >= 283:
+                        if op < 284:
+                            # MEMORY
+                            st.append(tos)
+                            tos = arg
                             continue
-                        if debt:
-                            fuel = machine.pay_debt(fuel)
-                        tos = value2
-                        continue
-                    if op < 248:
-                        # INDEX_ARRAY
-                        array = st.pop()
-                        items = array.items
-                        if tos < 0:
-                            index_out_of_range(tos, len(items))
-                        try:
-                            element = items[tos]
-                        except IndexError:
-                            index_out_of_range(tos, len(items))
-                        tos = element
-                        continue
-                    # CALL_VALUE/1
-                    callee = st.pop()
-                    if type(callee) is not Closure or callee.function.argc != arg:
-                        raise bad_call(callee, arg)
-                    callee2 = callee.function
-                    arguments = [tos]
-                    captured = callee.cells
-                    if len(frames) >= limit:
-                        raise machine.too_deep()
-                    frames.append((ins, locs, cells, code))
-                    code = callee2
-                    ins = callee2.entry
-                    fuel -= callee2.cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    locs = arguments + callee2.blank if callee2.blank else arguments
-                    cells = [*captured, *[None] * (callee2.cell_count - len(captured))] if callee2.cell_count else NO_CELLS
-                    tos = st.pop()
-                    continue
-                if op < 253:
-                    if op < 251:
-                        # HASHMAP
-                        st.append(tos)
-                        tos = arg
-                        continue
-                    if op < 252:
                         # LOAD CONST EQ_INT JUMP_UNLESS LOAD CONST ADD_INT STORE
                         o0, o1, o3, o4, o5, o7 = arg
                         if not locs[o0] == o1:
@@ -2942,108 +3663,423 @@ def run(machine, task):
                             overflow('+')
                         locs[o7] = r
                         continue
-                    # EQ_INT
-                    a = st.pop()
-                    tos = a == tos
-                    continue
-                if op < 256:
-                    if op >= 254:
-                        if op < 255:
-                            # STRUCT
-                            st.append(tos)
-                            fields = st[len(st) - len(arg.decl.fields):]
-                            del st[len(st) - len(arg.decl.fields):]
-                            tos = arg.of(fields)
+                    if op >= 282:
+                        # LOAD LOAD CONST DIV_INT CONST REM_INT INDEX_ARRAY STORE
+                        o0, o1, o2, o4, o7 = arg
+                        value = locs[o0]
+                        a = locs[o1]
+                        if a >= 0 and o2 > 0:
+                            value2 = a // o2
+                        else:
+                            value2 = int_div(a, o2)
+                        if value2 >= 0 and o4 > 0:
+                            value3 = value2 % o4
+                        else:
+                            value3 = int_rem(value2, o4)
+                        items = value.items
+                        if value3 < 0:
+                            index_out_of_range(value3, len(items))
+                        try:
+                            element = items[value3]
+                        except IndexError:
+                            index_out_of_range(value3, len(items))
+                        locs[o7] = element
+                        continue
+                    if op < 280:
+                        # CONST CALL_METHOD/1
+                        o0, o1 = arg
+                        entry = o1.cache.get(type(tos)) or method_entry(machine, tos, o1)
+                        value = entry(machine, task, tos, o1, [o0])
+                        if value is SUSPENDED:
+                            tos = st.pop()
+                            task.state = (ins, locs, cells, code, tos)
+                            machine.fuel += fuel
+                            return
+                        if type(value) is Invoke:
+                            callee = value.code
+                            arguments = value.arguments
+                            captured = value.cells
+                            if len(frames) >= limit:
+                                raise machine.too_deep()
+                            frames.append((ins, locs, cells, code))
+                            code = callee
+                            ins = callee.entry
+                            fuel -= callee.cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            locs = arguments + callee.blank if callee.blank else arguments
+                            cells = [*captured, *[None] * (callee.cell_count - len(captured))] if callee.cell_count else NO_CELLS
+                            tos = st.pop()
                             continue
-                        # MODEL
-                        st.append(tos)
-                        tos = arg
+                        if debt:
+                            fuel = machine.pay_debt(fuel)
+                        tos = value
                         continue
-                    # CALL_VALUE
-                    st.append(tos)
-                    args = st[len(st) - arg:]
-                    del st[len(st) - arg:]
-                    callee = st.pop()
-                    if type(callee) is not Closure or callee.function.argc != arg:
-                        raise bad_call(callee, arg)
-                    callee2 = callee.function
-                    captured = callee.cells
-                    if len(frames) >= limit:
-                        raise machine.too_deep()
-                    frames.append((ins, locs, cells, code))
-                    code = callee2
-                    ins = callee2.entry
-                    fuel -= callee2.cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    locs = args + callee2.blank if callee2.blank else args
-                    cells = [*captured, *[None] * (callee2.cell_count - len(captured))] if callee2.cell_count else NO_CELLS
-                    tos = st.pop()
-                    continue
-                if op < 258:
-                    if op < 257:
-                        # LOAD_CELL CONST ADD_INT STORE_CELL
-                        o0, o1, o3 = arg
-                        r = cells[o0].value + o1
-                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                            overflow('+')
-                        cells[o3].value = r
-                        continue
-                    # CONST SUB_INT
-                    r = tos - arg
-                    if -1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX:
-                        tos = r
-                        continue
-                    overflow('-')
-                if op < 259:
-                    # LOAD LOAD CONST ADD_INT INDEX_ARRAY CONST ADD_INT STORE
-                    o0, o1, o2, o5, o7 = arg
-                    r = locs[o1] + o2
-                    if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                        overflow('+')
-                    items = locs[o0].items
-                    if r < 0:
-                        index_out_of_range(r, len(items))
-                    try:
-                        element = items[r]
-                    except IndexError:
-                        index_out_of_range(r, len(items))
-                    r2 = element + o5
-                    if not (-1073741823 <= r2 <= 1073741823 or INT_MIN <= r2 <= INT_MAX):
-                        overflow('+')
-                    locs[o7] = r2
-                    continue
-                if op < 261:
-                    if op < 260:
-                        # GE_INT
-                        a = st.pop()
-                        tos = a >= tos
-                        continue
-                    # ERR
-                    tos = begun(tos, arg) if type(tos) is ErrorValue and tos.way else Err(tos, arg)
-                    continue
-                if op < 262:
-                    # NONE
-                    st.append(tos)
-                    tos = NONE_VALUE
-                    continue
-                if op < 263:
-                    # AWAIT
-                    outcome = machine.await_value(task, tos)
-                    if outcome is SUSPENDED:
+                    if op < 281:
+                        # ARRAY/2 EMIT
+                        value = st.pop()
+                        value2 = Array([value, tos])
+                        channel = st.pop()
+                        machine.emit(task, channel, value2)
                         tos = st.pop()
                         task.state = (ins, locs, cells, code, tos)
                         machine.fuel += fuel
                         return
-                    tos = outcome
-                    continue
-                if op >= 264:
-                    if op < 265:
-                        # IS_NIL
-                        tos = tos is None
+                    # NEXT STORE LOAD LOAD INDEX_ARRAY JUMP_UNLESS
+                    o0, o1, o2, o3, o5 = arg
+                    for value in tos:
+                        break
+                    else:
+                        ins, cost = o0
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        tos = st.pop()
                         continue
-                    # FLUSH
-                    machine.flush(task)
+                    locs[o1] = value
+                    index = locs[o3]
+                    items = locs[o2].items
+                    if index < 0:
+                        index_out_of_range(index, len(items))
+                    try:
+                        element = items[index]
+                    except IndexError:
+                        index_out_of_range(index, len(items))
+                    if element is False:
+                        ins, cost2 = o5
+                        fuel -= cost2
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    if element is not True:
+                        raise not_bool(element)
+                    continue
+                if op < 286:
+                    # LOAD LOAD LT_INT JUMP_UNLESS LOAD LOAD INDEX_ARRAY STORE
+                    o0, o1, o3, o4, o5, o7 = arg
+                    if not locs[o0] < locs[o1]:
+                        ins, cost = o3
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    index = locs[o5]
+                    items = locs[o4].items
+                    if index < 0:
+                        index_out_of_range(index, len(items))
+                    try:
+                        element = items[index]
+                    except IndexError:
+                        index_out_of_range(index, len(items))
+                    locs[o7] = element
+                    continue
+                if op < 288:
+                    if op < 287:
+                        # EQ_INT
+                        a = st.pop()
+                        tos = a == tos
+                        continue
+                    # THROW
+                    target, cost, beneath, _, here = arg
+                    if beneath:
+                        del st[len(st) - beneath:]
+                    if target is None:
+                        ins, locs, cells, code = frames.pop()
+                        tos = begun(tos, here)
+                        continue
+                    ins = target
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    tos = thrown(tos, here)
+                    continue
+                if op >= 296:
+                    if op < 297:
+                        # ERR_FROM
+                        failed = st.pop()
+                        tos = Err(tos, failed.way if type(failed) is Err else ())
+                        continue
+                    if op < 298:
+                        # ASK_FOR
+                        payload = st.pop()
+                        channel = st.pop()
+                        machine.ask(task, channel, payload, tos, arg)
+                        tos = st.pop()
+                        task.state = (ins, locs, cells, code, tos)
+                        machine.fuel += fuel
+                        return
+                    # REM
+                    a = st.pop()
+                    tos = rem(a, tos)
+                    continue
+                if op >= 292:
+                    if op < 294:
+                        if op < 293:
+                            # GE_INT
+                            a = st.pop()
+                            tos = a >= tos
+                            continue
+                        # PARSE_AS
+                        text = st.pop()
+                        result, holes = parse_as(text, tos, *arg)
+                        st.append(result)
+                        tos = holes
+                        continue
+                    if op < 295:
+                        # GE
+                        a = st.pop()
+                        tos = greater_equal(a, tos)
+                        continue
+                    # SCHEMA
+                    st.append(tos)
+                    tos = arg
+                    continue
+                if op < 289:
+                    # LOAD LOAD LE_INT JUMP_UNLESS LOAD LOAD INDEX_ARRAY STORE
+                    o0, o1, o3, o4, o5, o7 = arg
+                    if not locs[o0] <= locs[o1]:
+                        ins, cost = o3
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    index = locs[o5]
+                    items = locs[o4].items
+                    if index < 0:
+                        index_out_of_range(index, len(items))
+                    try:
+                        element = items[index]
+                    except IndexError:
+                        index_out_of_range(index, len(items))
+                    locs[o7] = element
+                    continue
+                if op < 290:
+                    # LOAD LOAD_CELL CONST DIV_INT GT_INT RETURN
+                    o0, o1, o2 = arg
+                    value = locs[o0]
+                    a = cells[o1].value
+                    if a >= 0 and o2 > 0:
+                        value2 = a // o2
+                    else:
+                        value2 = int_div(a, o2)
+                    ins, locs, cells, code = frames.pop()
+                    st.append(tos)
+                    tos = value > value2
+                    continue
+                if op >= 291:
+                    # SET_FIELD
+                    value = st.pop()
+                    if not isinstance(tos, Struct):
+                        raise Panic('P007', 'expected a struct in a field assignment')
+                    setattr(tos, arg, value)
+                    tos = st.pop()
+                    continue
+                # LOAD IS_VARIANT JUMP_UNLESS LOAD CONST MUL_INT JUMP
+                o0, o1, o2, o3, o4, o6 = arg
+                value = locs[o0]
+                if not (type(value) is EnumValue and value.decl is o1.decl and (value.variant == o1.variant)):
+                    ins, cost = o2
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    continue
+                a = locs[o3]
+                r = a * o4 if a < o4 else a * o4
+                if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                    overflow('*')
+                ins, cost2 = o6
+                fuel -= cost2
+                if fuel < 0:
+                    fuel = machine.refill(fuel)
+                st.append(tos)
+                tos = r
+                continue
+            if op < 300:
+                # LOAD CONST REM_INT CONST EQ_INT JUMP_UNLESS
+                o0, o1, o3, o5 = arg
+                a = locs[o0]
+                if a >= 0 and o1 > 0:
+                    value = a % o1
+                else:
+                    value = int_rem(a, o1)
+                if not value == o3:
+                    ins, cost = o5
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    continue
+                continue
+            if op < 301:
+                # JUMP_UNLESS LOAD
+                o0, o1 = arg
+                if tos is False:
+                    ins, cost = o0
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    tos = st.pop()
+                    continue
+                if tos is not True:
+                    raise not_bool(tos)
+                tos = locs[o1]
+                continue
+            if op < 303:
+                if op < 302:
+                    # NEXT STORE CONST LOAD
+                    o0, o1, o2, o3 = arg
+                    for value in tos:
+                        break
+                    else:
+                        ins, cost = o0
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        tos = st.pop()
+                        continue
+                    locs[o1] = value
+                    st.append(tos)
+                    st.append(o2)
+                    tos = locs[o3]
+                    continue
+                # CONST LOAD MUL_FLOAT LOAD MUL_FLOAT LOAD ADD_FLOAT STORE
+                o0, o1, o3, o5, o7 = arg
+                locs[o7] = o0 * 1.0 * locs[o1] * 1.0 * locs[o3] + locs[o5] + -0.0
+                continue
+            if op < 305:
+                if op < 304:
+                    # ADD_INT
+                    a = st.pop()
+                    r = a + tos
+                    if -1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX:
+                        tos = r
+                        continue
+                    overflow('+')
+                # MUL_INT
+                a = st.pop()
+                r = a * tos if a < tos else a * tos
+                if -1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX:
+                    tos = r
+                    continue
+                overflow('*')
+            if op < 306:
+                # STORE LOAD GET_ELEMENT STORE LOAD STORE
+                o0, o1, o2, o3, o4, o5 = arg
+                locs[o0] = tos
+                locs[o3] = locs[o1][o2]
+                locs[o5] = locs[o4]
+                tos = st.pop()
+                continue
+            if op < 308:
+                if op < 307:
+                    # LOAD LOAD INDEX_ARRAY LOAD LT_INT JUMP_UNLESS
+                    o0, o1, o3, o5 = arg
+                    index = locs[o1]
+                    items = locs[o0].items
+                    if index < 0:
+                        index_out_of_range(index, len(items))
+                    try:
+                        element = items[index]
+                    except IndexError:
+                        index_out_of_range(index, len(items))
+                    if not element < locs[o3]:
+                        ins, cost = o5
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    continue
+                # DROP/1
+                tos = st.pop()
+                continue
+            if op < 310:
+                if op < 309:
+                    # LT_INT
+                    a = st.pop()
+                    tos = a < tos
+                    continue
+                # LOAD CONST SUB_INT STORE JUMP
+                o0, o1, o3, o4 = arg
+                r = locs[o0] - o1
+                if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
+                    overflow('-')
+                locs[o3] = r
+                ins, cost = o4
+                fuel -= cost
+                if fuel < 0:
+                    fuel = machine.refill(fuel)
+                continue
+            if op < 311:
+                # STRUCT
+                st.append(tos)
+                fields = st[len(st) - len(arg.decl.fields):]
+                del st[len(st) - len(arg.decl.fields):]
+                tos = arg.of(fields)
+                continue
+            if op < 314:
+                if op < 312:
+                    # NEXT SHARE STORE
+                    o0, o2 = arg
+                    for value in tos:
+                        break
+                    else:
+                        ins, cost = o0
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        tos = st.pop()
+                        continue
+                    if type(value) not in PLAIN:
+                        share(value)
+                    locs[o2] = value
+                    continue
+                if op < 313:
+                    # CONST REM_INT
+                    if tos >= 0 and arg > 0:
+                        tos = tos % arg
+                        continue
+                    tos = int_rem(tos, arg)
+                    continue
+                # FALSE
+                st.append(tos)
+                tos = False
+                continue
+            if op < 315:
+                # INDEX_OWN
+                object2 = st.pop()
+                if type(object2) is Array and type(tos) is int and (0 <= tos < len(object2.items)):
+                    value = object2.items[tos]
+                else:
+                    value = index_place(object2, tos)
+                try:
+                    if value.shared:
+                        value = own(value)
+                        object2.items[tos if type(object2) is Array else key_of(tos)] = value
+                except AttributeError:
+                    pass
+                tos = value
+                continue
+            if op < 316:
+                # ASK
+                payload = st.pop()
+                channel = st.pop()
+                machine.ask(task, channel, payload, tos)
+                tos = st.pop()
+                task.state = (ins, locs, cells, code, tos)
+                machine.fuel += fuel
+                return
+            if op < 317:
+                # NONE
+                st.append(tos)
+                tos = NONE_VALUE
+                continue
+            if op < 319:
+                if op >= 318:
+                    # PRINTLN
+                    st.append(tos)
+                    values = st[len(st) - arg:]
+                    del st[len(st) - arg:]
+                    machine.print(task, values, '\n')
+                    tos = st.pop()
                     task.state = (ins, locs, cells, code, tos)
                     machine.fuel += fuel
                     return
@@ -3067,1053 +4103,9 @@ def run(machine, task):
                 cells = [*(), *[None] * (callee.cell_count - len(()))] if callee.cell_count else NO_CELLS
                 tos = st.pop()
                 continue
-            if far is None:
-                if op < 173:
-                    if op < 172:
-                        # EMIT
-                        channel = st.pop()
-                        machine.emit(task, channel, tos)
-                        tos = st.pop()
-                        task.state = (ins, locs, cells, code, tos)
-                        machine.fuel += fuel
-                        return
-                    # LOAD CONST REM_INT CONST EQ_INT JUMP_UNLESS
-                    o0, o1, o3, o5 = arg
-                    a = locs[o0]
-                    if a >= 0 and o1 > 0:
-                        value = a % o1
-                    else:
-                        value = int_rem(a, o1)
-                    if not value == o3:
-                        ins, cost = o5
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    continue
-                if op < 183:
-                    if op < 177:
-                        if op >= 175:
-                            if op < 176:
-                                # LOAD LOAD ADD_INT CONST REM_INT CONST EQ_INT JUMP_UNLESS
-                                o0, o1, o3, o5, o7 = arg
-                                r = locs[o0] + locs[o1]
-                                if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                                    overflow('+')
-                                if r >= 0 and o3 > 0:
-                                    value = r % o3
-                                else:
-                                    value = int_rem(r, o3)
-                                if not value == o5:
-                                    ins, cost = o7
-                                    fuel -= cost
-                                    if fuel < 0:
-                                        fuel = machine.refill(fuel)
-                                    continue
-                                continue
-                            # STORE CONST LOAD
-                            o0, o1, o2 = arg
-                            locs[o0] = tos
-                            st.append(o1)
-                            tos = locs[o2]
-                            continue
-                        if op < 174:
-                            # NEXT STORE LOAD
-                            o0, o1, o2 = arg
-                            for value in tos:
-                                break
-                            else:
-                                ins, cost = o0
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                tos = st.pop()
-                                continue
-                            locs[o1] = value
-                            st.append(tos)
-                            tos = locs[o2]
-                            continue
-                        # LOAD LOAD LOAD INDEX_ARRAY LOAD LOAD INDEX_ARRAY LOAD INDEX_ARRAY MUL_INT ADD_INT STORE
-                        o0, o1, o2, o4, o5, o7, o11 = arg
-                        index = locs[o2]
-                        items = locs[o1].items
-                        if index < 0:
-                            index_out_of_range(index, len(items))
-                        try:
-                            element = items[index]
-                        except IndexError:
-                            index_out_of_range(index, len(items))
-                        index2 = locs[o5]
-                        items2 = locs[o4].items
-                        if index2 < 0:
-                            index_out_of_range(index2, len(items2))
-                        try:
-                            element2 = items2[index2]
-                        except IndexError:
-                            index_out_of_range(index2, len(items2))
-                        index3 = locs[o7]
-                        items3 = element2.items
-                        if index3 < 0:
-                            index_out_of_range(index3, len(items3))
-                        try:
-                            element3 = items3[index3]
-                        except IndexError:
-                            index_out_of_range(index3, len(items3))
-                        r = element * element3 if element < element3 else element * element3
-                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                            overflow('*')
-                        r2 = locs[o0] + r
-                        if not (-1073741823 <= r2 <= 1073741823 or INT_MIN <= r2 <= INT_MAX):
-                            overflow('+')
-                        locs[o11] = r2
-                        continue
-                    if op < 179:
-                        if op < 178:
-                            # LOAD_OWN SWAP CALL_BUILTIN/2
-                            o0, o2 = arg
-                            value = locs[o0]
-                            try:
-                                if value.shared:
-                                    locs[o0] = value = own(value)
-                            except AttributeError:
-                                pass
-                            value2 = o2[0](value, tos)
-                            if debt:
-                                fuel = machine.pay_debt(fuel)
-                            tos = value2
-                            continue
-                        # LOAD LOAD MUL_FLOAT LOAD LOAD MUL_FLOAT SUB_FLOAT LOAD ADD_FLOAT STORE
-                        o0, o1, o3, o4, o7, o9 = arg
-                        locs[o9] = locs[o0] * 1.0 * locs[o1] - locs[o3] * 1.0 * locs[o4] + -0.0 + locs[o7] + -0.0
-                        continue
-                    if op >= 182:
-                        # LOAD LOAD INDEX_ARRAY CONST ADD_INT LOAD LT_INT JUMP_UNLESS
-                        o0, o1, o3, o5, o7 = arg
-                        index = locs[o1]
-                        items = locs[o0].items
-                        if index < 0:
-                            index_out_of_range(index, len(items))
-                        try:
-                            element = items[index]
-                        except IndexError:
-                            index_out_of_range(index, len(items))
-                        r = element + o3
-                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                            overflow('+')
-                        if not r < locs[o5]:
-                            ins, cost = o7
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        continue
-                    if op >= 181:
-                        # NEXT SHARE
-                        for value in tos:
-                            break
-                        else:
-                            ins, cost = arg
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            tos = st.pop()
-                            continue
-                        if type(value) not in PLAIN:
-                            share(value)
-                        st.append(tos)
-                        tos = value
-                        continue
-                    if op >= 180:
-                        # JUMP_UNLESS LOAD JUMP
-                        o0, o1, o2 = arg
-                        if tos is False:
-                            ins, cost = o0
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            tos = st.pop()
-                            continue
-                        if tos is not True:
-                            raise not_bool(tos)
-                        value = locs[o1]
-                        ins, cost2 = o2
-                        fuel -= cost2
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        tos = value
-                        continue
-                    # LOAD GET_FIELD LOAD CONST REM_INT ADD_INT CONST SUB_INT LOAD_OWN SET_FIELD
-                    o0, o1, o2, o3, o6, o8, o9 = arg
-                    value = getattr(locs[o0], o1)
-                    a = locs[o2]
-                    if a >= 0 and o3 > 0:
-                        value2 = a % o3
-                    else:
-                        value2 = int_rem(a, o3)
-                    r = value + value2
-                    if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                        overflow('+')
-                    r2 = r - o6
-                    if not (-1073741823 <= r2 <= 1073741823 or INT_MIN <= r2 <= INT_MAX):
-                        overflow('-')
-                    value3 = locs[o8]
-                    try:
-                        if value3.shared:
-                            locs[o8] = value3 = own(value3)
-                    except AttributeError:
-                        pass
-                    if not isinstance(value3, Struct):
-                        raise Panic('P007', 'expected a struct in a field assignment')
-                    setattr(value3, o9, r2)
-                    continue
-                if op < 191:
-                    if op < 185:
-                        if op < 184:
-                            # CONST EQ_INT JUMP_UNLESS
-                            o0, o2 = arg
-                            if not tos == o0:
-                                ins, cost = o2
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                tos = st.pop()
-                                continue
-                            tos = st.pop()
-                            continue
-                        # STORE LOAD CONST
-                        o0, o1, o2 = arg
-                        locs[o0] = tos
-                        st.append(locs[o1])
-                        tos = o2
-                        continue
-                    if op >= 189:
-                        if op < 190:
-                            # NEXT STORE CONST STORE CONST LOAD
-                            o0, o1, o2, o3, o4, o5 = arg
-                            for value in tos:
-                                break
-                            else:
-                                ins, cost = o0
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                tos = st.pop()
-                                continue
-                            locs[o1] = value
-                            locs[o3] = o2
-                            st.append(tos)
-                            st.append(o4)
-                            tos = locs[o5]
-                            continue
-                        # STORE_CELL
-                        cells[arg].value = tos
-                        tos = st.pop()
-                        continue
-                    if op < 186:
-                        # LOAD LOAD INDEX_ARRAY LOAD LT_INT JUMP_UNLESS
-                        o0, o1, o3, o5 = arg
-                        index = locs[o1]
-                        items = locs[o0].items
-                        if index < 0:
-                            index_out_of_range(index, len(items))
-                        try:
-                            element = items[index]
-                        except IndexError:
-                            index_out_of_range(index, len(items))
-                        if not element < locs[o3]:
-                            ins, cost = o5
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        continue
-                    if op < 187:
-                        # LOAD LOAD LOAD ADD_INT EQ_INT JUMP_IF
-                        o0, o1, o2, o5 = arg
-                        r = locs[o1] + locs[o2]
-                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                            overflow('+')
-                        if locs[o0] == r:
-                            ins, cost = o5
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        continue
-                    if op < 188:
-                        # LOAD LOAD LOAD MUL_INT ADD_INT STORE JUMP
-                        o0, o1, o2, o5, o6 = arg
-                        a = locs[o1]
-                        b = locs[o2]
-                        r = a * b if a < b else a * b
-                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                            overflow('*')
-                        r2 = locs[o0] + r
-                        if not (-1073741823 <= r2 <= 1073741823 or INT_MIN <= r2 <= INT_MAX):
-                            overflow('+')
-                        locs[o5] = r2
-                        ins, cost = o6
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    # LOAD LOAD INDEX_ARRAY CONST GE_INT JUMP_UNLESS
-                    o0, o1, o3, o5 = arg
-                    index = locs[o1]
-                    items = locs[o0].items
-                    if index < 0:
-                        index_out_of_range(index, len(items))
-                    try:
-                        element = items[index]
-                    except IndexError:
-                        index_out_of_range(index, len(items))
-                    if not element >= o3:
-                        ins, cost = o5
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    continue
-                if op < 193:
-                    if op < 192:
-                        # LOAD CONST SUB_INT STORE JUMP
-                        o0, o1, o3, o4 = arg
-                        r = locs[o0] - o1
-                        if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                            overflow('-')
-                        locs[o3] = r
-                        ins, cost = o4
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    # CALL_BUILTIN/2 POP
-                    value = st.pop()
-                    value2 = arg[0](value, tos)
-                    if debt:
-                        fuel = machine.pay_debt(fuel)
-                    tos = st.pop()
-                    continue
-                if op < 194:
-                    # LOAD IS_VARIANT JUMP_UNLESS LOAD
-                    o0, o1, o2, o3 = arg
-                    value = locs[o0]
-                    if not (type(value) is EnumValue and value.decl is o1.decl and (value.variant == o1.variant)):
-                        ins, cost = o2
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    st.append(tos)
-                    tos = locs[o3]
-                    continue
-                if op < 196:
-                    if op < 195:
-                        # SET_INDEX
-                        object2 = st.pop()
-                        value = st.pop()
-                        if type(object2) is Array and type(tos) is int and (0 <= tos < len(object2.items)):
-                            object2.items[tos] = value
-                        else:
-                            write_element(object2, tos, value)
-                        tos = st.pop()
-                        continue
-                    # LENGTH
-                    tos = length(tos)
-                    continue
-                if op < 197:
-                    # GET_MEMBER LOAD GET_MEMBER SHARE
-                    o0, o1, o2 = arg
-                    value = get_member(tos, o0)
-                    value2 = get_member(locs[o1], o2)
-                    if type(value2) not in PLAIN:
-                        share(value2)
-                    st.append(value)
-                    tos = value2
-                    continue
-                if op < 198:
-                    # INDEX_ARRAY GET_FIELD
-                    array = st.pop()
-                    items = array.items
-                    if tos < 0:
-                        index_out_of_range(tos, len(items))
-                    try:
-                        element = items[tos]
-                    except IndexError:
-                        index_out_of_range(tos, len(items))
-                    tos = getattr(element, arg)
-                    continue
-                if op < 201:
-                    if op < 199:
-                        # JOIN/3
-                        value = st.pop()
-                        value2 = st.pop()
-                        tos = join('', [part if type(part) is str else display(part) for part in [value2, value, tos]])
-                        continue
-                    if op < 200:
-                        # LOAD CONST CONST
-                        o0, o1, o2 = arg
-                        st.append(tos)
-                        st.append(locs[o0])
-                        st.append(o1)
-                        tos = o2
-                        continue
-                    # CHECK
-                    tos = check(tos, arg)
-                    continue
-                if op < 203:
-                    if op < 202:
-                        # ASK
-                        payload = st.pop()
-                        channel = st.pop()
-                        machine.ask(task, channel, payload, tos)
-                        tos = st.pop()
-                        task.state = (ins, locs, cells, code, tos)
-                        machine.fuel += fuel
-                        return
-                    # START
-                    st.append(tos)
-                    args = st[len(st) - arg.argc:]
-                    del st[len(st) - arg.argc:]
-                    tos = machine.start_task(task, arg, args, cells)
-                    continue
-                if op < 205:
-                    if op < 204:
-                        # CONFIGURE
-                        machine.configure(arg, tos)
-                        tos = st.pop()
-                        continue
-                    # LE_INT
-                    a = st.pop()
-                    tos = a <= tos
-                    continue
-                if op < 206:
-                    # RACE
-                    st.append(tos)
-                    tasks = st[len(st) - arg:]
-                    del st[len(st) - arg:]
-                    value = machine.race(task, tasks)
-                    if value is SUSPENDED:
-                        tos = st.pop()
-                        task.state = (ins, locs, cells, code, tos)
-                        machine.fuel += fuel
-                        return
-                    tos = value
-                    continue
-                if op < 207:
-                    # CHANGES_SELF
-                    tos = changes_self(machine, tos, arg)
-                    continue
-                # REM
-                a = st.pop()
-                tos = rem(a, tos)
-                continue
-            if far:
-                if op < 268:
-                    if op < 267:
-                        # STORE LOAD
-                        o0, o1 = arg
-                        locs[o0] = tos
-                        tos = locs[o1]
-                        continue
-                    # LOAD SHARE
-                    value = locs[arg]
-                    if type(value) not in PLAIN:
-                        share(value)
-                    st.append(tos)
-                    tos = value
-                    continue
-                if op < 269:
-                    # LOAD CONST LT_INT JUMP_UNLESS LOAD RETURN
-                    o0, o1, o3, o4 = arg
-                    if not locs[o0] < o1:
-                        ins, cost = o3
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    value = locs[o4]
-                    ins, locs, cells, code = frames.pop()
-                    st.append(tos)
-                    tos = value
-                    continue
-                if op < 270:
-                    # NEXT STORE LOAD LOAD INDEX_ARRAY STORE
-                    o0, o1, o2, o3, o5 = arg
-                    for value in tos:
-                        break
-                    else:
-                        ins, cost = o0
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        tos = st.pop()
-                        continue
-                    locs[o1] = value
-                    index = locs[o3]
-                    items = locs[o2].items
-                    if index < 0:
-                        index_out_of_range(index, len(items))
-                    try:
-                        element = items[index]
-                    except IndexError:
-                        index_out_of_range(index, len(items))
-                    locs[o5] = element
-                    continue
-                if op < 272:
-                    if op < 271:
-                        # NEXT STORE LOAD CONST
-                        o0, o1, o2, o3 = arg
-                        for value in tos:
-                            break
-                        else:
-                            ins, cost = o0
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            tos = st.pop()
-                            continue
-                        locs[o1] = value
-                        st.append(tos)
-                        st.append(locs[o2])
-                        tos = o3
-                        continue
-                    # DUP IS_ABSENT JUMP_UNLESS POP
-                    if not (tos is None or tos is NONE_VALUE):
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    tos = st.pop()
-                    continue
-                if op < 275:
-                    if op < 273:
-                        # LOAD GET_FIELD CONST GT_INT JUMP_UNLESS
-                        o0, o1, o2, o4 = arg
-                        if not getattr(locs[o0], o1) > o2:
-                            ins, cost = o4
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        continue
-                    if op < 274:
-                        # STORE CONST LOAD GET_FIELD
-                        o0, o1, o2, o3 = arg
-                        locs[o0] = tos
-                        st.append(o1)
-                        tos = getattr(locs[o2], o3)
-                        continue
-                    # ITERATE
-                    tos = iterate(tos, machine)
-                    continue
-                if op < 281:
-                    if op < 278:
-                        if op < 276:
-                            # CONST CALL_METHOD/1
-                            o0, o1 = arg
-                            entry = o1.cache.get(type(tos)) or method_entry(machine, tos, o1)
-                            value = entry(machine, task, tos, o1, [o0])
-                            if value is SUSPENDED:
-                                tos = st.pop()
-                                task.state = (ins, locs, cells, code, tos)
-                                machine.fuel += fuel
-                                return
-                            if type(value) is Invoke:
-                                callee = value.code
-                                arguments = value.arguments
-                                captured = value.cells
-                                if len(frames) >= limit:
-                                    raise machine.too_deep()
-                                frames.append((ins, locs, cells, code))
-                                code = callee
-                                ins = callee.entry
-                                fuel -= callee.cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                locs = arguments + callee.blank if callee.blank else arguments
-                                cells = [*captured, *[None] * (callee.cell_count - len(captured))] if callee.cell_count else NO_CELLS
-                                tos = st.pop()
-                                continue
-                            if debt:
-                                fuel = machine.pay_debt(fuel)
-                            tos = value
-                            continue
-                        if op < 277:
-                            # LOAD FAIL_MATCH
-                            value = locs[arg]
-                            raise Panic('P009', f'no arm matches {debug(value)}')
-                        # CONST JUMP_UNLESS LOAD LOAD INDEX_ARRAY SHARE STORE
-                        o0, o1, o2, o3, o6 = arg
-                        if o0 is False:
-                            ins, cost = o1
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        if o0 is not True:
-                            raise not_bool(o0)
-                        index = locs[o3]
-                        items = locs[o2].items
-                        if index < 0:
-                            index_out_of_range(index, len(items))
-                        try:
-                            element = items[index]
-                        except IndexError:
-                            index_out_of_range(index, len(items))
-                        if type(element) not in PLAIN:
-                            share(element)
-                        locs[o6] = element
-                        continue
-                    if op < 279:
-                        # LOAD LOAD CONST DIV_INT CONST REM_INT INDEX_ARRAY STORE
-                        o0, o1, o2, o4, o7 = arg
-                        value = locs[o0]
-                        a = locs[o1]
-                        if a >= 0 and o2 > 0:
-                            value2 = a // o2
-                        else:
-                            value2 = int_div(a, o2)
-                        if value2 >= 0 and o4 > 0:
-                            value3 = value2 % o4
-                        else:
-                            value3 = int_rem(value2, o4)
-                        items = value.items
-                        if value3 < 0:
-                            index_out_of_range(value3, len(items))
-                        try:
-                            element = items[value3]
-                        except IndexError:
-                            index_out_of_range(value3, len(items))
-                        locs[o7] = element
-                        continue
-                    if op < 280:
-                        # MAP
-                        st.append(tos)
-                        entries = st[len(st) - arg:]
-                        del st[len(st) - arg:]
-                        tos = Map.of(entries)
-                        continue
-                    # LOAD INDEX_ARRAY GET_FIELD LOAD LOAD MUL_FLOAT ADD_FLOAT LOAD_OWN LOAD INDEX_OWN SET_FIELD
-                    o0, o2, o3, o4, o7, o8, o10 = arg
-                    index = locs[o0]
-                    items = tos.items
-                    if index < 0:
-                        index_out_of_range(index, len(items))
-                    try:
-                        element = items[index]
-                    except IndexError:
-                        index_out_of_range(index, len(items))
-                    value = getattr(element, o2) + locs[o3] * 1.0 * locs[o4] + -0.0
-                    value2 = locs[o7]
-                    try:
-                        if value2.shared:
-                            locs[o7] = value2 = own(value2)
-                    except AttributeError:
-                        pass
-                    index2 = locs[o8]
-                    if type(value2) is Array and type(index2) is int and (0 <= index2 < len(value2.items)):
-                        value3 = value2.items[index2]
-                    else:
-                        value3 = index_place(value2, index2)
-                    try:
-                        if value3.shared:
-                            value3 = own(value3)
-                            value2.items[index2 if type(value2) is Array else key_of(index2)] = value3
-                    except AttributeError:
-                        pass
-                    if not isinstance(value3, Struct):
-                        raise Panic('P007', 'expected a struct in a field assignment')
-                    setattr(value3, o10, value)
-                    tos = st.pop()
-                    continue
-                if op < 283:
-                    if op < 282:
-                        # LOAD LOAD LT_INT JUMP_UNLESS LOAD LOAD INDEX_ARRAY STORE
-                        o0, o1, o3, o4, o5, o7 = arg
-                        if not locs[o0] < locs[o1]:
-                            ins, cost = o3
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        index = locs[o5]
-                        items = locs[o4].items
-                        if index < 0:
-                            index_out_of_range(index, len(items))
-                        try:
-                            element = items[index]
-                        except IndexError:
-                            index_out_of_range(index, len(items))
-                        locs[o7] = element
-                        continue
-                    # IS_ERROR
-                    tos = arg.matches(tos)
-                    continue
-                if op < 285:
-                    if op < 284:
-                        # LOAD_OWN SWAP CALL_BUILTIN/2 POP
-                        o0, o2 = arg
-                        value = locs[o0]
-                        try:
-                            if value.shared:
-                                locs[o0] = value = own(value)
-                        except AttributeError:
-                            pass
-                        value2 = o2[0](value, tos)
-                        if debt:
-                            fuel = machine.pay_debt(fuel)
-                        tos = st.pop()
-                        continue
-                    # JOIN/2
-                    value = st.pop()
-                    tos = join('', [part if type(part) is str else display(part) for part in [value, tos]])
-                    continue
-                if op < 287:
-                    if op < 286:
-                        # IS
-                        tos = matches(tos, arg)
-                        continue
-                    # DUP
-                    st.append(tos)
-                    continue
-                if op < 288:
-                    # LOAD LOAD INDEX_ARRAY CONST ADD_INT STORE
-                    o0, o1, o3, o5 = arg
-                    index = locs[o1]
-                    items = locs[o0].items
-                    if index < 0:
-                        index_out_of_range(index, len(items))
-                    try:
-                        element = items[index]
-                    except IndexError:
-                        index_out_of_range(index, len(items))
-                    r = element + o3
-                    if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                        overflow('+')
-                    locs[o5] = r
-                    continue
-                if op < 290:
-                    if op < 289:
-                        # JOIN
-                        st.append(tos)
-                        parts = st[len(st) - arg:]
-                        del st[len(st) - arg:]
-                        tos = join('', [part if type(part) is str else display(part) for part in parts])
-                        continue
-                    # GE
-                    a = st.pop()
-                    tos = greater_equal(a, tos)
-                    continue
-                if op < 291:
-                    # SETTLE
-                    outcome = machine.settle(task, tos, len(frames))
-                    if outcome is SUSPENDED:
-                        tos = st.pop()
-                        task.state = (ins, locs, cells, code, tos)
-                        machine.fuel += fuel
-                        return
-                    tos = outcome
-                    continue
-                if op < 292:
-                    # DIV_INT
-                    a = st.pop()
-                    if a >= 0 and tos > 0:
-                        tos = a // tos
-                        continue
-                    tos = int_div(a, tos)
-                    continue
-                if op < 293:
-                    # FAIL_LENGTH
-                    raise wrong_length(arg, tos)
-                if op < 294:
-                    # LT
-                    a = st.pop()
-                    tos = less(a, tos)
-                    continue
-                # LE
-                a = st.pop()
-                tos = less_equal(a, tos)
-                continue
-            if op < 298:
-                if op < 296:
-                    # LOAD CONST
-                    o0, o1 = arg
-                    st.append(tos)
-                    st.append(locs[o0])
-                    tos = o1
-                    continue
-                if op < 297:
-                    # CALL_BUILTIN/2
-                    value = st.pop()
-                    value2 = arg[0](value, tos)
-                    if debt:
-                        fuel = machine.pay_debt(fuel)
-                    tos = value2
-                    continue
-                # CONST LOAD
-                o0, o1 = arg
-                st.append(tos)
-                st.append(o0)
-                tos = locs[o1]
-                continue
-            if op < 303:
-                if op >= 301:
-                    if op < 302:
-                        # CLOSURE
-                        st.append(tos)
-                        tos = Closure(arg, tuple([cells[i] for i in arg.captures]))
-                        continue
-                    # LOAD_OWN CALL_BUILTIN/2
-                    o0, o1 = arg
-                    value = locs[o0]
-                    try:
-                        if value.shared:
-                            locs[o0] = value = own(value)
-                    except AttributeError:
-                        pass
-                    value2 = o1[0](tos, value)
-                    if debt:
-                        fuel = machine.pay_debt(fuel)
-                    tos = value2
-                    continue
-                if op < 299:
-                    # STORE LOAD IS_NIL JUMP_IF
-                    o0, o1, o3 = arg
-                    locs[o0] = tos
-                    if locs[o1] is None:
-                        ins, cost = o3
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        tos = st.pop()
-                        continue
-                    tos = st.pop()
-                    continue
-                if op >= 300:
-                    # LOAD LOAD LE_INT JUMP_UNLESS LOAD STORE
-                    o0, o1, o3, o4, o5 = arg
-                    if not locs[o0] <= locs[o1]:
-                        ins, cost = o3
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    locs[o5] = locs[o4]
-                    continue
-                # CALL_BUILTIN/1 CALL_METHOD/1
-                o0, o1 = arg
-                value = o0[0](tos)
-                if debt:
-                    fuel = machine.pay_debt(fuel)
-                receiver = st.pop()
-                entry = o1.cache.get(type(receiver)) or method_entry(machine, receiver, o1)
-                value2 = entry(machine, task, receiver, o1, [value])
-                if value2 is SUSPENDED:
-                    tos = st.pop()
-                    task.state = (ins, locs, cells, code, tos)
-                    machine.fuel += fuel
-                    return
-                if type(value2) is Invoke:
-                    callee = value2.code
-                    arguments = value2.arguments
-                    captured = value2.cells
-                    if len(frames) >= limit:
-                        raise machine.too_deep()
-                    frames.append((ins, locs, cells, code))
-                    code = callee
-                    ins = callee.entry
-                    fuel -= callee.cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    locs = arguments + callee.blank if callee.blank else arguments
-                    cells = [*captured, *[None] * (callee.cell_count - len(captured))] if callee.cell_count else NO_CELLS
-                    tos = st.pop()
-                    continue
-                if debt:
-                    fuel = machine.pay_debt(fuel)
-                tos = value2
-                continue
-            if op < 304:
-                # LOAD LOAD LOAD SUB_INT EQ_INT JUMP_UNLESS
-                o0, o1, o2, o5 = arg
-                r = locs[o1] - locs[o2]
-                if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                    overflow('-')
-                if not locs[o0] == r:
-                    ins, cost = o5
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                continue
-            if op < 305:
-                # JUMP_UNLESS LOAD_OWN LOAD SHARE
-                o0, o1, o2 = arg
-                if tos is False:
-                    ins, cost = o0
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    tos = st.pop()
-                    continue
-                if tos is not True:
-                    raise not_bool(tos)
-                value = locs[o1]
-                try:
-                    if value.shared:
-                        locs[o1] = value = own(value)
-                except AttributeError:
-                    pass
-                value2 = locs[o2]
-                if type(value2) not in PLAIN:
-                    share(value2)
-                st.append(value)
-                tos = value2
-                continue
-            if op < 306:
-                # LOAD LOAD INDEX_ARRAY CONST LE_INT JUMP_UNLESS
-                o0, o1, o3, o5 = arg
-                index = locs[o1]
-                items = locs[o0].items
-                if index < 0:
-                    index_out_of_range(index, len(items))
-                try:
-                    element = items[index]
-                except IndexError:
-                    index_out_of_range(index, len(items))
-                if not element <= o3:
-                    ins, cost = o5
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                continue
-            if op < 307:
-                # LOAD CONST REM_INT STORE LOAD CONST EQ_INT JUMP_UNLESS
-                o0, o1, o3, o4, o5, o7 = arg
-                a = locs[o0]
-                if a >= 0 and o1 > 0:
-                    value = a % o1
-                else:
-                    value = int_rem(a, o1)
-                locs[o3] = value
-                if not locs[o4] == o5:
-                    ins, cost = o7
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                continue
-            if op < 308:
-                # LOAD CONST ADD_INT STORE LOAD CONST SUB_INT STORE
-                o0, o1, o3, o4, o5, o7 = arg
-                r = locs[o0] + o1
-                if not (-1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX):
-                    overflow('+')
-                locs[o3] = r
-                r2 = locs[o4] - o5
-                if not (-1073741823 <= r2 <= 1073741823 or INT_MIN <= r2 <= INT_MAX):
-                    overflow('-')
-                locs[o7] = r2
-                continue
-            if op < 310:
-                if op >= 309:
-                    # JOIN/1
-                    tos = join('', [part if type(part) is str else display(part) for part in [tos]])
-                    continue
-                # CALL_METHOD
-                st.append(tos)
-                args = st[len(st) - arg.argc:]
-                del st[len(st) - arg.argc:]
-                receiver = st.pop()
-                entry = arg.cache.get(type(receiver)) or method_entry(machine, receiver, arg)
-                value = entry(machine, task, receiver, arg, args)
-                if value is SUSPENDED:
-                    tos = st.pop()
-                    task.state = (ins, locs, cells, code, tos)
-                    machine.fuel += fuel
-                    return
-                if type(value) is Invoke:
-                    callee = value.code
-                    arguments = value.arguments
-                    captured = value.cells
-                    if len(frames) >= limit:
-                        raise machine.too_deep()
-                    frames.append((ins, locs, cells, code))
-                    code = callee
-                    ins = callee.entry
-                    fuel -= callee.cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    locs = arguments + callee.blank if callee.blank else arguments
-                    cells = [*captured, *[None] * (callee.cell_count - len(captured))] if callee.cell_count else NO_CELLS
-                    tos = st.pop()
-                    continue
-                if debt:
-                    fuel = machine.pay_debt(fuel)
-                tos = value
-                continue
-            if op < 312:
-                if op < 311:
-                    # INT_TO_FLOAT
-                    tos = float(tos) if type(tos) is int else tos
-                    continue
-                # TRUE
-                st.append(tos)
-                tos = True
-                continue
-            if op < 315:
-                if op < 313:
-                    # ADD
-                    a = st.pop()
-                    tos = add(a, tos)
-                    continue
-                if op < 314:
-                    # POW
-                    a = st.pop()
-                    tos = power(a, tos)
-                    continue
-                # CHECK_PAYLOAD
-                tos = check(tos, arg, 'P415')
-                continue
-            if op >= 326:
-                if op < 327:
-                    # TAKE_FIELD
-                    value = getattr(tos, arg)
-                    if (tos.shared or machine.keeps_locals) and type(value) not in PLAIN:
-                        share(value)
-                    tos = value
-                    continue
-                # TAKE_INDEX
-                object2 = st.pop()
-                value = read_index(object2, tos)
-                if type(value) not in PLAIN and (machine.keeps_locals or getattr(object2, 'shared', True)):
-                    share(value)
-                tos = value
-                continue
-            if op >= 324:
-                if op < 325:
-                    # RETURN_RESULT
-                    if type(tos) is Err:
-                        marked(tos, arg)
-                    ins, locs, cells, code = frames.pop()
-                    continue
-                # TAKE_ENTRY
-                map2 = st.pop()
-                at = key_of(tos)
-                if at not in map2.items:
-                    tos = NONE_VALUE
-                    continue
-                value = map2.items[at]
-                if type(value) not in PLAIN and (map2.shared or machine.keeps_locals):
-                    share(value)
-                tos = Some(value)
-                continue
-            if op < 319:
-                if op >= 317:
-                    if op < 318:
+            if op < 323:
+                if op >= 321:
+                    if op < 322:
                         # FILL
                         hole = st.pop()
                         fill(hole, tos)
@@ -4125,7 +4117,7 @@ def run(machine, task):
                     task.state = (ins, locs, cells, code, tos)
                     machine.fuel += fuel
                     return
-                if op >= 316:
+                if op >= 320:
                     # FAIL_MATCH
                     raise Panic('P009', f'no arm matches {debug(tos)}')
                 # ENTER
@@ -4147,28 +4139,22 @@ def run(machine, task):
                 ins, locs, cells, code = frames.pop()
                 tos = outcome[0]
                 continue
-            if op < 321:
-                if op < 320:
+            if op < 325:
+                if op < 324:
                     # IS_ABSENT
                     tos = tos is None or tos is NONE_VALUE
                     continue
-                # IS_OK
-                tos = type(tos) is Ok
-                continue
-            if op < 322:
                 # LINK
                 ins = arg.home.link(arg)
                 fuel -= arg.cost
                 if fuel < 0:
                     fuel = machine.refill(fuel)
                 continue
-            if op >= 323:
-                # MOVE
-                value = locs[arg]
-                if machine.keeps_locals and type(value) not in PLAIN:
-                    share(value)
-                st.append(tos)
-                tos = value
+            if op >= 326:
+                # RETURN_RESULT
+                if type(tos) is Err:
+                    marked(tos, arg)
+                ins, locs, cells, code = frames.pop()
                 continue
             # LOOP
             arg.hits += 1
