@@ -8,8 +8,6 @@ the parts of a Float or of Bytes are written stands in `limits.py` and `containe
 
 from __future__ import annotations
 
-from json.encoder import encode_basestring
-
 from .containers import Array, Map, Queue, RangeValue, Set, Stack, bytes_text, elements, to_base64
 from .errors import FOR_MODEL, ErrorValue
 from .limits import (
@@ -25,6 +23,11 @@ from .limits import (
 )
 from .metering import BLOCK, STRIDE, look, paced
 from .objects import Closure, EnumValue, Err, Media, NoneOption, Ok, Response, Some, Struct
+
+try:
+    from _json import encode_basestring  # what the package json calls; the package is more than a start should load
+except ImportError:  # a Python without it
+    from json.encoder import encode_basestring
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
