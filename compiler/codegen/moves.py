@@ -40,12 +40,13 @@ from .aliases import (
 )
 from .emitter import Emitter, Label
 
-FIELD_OWN, SET_FIELD, SET_INDEX, TRY, POP_TRY, THROW, RETURN, ITERATE, OK, SOME, JUMP_UNLESS, IS_OK, IS_ERR, CONST, INT = (
+CALL_INOUT, FIELD_OWN, SET_FIELD, SET_INDEX, TRY, POP_TRY, THROW, RETURN, ITERATE, OK, SOME, JUMP_UNLESS, IS_OK = (
     NUMBER[name] for name in (
-        "FIELD_OWN", "SET_FIELD", "SET_INDEX", "TRY", "POP_TRY", "THROW", "RETURN", "ITERATE", "OK", "SOME",
-        "JUMP_UNLESS", "IS_OK", "IS_ERR", "CONST", "INT",
+        "CALL_INOUT", "FIELD_OWN", "SET_FIELD", "SET_INDEX", "TRY", "POP_TRY", "THROW", "RETURN", "ITERATE", "OK", "SOME",
+        "JUMP_UNLESS", "IS_OK",
     )
 )  # fmt: skip
+IS_ERR, CONST, INT = (NUMBER[name] for name in ("IS_ERR", "CONST", "INT"))
 INDEXES = frozenset({NUMBER["INDEX"], NUMBER["INDEX_ARRAY"]})
 MOVED = {
     LOAD: NUMBER["MOVE"], GET_FIELD: NUMBER["TAKE_FIELD"], CALL_BUILTIN: NUMBER["TAKE_ENTRY"],
@@ -133,7 +134,7 @@ class Body:
             at for at, (number, _) in enumerate(self.code)
             if number == SHARE and self.flow.states[at] is not None and at not in self.flow.receivers
         ]  # fmt: skip
-        self.writes = [(at, entry) for at, entry in self._written() if self.code[at][0] == LOAD_OWN]
+        self.writes = [*self._changed(), *((at, entry) for at, entry in self._written() if self.code[at][0] == LOAD_OWN)]
         self.consumers = {at: self._consumer(at) for at in self.shares}
         self.moved: set[int] = set()
         self.lent: set[int] = set()
@@ -183,7 +184,7 @@ class Body:
         # A value that is lent has no mark while it lies on the stack, so nothing may move there meanwhile.
         self.lent = {at for at in wanted if not self._moves_meanwhile(at)}
         for at in self.shares:
-            if at not in self.moved and at not in self.lent and self._moves_later(at):
+            if at not in self.moved and at not in self.lent and not self._is_lent_meanwhile(at) and self._moves_later(at):
                 self.moved.add(at)
 
     def _elements(self) -> Iterator[tuple[int, Entry]]:
@@ -239,6 +240,15 @@ class Body:
         walked = self.code[at][0] == ITERATE
         return any(clash(p, held) for by, entry in gone.items() if walked or share < by < at for p in entry.held)
 
+    def _is_lent_meanwhile(self, share: int) -> bool:
+        held = self.stack(share)[-1].held
+        return any(
+            clash(place, held)
+            for lent in self.lent
+            if self.code[self.consumers[lent][0]][0] == ITERATE or lent < share < self.consumers[lent][0]
+            for place in self.stack(lent)[-1].held
+        )
+
     def _moves_later(self, share: int) -> bool:
         """Return whether a value moves where it is popped: what stands between only lends it, and nothing reads it behind. Where
         a function that gives its argument back fails, it may be read again."""
@@ -247,9 +257,11 @@ class Body:
             return False
         held = self.stack(share)[-1].held
         slots = {slot for slot, _ in held}
+        if any(share < by < at and any(clash(place, held) for place in entry.held) for by, entry in self.writes):
+            return False
         for between in range(share + 1, at):
             number, operand = self.code[between]
-            if number in (LOAD_OWN, STORE) and operand in slots:
+            if number == STORE and operand in slots:
                 return False
             marked = number == SHARE and any(clash(place, held) for place in self.stack(between)[-1].held)
             if marked and not (between in self.lent and self.consumers[between][0] < at):
@@ -301,6 +313,13 @@ class Body:
         for entries, _ in self._touched():
             used |= {slot for entry in entries for slot, _ in entry.held}
         return set(range(self.parameters)) - used
+
+    def _changed(self) -> Iterator[tuple[int, Entry]]:
+        """Yield the calls of methods that change their receiver, and who holds that."""
+        for at, (number, callee) in enumerate(self.code):
+            changes = number == CALL_INOUT or (number == CALL and self.program.functions[callee][0].lent)
+            if changes and self.flow.states[at] is not None:
+                yield at, self.stack(at)[-self.flow.effect(at)[0]]
 
     def _written(self) -> Iterator[tuple[int, Entry]]:
         """Yield the instructions that write into a local or assign it, and who holds what it has before."""

@@ -39,6 +39,12 @@ fn late(xs: Array<Int>, x: Int) -> Result<Array<Int>, String> {
 }
 fn step(xs: Array<Int>, x: Int) -> Result<Array<Int>, String> { let out = checked(xs, x)?; Ok(out) }
 fn opened(o: Option<Array<Int>>) -> Array<Int> { match o { Some(xs) => add(xs, 5), None => [0] } }
+fn seen(s: S, xs: Array<Int>) -> Array<Int> { let mut out = xs; out.push(s.a.len() * 10 + s.n); out }
+fn beside(xs: Array<Int>, ys: Array<Int>) -> Array<Int> {
+    let mut out = ys;
+    for x in xs { out.push(x); }
+    out[0..7.min(out.len())]
+}
 fn applied(f: fn(Array<Int>) -> Array<Int>, xs: Array<Int>) -> Array<Int> { f(xs) }
 """
 
@@ -161,7 +167,8 @@ class Maker:
                 f"try {{ {name} = late({name}, {n})?; }}",
                 f"match step({name}, {n}) {{ Ok(next) => {{ {name} = next; }} Err(_) => {{ {name}.push(0); }} }}",
                 f"match late({name}, {n}) {{ Ok(next) => {{ {name} = next; }} Err(_) => {{ {name}.push(0); }} }}",
-                f"for w in {name} {{ {name}.push(w); }} {name} = {name}[0..4];",
+                f"for w in {name} {{ {name}.push(w); }} {name} = {name}[0..4.min({name}.len())];",
+                f"{name} = beside({name}, {{ {name}.push({n}); {name} }});", f"{name} = beside({name}, add({name}, {n}));",
             )  # fmt: skip
         if kind == N:
             return self.one(
@@ -172,6 +179,8 @@ class Maker:
         if kind == S:
             return self.one(
                 f"{name}.a.push({n});", f"{name}.add({n});", f"{name} = {name}.with({n});", f"{name}.a = {self.value(A)};",
+                f"{name}.a = seen({name}, {name}.taken());", f"{name}.a = beside({name}.a, {name}.turned());",
+                f"for w in {name}.a {{ if {name}.n < 20 {{ {name}.add(w); }} }}",
                 f"{name}.t.0.push({n});", f"{name}.r.push({name}.taken());", f"{name}.a = {name}.turned();",
                 f"let mut z{self.names} = {name}.a; z{self.names}.push({n}); {name}.a = z{self.names};",
                 f"if {name}.r.len() > 0 {{ {name}.r[0].push({n}); }}", f"{name} = {name}.grown();",
