@@ -2,7 +2,7 @@
 
 Hands on `Breakers`, which a host has one of, to `host.py`, the Python API and the calls of models; a call asks the `Breaker` of
 its connection before each request and tells it how the request ended. Threads and event loops may share both. What is counted is
-decided in `call.py`, which tells a failure of the endpoint from an answer that says no.
+decided in `calls/call.py`, which tells a failure of the endpoint from an answer that says no.
 """
 
 from __future__ import annotations

@@ -232,8 +232,8 @@ class Evaluator(Calls):
         return lambda env: bind(env, value(env))
 
     def binder(self, pattern: ast.Pattern, type_: Type, scope: Scope) -> Any:
-        matcher, at = Patterns(scope, self.constant).of(pattern, type_), self.program.at(pattern)
-        return lambda env, value: matcher(env, value) or stop(Panic("P010", f"array pattern: {display(value)}", at))
+        matcher, at = Patterns(scope, self.constant, None, self.program.at).of(pattern, type_), self.program.at(pattern)
+        return lambda env, value: matcher(env, value) or stop(Panic("P009", f"no arm matches {display(value)}", at))
 
     def on_If(self, node: ast.If, scope: Scope, expected: Type | None) -> Typed:
         condition = self.site(node.condition, scope, BOOL)

@@ -77,10 +77,10 @@ CASES = {name: Variant(RESULT if name in ("Ok", "Err") else OPTION, name) for na
 
 class Patterns:
     """One pattern: the variables it binds go to `scope`; alternatives share them (L-5.8.6). `reads`: the names that the
-    arm reads, None where every value must match."""
+    arm reads, None where every value must match; then `at` gives the place of an array pattern, whose length is wrong."""
 
-    def __init__(self, scope: Scope, constant: Any, reads: set[str] | None = None) -> None:
-        self.scope, self.constant, self.bound, self.reads = scope, constant, {}, reads
+    def __init__(self, scope: Scope, constant: Any, reads: set[str] | None = None, at: Any = None) -> None:
+        self.scope, self.constant, self.bound, self.reads, self.at = scope, constant, {}, reads, at
 
     def bare(self, word: str, type_: Type) -> Variant | None:
         """The variant of the matched type by its name alone (L-5.8.14)."""
@@ -113,14 +113,17 @@ class Patterns:
             case ast.BindPattern() | ast.RestPattern():
                 return self._bind(node, type_)
             case ast.OrPattern():
-                alternatives = [self.of(p, type_) for p in node.alternatives]
+                at, self.at = self.at, None
+                alternatives = [self.of(p, type_) for p in node.alternatives[:-1]]
+                self.at = at  # of the last one a wrong length is one of the whole
+                alternatives.append(self.of(node.alternatives[-1], type_))
                 return lambda env, value: any(p(env, value) for p in alternatives)
             case ast.TuplePattern():
                 return self._sequence(Tup, node.items, type_[1:] if type_[0] == "Tuple" else [ANY] * len(node.items))
             case ast.ArrayPattern():
                 inner = type_[1] if type_[0] == "Array" else ANY
                 types = [("Array", inner) if isinstance(p, ast.RestPattern) else inner for p in node.items]
-                return self._sequence(Arr, node.items, types)
+                return self._sequence(Arr, node.items, types, self.at and self.at(node))
             case _:
                 nodes: dict[Any, Any] = {f.name.text: f.pattern for f in getattr(node, "fields", ())}
                 found = (self.bare(texts(node.path)[0], type_) if len(node.path) == 1 else None) or resolve(
@@ -142,8 +145,9 @@ class Patterns:
         self.scope.names[name] = local = self.bound.setdefault(name, Local(type_, mutable))
         return lambda env, value: local.bind(env, value) or test(env, value)
 
-    def _sequence(self, kind: type, nodes: Any, types: Any) -> Any:
-        """Every part of a tuple or an array; `..` takes what the others leave."""
+    def _sequence(self, kind: type, nodes: Any, types: Any, at: Any = None) -> Any:
+        """Every part of a tuple or an array; `..` takes what the others leave. With a place `at`, an array of another length is
+        P010 (L-5.8.11)."""
         made = [self.of(p, t) for p, t in zip(nodes, types, strict=True)]
         start = next((i for i, p in enumerate(nodes) if isinstance(p, ast.RestPattern)), None)
 
@@ -152,7 +156,10 @@ class Patterns:
             if start is not None and more >= -1:
                 value = (*value[:start], Arr(value[start : start + more + 1]), *value[start + more + 1 :])
             elif more:
-                return False
+                if at is None or type(value) is not kind:
+                    return False
+                needed = len(made) - (start is not None)
+                return bool(stop(Panic("P010", f"array pattern: expected {needed} elements, found {len(value)}", at)))
             return all(p(env, v) for p, v in zip(made, value, strict=True))
 
         return test

@@ -109,6 +109,7 @@ OTHERS: dict[str, tuple[list[Any], list[Any]]] = {
     rows.LIST: ([["x"]], [1]),
     rows.MAP: ([{"a": "b"}], [{"a": 1}, ["a"]]),
     rows.VARIABLES: ([{"a": "b"}], [{"a": 1}, ["a"]]),
+    rows.DATA: ([{}, {"seed": 7, "list": [1, {"deep": True}]}], [["a"], 1, "a"]),
 }
 
 

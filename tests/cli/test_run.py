@@ -330,7 +330,7 @@ def test_comments_that_are_no_replies(cli, write, comment, why):
 
 UNKNOWN = (
     "replies.json: scripted reply 1: unknown field txt; fields are text, chunks, tokens_in, tokens_out, model, delay_ms, "
-    "tokens_cached, tokens_cache_write, tokens_reasoning, finish, tool_calls, error"
+    "tokens_cached, tokens_cache_write, tokens_reasoning, reasoning, media, finish, tool_calls, error"
 )
 
 

@@ -24,7 +24,7 @@ PLACES = {
 # Fields in which no variable may stand: what they hold is in the source.
 PLAIN = {
     "provider", "base_url", "default_model", "models", "timeout", "organization", "project", "api", "unsupported", "structured",
-    "replies", "retry", "rate_limit", "breaker",
+    "replies", "retry", "rate_limit", "breaker", "media_bytes", "media_tokens", "extra",
 }  # fmt: skip
 SOURCE = """
 connect lab {{ provider: "custom", base_url: "{url}", retry: {{ max_attempts: 1 }}, {fields} }}

@@ -61,7 +61,9 @@ BYTES = ('"ab".repeat({n} / 2).to_bytes()', '"é".repeat({n} / 2).to_bytes()', '
 ANY: Type = ("any",)
 VALUES: dict[Type, tuple[str, ...]] = {
     ("string",): (*TEXTS, *NEEDLES), ("int",): ("0", "1", "7", "{m}", "{n}"), ("float",): ("0.5", "2.5"), ("bool",): ("true",),
-    ("bytes",): BYTES, ("nil",): ("nil",), ("error", "Error"): ('ParseError {{ message: "ab".repeat({n} / 2) }}',),
+    ("bytes",): BYTES, ("nil",): ("nil",),
+    ("struct", "Media"): ('std::media::link("image", "https://a.example/").unwrap()',),
+    ("error", "Error"): ('ParseError {{ message: "ab".repeat({n} / 2) }}',),
     ("array", ANY): ARRAYS, ("array", ("int",)): ("(0..{m}).map(|i| i % 256)", ARRAYS[0]),
     ("array", ("string",)): (ARRAYS[1], ARRAYS[4], '["k"]'),
     ("array", ("array", ANY)): (
@@ -94,6 +96,7 @@ NAMED: dict[str, tuple[str, ...]] = {
     "thousands": ('""', '","'), "point": ('"."',), "decimals": ("2", "nil"), "ch": ('" "',), "role": ('"user"', '"tool"'),
     "url": ('"https://a.example/"', '"https://a.example/" + "a".repeat({n})'), "p": PATHS, "path": PATHS,
     "year": ("2030",), "month": ("2",), "day": ("3",), "hour": ("4",), "minute": ("5",), "second": ("6",), "millisecond": ("7",),
+    "kind": ('"image"', '"document"'),
     "indent": ("2", "40"), "method": ('"GET"', '"PUT"'), "before": VALUES["struct", "ModelUsage"],
 }  # fmt: skip
 """By the name of a parameter, where most values of its type end the loop at once."""

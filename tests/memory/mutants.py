@@ -119,8 +119,8 @@ MUTANTS = {
     },
     "M-12.6": {
         "token limit drops prompt": Mutant(
-            call, "messages = [*self.head, *self.messages[:-1], self._user(self.prompt)]",
-            "messages = [*self.head, *self.messages[:-1], *[self._user(self.prompt)][: len(self.prompt) < 200]]", CALL,
+            call, "*self.messages[:-1], self.user, *self.tail]",
+            "*self.messages[:-1], *[self.user][: len(self.prompt) < 200], *self.tail]", CALL,
         ),
         "prompt stored before the call": Mutant(
             call, "self.head = await self.conversation.open(",
@@ -151,16 +151,17 @@ MUTANTS = {
     },
     "M-12.8": {
         "retry text stored": Mutant(
-            call, "user = self.prompt + why_block(outcome, retry_message) + plan.block()",
-            "user = self.prompt + why_block(outcome, retry_message) + plan.block()\n"
-            '            self.conversation.run.prompt = [Msg("user", user)]', CALL,
+            call, "self._begin(why_block(outcome, retry_message))",
+            "self._begin(why_block(outcome, retry_message))\n"
+            '            self.conversation.run.prompt = [Msg("user", self.user.content)]', CALL,
         ),
         "failed reply in next attempt": Mutant(
-            call, "user = self.prompt + why_block(",
-            'self.head = [*self.head, Msg("assistant", reply.text)]; user = self.prompt + why_block(', CALL,
+            call, "self._begin(why_block(",
+            'self.head = [*self.head, Msg("assistant", reply.text)]; self._begin(why_block(', CALL,
         ),
         "exhausted attempt stored": Mutant(
-            call, "raise self._exhausted(outcome, reply)", "self._commit(reply)(); raise self._exhausted(outcome, reply)", CALL
+            call, "self._fall_back(self._exhausted(outcome, reply))",
+            "self._commit(reply)(); self._fall_back(self._exhausted(outcome, reply))", CALL,
         ),
         "failed attempt kept": Mutant(turns, "self.rounds.clear()", "pass", CALL),
     },
@@ -322,10 +323,10 @@ MUTANTS = {
         ),
     },
     "M-12.25": {
-        "tool text before every round": Mutant(call, "if rounds == 1 and", "if", finding.combined),
+        "tool text before every round": Mutant(call, "self.round_count == 1 and", "", finding.combined),
         "tool text before the newest round": Mutant(
-            call, "messages = [*messages, *shown, *arrived]",
-            "messages = [*messages[: -2 * (rounds > 1) or None], *shown, *arrived]",
+            call, "self.tail += [*shown, *arrived]",
+            "self.tail = [*self.tail[: -2 * (self.round_count > 1) or None], *shown, *arrived]",
             finding.combined,
         ),
         "tool text stored": Mutant(
@@ -456,7 +457,7 @@ MUTANTS = {
     "M-12.35": {
         "shown again each round": Mutant(turns, "one.after = newest", "pass", finding.refreshed_views),
         "put before the in-flight units": Mutant(
-            call, "[*messages, *shown, *arrived]", "[*messages, *arrived, *shown]", finding.refreshed_views
+            call, "[*shown, *arrived]", "[*arrived, *shown]", finding.refreshed_views
         ),
         "attempt begins where the last one was": Mutant(turns, "one.after = one.since", "pass", finding.refreshed_views),
         "replies of others pass for one's own": Mutant(

@@ -81,6 +81,7 @@ def test_the_response(bench, finish):
         "tokens_cached": 0,
         "tokens_cache_write": 0,
         "tokens_reasoning": 0,
+        "reasoning": None,
     }
 
 

@@ -64,6 +64,7 @@ def method(text: str, *, clause: str, access: str, declare: Any = handle) -> Cal
                 return Invoke(machine.program.language_methods[KEEP], [ref, name, Array(list(arguments))], ())
             return store.kept(machine, task, ref, name, arguments, False)
 
+        entry.__wrapped__ = body  # type: ignore[attr-defined]  # for whoever asks what it takes
         declare(HASHMAP, text, clause=clause, access=access, doc=body.__doc__ or "")(entry)
         return body
 

@@ -41,7 +41,8 @@ def document(path: Any) -> tuple[Any, ...]:
 
 
 @std(
-    "media", "bytes(kind: String, data: Bytes, name: String? = nil) -> Result<Media, MediaError>", clause="O-1.207"
+    "media", "bytes(kind: String, data: Bytes, name: String? = nil) -> Result<Media, MediaError>", clause="O-1.207",
+    linear=True,
 )  # fmt: skip
 def of_bytes(kind: Any, data: Any, name: Any) -> Ok | Err:
     """The `image`, `audio` or `document` that some bytes are."""

@@ -4,9 +4,9 @@ Hands on `Image`, with one record per section entry, to code generation, verifie
 writers of images beside it; to these also their base `Record`, the names `SECTIONS`, the numbers of kinds of constants (`K_…`)
 and flags of functions (`F_…`), the versions `FORMAT` and `STD_VERSION`, `ImageError`, `Limits` with `DEFAULT`, and the tests of
 names (`is_identifier`, `is_path`, `is_unicode`). Hands on what an entry says of memories: `memories_of` a model, to
-`effects/models.py` of the runtime among others, and `log_of` a view. The encoding of a record is its fields in the order of
-`__slots__`, so a new field goes to the end and `STD_VERSION` or `FORMAT` tells older readers. Only data stands here: `shape.py`
-says what each field must look like, `encoding.py` how it becomes bytes, `verify.py` which rules hold between fields.
+`runtime/effects/models.py` of the runtime among others, and `log_of` a view. The encoding of a record is its fields in the
+order of `__slots__`, so a new field goes to the end and `STD_VERSION` or `FORMAT` tells older readers. Only data stands here:
+`shape.py` says what each field must look like, `encoding.py` how it becomes bytes, `verify.py` which rules hold between fields.
 """
 
 from __future__ import annotations

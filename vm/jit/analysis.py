@@ -3,7 +3,7 @@
 A call of a function value, or of a method that is found at run time, is not followed: there translated code asks what it meets.
 
 Hands on `CallGraph` to the rest of the translator and the tier, `INTERPRETED` to `control` and `functions`,
-`ends_of_arguments` to `inlining`, `WHOLES` to `places` and `TALLEST` to the tier. It only reads the verified image; numbers
+`ends_of_arguments` to `inlining` and `TALLEST` to the tier. It only reads the verified image; numbers
 are those of functions in it.
 """
 

@@ -216,8 +216,9 @@ def _filled(r: Reader, cls: Any, types: Any, shared: Any, fields: Any, holes: bo
     return struct
 
 
-# The tokens of O-1.221, in a Response of a snapshot from before.
-COUNTED_LATER = (0, 0, 0)
+# The last fields of a Response, which one of a snapshot from before has not: the tokens of O-1.221, then `reasoning`.
+COUNTED_LATER = (0, 0, 0, None)
+LACKING = (1, 4)  # how many of them it may lack
 # Records whose last field, `media`, one of a snapshot from before has not.
 ATTACHED_LATER = ("Message", "Prompt", "Entry")
 
@@ -256,8 +257,12 @@ def _build_media(r: Reader, media: Any, kind: Any = None, held: Any = None) -> A
 
 def _build_record(r: Reader, name: Any, shared: Any, fields: Any, *run: Any) -> Any:
     cls = RECORDS[r.text(name)]
-    later = COUNTED_LATER if cls is Response else (Array([]),) if name in ATTACHED_LATER else ()
-    later = later if len(fields) + len(later) == len(cls.decl.types) else ()
+    missing = len(cls.decl.types) - len(r.list(fields))
+    later: tuple[Any, ...] = ()
+    if cls is Response and missing in LACKING:
+        later = COUNTED_LATER[-missing:]
+    elif name in ATTACHED_LATER and missing == 1:
+        later = (Array([]),)
     record = _filled(r, cls, cls.decl.types, shared, fields, False, later)
     if cls is Media:
         return _build_media(r, record, *run)

@@ -11,7 +11,7 @@ from urllib.parse import quote, unquote_to_bytes, urljoin, urlsplit
 from zoneinfo import ZoneInfo
 
 from ..scopes import DECLARED
-from ..values import (NONE, NUMERIC, Any, Arr, Case, Failure, Map, Panic, Rec, Tup, display, limited, mismatch, ok,
+from ..values import (NONE, NUMERIC, Any, Arr, Case, Failure, Map, Panic, Rec, Tup, display, limited, mismatch, of_kind, ok,
     some, stop)  # fmt: skip
 
 
@@ -211,6 +211,8 @@ def csv_field(value: Any, separator: str) -> str:
 def csv_of_maps(rows: Any, separator: str) -> str:
     names = list(dict.fromkeys(name for row in rows for name in row))
     limited("", len(names) * len(rows), "string", 1 << 24)
+    for _, name in names:
+        of_kind("String", (str,), name)
     return csv_text([[n for _, n in names], *([row.get(n) for n in names] for row in rows)] if names else [], separator)
 
 
@@ -245,6 +247,7 @@ def url_parts(text: str) -> Case:
 def url_query(parts: Map) -> str:
     pairs = []
     for (_, name), value in parts.items():
+        of_kind("String", (str,), name)
         for one in value if type(value) is Arr else [value]:
             one = one.payload[0] if isinstance(one, Case) and one.variant == "Some" else one
             if one is not None and one != NONE:
