@@ -77,7 +77,7 @@ CASES = {name: Variant(RESULT if name in ("Ok", "Err") else OPTION, name) for na
 
 class Patterns:
     """One pattern: the variables it binds go to `scope`; alternatives share them (L-5.8.6). `reads`: the names that the
-    arm reads, None where every value must match; then `at` gives the place of an array pattern, whose length is wrong."""
+    arm reads, None where every value must match; then `at` gives the place of an array pattern."""
 
     def __init__(self, scope: Scope, constant: Any, reads: set[str] | None = None, at: Any = None) -> None:
         self.scope, self.constant, self.bound, self.reads, self.at = scope, constant, {}, reads, at
@@ -146,8 +146,8 @@ class Patterns:
         return lambda env, value: local.bind(env, value) or test(env, value)
 
     def _sequence(self, kind: type, nodes: Any, types: Any, at: Any = None) -> Any:
-        """Every part of a tuple or an array; `..` takes what the others leave. With a place `at`, an array of another length is
-        P010 (L-5.8.11)."""
+        """Every part of a tuple or an array; `..` takes what the others leave. With a place `at`, an array of another
+        length is P010 (L-5.8.11)."""
         made = [self.of(p, t) for p, t in zip(nodes, types, strict=True)]
         start = next((i for i, p in enumerate(nodes) if isinstance(p, ast.RestPattern)), None)
 

@@ -11,8 +11,8 @@ from urllib.parse import quote, unquote_to_bytes, urljoin, urlsplit
 from zoneinfo import ZoneInfo
 
 from ..scopes import DECLARED
-from ..values import (NONE, NUMERIC, Any, Arr, Case, Failure, Map, Panic, Rec, Tup, display, limited, mismatch, of_kind, ok,
-    some, stop)  # fmt: skip
+from ..values import (NONE, NUMERIC, Any, Arr, Case, Failure, Map, Panic, Rec, Tup, display, limited, mismatch,
+    of_kind, ok, some, stop)  # fmt: skip
 
 
 def at_fault(reason: str, at: int, family: str | None = None) -> Any:
