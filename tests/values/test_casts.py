@@ -44,7 +44,7 @@ SAMPLES: dict[Any, Any] = {
     ("result", INT, STRING): Ok(1), ("fn", (), NIL): Closure(SimpleNamespace(name="")), ("struct", "main::Point"):
     Point(1.0, Array([])), ("enum", "Color"): EnumValue(Color, 0), ("error", "ToolError"):
     ErrorValue("ToolError", None, "m"), ("handle", "ModelRef"): ModelRef("M"),
-    ("prompt",): Prompt("t", None, None, None),
+    ("prompt",): Prompt("t", None, None, None, Array([])),
 }  # fmt: skip
 
 

@@ -86,15 +86,15 @@ CASES = [
     (Closure(SimpleNamespace(name="")), "Function", "<fn>", "<fn>"),
     (RESPONSE, "Response", "hi", "hi"),
     (
-        Message.of(("user", "q", Array([]), None)), "Message", "Message {role: user, content: q}",
+        Message.of(("user", "q", Array([]), None, Array([]))), "Message", "Message {role: user, content: q}",
         'Message {role: "user", content: "q"}',
     ),
     (
-        Message.of(("tool", "q", Array([]), "c1")), "Message", "Message {role: tool, content: q, tool_call_id: c1}",
+        Message.of(("tool", "q", Array([]), "c1", Array([]))), "Message", "Message {role: tool, content: q, tool_call_id: c1}",
         'Message {role: "tool", content: "q", tool_call_id: "c1"}',
     ),
     (
-        Prompt.of(("t", None, None, 5)), "Prompt", "Prompt {text: t, model: nil, temperature: nil, max_tokens: 5}",
+        Prompt.of(("t", None, None, 5, Array([]))), "Prompt", "Prompt {text: t, model: nil, temperature: nil, max_tokens: 5}",
         'Prompt {text: "t", model: nil, temperature: nil, max_tokens: 5}',
     ),
     (ModelRef("M"), "ModelRef", "<model M>", "<model M>"),

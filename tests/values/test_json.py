@@ -52,9 +52,9 @@ CASES = [
         ErrorValue("ToolError", "Timeout", "m", {"tool": "T", "method": None}),
         '{"kind":"ToolError","variant":"Timeout","message":"m","tool":"T"}',
     ),
-    (ModelRef("M"), '"<model M>"'), (Message.of(("user", "q", Array([]), None)), '{"role":"user","content":"q"}'),
+    (ModelRef("M"), '"<model M>"'), (Message.of(("user", "q", Array([]), None, Array([]))), '{"role":"user","content":"q"}'),
     (
-        Message.of(("assistant", "", Array([ToolCall.of(("1", "t", Map({})))]), None)),
+        Message.of(("assistant", "", Array([ToolCall.of(("1", "t", Map({})))]), None, Array([]))),
         '{"role":"assistant","content":"","tool_calls":[{"id":"1","name":"t","arguments":{}}]}',
     ),
     (
