@@ -8,6 +8,8 @@ memory keeps it in `memory/entries.py`.
 
 from __future__ import annotations
 
+from operator import attrgetter
+
 from ..vm.declaration_fields import CONNECTION
 from ..vm.values import Array, EnumValue, Map, Media, Ok, Queue, Set, Some, Stack, Struct, display
 from ..vm.values.containers import elements
@@ -16,7 +18,7 @@ from ..vm.values.metering import FEW, paced
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from typing import Any
 
     from ..vm.values.media import Content
@@ -117,6 +119,14 @@ def told(values: Iterable[Any]) -> str:
     return "\n".join(map(display, values))
 
 
-def size_of(messages: Iterable[Any]) -> int:
+_MEDIA = attrgetter("media")
+
+
+def has_media(messages: Sequence[Any]) -> bool:
+    """Return whether any of some messages has media."""
+    return any(map(_MEDIA, messages))
+
+
+def size_of(messages: Sequence[Any]) -> int:
     """Return the bytes of all contents of some messages."""
     return sum(part.content.size for message in messages for part in message.media)

@@ -224,7 +224,8 @@ class EmbedRequest(SideRequest):
 
 class Request:
     """One provider request; a transport retry sends the same object again (M-5.3). `timeout` is what the program set,
-    `progress` what is known of the reply on its way; neither is part of the record that traces and digests have."""
+    `progress` what is known of the reply on its way, `has_media` is False where no message has media; none of them is part of the
+    record that traces and digests have."""
 
     __slots__ = (
         "id",
@@ -238,6 +239,7 @@ class Request:
         "stream",
         "timeout",
         "progress",
+        "has_media",
     )
 
     def __init__(
@@ -254,6 +256,7 @@ class Request:
         stream: bool = False,
         timeout: Timeout = DEFAULT_SECONDS,
         progress: ReplyProgress | None = None,
+        has_media: bool = True,
     ) -> None:
         self.id = id
         self.connection = connection
@@ -266,6 +269,7 @@ class Request:
         self.stream = stream
         self.timeout = timeout
         self.progress = progress
+        self.has_media = has_media
 
     @property
     def limits(self) -> TimeLimits:

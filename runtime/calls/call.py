@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from ..breaker import COUNTED, OPEN
 from ..errors import CONNECTION, TIMEOUT, CallFailure, NotSent
-from ..media import size_of
+from ..media import has_media, size_of
 from ..records import Msg, Reply, Request, call_seconds
 from ..schema.acceptance import Verdict, judge
 from ..schema.strategy import Plan, why_block
@@ -479,7 +479,8 @@ class CallRun:
     def _request(self) -> Request:
         settings, plan = self.settings, self.plan
         messages = [*self.head, *self.messages[:-1], self.user, *self.tail]
-        size, most = size_of(messages), settings.connection.media_bytes
+        shows_media = has_media(messages)
+        size, most = size_of(messages) if shows_media else 0, settings.connection.media_bytes
         if size > most:
             message = f"media: this request has {size} bytes of it, `media_bytes` of the connection allows {most}"
             raise settings.origin().not_sent("AgentError", "InvalidRequest", message)
@@ -494,6 +495,7 @@ class CallRun:
             params=dict(settings.params),
             schema=plan.field if plan else None,
             timeout=settings.timeout,
+            has_media=shows_media,
         )
 
     async def _send(self, request: Request) -> Reply:

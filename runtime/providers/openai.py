@@ -9,6 +9,7 @@ writes a request and `read`, with a class for streams, reads a reply: they raise
 from __future__ import annotations
 
 from ...vm.schema import is_strict_form
+from ..media import has_media
 from ..records import Call, Msg, Reply
 from ..schema.lenient_json import compact_json
 from .base import origin_of
@@ -105,7 +106,7 @@ class OpenAIChat(OpenAIProvider):
     def lower(self, request: Request) -> Json:
         require_carried(request, self.settings, "reasoning_tokens", CHAT)
         adapted = self.taken_messages(request)
-        if any(m.media for m in adapted):
+        if request.has_media and has_media(adapted):
             messages = self._with_media(request, adapted)
         else:
             messages = [m.plain or (m.state and self.returned(m, request)) or lower_message(m) for m in adapted]
@@ -116,8 +117,9 @@ class OpenAIChat(OpenAIProvider):
             arguments["tools"] = [lower_tool(tool) for tool in request.tools]
             if request.tool_choice != "auto":
                 arguments["tool_choice"] = lower_choice(request.tool_choice)
-        names = {"max_tokens": self.settings.row.max_tokens_name, "reasoning": "reasoning_effort"}
-        arguments |= {names.get(name, name): value for name, value in request.params.items() if name not in NO_PARAMS}
+        if request.params:
+            names = {"max_tokens": self.settings.row.max_tokens_name, "reasoning": "reasoning_effort"}
+            arguments |= {names.get(name, name): value for name, value in request.params.items() if name not in NO_PARAMS}
         if request.schema is not None and request.schema.strategy == "native":
             arguments["response_format"] = {"type": "json_schema", "json_schema": lower_schema(request.schema)}
         if request.stream:
