@@ -22,7 +22,7 @@ from .decorators import Checked, check_decorators
 from .json_shapes import without_shape
 from .memory_effects import ASKING
 from .propagation import leave
-from .relations import ERRONEOUS, generic
+from .relations import ERRONEOUS, generic, root_of
 from .state import Checker, Expected, Raise
 from .types import written_type
 
@@ -160,15 +160,8 @@ def slot_member(c: Checker, node: ast.FieldAccess, receiver: Generic) -> Type | 
 def slot_in(place: ast.Expr) -> ast.FieldAccess | None:
     """Return the slot access that a chain of `.field`, `.N` and `[index]` begins with, or None; the chain must have been
     typed."""
-    while True:
-        if isinstance(place, ast.FieldAccess) and isinstance(place.target, SlotAccess):
-            return place
-        if isinstance(place, (ast.FieldAccess, ast.TupleAccess, ast.Index)):
-            place = place.receiver
-        elif isinstance(place, ast.GroupExpr):
-            place = place.inner
-        else:
-            return None
+    root = root_of(place, lambda part: isinstance(part, ast.FieldAccess) and isinstance(part.target, SlotAccess))
+    return root if isinstance(root, ast.FieldAccess) else None
 
 
 # Clauses.

@@ -10,7 +10,7 @@ record in `decisions.py` and its code in `codegen/generator.py`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 
 from ...vm.values.errors import ancestors, nearest_family
@@ -243,11 +243,12 @@ def is_entry(node: ast.Node | None) -> bool:
     return isinstance(node, ast.Index) and generic(node.receiver.type, "HashMap") is not None
 
 
-def root_of(place: ast.Expr) -> ast.Expr:
-    """Return the expression that a chain of `.field`, `.N` and `[index]` begins with: a variable, or the `h[k]` of a hashmap,
-    which is not in the variable with the handle (O-5.40). The chain must have been typed."""
+def root_of(place: ast.Expr, begins: Callable[[ast.Expr], bool] = is_entry) -> ast.Expr:
+    """Return the expression that a chain of `.field`, `.N` and `[index]` begins with: a variable, or the outermost one of which
+    `begins` is true, else the `h[k]` of a hashmap, which is not in the variable with the handle (O-5.40). The chain must have
+    been typed."""
     while True:
-        if is_entry(place):
+        if begins(place):
             return place
         if isinstance(place, (ast.FieldAccess, ast.TupleAccess, ast.Index)):
             place = place.receiver

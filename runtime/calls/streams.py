@@ -16,17 +16,13 @@ from .call import CallRun
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
     from typing import Any
 
     from ...vm.interp.effects import Effect
-    from ..media import MediaPart
-    from ..memory.turns import Conversation
     from ..records import Request
     from ..running import EffectContext
     from .call import Response
-    from .services import Services
-    from .settings import CallSettings
     from .usage import ReplyProgress
 
 
@@ -68,17 +64,8 @@ class StreamedCall(CallRun):
 
     __slots__ = ("serve", "future", "stream", "forget", "text", "chunks", "outcome", "arrival", "demand", "over", "progress")
 
-    def __init__(
-        self,
-        services: Services,
-        settings: CallSettings,
-        prompt: str,
-        conversation: Conversation | None,
-        run_id: str,
-        method: str,
-        media: Sequence[MediaPart] = (),
-    ) -> None:
-        super().__init__(services, settings, prompt, conversation, run_id, method, media=media)
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
         self.serve: Callable[[Effect], None] = lambda effect: None  # called with the effect that waits for the next chunk
 
     def attach(self, stream: Any, forget: Callable[[], object]) -> None:

@@ -5,9 +5,9 @@ or to a function written in the language. A call returns its result, `Invoke` fo
 when an effect ends the slice.
 
 Hands on the calls, `method_entry`, `changes_self`, `as_panic`, `node_before`, the panics (`bad_call`, `not_fallible`,
-`wrong_length`, …) and `missing_value` to the generated loop and `template.py`; `safe_method` and a few of these to translated
-code (`vm/jit/`). What a built-in method does
-stands in `vm/builtins/`, how arguments reach a method of a handle in `vm/builtins/binding.py`.
+`wrong_length`, …) and `missing_value` to the generated loop and `template.py`; `safe_method`, `fixed_method`,
+`plain_row` and a few of these to translated code (`vm/jit/`). What a built-in method does stands in `vm/builtins/`, how arguments
+reach a method of a handle in `vm/builtins/binding.py`.
 """
 
 from __future__ import annotations

@@ -366,8 +366,10 @@ def _float(value: float) -> str:
 
 def _is_short(values: Collection[Any]) -> bool:
     """Return whether values are few texts and numbers, whose texts together take no long time."""
+    if len(values) > STRIDE:
+        return False
     kinds = {*map(type, values)}
-    if len(values) > STRIDE or not SHORT.issuperset(kinds):
+    if not SHORT.issuperset(kinds):
         return False
     return str not in kinds or sum([len(value) for value in values if type(value) is str]) <= BLOCK
 
