@@ -23,23 +23,23 @@ PROCESSES = 8
 def changed_at_once(kind: str, place: str, count: int, processes: int = PROCESSES) -> float:
     """Each does `count` `+=`, `count` `push`, and a few of both in a function that reads them; the seconds it took."""
     command = [sys.executable, "-m", "tests.fuzz.slot_writer", kind, place]
-    opened = [
-        subprocess.Popen(
-            [*command, f"w{number}", str(count)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
-        for number in range(processes)
-    ]
-    for process in opened:
-        assert process.stdout is not None and process.stdin is not None
-        assert process.stdout.readline() == "ready\n", process.communicate()[1]
-    begun = time.monotonic()
-    for process in opened:
-        assert process.stdin is not None
-        process.stdin.write("go\n")
-        process.stdin.flush()
-    for process in opened:
-        _, said = process.communicate()
-        assert process.returncode == 0, said
+    with ExitStack() as stack:
+        opened = []
+        for number in range(processes):
+            pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+            opened.append(stack.enter_context(subprocess.Popen([*command, f"w{number}", str(count)], text=True, **pipes)))
+            stack.callback(opened[-1].kill)  # before the wait of its context; nothing to one that has ended
+        for process in opened:
+            assert process.stdout is not None and process.stdin is not None
+            assert process.stdout.readline() == "ready\n", process.communicate()[1]
+        begun = time.monotonic()
+        for process in opened:
+            assert process.stdin is not None
+            process.stdin.write("go\n")
+            process.stdin.flush()
+        for process in opened:
+            _, said = process.communicate()
+            assert process.returncode == 0, said
     seconds = time.monotonic() - begun
     program, store = concerto.compile(PROGRAM), store_of(kind, place)
     with closing(store), program.session(offline=True, stores={"durable": store}) as session:

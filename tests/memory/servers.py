@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import pwd
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
@@ -64,8 +65,12 @@ def running(command: list[str], port: int, **options):
         _wait_for(port, process)
         yield process
     finally:
-        process.terminate()
-        process.wait(30)
+        process.send_signal(signal.SIGINT)  # PostgreSQL waits for its clients when it is told SIGTERM
+        try:
+            process.wait(30)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait(30)
 
 
 def _wait_for(port: int, process: subprocess.Popen[bytes]) -> None:

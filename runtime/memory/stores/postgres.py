@@ -127,19 +127,24 @@ class PostgresStore(SqlStore):
     def _prepare(self, connection: Any) -> None:
         from psycopg import sql
 
-        if self._schema is not None:
-            name = sql.Identifier(self._schema)
-            connection.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(name))
-            connection.execute(sql.SQL("SET search_path TO {}").format(name))
         with connection.transaction():
+            # What the session before us created is to be seen after the wait for its lock.
+            connection.execute("SET TRANSACTION ISOLATION LEVEL READ COMMITTED")
             connection.execute("SET LOCAL client_min_messages TO warning")
             connection.execute(CREATING)
+            if self._schema is not None:
+                name = sql.Identifier(self._schema)
+                # IF NOT EXISTS asks for the right to create schemas even where there is nothing to create.
+                if not connection.execute("SELECT 1 FROM pg_namespace WHERE nspname = %s", [self._schema]).fetchall():
+                    connection.execute(sql.SQL("CREATE SCHEMA {}").format(name))
+                connection.execute(sql.SQL("SET search_path TO {}").format(name))
             rows = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = current_schema()").fetchall()
             names = {name for (name,) in rows} & NAMES
             if names:
                 self._check_tables(names)
-            for table in TABLES:
-                connection.execute(table.format(**KIND))
+            if names != NAMES:  # CREATE INDEX asks for the owner of the table even where there is nothing to create
+                for table in TABLES:
+                    connection.execute(table.format(**KIND))
             self._check_format()
 
     def _rows(self, statement: str, values: Sequence[Any] = ()) -> list[Any]:
