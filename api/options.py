@@ -22,6 +22,7 @@ from ..runtime.breaker import Breakers
 from ..runtime.calls.budgets import Account
 from ..runtime.effects.standard_input import Scripted, SystemInput
 from ..runtime.host import Host
+from ..runtime.prompt_caches import PromptCaches
 from ..runtime.session.code_cache import CodeCache
 from ..vm.builtins.capabilities import BY_KEY
 
@@ -225,6 +226,7 @@ class Options(TypedDict, total=False):
 
 
 _BREAKERS = Breakers()  # of the process: what one session has seen of an endpoint, the others need not find out
+_PROMPT_CACHES = PromptCaches()
 
 
 class _Network:
@@ -284,6 +286,7 @@ def host_of(
         code_cache=None if folder is None else CodeCache(os.fspath(folder)),
         stdin=_input_of(options.get("stdin")),
         breakers=None if offline else _BREAKERS,
+        prompt_caches=None if offline else _PROMPT_CACHES,
     )
 
 

@@ -17,6 +17,7 @@ from ..runtime.calls.budgets import Account
 from ..runtime.errors import ConfigFailure
 from ..runtime.host import Host
 from ..runtime.host import ToolError as ToolError
+from ..runtime.prompt_caches import PromptCaches
 from ..runtime.session.session import Outcome, Session
 from ..runtime.session.testing import SkippingClock, TestOutcome, chosen, run_tests
 from ..vm.interp import link
@@ -231,6 +232,7 @@ def tested(program: link.Program, part: str, options: Options, project: str | No
         clock = SkippingClock()
         test_host.new_loop, test_host.now, test_host.wall = clock.new_loop, clock.now, clock.wall
         test_host.breakers = Breakers()  # those of the process go by another clock
+        test_host.prompt_caches = PromptCaches()  # what one test has sent is nothing to the next one
         return test_host
 
     def run(session: Session, function: int) -> Outcome:

@@ -46,7 +46,7 @@ def is_carried(field: str, provider: object) -> bool:
 TYPES: dict[str, Type] = {
     rows.TEXT: STRING, rows.ADDRESS: STRING, rows.WORD: STRING, rows.NUMBER: FLOAT, rows.WHOLE: INT, rows.LIMITS: FLOAT,
     rows.TEXTS: array(STRING), rows.WORDS: array(STRING), rows.LIST: array(ANY), rows.MAP: map_(STRING, STRING),
-    rows.VARIABLES: map_(STRING, STRING), rows.DATA: map_(STRING, ANY),
+    rows.VARIABLES: map_(STRING, STRING), rows.DATA: map_(STRING, ANY), rows.SWITCH: ANY,
 }  # fmt: skip
 
 
@@ -86,6 +86,8 @@ def _example(field: Field, value: object) -> str:
         return _number(field, value)
     if field.kind == rows.WORD:
         return f'"{_like(value, field.words)}"'
+    if field.kind == rows.SWITCH:
+        return "true"
     if field.kind == rows.WORDS:
         return "[" + ", ".join(f'"{_like(item, field.words)}"' for item in _items(value)) + "]"
     return f'"{_address(field, str(value))}"' if field.kind == rows.ADDRESS else "…"

@@ -58,6 +58,7 @@ class ConnectionSettings:
     api: str
     unsupported: str
     structured: str
+    cache_prompt: bool | str | None
     media_bytes: int
     media_tokens: int
     replies: Sequence[Any] | None

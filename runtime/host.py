@@ -18,6 +18,7 @@ from ..vm.values.errors import FOR_MODEL
 from .access.secrets import Redactor, clean_text
 from .breaker import Breakers
 from .errors import MESSAGE_LENGTH
+from .prompt_caches import PromptCaches
 from .running import context_around
 
 TYPE_CHECKING = False
@@ -75,7 +76,8 @@ class Host:
     Models: `connections` and `pricing` go over those of the program. With `offline` every connection is the offline provider, and
     `script` its replies. `provider(name)` makes the provider of a connection in place of ours; `http_client` is handed to SDKs.
 
-    `breakers` are the circuit breakers of connections, which sessions of several hosts may share; None: new ones (O-1.231).
+    `breakers` are the circuit breakers of connections, which sessions of several hosts may share; None: new ones (O-1.231). So
+    are `prompt_caches`, what requests have told providers of their prompt caches (O-1.220).
 
     Agents and servers: `agents` are fields by connector, `mcp` fields by server, both over those of declaration and manifest.
     Processes run in the manifest's directory `project`; `children(name, arguments, env, folder)` starts one and
@@ -136,6 +138,7 @@ class Host:
         code_cache: CodeCache | None = None,
         stdin: Callable[[], Any] | None = None,
         breakers: Breakers | None = None,
+        prompt_caches: PromptCaches | None = None,
     ) -> None:
         self.new_loop: Callable[[], Any] | None = None
         self.tools: dict[tuple[str, str], Callable[[list[Any], Any, Any, Any], Awaitable[Any]]] = {}
@@ -180,6 +183,7 @@ class Host:
         self.code_cache = code_cache
         self.stdin = stdin
         self.breakers = breakers or Breakers()
+        self.prompt_caches = prompt_caches or PromptCaches()
         self.redactor = Redactor()  # a secret that one session of the host has met, the next one hides too
 
 

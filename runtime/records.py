@@ -222,10 +222,34 @@ class EmbedRequest(SideRequest):
         self.texts = texts
 
 
+# How long a provider keeps what it has cached.
+SHORT = "5m"
+LONG = "1h"
+
+
+class CachePlan:
+    """What one request says of the prompt cache. `marked` are messages of the request up to which the next one is likely to be
+    the same; `tools` whether the tools are such a part, too. `lifetime` is SHORT or LONG; `is_asked` says that the program
+    has asked for it. `name` leads requests that begin alike
+    to one server, "" where the provider takes none."""
+
+    __slots__ = ("marked", "tools", "lifetime", "is_asked", "name")
+
+    def __init__(self, marked: Sequence[Msg], tools: bool, lifetime: str, is_asked: bool, name: str) -> None:
+        self.marked = marked
+        self.tools = tools
+        self.lifetime = lifetime
+        self.is_asked = is_asked
+        self.name = name
+
+    def marks(self, message: Msg) -> bool:
+        return any(message is one for one in self.marked)
+
+
 class Request:
-    """One provider request; a transport retry sends the same object again (M-5.3). `timeout` is what the program set,
-    `progress` what is known of the reply on its way, `has_media` is False where no message has media; none of them is part of the
-    record that traces and digests have."""
+    """One provider request; a transport retry sends the same object again (M-5.3). `timeout` is what the program set, `cache`
+    what is said of the provider's prompt cache, None for nothing, `progress` what is known of the reply on its way,
+    `has_media` is False where no message has media; none of them is part of the record that traces and digests have."""
 
     __slots__ = (
         "id",
@@ -240,6 +264,7 @@ class Request:
         "timeout",
         "progress",
         "has_media",
+        "cache",
     )
 
     def __init__(
@@ -257,6 +282,7 @@ class Request:
         timeout: Timeout = DEFAULT_SECONDS,
         progress: ReplyProgress | None = None,
         has_media: bool = True,
+        cache: CachePlan | None = None,
     ) -> None:
         self.id = id
         self.connection = connection
@@ -270,6 +296,7 @@ class Request:
         self.timeout = timeout
         self.progress = progress
         self.has_media = has_media
+        self.cache = cache
 
     @property
     def limits(self) -> TimeLimits:

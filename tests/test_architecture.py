@@ -154,9 +154,9 @@ LAYERS = {
         "incremental", "checker", "codegen", "format", "pipeline", "repl",
     ),
     "runtime": (
-        "errors", "access", "loop", "effects/runner", "records", "connections", "breaker", "media", "running", "host", "schema",
-        "memory/terms", "memory/entries", "memory/facts", "memory/fact_index", "memory/retention", "memory/stores", "memory",
-        "providers", "calls", "agents", "tools/tools", "mcp", "tools", "effects", "session",
+        "errors", "access", "loop", "effects/runner", "records", "connections", "breaker", "prompt_caches", "media", "running",
+        "host", "schema", "memory/terms", "memory/entries", "memory/facts", "memory/fact_index", "memory/retention",
+        "memory/stores", "memory", "providers", "calls", "agents", "tools/tools", "mcp", "tools", "effects", "session",
     ),
 }  # fmt: skip
 

@@ -32,6 +32,7 @@ TEXT, ADDRESS, WORD, NUMBER, WHOLE = "text", "address", "word", "number", "whole
 TEXTS, WORDS, LIST = "texts", "words", "list"
 MAP, VARIABLES, HEADERS, DATA, OBJECT = "map", "variables", "headers", "data", "object"
 LIMITS = "limits"  # one duration, or an object of several
+SWITCH = "switch"  # true, false or one of some words
 NAMES = "names"  # of other declarations: an image holds them in places of their own
 MODELS = "models"  # names of models, bare in a source: an image holds them as texts
 
@@ -141,6 +142,12 @@ def one_of(*words: str, default: str | None = None) -> Field:
     listed = ", ".join(f'"{word}"' for word in words)
     says = listed if len(words) == 1 else f"one of {listed}"
     return Field(WORD, says, lambda value: type(value) is str and value in words, words=words, default=default)
+
+
+def switch(*words: str) -> Field:
+    """Return the field of true, false or one of these words."""
+    says = "true, false or " + " or ".join(f'"{word}"' for word in words)
+    return Field(SWITCH, says, lambda value: type(value) is bool or (is_text(value) and value in words), words=words)
 
 
 def some_of(*words: str, default: tuple[str, ...]) -> Field:
@@ -347,8 +354,8 @@ STRATEGIES = ("auto", "native", "tool", "prompt")
 # `breaker` of a connection, `@breaker` before one (O-1.231).
 BREAKER: dict[str, Field] = {"failures": whole(1, 1000, default=5), "seconds": duration(30.0)}
 
-# O-1.4 to O-1.15, O-1.34, O-1.134, O-1.211, O-1.214, O-1.215, O-1.231. The table of providers says which words `provider`
-# takes. A literal `api_key` only the host may give (O-9.44).
+# O-1.4 to O-1.15, O-1.34, O-1.134, O-1.211, O-1.214, O-1.215, O-1.220, O-1.231. The table of providers says which words
+# `provider` takes. A literal `api_key` only the host may give (O-9.44).
 CONNECTION: dict[str, Field] = {
     "provider": text(),
     "api_key_env": text(),
@@ -363,6 +370,7 @@ CONNECTION: dict[str, Field] = {
     "structured": one_of(*STRATEGIES, default="auto"),
     "media_bytes": whole(1, default=50 * 1024 * 1024),  # of one request (O-1.214)
     "media_tokens": whole(1, default=1000),  # of one Media whose tokens nobody knows (O-1.215)
+    "cache_prompt": switch("1h"),  # O-1.220
     "replies": array_of(is_json, "an Array"),  # of replies, which are checked when they become a script
     "retry": object_of(RETRY, also=("retry_policy",)),
     "rate_limit": object_of(RATE_LIMIT),
@@ -387,6 +395,7 @@ MODEL: dict[str, Field] = {
     "reasoning": one_of(*EFFORTS),
     "reasoning_tokens": whole(1024),
     "extra": json_object(),
+    "cache_prompt": switch("1h"),
     "system_prompt": text(),
     "max_tool_rounds": whole(0, default=10),
     "structured": one_of(*STRATEGIES),

@@ -61,6 +61,8 @@ class ProviderRow:
 
     `key_variable` is the default of `api_key_env`, `stand_in_key` what is sent where no variable is named, `key_shape` the
     pattern of its keys. `max_tokens_name`: of the parameter in the API `chat`. `structured`: what `auto` means (O-1.15);
+    `prompt_cache`: how a request says what the provider
+    keeps of it (O-1.220), by marks in it (MARKS) or by a name (NAME), "" for not at all.
     `strict_schemas_only`: its native schemas have neither optional keys nor recursion (O-2.42). `bills_prefixes_less`: tokens
     of a cached prefix cost less. `default_model`: of the predeclared connection. `starter`: the connection and the model id
     that `concerto init` writes. `nicknames`: other words that people write for it, for the help of a wrong provider. `picture`:
@@ -70,8 +72,8 @@ class ProviderRow:
 
     __slots__ = (
         "name", "wires", "elsewhere", "base_url", "key_variable", "stand_in_key", "key_shape", "fields", "max_tokens_name",
-        "structured", "strict_schemas_only", "bills_prefixes_less", "default_model", "starter", "nicknames", "picture",
-        "address_ends", "served_by",
+        "structured", "prompt_cache", "strict_schemas_only", "bills_prefixes_less", "default_model", "starter", "nicknames",
+        "picture", "address_ends", "served_by",
     )  # fmt: skip
 
     def __init__(
@@ -87,6 +89,7 @@ class ProviderRow:
         fields: Sequence[str] = (),
         max_tokens_name: str = "max_tokens",
         structured: str = "native",
+        prompt_cache: str = "",
         strict_schemas_only: bool = False,
         bills_prefixes_less: bool = False,
         default_model: str | None = None,
@@ -106,6 +109,7 @@ class ProviderRow:
         self.fields = fields
         self.max_tokens_name = max_tokens_name
         self.structured = structured
+        self.prompt_cache = prompt_cache
         self.strict_schemas_only = strict_schemas_only
         self.bills_prefixes_less = bills_prefixes_less
         self.default_model = default_model
@@ -140,11 +144,11 @@ class ProviderRow:
 WRITTEN = {
     "chat": frozenset((
         "model", "messages", "tools", "tool_choice", "temperature", "top_p", "max_tokens", "max_completion_tokens", "stop",
-        "reasoning_effort", "response_format", "stream", "stream_options",
+        "reasoning_effort", "response_format", "stream", "stream_options", "prompt_cache_key",
     )),
     "responses": frozenset((
         "model", "input", "instructions", "store", "include", "tools", "tool_choice", "temperature", "top_p", "max_output_tokens",
-        "reasoning", "text", "stream",
+        "reasoning", "text", "stream", "prompt_cache_key",
     )),
     "messages": frozenset((
         "model", "messages", "system", "tools", "tool_choice", "temperature", "top_p", "max_tokens", "stop_sequences", "thinking",
@@ -152,6 +156,7 @@ WRITTEN = {
     )),
 }  # fmt: skip
 
+MARKS, NAME = "marks", "name"  # forms of `prompt_cache`
 RESPONSES = "openai.OpenAIResponses"
 CHAT_FIRST = {"chat": "openai.OpenAIChat", "responses": RESPONSES}
 SK_KEY = "sk-[A-Za-z0-9_-]{20,}"
@@ -159,13 +164,15 @@ SK_KEY = "sk-[A-Za-z0-9_-]{20,}"
 _ROWS = (
     ProviderRow(
         "openai", {"responses": RESPONSES, "chat": "openai.OpenAIChat"}, elsewhere="chat",
-        base_url="https://api.openai.com/v1", key_variable="OPENAI_API_KEY", key_shape=SK_KEY, fields=("organization", "project"),
-        max_tokens_name="max_completion_tokens", bills_prefixes_less=True, starter=("openai", "gpt-5.4-mini"),
+        base_url="https://api.openai.com/v1", key_variable="OPENAI_API_KEY", key_shape=SK_KEY,
+        fields=("organization", "project", "cache_prompt"), max_tokens_name="max_completion_tokens", prompt_cache=NAME,
+        bills_prefixes_less=True, starter=("openai", "gpt-5.4-mini"),
         nicknames=("gpt", "chatgpt"), picture=OPENAI_PICTURE,
     ),
     ProviderRow(
         "anthropic", {"messages": "anthropic.Anthropic"},
         base_url="https://api.anthropic.com", key_variable="ANTHROPIC_API_KEY", key_shape=SK_KEY, strict_schemas_only=True,
+        fields=("cache_prompt",), prompt_cache=MARKS,
         bills_prefixes_less=True, starter=("anthropic", "claude-haiku-5-5"), nicknames=("claude",), picture=ANTHROPIC_PICTURE,
         address_ends="",
     ),
@@ -179,8 +186,8 @@ _ROWS = (
         "ollama", CHAT_FIRST,
         base_url="http://localhost:11434/v1", stand_in_key="ollama", starter=("local", "llama3.1"), served_by="ollama serve",
     ),
-    ProviderRow("custom", CHAT_FIRST, stand_in_key="none", structured="prompt"),
-    ProviderRow("offline", {}, fields=("replies",), default_model="offline-1", starter=("offline", "offline-1")),
+    ProviderRow("custom", CHAT_FIRST, stand_in_key="none", structured="prompt", fields=("cache_prompt",), prompt_cache=NAME),
+    ProviderRow("offline", {}, fields=("replies", "cache_prompt"), default_model="offline-1", starter=("offline", "offline-1")),
 )  # fmt: skip
 PROVIDERS = {row.name: row for row in _ROWS}
 

@@ -13,7 +13,7 @@ from functools import partial
 
 from ...vm import declaration_fields as rows
 from ...vm.builtins import Row
-from ...vm.providers import PREDECLARED, PROVIDERS, WRITTEN
+from ...vm.providers import NAME, PREDECLARED, PROVIDERS, WRITTEN
 from ..decisions import BuiltinCall
 from ..fields import (
     AGENT,
@@ -98,6 +98,9 @@ def check_connection(c: Checker, symbol: ConnectionSymbol) -> None:
         _check_carried(c, owner, entry, known.get("provider"))
         if entry.key.text == "extra":
             _check_extra(c, owner, entry.value, _api(known))
+    written = next((entry.value for entry in node.entries if entry.key.text == "cache_prompt"), None)
+    if written is not None and symbol.fields.get("cache_prompt") == LONG:
+        _check_kept_long(c, written, known)
 
 
 def _read_breaker(c: Checker, symbol: ConnectionSymbol, owner: str, decorators: Checked) -> None:
@@ -387,6 +390,32 @@ def _check_model_against(c: Checker, symbol: ModelSymbol, owner: str, connection
             name_of = symbol.connection if isinstance(symbol.connection, str) else symbol.connection.name
             c.report("E4006", value.span, f"`{name}` is not carried by the {api} API of `{name_of}`", help=help)
     _check_extra(c, owner, symbol.fields.get("extra"), api)
+    _check_prompt_cache(c, symbol, connection)
+
+
+def _check_prompt_cache(c: Checker, symbol: ModelSymbol, connection: dict[str, object]) -> None:
+    """Report `cache_prompt` of a model whose provider is told nothing of its cache (E4006, O-1.220)."""
+    value = symbol.fields.get("cache_prompt")
+    wanted = None if value is None else quiet_fold(c, value)
+    if value is None or wanted not in (True, LONG):
+        return
+    provider = connection.get("provider")
+    if not is_carried("cache_prompt", provider):
+        message = f"`cache_prompt` is not carried by provider `{provider}`"
+        c.report("E4006", value.span, message, help="remove it: what this provider caches it decides by itself")
+    elif wanted == LONG:
+        _check_kept_long(c, value, connection)
+
+
+LONG = "1h"
+
+
+def _check_kept_long(c: Checker, value: ast.Expr, connection: dict[str, object]) -> None:
+    """Report a lifetime of a prompt cache where requests carry none: a name says nothing of time (E4006, O-1.220)."""
+    row = PROVIDERS.get(str(connection.get("provider")))
+    if row is not None and row.prompt_cache == NAME and connection.get("unsupported") != "drop":
+        message = f"`cache_prompt: \"1h\"` is not carried by provider `{row.name}`"
+        c.report("E4006", value.span, message, help="write `true`: how long it keeps a prompt this provider decides")
 
 
 # Fields of a model that an API does not carry, and what to do about it (O-1.93, O-1.210).

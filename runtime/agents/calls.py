@@ -78,6 +78,7 @@ def call_settings(agent: AgentSettings) -> CallSettings:
         schema_attempts=agent.schema_attempts,
         timeout=agent.timeout,
         structured="prompt",
+        cache_prompt=False,
         log_channel=agent.log_channel,
         cache=None,
         is_once=False,

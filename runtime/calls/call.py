@@ -19,6 +19,7 @@ from ..records import Msg, Reply, Request, call_seconds
 from ..schema.acceptance import Verdict, judge
 from ..schema.strategy import Plan, why_block
 from ..schema.validation import retries_exhausted, schema_failure
+from .prompt_cache import CallCache
 from .reply_cache import cache_key
 from .usage import ReplyProgress, Use, price, used_by_broken, used_by_reply
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from ..breaker import Breaker
     from ..media import MediaPart
     from ..memory.turns import Conversation
+    from ..records import CachePlan, ToolDef
     from ..schema.acceptance import Validators
     from ..schema.strategy import Schema
     from ..schema.validation import Violation
@@ -245,8 +247,9 @@ class CallRun:
     `rounds` as requests show them and what has arrived in between. `plan` says how a schema is sent, None without one.
 
     `settings` and `provider` are those of the model that is asked now, `called` the settings of the one that the program has
-    called, `tried` the names of those asked so far, `substitutes` those that may be asked next (O-1.230). Times are seconds of
-    the host's clock; `rate_limit_wait` is the sum of the waits for rate limits."""
+    called, `tried` the names of those asked so far, `substitutes` those that may be asked next (O-1.230); `prompt_cache` is what
+    is known of the provider's cache, None before a request to it. Times are seconds of the host's clock; `rate_limit_wait` is the
+    sum of the waits for rate limits."""
 
     __slots__ = (
         "services",
@@ -273,6 +276,7 @@ class CallRun:
         "sent_at",
         "rate_limit_wait",
         "reservation",
+        "prompt_cache",
     )
 
     def __init__(
@@ -303,6 +307,7 @@ class CallRun:
         self.tail: list[Msg] = []
         self.round_count = 0
         self.plan: Plan | None = None
+        self.prompt_cache: CallCache | None = None
         self.called = settings
         self.tried = [settings.name]
         self.substitutes = list(settings.fallback)
@@ -421,6 +426,7 @@ class CallRun:
         except CallFailure as unusable:
             raise unusable.after(self.tried) from None
         self.settings = settings.taken_over(self.called)
+        self.prompt_cache = None
         self.tally.schema_attempt = 1
         if self.plan is not None:
             self.plan = Plan(self.plan.schema, self.settings.structured, self.settings.connection)
@@ -485,18 +491,28 @@ class CallRun:
             message = f"media: this request has {size} bytes of it, `media_bytes` of the connection allows {most}"
             raise settings.origin().not_sent("AgentError", "InvalidRequest", message)
         self.tally.requests += 1
+        tools = plan.tools(settings.tools) if plan else settings.tools
         return Request(
             id=f"{self.run_id}.{self.tally.requests}",
             connection=settings.connection.name,
             model=settings.model,
             messages=messages,
-            tools=plan.tools(settings.tools) if plan else settings.tools,
+            tools=tools,
             tool_choice=plan.choice(settings.tools) if plan else "auto",
             params=dict(settings.params),
             schema=plan.field if plan else None,
             timeout=settings.timeout,
             has_media=shows_media,
+            cache=self._cache_plan(messages, tools),
         )
+
+    def _cache_plan(self, messages: Sequence[Msg], tools: Sequence[ToolDef]) -> CachePlan | None:
+        """Return what a request with these messages says of the prompt cache of its provider (O-1.220)."""
+        if self.prompt_cache is None:
+            self.prompt_cache = CallCache(self.services.prompt_caches, self.settings, self.conversation, self.head)
+        asked = len(messages) - 1 - len(self.tail)
+        is_stored = self.conversation is not None and self.conversation.auto and self.user.content == self.prompt
+        return self.prompt_cache.plan(self.settings, messages, asked, is_stored, tools)
 
     async def _send(self, request: Request) -> Reply:
         """Send one request with its transport retries, which send the same record again and nothing else (M-5.3)."""

@@ -11,6 +11,7 @@ from collections import deque
 
 from ..breaker import Breakers
 from ..loop import asyncio_loop
+from ..prompt_caches import PromptCaches
 from ..records import Msg
 from ..schema.lenient_json import compact_json
 from .budgets import Asker
@@ -189,11 +190,12 @@ class Services:
     an emit of the runtime; `limiters` are those made so far, by connection, which all copies share. `purse` holds the budgets of
     the run, `spending` what tasks have used, `task` is the path of the task that calls and `asker` that task as budgets know it;
     they are None where nobody counts.
-    `request_log` is told of every request, None where nobody wants to see them. `breakers` are those of the host."""
+    `request_log` is told of every request, None where nobody wants to see them. `breakers` and `prompt_caches` are
+    those of the host."""
 
     __slots__ = (
         "provider", "sleep", "random", "clock", "metrics", "pricing", "emit", "tools", "remaining", "limiters", "future",
-        "counter", "purse", "spending", "task", "asker", "request_log", "breakers",
+        "counter", "purse", "spending", "task", "asker", "request_log", "breakers", "prompt_caches",
     )  # fmt: skip
 
     def __init__(
@@ -228,6 +230,7 @@ class Services:
         self.asker: Asker | None = None
         self.request_log: RequestLog | None = None
         self.breakers = Breakers()
+        self.prompt_caches = PromptCaches()
 
     def asking(self, sender: Sender, counter: str = "model_calls") -> Services:
         """Return a copy with one sender in place of every provider; the field `counter` of the metrics counts its requests."""

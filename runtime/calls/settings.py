@@ -60,7 +60,8 @@ class CallSettings:
     of seconds, or a Map of several limits in seconds (O-1.212). `structured` names the strategy by which a model is made to reply
     with a value of a schema (one of `STRATEGIES` in `vm/declaration_fields.py`). `log_channel` is the channel of `@log`, None
     without that decorator. `cache` holds the replies that `@cache` keeps, None without it. `is_once` says that a request must
-    not take effect twice (O-9.37). `fallback` are the models that take a call over, in order, after a failure of a class in
+    not take effect twice (O-9.37). `cache_prompt` is what the program says of the provider's prompt cache, None for nothing
+    (O-1.220). `fallback` are the models that take a call over, in order, after a failure of a class in
     `fallback_on` (O-1.230)."""
 
     __slots__ = (
@@ -75,6 +76,7 @@ class CallSettings:
         "schema_attempts",
         "timeout",
         "structured",
+        "cache_prompt",
         "log_channel",
         "cache",
         "is_once",
@@ -93,6 +95,7 @@ class CallSettings:
     schema_attempts: int
     timeout: Timeout
     structured: str
+    cache_prompt: bool | str | None
     log_channel: str | None
     cache: ReplyCache | None
     is_once: bool
@@ -160,6 +163,7 @@ def call_settings(
         schema_attempts=_schema_attempts(fields, decorators),
         timeout=_timeout(fields, decorators, connection),
         structured=_structured(fields, connection),
+        cache_prompt=fields["cache_prompt"] if fields.get("cache_prompt") is not None else connection.cache_prompt,
         log_channel=_log_channel(decorators),
         cache=cache,
         is_once="effect" in decorators,

@@ -7,7 +7,7 @@ else a provider does is in `sdk.py`.
 
 from __future__ import annotations
 
-from ..records import Call, Reply
+from ..records import SHORT, Call, Reply
 from ..schema.lenient_json import compact_json
 from .base import origin_of
 from .json_fields import Fields, Unreadable, Usage, object_in
@@ -45,6 +45,7 @@ OF_A_BLOCK: dict[Any, frozenset[str]] = {
     "tool_use": frozenset(("type", "id", "name", "input")),
 }
 NOTHING: frozenset[str] = frozenset()
+MARKABLE = ("text", "image", "document", "tool_use", "tool_result")
 INPUT_TOKENS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 
 
@@ -88,9 +89,13 @@ class Anthropic(SdkProvider):
         }
         system = [_filled(m.content) for m in request.messages if m.role == "system"]
         if system:
-            arguments["system"] = "\n\n".join(system)
+            text = "\n\n".join(system)
+            cached = request.cache is not None and request.cache.marks(request.messages[0])
+            arguments["system"] = [{"type": "text", "text": text, "cache_control": _control(request)}] if cached else text
         if request.tools:
             arguments["tools"] = [lower_tool(tool) for tool in request.tools]
+            if request.cache is not None:
+                arguments["tools"][-1]["cache_control"] = _control(request)
             if request.tool_choice != "auto" and not _thinks(request):  # the API lets no model think that has to call
                 arguments["tool_choice"] = lower_choice(request.tool_choice)
         if "stop" in params:
@@ -293,12 +298,28 @@ def lower_messages(
             blocks = returned(message)
             lowered.append(_lower_message(message, request) if blocks is None else {"role": "assistant", "content": blocks})
             results = None
-            continue
-        if results is None:
-            results = []
-            lowered.append({"role": "user", "content": results})
-        results.append(_lower_result(message, request))
+        else:
+            if results is None:
+                results = []
+                lowered.append({"role": "user", "content": results})
+            results.append(_lower_result(message, request))
+        if request.cache is not None and request.cache.marks(message):
+            _mark(lowered, request)
+            results = None if results is None else lowered[-1]["content"]
     return lowered
+
+
+def _control(request: Request) -> Json:
+    assert request.cache is not None
+    return {"type": "ephemeral"} if request.cache.lifetime == SHORT else {"type": "ephemeral", "ttl": request.cache.lifetime}
+
+
+def _mark(lowered: list[Json], request: Request) -> None:
+    """Mark the end of the last message: up to there the next request is likely to be the same. Thoughts take no mark."""
+    content = lowered[-1]["content"]
+    blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
+    if blocks and _type_of(blocks[-1]) in MARKABLE:
+        lowered[-1] = {**lowered[-1], "content": [*blocks[:-1], {**blocks[-1], "cache_control": _control(request)}]}
 
 
 def lower_tool(tool: ToolDef) -> Json:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from ..connections import ConnectionSettings
     from ..errors import Origin
-    from ..records import EmbedRequest, Msg, Request
+    from ..records import CachePlan, EmbedRequest, Msg, Request
 
 
 # The parts of a scripted reply, which says what a provider would have answered (O-8.19 to O-8.22).
@@ -240,6 +240,7 @@ class OfflineProvider(WirelessProvider):
 
     def __init__(self, settings: ConnectionSettings, script: Script, sleep: Callable[[float], Awaitable[None]]) -> None:
         super().__init__(settings, settings.name, script, sleep)
+        self._prefixes = KeptPrefixes()
 
     async def send(self, request: Request) -> Reply:
         scripted = self._script.take(request)
@@ -249,7 +250,35 @@ class OfflineProvider(WirelessProvider):
             reply.tokens_in = sum(tokens(message.content) + media_tokens(message) for message in request.messages)
         if not _says_tokens(scripted, "tokens_out"):
             reply.tokens_out = tokens(reply.text)
+        if request.cache is not None and request.cache.is_asked and not _says_tokens(scripted, "tokens_cached"):
+            reply.cached, reply.cache_write = self._prefixes.counts(request, request.cache)
         return reply
+
+
+class KeptPrefixes:
+    """What a prompt cache would have of the requests so far, by the rule of caches with marks: it keeps what stands up to a mark,
+    for the same model, and reads the longest such part that a request begins with (O-1.220)."""
+
+    __slots__ = ("_kept",)
+
+    def __init__(self) -> None:
+        self._kept: set[int] = set()
+
+    def counts(self, request: Request, plan: CachePlan) -> tuple[int, int]:
+        """Return the tokens of a request that were read from the cache, and those that it has written; keep its marked parts."""
+        digest = hash((request.model, str([tool.as_json() for tool in request.tools])))
+        total = read = written = 0
+        marked = []
+        for message in request.messages:
+            digest = hash((digest, message.role, message.content, str([call.as_json() for call in message.calls])))
+            total += tokens(message.content) + media_tokens(message)
+            if digest in self._kept:
+                read = total
+            if plan.marks(message):
+                marked.append(digest)
+                written = total
+        self._kept.update(marked)
+        return read, max(written - read, 0)
 
 
 class ScriptedProvider(WirelessProvider):

@@ -122,6 +122,8 @@ class OpenAIChat(OpenAIProvider):
             arguments |= {names.get(name, name): value for name, value in request.params.items() if name not in NO_PARAMS}
         if request.schema is not None and request.schema.strategy == "native":
             arguments["response_format"] = {"type": "json_schema", "json_schema": lower_schema(request.schema)}
+        if request.cache is not None:
+            arguments["prompt_cache_key"] = request.cache.name
         if request.stream:
             arguments["stream"] = True
             arguments["stream_options"] = {"include_usage": True}
@@ -417,6 +419,8 @@ class OpenAIResponses(OpenAIProvider):
                 arguments["reasoning"]["summary"] = "auto"
         if request.schema is not None and request.schema.strategy == "native":
             arguments["text"] = {"format": {"type": "json_schema", **lower_schema(request.schema)}}
+        if request.cache is not None:
+            arguments["prompt_cache_key"] = request.cache.name
         if request.stream:
             arguments["stream"] = True
         return arguments

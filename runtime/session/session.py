@@ -180,6 +180,7 @@ class Session:
             future=self.future,
         )
         self.services.breakers = host.breakers
+        self.services.prompt_caches = host.prompt_caches
         self.account = Account()  # what its calls draw on, all together
         self.spending = self.services.spending = Spending(self._living)
         if host.requests is not None:

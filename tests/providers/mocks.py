@@ -42,6 +42,7 @@ class Mock:
         self.broken: list[str] = []
         self.faults: list[int | str | None] = []
         self.prefixes: list[str] = []
+        self.kept: set[int] = set()  # anthropic-cache: by digest, what stands up to breakpoints
         self.count = 0
         self.failed = 0
         mock = self
@@ -569,6 +570,7 @@ class Anthropic(Mock):
         if "max_tokens" not in body:
             raise Broken("anthropic-max-tokens", "max_tokens: Field required")
         self.check_thinking(body)
+        cache_blocks(body)
         for name in ("temperature", "top_p", "top_k"):
             if name in body:
                 raise Broken("anthropic-sampling", f"`{name}` is deprecated for this model.")
@@ -699,21 +701,55 @@ class Anthropic(Mock):
         return [*made, {"type": "message_delta", "delta": delta, "usage": {"output_tokens": 25}}, {"type": "message_stop"}]
 
     def usage(self, body: Json) -> Json:
-        """anthropic-cache: nothing is cached without a breakpoint."""
-        total, cached = self.cached(body, "tools", "system", "messages")
-        marked = '"cache_control"' in json.dumps(body)
-        read = cached if marked else 0
-        written = total - read if marked else 0
+        read, written, rest = self.billed(body)
         return {
-            "input_tokens": total - read - written,
+            "input_tokens": rest,
             "cache_read_input_tokens": read,
             "cache_creation_input_tokens": written,
             "output_tokens": 25,
             "output_tokens_details": {"thinking_tokens": 20},
         }
 
+    def billed(self, body: Json) -> tuple[int, int, int]:
+        """anthropic-cache: what stands up to a breakpoint is kept, and read when one of the 20 blocks up to a breakpoint ends
+        what was kept; less than 1,024 tokens are not. Tokens read, written and billed in full."""
+        blocks = cache_blocks(body)
+        digest, tokens, ends = (body["model"],), 0, []
+        for text, marked in blocks:
+            digest = (*digest, text)
+            tokens += max(len(text) // TOKEN_BYTES, 1)
+            ends.append((hash(digest), tokens, marked))
+        marks = [at for at, (_, _, marked) in enumerate(ends) if marked]
+        known = [ends[at][1] for mark in marks for at in range(max(mark - 20, 0), mark + 1) if ends[at][0] in self.kept]
+        read = max(known, default=0)
+        written = max([ends[mark][1] for mark in marks], default=0)
+        if written < 1024:
+            return 0, 0, tokens
+        self.kept.update(ends[mark][0] for mark in marks if ends[mark][1] >= 1024)
+        return read, max(written - read, 0), tokens - max(written, read)
+
     def error(self, broken: Broken) -> Json:
         return {"type": "error", "error": {"type": "invalid_request_error", "message": broken.message}, "request_id": "req_1"}
+
+
+def cache_blocks(body: Json) -> list[tuple[str, bool]]:
+    """The blocks of a request in the order in which they are cached, each as text without its breakpoint, and whether it has
+    one. Where a block belongs to is a part of it."""
+    tools = [("tool", tool) for tool in body.get("tools") or ()]
+    system = [("system", block) for block in _blocks(body.get("system") or [])]
+    messages = [(message["role"], block) for message in body["messages"] for block in _blocks(message["content"])]
+    every = [(place, dict(block)) for place, block in (*tools, *system, *messages)]
+    marks = [block.pop("cache_control", None) for _, block in every]
+    if sum(mark is not None for mark in marks) > 4:
+        words = "A maximum of 4 blocks with cache_control may be provided."
+        raise Broken("anthropic-cache", words, "cache_control")
+    for (_, block), mark in zip(every, marks, strict=True):
+        if mark is not None and (block.get("type") in ("thinking", "redacted_thinking") or block.get("text") == ""):
+            raise Broken("anthropic-cache", "cache_control cannot be set for such blocks", "cache_control")
+    lives = [mark.get("ttl", "5m") for mark in marks if mark is not None]
+    if "1h" in lives[lives.index("5m") :] if "5m" in lives else False:
+        raise Broken("anthropic-cache", "a ttl='1h' cache_control block must not come after a ttl='5m' one", "cache_control")
+    return [(json.dumps([place, block]), mark is not None) for (place, block), mark in zip(every, marks, strict=True)]
 
 
 def _blocks(content: Any) -> list[Json]:

@@ -223,8 +223,11 @@ RULES = {
         Rule(
             "anthropic-cache",
             "anthropic",
-            "what stands before a breakpoint is written, then read; input_tokens excludes both",
-            "https://www.skills.sh/softspark/ai-toolkit/prompt-caching-patterns",
+            "up to 4 breakpoints, none on thoughts or empty text; what stands up to one, from 1024 tokens on, is written, read by"
+            " requests that have it at most 20 blocks before one of theirs; input_tokens excludes both; lifetimes do not grow",
+            "https://clawdemy.org/lessons/building-with-claude/prompt-caching-and-context-management/cheatsheet/, which quotes"
+            " https://platform.claude.com/docs/en/build-with-claude/prompt-caching",
+            READ_MEDIA,
         ),
         # ------------------------------------------------------------ Gemini over its OpenAI-compatible endpoint
         Rule(

@@ -1,0 +1,101 @@
+"""What a request tells its provider of the prompt cache: which part of it to keep for the next one (O-1.220, O-1.222).
+
+Hands on `CallCache` to calls, which put its plans into requests; providers write them on their wires (`providers/anthropic.py` as
+marks, `providers/openai.py` as a name). A plan changes no message. To write into a cache costs more than to send the same part
+without one, so a part that changes with every request, such as a window that moves on by a turn, is not marked.
+"""
+
+from __future__ import annotations
+
+from ...vm.providers import MARKS, NAME
+from ..records import LONG, SHORT, CachePlan
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Sequence
+
+    from ..memory.turns import Conversation
+    from ..prompt_caches import PromptCaches
+    from ..records import Msg, ToolDef
+    from .settings import CallSettings
+
+# Code points: no provider caches less than 512 tokens (Anthropic's newest models; others 1,024 and more), and two code points are
+# the least that a token has on the average of any text that people write.
+LEAST = 1024
+
+def lifetime_of(settings: CallSettings) -> str:
+    """Return how long the provider is asked to keep what the calls of a model begin with, "" where nothing is said (O-1.220).
+
+    Who writes nothing gets what costs nothing: marks where the provider has marks, a name at the provider's own address, since
+    another server may not know it."""
+    connection, wanted = settings.connection, settings.cache_prompt
+    row = connection.row
+    if wanted is None:
+        wanted = row.prompt_cache == MARKS or (row.prompt_cache == NAME and connection.base_url == row.base_url is not None)
+    if not wanted or (not row.prompt_cache and row.wires):
+        return ""
+    return LONG if wanted == LONG else SHORT
+
+
+def conversation_key(conversation: Conversation) -> Hashable:
+    """Return what two calls on the same conversation have in common. Memories of a session have it for themselves, those that
+    others may write have it together."""
+    memories = [(each.memory, each.view) for each in conversation.attached]
+    return tuple([(memory.name, memory.key if memory.shared else id(memory), view) for memory, view in memories])
+
+
+class CallCache:
+    """The prompt cache of one call. `system` and `history`: whether the next call of the model begins with the same system
+    message, and the next one of the conversation with the same messages before the prompt."""
+
+    __slots__ = ("lifetime", "system", "history")
+
+    def __init__(
+        self, caches: PromptCaches, settings: CallSettings, conversation: Conversation | None, head: Sequence[Msg]
+    ) -> None:
+        self.lifetime = lifetime_of(settings)
+        self.system = self.history = False
+        if not self.lifetime:
+            return
+        system = [message for message in head[:1] if message.role == "system"]
+        model = (settings.connection.name, settings.connection.base_url, settings.model, settings.name)
+        self.system = bool(system) and caches.begins_as_before(model, system)
+        if conversation is not None:
+            self.history = caches.begins_as_before((model, conversation_key(conversation)), head)
+
+    def plan(
+        self, settings: CallSettings, messages: Sequence[Msg], asked: int, is_stored: bool, tools: Sequence[ToolDef]
+    ) -> CachePlan | None:
+        """Return what a request of the call says, None for nothing, as of a request that is too short to be cached. `asked` is
+        the place of the prompt among the messages; `is_stored` says that a memory will have the prompt as the request has it."""
+        if not self.lifetime or not _is_long(messages, tools):
+            return None
+        connection = settings.connection
+        marked = messages[:1] if self.system else []
+        if self.history and asked > len(marked):
+            marked = [*marked, messages[asked - 1]]
+        if asked < len(messages) - 1:  # tool rounds: the next request repeats all of this one
+            marked = [*marked, messages[-1]]
+        elif self.history and is_stored:
+            marked = [*marked, messages[asked]]
+        named = connection.row.prompt_cache == NAME
+        name = cache_name(settings.model, messages[0].content if messages[0].role == "system" else "", tools) if named else ""
+        return CachePlan(marked, bool(tools), self.lifetime, settings.cache_prompt is not None, name)
+
+
+def _is_long(messages: Sequence[Msg], tools: Sequence[ToolDef]) -> bool:
+    length = 0
+    for message in messages:
+        length += len(message.content)
+        if length >= LEAST or message.media:
+            return True
+    return bool(tools) and length + sum([len(tool.description) + len(str(tool.schema)) for tool in tools]) >= LEAST
+
+
+def cache_name(model: str, system: str, tools: Sequence[ToolDef]) -> str:
+    """Return the name for requests to a model with this system message and these tools: 32 hexadecimal digits that tell nothing
+    of them."""
+    from hashlib import sha256
+
+    text = "\0".join([model, system, *(tool.name for tool in tools)])
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
