@@ -233,7 +233,7 @@ _thread = _Thread()
 
 def compile_pattern(source: str) -> Regex:
     """Return the compiled pattern; the recent ones of this thread are cached, and no other thread may use what it returns. Raises
-    PatternError for text that is no pattern, or one beyond a limit."""
+    PatternError for text that is no pattern, or one beyond a limit; with a long pattern also what ends the run."""
     recent = _thread.recent
     regex = recent.pop(source, None) or Regex(source)
     recent[source] = regex
