@@ -115,7 +115,8 @@ _checked = (_each_checked, _one_checked, _two_checked)
 
 
 def in_order(row: Row, site: Site, arguments: list[Any]) -> list[Any]:
-    """Return one value for each parameter of the row's signature, which ends with its defaults. Raises P015."""
+    """Return one value for each parameter of the row's signature, whose parameters with defaults stand last. Raises P015 as
+    `arguments_of`."""
     if not site.names and len(arguments) == len(row.parameters):
         return arguments
     defaults = tuple([parameter.default for parameter in row.parameters if parameter.optional])
@@ -124,7 +125,7 @@ def in_order(row: Row, site: Site, arguments: list[Any]) -> list[Any]:
 
 def arguments_of(site: Site, arguments: list[Any], names: tuple[str, ...], defaults: tuple[Any, ...] = ()) -> list[Any]:
     """Return one value for each of `names`: positional ones first, then named ones, then `defaults`, which are those of the last
-    names. Raises P015 when they do not fit."""
+    names. Raises P015 for too many arguments, for a name that is not free, and for a parameter that gets no value."""
     positional = len(arguments) - len(site.names)
     values = dict(zip(names[len(names) - len(defaults) :], defaults, strict=True))
     values.update(zip(names, arguments[:positional], strict=False))

@@ -1,4 +1,5 @@
-"""Methods of Bytes and what makes them (L-6.10): binary data, of which every element is an Int from 0 to 255.
+"""Methods of Bytes and what makes them (L-6.10): binary data, of which every element is an Int from 0 to 255; and `std::encoding`
+(L-7.14), the same digits as functions.
 
 Hands on rows only, to the registry: the docstring of a decorated function is its text in the reference, for readers of the
 language. A body raises P007 for an argument of another kind and P103 for a result beyond the limits of G-6.1. How base64 and
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 
 def charge(size: int) -> None:
+    """Charge the run for work on `size` bytes or characters, if these are many. Raises what ends the run."""
     if size >= LARGE:
         spend(size)
 

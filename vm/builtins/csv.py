@@ -4,7 +4,7 @@ A field in quotes may hold separators, line ends and, doubled, quotes; in one wi
 
 Hands on rows only, to the registry, which `modules.py` loads when a program names the module: the docstring of a decorated
 function is its text in the reference, for readers of the language. A body raises P007 for an argument of another kind, P013 for a
-separator that none is, and P103 for a result beyond the limits of G-6.1.
+text that is no separator, and P103 for a result beyond the limits of G-6.1.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Fault(Exception):
-    """What no table may have, and its position in the text, in characters from 0 on."""
+    """Why a text is no table, and the position of the fault, in characters from 0 on."""
 
     def __init__(self, reason: str, at: int) -> None:
         super().__init__(reason)
@@ -113,6 +113,9 @@ def _with_header(rows: list[tuple[list[str], int]], separator: str) -> Array:
 
 
 class _Reader:
+    """One pass over a text; `at` is the offset of the next character. A method reads the part that it is named after and goes
+    behind it; it raises Fault, and P103 for too many rows or fields."""
+
     def __init__(self, source: str, separator: str) -> None:
         self.source = source
         self.separator = separator

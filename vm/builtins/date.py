@@ -28,7 +28,7 @@ MONTHS = (
 )  # fmt: skip
 LENGTHS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 DAY_MS = 86_400_000
-MOST_PATTERN = 1024
+MOST_PATTERN = 1024  # characters
 RESULT = "Result<DateTime, DateError>"
 ZONE = 'zone: String = "UTC"'
 
@@ -51,6 +51,7 @@ def ordinal(year: int, month: int, day: int) -> int:
 
 
 def in_year(year: int, month: int, day: int) -> int:
+    """Return the number of a day within its year, 1 on the first of January."""
     return sum(length_of(year, past) for past in range(1, month)) + day
 
 
@@ -59,7 +60,7 @@ EPOCH = ordinal(1970, 1, 1)
 
 def parts_of(value: Any) -> tuple[int, ...]:
     """Return year, month, day, hour, minute, second, millisecond and offset (in minutes) of a DateTime. Raises P007 for any other
-    value, P013 for one that is no date. So do the three functions below, which take a DateTime."""
+    value, P013 for one that is no date; so do the three functions below."""
     if type(value) is not DateTime:
         mismatch("DateTime", value)
     *parts, zone = value.values()
@@ -72,16 +73,19 @@ def parts_of(value: Any) -> tuple[int, ...]:
 
 
 def ms_of(value: Any) -> int:
+    """Return the milliseconds from the beginning of 1970 in UTC to a DateTime, negative before."""
     year, month, day, hour, minute, second, millisecond, offset = parts_of(value)
     minutes = ((ordinal(year, month, day) - EPOCH) * 24 + hour) * 60 + minute - offset
     return (minutes * 60 + second) * 1000 + millisecond
 
 
 def days_of(value: Any) -> int:
+    """Return the day of a DateTime, as it shows it, in the numbers of `ordinal`."""
     return ordinal(*parts_of(value)[:3])
 
 
 def week_of(value: Any) -> tuple[int, int]:
+    """Return year and number, from 1, of the week of ISO 8601 that a DateTime is in."""
     days = days_of(value)
     thursday = days - days % 7 + 3  # the first of January of the year 1 was a Monday
     year = parts_of(value)[0]
@@ -224,6 +228,7 @@ def _offset(d: Any, parts: tuple[int, ...]) -> str:
     return f"{'-' if minutes < 0 else '+'}{abs(minutes) // 60:02}:{abs(minutes) % 60:02}"
 
 
+# What each letter behind `%` in a pattern writes, from a DateTime and its `parts_of`.
 WORDS: dict[str, Callable[[Any, tuple[int, ...]], str]] = {
     "Y": lambda d, p: f"{p[0]:04}", "m": lambda d, p: f"{p[1]:02}", "d": lambda d, p: f"{p[2]:02}",
     "H": lambda d, p: f"{p[3]:02}", "I": lambda d, p: f"{(p[3] + 11) % 12 + 1:02}", "p": lambda d, p: "AM" if p[3] < 12 else "PM",

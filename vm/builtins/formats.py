@@ -39,7 +39,8 @@ HELP = "a format is `[[fill]align][sign][0][width][,][.precision][form]`, such a
 
 class Spec:
     """A format, part by part; `text` is all of it. `align` is one of ALIGNMENTS, "=" where the fill stands between sign and
-    digits, or empty for the usual one; `width` is in characters; `precision` None without one."""
+    digits, or empty for the usual one; `sign` is "+" where a positive number shows one, else "-"; `width` is in characters;
+    `separator` (one of SEPARATORS) and `form` (one of FORMS) are empty without one, `precision` is None."""
 
     __slots__ = ("text", "fill", "align", "sign", "width", "separator", "precision", "form")
 
@@ -95,8 +96,8 @@ def _digits(text: str, at: int) -> tuple[int, int]:
 
 
 def formatted(value: Any, spec: Spec) -> str:
-    """Return the value as the format demands. Raises P007 for no number where one is demanded, P013 for a form that its kind does
-    not have and for more than MOST_DECIMALS decimals, P103 for a text that is too long."""
+    """Return the text of the value that the format demands. Raises P007 for no number where one is demanded, P013 for a form that
+    its kind does not have and for more than MOST_DECIMALS decimals, P103 for a text that is too long."""
     is_number = type(value) is int or type(value) is float
     if spec.wants_number and not is_number:
         raise Panic("P007", f"expected a number for `{{:{spec.text}}}`, found {typeof(value)}")
@@ -139,8 +140,9 @@ def grouped(number: str, separator: str, size: int = 3) -> str:
 
 
 def decimal_text(value: Any, decimals: int, shift: int = 0) -> str:
-    """Return a finite number with so many decimals, halves away from zero as `round()` rounds (L-6.2.6); `shift`: the exponent of
-    the power of ten by which it is multiplied first. Raises P013 for more than MOST_DECIMALS decimals."""
+    """Return the text of a finite Int or Float with so many decimals, halves away from zero as `round()` rounds (L-6.2.6).
+    `shift`: the exponent of the power of ten by which it is multiplied first. Raises P013 for more than MOST_DECIMALS
+    decimals."""
     from decimal import ROUND_HALF_UP, Context, Decimal
 
     if decimals > MOST_DECIMALS:
@@ -171,8 +173,9 @@ def _aligned(sign: str, text: str, spec: Spec, usual: str) -> str:
 
 
 def number_text(value: Any, decimals: int | None, thousands: str, point: str) -> str:
-    """Return a number for people: with so many decimals (None: as many as it has), a text between thousands and one as the point.
-    Raises P013 for more than MOST_DECIMALS decimals."""
+    """Return the text of an Int or Float with so many decimals (None: as many as it has), with `thousands` between groups of
+    three digits and `point` before the decimals; of no finite number the Display text. Raises P013 for more than MOST_DECIMALS
+    decimals."""
     if value - value != 0:
         return display(value)
     text = display(value) if decimals is None else decimal_text(value, decimals)
@@ -295,7 +298,9 @@ PROMPT_FORMS = (("${", "}"), ("{{", "}}"))
 
 
 class Marker:
-    """One form of placeholder: finds each from left to right and looks at every character once."""
+    """One form of placeholder in a text, such as `${` to `}`: it finds each from left to right and looks at every character
+    once. `start` is the offset of the opening sign that it stands at, `end` that of the closing one; the length of the text
+    stands for none."""
 
     __slots__ = ("text", "opening", "closing", "start", "end")
 

@@ -5,8 +5,9 @@ A method that writes changes the store first. If somebody watches or the store h
 effect.
 
 Hands on rows to the registry: the docstring of a decorated function is its text in the reference, for readers of the language.
-Hands on `is_quiet` to dispatch and `finish_call` to the tools that models get (`runtime/tools/memory_tools.py`). What a store
-holds, and its limits, is `interp/stores.py`; the file is read and written by `runtime/effects/`.
+Hands on `is_quiet` to dispatch, `finish_call` and `FINISH` to the tools that models get (`runtime/tools/memory_tools.py`), and
+`BODIES` and `WRITES` to `interp/stored_hashmaps.py`. What a hashmap holds is `interp/stores.py`; its file is read and written by
+`runtime/effects/memories.py`.
 """
 
 from __future__ import annotations
@@ -39,18 +40,20 @@ HASHMAP = "HashMap<K, V>"
 MACHINERY = "StoreWrites"
 FINISH = (MACHINERY, "finish")
 KEEP = (MACHINERY, "keep")
-LONGEST_CHAIN = 16
+LONGEST_CHAIN = 16  # writes that watchers make one inside the other (P405)
 MISSING = object()
 
 
 # ---------------------------------------------------------------- entries in a store (O-5.41)
 
-BODIES: dict[str, Any] = {}  # of methods that read entries, by name, as they are of a hashmap that the session holds
+# The bodies of the methods declared below, by name: what they do on a hashmap whose entries are in the memory of the process.
+BODIES: dict[str, Any] = {}
 WRITES = ("set", "delete", "clear", "set_many", "_swap")
 
 
 def method(text: str, *, clause: str, access: str, declare: Any = handle) -> Callable[[Body], Body]:
-    """Declare a method that reads or writes entries. Those of a hashmap with a store are there: `HashStore.kept` does it."""
+    """Declare a method that reads or writes entries, and enter its body into BODIES. Where the entries of the hashmap are in a
+    store, `HashStore.kept` does the method instead of the body."""
     name = name_in(text)
 
     def register(body: Body) -> Body:
@@ -116,8 +119,8 @@ def at(machine: MachineContext, task: Task, ref: HashMapRef, key: Any) -> Any:
 
 @method("_swap(k: K, old: V, new: V) -> Bool", clause="", access="write", declare=hidden)
 def swap(machine: MachineContext, task: Task, ref: HashMapRef, key: Any, old: Any, new: Any) -> Any:
-    """End a change of an entry in place (O-5.40): write it if it still holds what `_at` gave. Of a hashmap that the session holds
-    nobody else writes meanwhile. Return whether it was written."""
+    """End a change of an entry in place (O-5.40): write `new` if the entry still holds `old`, which `_at` gave, and return
+    whether it was written. Nobody else writes to a hashmap that is not in a store meanwhile, so this body always writes."""
     view = machine.stores.view(ref)
     rest = finish_call(machine, ref, view.store, [view.set(key, new)], True)
     return True if rest is None else Invoke(*rest, ())

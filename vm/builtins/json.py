@@ -2,7 +2,9 @@
 
 Hands on, besides its rows, `parse_as`, the body of the special form of that name, which takes the type as a descriptor and a
 `TypeTable`, and `fill`, which puts in the defaults that it left open, both to the opcodes (`interp/ops.py`); `read`, `Fault`,
-`Builder` and `Misfit` to hashmaps with a file (`hashmaps.py`), the last two also to slots (`interp/context_slots.py`).
+`Builder` and `Misfit` to hashmaps with a file (`hashmaps.py`), the last two also to what is in a store (`context_slots.py` and
+`stored_hashmaps.py` of `interp/`), `Misfit` and `SCALARS` to the answers of hosts and mocks (`runtime/effects/`).
+
 `json::value_as` has no body: the compiler writes its value as JSON text and reads that with `parse_as`. How a value becomes JSON
 text stands in `values/text.py`; here it is only spread over lines. The decoder of Python's library is loaded with the first text;
 a text it refuses is read again by `find_fault`, which returns the fault with its position. Whatever works on a long text may
@@ -68,7 +70,8 @@ def find_fault(text: str) -> Fault | None:
 
 class Scanner:
     """One pass over a text. `open`: the brackets that are open; `counts`: the items in each so far; `at`: the offset of the next
-    character. `document` raises the first Fault, and what ends the run."""
+    character. A method reads the part that it is named after and goes behind it; it raises the first Fault, and what ends the
+    run."""
 
     __slots__ = ("text", "at", "open", "counts", "next_look")
 
@@ -328,7 +331,8 @@ def _refuse(_: str) -> NoReturn:
 
 
 class _Builder:
-    """From plain data to values; `clean`: an escape may have brought in half of a surrogate pair (G-9.1)."""
+    """From plain data to values; `clean`: an escape may have brought in half of a surrogate pair (G-9.1). Raises Refused for data
+    beyond the limits on nesting and items or the range of Float."""
 
     __slots__ = ("clean", "keys")
 
@@ -362,12 +366,13 @@ class _Builder:
         return self.table(entries)
 
     def table(self, entries: dict[str, Any]) -> Map:
-        """A Map of values."""
+        """Return a Map of values that have been built; equal keys of one text are one object."""
         keys = map(whole_text, entries) if self.clean else entries
         return Map(dict(zip([self.keys.setdefault(key, key) for key in keys], entries.values(), strict=True)))
 
 
 def whole_float(number: int) -> float:
+    """Return the nearest Float. Raises Refused beyond its range."""
     try:
         return float(number)
     except OverflowError:
@@ -375,7 +380,7 @@ def whole_float(number: int) -> float:
 
 
 def whole_text(source: str) -> str:
-    """Return a text with U+FFFD for what has no UTF-8."""
+    """Return a text with U+FFFD in place of each half of a surrogate pair, which has no UTF-8."""
     try:
         source.encode()
     except UnicodeEncodeError:
@@ -498,6 +503,7 @@ def fill(hole: Any, value: Any) -> None:
 
 
 def refuse(data: Any, descriptor: Descriptor) -> NoReturn:
+    """Raise Misfit for a value that is not of the type."""
     value = "null" if data is None else brief(data, 40) if type(data) is str else typeof(data)
     raise Misfit(f"expected {type_text(descriptor)}, found {value}")
 

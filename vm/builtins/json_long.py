@@ -27,7 +27,8 @@ PACE = 256  # elements between two looks
 class LongText:
     """A reader of one long text. `convert` returns the value for plain data at a depth, `array` and `table` for the parts of a
     whole. `document` raises ValueError or StopIteration for text that is no JSON, ValueError or what `convert` raises for too
-    many items or levels, RecursionError for text too deep for the decoder, and what ends the run."""
+    many items or levels, RecursionError for text too deep for the decoder, what the decoder's `parse_constant` raises, and what
+    ends the run."""
 
     __slots__ = ("source", "scan", "convert", "array", "table", "start", "window", "count")
 

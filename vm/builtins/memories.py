@@ -2,8 +2,8 @@
 
 What reads the log alone, and `append`, is done here at once, on the log that the host handed in. The rest the memory does itself,
 by the name of the method (`runtime/memory/methods.py`), and where it has to wait the method becomes an effect; so it is with all
-methods of a memory whose name is in `attended`. A failure of a store is a panic of the failure's code; methods with a Result
-return it as Err (M-6.22). An unknown role is P408.
+methods of a memory whose name is in `Memories.attended` (`interp/effects.py`). A failure of a store is a panic of the failure's
+code; methods with a Result return it as Err (M-6.22). An unknown role is P408.
 
 Hands on, besides its rows, `message_array` to the runtime, which makes values of the program from stored messages, and `ROLES`
 to `runtime/session/state.py`.
@@ -99,8 +99,8 @@ def _read(
 
 
 def memory_use(machine: MachineContext, task: Task, memory: MemoryRef, method: str, arguments: list[Any]) -> Any:
-    """Return the result of the memory's method; where the host has to wait for it, make an effect and return SUSPENDED. Raises
-    what the method panics with."""
+    """Return the result of the memory's method; where the host has to wait for it, make an effect and return SUSPENDED.
+    `arguments`: one for each parameter, of its type. Raises what the method panics with, and what ends the run."""
     memories = machine.memories
     look()
     try:
@@ -172,7 +172,8 @@ for _text, _clause, _doc in (
 
 
 def _of_key(machine: MachineContext, task: Task, memory: KeyedRef, site: Site, arguments: list[Any]) -> Any:
-    """Call a method at the values of key parts: the arguments are named like the parts in the declaration. P015 for others."""
+    """Call a method at the values of key parts; return as `memory_use`. The arguments are named like the parts in the
+    declaration; P015 for others."""
     unknown = [name for name in site.names if name not in memory.names]
     if len(site.names) < len(arguments) or unknown:
         raise Panic("P015", f"{site.name} of {memory.name} takes {', '.join(memory.names)}, each by its name")

@@ -54,7 +54,7 @@ WITH_MEMORY = "with_memory(m: Any, auto: Bool = true, tokens: Int? = nil, meta: 
 
 
 def builder_of(receiver: Any) -> ModelBuilder:
-    """Return a builder as it is, and for a model or agent the builder without any changes."""
+    """Return a builder as it is, and for a model or agent a builder that changes none of its settings."""
     return receiver if type(receiver) is ModelBuilder else ModelBuilder(receiver)
 
 
@@ -218,12 +218,12 @@ def chat(machine: MachineContext, task: Task, receiver: Any, messages: Array) ->
 
 
 def refused_by_agents(machine: MachineContext, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
-    """Raise the panic for a method that a model has and an agent has not."""
+    """Raise P411: a method that a model has and an agent has not."""
     not_of_agents(site.name)
 
 
 def refused_by_builders(machine: MachineContext, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
-    """Raise the panic for a method that a model has and a builder, which stands for a model too, has not (L-3.3.20)."""
+    """Raise P411: a method that a model has and a builder, which stands for a model too, has not (L-3.3.20)."""
     raise Panic("P411", f"{site.name} of a builder: only a model has instances")
 
 

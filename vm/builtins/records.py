@@ -1,9 +1,9 @@
 """The functions of the prelude (L-6.1), constructors and methods of the built-in records (L-6.9, O-1.68, M-6).
 
-Hands on, besides its rows, `AWAITED` to the code generator and to the performer of `mock` (`runtime/effects/tests.py`). Bodies
-panic with P007 for an argument of another type, and with what their docstrings say. The fields of the records stand in
-`values/objects.py`. `print`, `emit` and the other rows without a body are instructions, and `env`, `parse_schema` and `mock` only
-check their arguments here: the host performs them.
+Hands on, besides its rows, `AWAITED` and `FUNCTION` to the code generator and to the performer of `mock`
+(`runtime/effects/tests.py`). Bodies panic with P007 for an argument of another type, and with what their docstrings say. The
+fields of the records stand in `values/objects.py`. `print`, `emit` and the other rows without a body are instructions, and `env`,
+`parse_schema`, `mock`, `mocked` and `test_emits` only check their arguments here: the host performs them.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def response_appended(r: Any) -> Any:
 
 
 def message(role: str, content: str, tool_call_id: str | None = None) -> Any:
-    """Return a Message without tool calls."""
+    """Return a Message without tool calls and media."""
     return Message.of((role, content, Array([]), tool_call_id, Array([])))
 
 
@@ -144,7 +144,7 @@ def observed_rate(g: Any, field: Any) -> Any:
 # ---------------------------------------------------------------- literals
 
 
-def _made(record: Any, *values: Any) -> Any:
+def _checked_record(record: Any, *values: Any) -> Any:
     """Return a record whose fields are checked for their types, since the arguments may come from behind Any: P007 for others."""
     return record.of([check(value, type_) for value, type_ in zip(values, record.decl.types, strict=True)])
 
@@ -156,7 +156,7 @@ def _made(record: Any, *values: Any) -> Any:
 )  # fmt: skip
 def message_literal(role: Any, content: Any, tool_calls: Any, tool_call_id: Any, media: Any) -> Any:
     """`Message { … }`."""
-    return _made(Message, role, content, tool_calls, tool_call_id, media)
+    return _checked_record(Message, role, content, tool_calls, tool_call_id, media)
 
 
 @associated(
@@ -165,19 +165,19 @@ def message_literal(role: Any, content: Any, tool_calls: Any, tool_call_id: Any,
 )  # fmt: skip
 def prompt_literal(content: Any, model: Any, temperature: Any, max_tokens: Any, media: Any) -> Any:
     """`Prompt { … }`."""
-    return _made(Prompt, content, model, temperature, max_tokens, media)
+    return _checked_record(Prompt, content, model, temperature, max_tokens, media)
 
 
 @associated("Records", "ToolCall(id: String, name: String, arguments: Map<String, Any>) -> ToolCall", clause="L-6.9.6")
 def tool_call_literal(call_id: Any, name: Any, arguments: Any) -> Any:
     """`ToolCall { … }`."""
-    return _made(ToolCall, call_id, name, arguments)
+    return _checked_record(ToolCall, call_id, name, arguments)
 
 
 @associated("Records", "Learned(content: Any, confidence: Float, about: Array<String>) -> Learned", clause="M-10.22")
 def learned_literal(content: Any, confidence: Any, about: Any) -> Any:
     """`Learned { … }`."""
-    return _made(Learned, content, confidence, about)
+    return _checked_record(Learned, content, confidence, about)
 
 
 # ----------------------------------------------------------------

@@ -6,12 +6,13 @@ module: ask `modules.std_row`. `HIDDEN` has methods of handles that no program c
 Hands on the tables, `Row`, `KIND_OF`, `lookup` and `method_names`, mostly through the package `vm/builtins`; the functions that
 declare a row (`method`, `associated`, `function`, `prelude`, `special`, `handle`, `hidden`, `std`, `effect` and their like) and
 the guards of arguments to the files beside it, which have the rows; `hidden` and `HIDDEN` also to `interp/context_slots.py`, and
-`HIDDEN` to `interp/dispatch.py`.
+`HIDDEN` to `interp/dispatch.py`. What declares a row takes further fields of `Row` as its `options`, gives the decorated function
+back unchanged, and raises ValueError for a second row of one name (and receiver or module).
 
-A row's `kind` says who does the work: `python` (its `body`, called with the receiver and every parameter), `prelude`
-(its `source`, Concerto text with `self` and the parameters, for what calls functions), `handle` (its `body`, called with the
-machine, the task, the receiver and every parameter, see `binding`), `effect` (the host: `prepare` checks the arguments and
-gives the payload of the effect named `effect`; the host's answer is the result), `special` (a form the compiler knows). A
+A row's `kind` says who does the work: `python` (its `body`, called with the receiver, if there is one, and every parameter),
+`prelude` (its `source`, Concerto text with `self` and the parameters, for what calls functions), `handle` (its `body`, called
+with the machine, the task, the receiver and every parameter, see `binding`), `effect` (the host: `prepare` checks the arguments
+and gives the payload of the effect named `effect`; the host's answer is the result), `special` (a form the compiler knows). A
 *mut* body changes an owned receiver in place; a *mut* prelude gives the new receiver. The receiver is of the row's kind:
 callers dispatch on its class. A *linear* body works on every item or character, and charges the run for many of them.
 `permission` is the one that a program needs for the effect, `clause` where the specification says what the row does.
@@ -60,7 +61,9 @@ if TYPE_CHECKING:
 
 
 class Row:
-    """One built-in. Its signature is parsed when somebody asks for it: at start only names matter."""
+    """One built-in. `text` is its signature as written, which is parsed when somebody asks for it, since at start only names
+    matter; `name` is the name in it. `receiver_text` is the receiver's type as written, "" for a function, and `receiver` the
+    same without type arguments. The docstring of the module says what the other fields are."""
 
     __slots__ = (
         "receiver", "receiver_text", "name", "text", "kind", "mut", "doc", "body", "source", "clause", "linear",
@@ -115,7 +118,7 @@ class Row:
 
     @property
     def takes_schema(self) -> bool:
-        """Whether the schema of a type argument comes before the arguments."""
+        """Whether this is an effect whose `prepare` gets the schema of a type argument before the arguments."""
         return self.kind == "effect" and self.special == "schema"
 
     @property
@@ -144,6 +147,7 @@ class Row:
         return f"Row({self.receiver_text + '.' if self.receiver else ''}{self.text})"
 
 
+# Keys are (receiver, name); in FUNCTIONS the name alone, in STD (module without `std::`, name).
 METHODS: dict[tuple[str, str], Row] = {}
 ASSOCIATED: dict[tuple[str, str], Row] = {}
 FUNCTIONS: dict[str, Row] = {}
@@ -269,6 +273,7 @@ def std_special(module: str, text: str, *, clause: str, doc: str) -> None:
     enter(Row("", text, kind="special", clause=clause, doc=doc, module=module), "std")
 
 
+# The receiver kind, as in the keys of METHODS, of the values of a class.
 KIND_OF: dict[type, str] = {
     int: "Int", float: "Float", str: "String", bool: "Bool", type(None): "Nil", tuple: "Tuple", bytes: "Bytes", Array: "Array",
     Map: "Map", Set: "Set", Queue: "Queue", Stack: "Stack", RangeValue: "Range", Some: "Option",

@@ -50,7 +50,7 @@ REQUIRED: Final = Required()
 
 
 class Parameter:
-    """One parameter: its type, its default or `REQUIRED`, and whether it takes all further arguments."""
+    """One parameter: its type, its default (a value) or `REQUIRED`, and whether it takes all further arguments."""
 
     __slots__ = ("name", "type", "default", "variadic")
 
@@ -80,7 +80,8 @@ class Signature:
 
 
 def tokens(text: str) -> list[str]:
-    """Return the tokens of a signature: words, string literals, `->`, `...` and single signs."""
+    """Return the tokens of a signature: words, string literals with their quotes, `->`, `...` and single signs. Raises ValueError
+    for a literal without its closing quote."""
     words = []
     at = 0
     while at < len(text):
@@ -102,7 +103,8 @@ def tokens(text: str) -> list[str]:
 
 
 class Reader:
-    """Recursive descent over the tokens of one signature."""
+    """Recursive descent over the tokens of one signature. A method reads the part that it is named after, goes behind it and
+    returns it; a malformed text raises ValueError or IndexError."""
 
     __slots__ = ("tokens", "at")
 
@@ -187,7 +189,7 @@ class Reader:
 
 
 def named(name: str) -> Descriptor:
-    """Return the descriptor of a type without arguments."""
+    """Return the descriptor of a type without arguments; any name that is not known here is a handle's."""
     if name in SIMPLE:
         return SIMPLE[name]
     if len(name) == 1 and name.isupper():

@@ -211,8 +211,8 @@ def lines(s: str) -> Array:
     is_ended = s.endswith("\n")
     # without its end, so that the nothing behind it counts for no line of too many
     *ended, last = long_text.split(s.removesuffix("\n"), "\n")
-    found = [line.removesuffix("\r") for line in ended]
-    return Array([*found, last.removesuffix("\r") if is_ended else last])
+    before_last = [line.removesuffix("\r") for line in ended]
+    return Array([*before_last, last.removesuffix("\r") if is_ended else last])
 
 
 @method("String", "reverse() -> String", clause="L-6.3.11", linear=True)
@@ -226,6 +226,7 @@ def string_reverse(s: str) -> str:
 # ----------------------------------------------------------------
 # `std::string`: the String methods as functions (L-7.8).
 
+# The methods that are functions of `std::string` too, with the String as their first parameter.
 AS_METHODS = (
     "len", "trim", "trim_start", "trim_end", "to_upper", "to_lower", "contains", "starts_with", "ends_with", "split", "replace",
     "substring", "repeat", "reverse", "parse_int", "parse_float",

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-LONGEST = 65_536  # of what is an address, as in `std::http` (L-7.2)
+LONGEST = 65_536  # characters of an address, as in `std::http` (L-7.2)
 
 
 def _fault(reason: str, at: int, source: str) -> Err:

@@ -1,9 +1,10 @@
 """Slots of contexts as the code of a program reads and writes them (M-8.21, M-8.23, M-10.2 to M-10.4).
 
 Values of slots have their declared types here and are JSON for the memory that stores them. No signature offers these hidden
-methods to a program: the compiler calls them. Hands on `linked_slots` to the linker, and `slot_method`, `is_slot_method` and
-`CHANGING` to the host, which calls a method again when it has waited (`runtime/effects/memories.py`). This module does no I/O:
-what is stored, `machine.memories` reads and writes.
+methods to a program: the compiler calls them. Hands on `linked_slots` to the linker; `slot_method`, `is_slot_method` and
+`CHANGING` to the host, which calls a method again when it has waited (`runtime/effects/memories.py`); and `StoredBuilder` to the
+answers of hosts and mocks (`runtime/effects/answers.py`). This module does no I/O: what is stored, `machine.memories` reads and
+writes.
 """
 
 from __future__ import annotations
@@ -40,7 +41,8 @@ WAY_OUT = (
 
 
 class LinkedSlot:
-    """A slot of a context in a linked program. `default`: the `Code` that computes its value where none is stored, or None."""
+    """A slot of a context in a linked program. `tier`: the tier of the fact that it is (M-10.2); `descriptor`: its type;
+    `default`: the `Code` that computes its value where none is stored, or None."""
 
     __slots__ = ("tier", "name", "descriptor", "default")
 
@@ -53,7 +55,8 @@ class LinkedSlot:
 
 class StoredBuilder(Builder):
     """Builds a value from what an earlier declaration of its type may have written (M-8.23): fields that were added get their
-    defaults, renamed ones the value under their earlier name, and fields that are not declared any more are left out."""
+    defaults, renamed ones the value under their earlier name, and fields that are not declared any more are left out.
+    The function `computed` that it is made with runs the `Code` of a default to its end and returns its value."""
 
     __slots__ = ("computed", "declared")
 
@@ -64,7 +67,8 @@ class StoredBuilder(Builder):
         self.computed: Callable[[int], Any] = lambda number: computed(program.codes[number])
 
     def stored(self, data: Any, descriptor: Any) -> Any:
-        """Return the value of stored plain data, with missing fields computed. Raises Misfit or Panic when it does not fit."""
+        """Return the value of stored data, as `from_json` gives it, with missing fields computed. Raises Misfit when it does not
+        fit the type, and the Panic of a default that cannot be computed."""
         built = self.build(data, descriptor)
         for struct, position, number in self.holes:
             setattr(struct, struct.__slots__[position], self.computed(number))
@@ -93,7 +97,8 @@ class _Defaults:
 
 
 def linked_slots(image: Image, descriptors: list[Any], codes: list[Any]) -> dict[str, dict[str, LinkedSlot]]:
-    """Return the slots of a program by the name of the memory and their own."""
+    """Return the slots of a program by the name of the memory, then by their own. `descriptors` and `codes`: those of the types
+    and functions of the image, by number."""
     contexts = [
         {
             name: LinkedSlot(tier, name, descriptors[type_index], None if default is None else codes[default])
@@ -114,8 +119,8 @@ def _find(machine: MachineContext, memory: MemoryRef, name: Any) -> LinkedSlot:
     return slot
 
 
-def _load_slot(machine: MachineContext, task: Task, memory: MemoryRef, slots: list[LinkedSlot]) -> list[Any]:
-    """Return an Option of the value of each slot, all read at one moment."""
+def _load_slots(machine: MachineContext, task: Task, memory: MemoryRef, slots: list[LinkedSlot]) -> list[Any]:
+    """Return an Option of the value of each slot, all read at one moment. Raises as `slot_method`."""
     contents = machine.memories.at_once(memory, "slots", [[(slot.tier, slot.name) for slot in slots]], task)
     return [_decoded(machine, memory, slot, content) for slot, content in zip(slots, contents, strict=True)]
 
@@ -202,7 +207,7 @@ def _slot(machine: MachineContext, task: Task, memory: MemoryRef, name: Any, opt
     """Return the value of a slot with a default, else an Option. `option`: what the function loaded before, or nil."""
     slot = _find(machine, memory, name)
     if option is None:
-        (option,) = _load_slot(machine, task, memory, [slot])
+        (option,) = _load_slots(machine, task, memory, [slot])
     if slot.default is None:
         return share(option)
     return share(option.value) if type(option) is Some else Invoke(slot.default, [], ())
@@ -220,7 +225,7 @@ def _needed(machine: MachineContext, task: Task, memory: MemoryRef, name: Any, o
 def _enter(machine: MachineContext, task: Task, memory: MemoryRef, names: Any, needed: Any, function: Any) -> Any:
     """Return the Options of all listed slots, or the error that names those of `needed` without a value (M-10.3)."""
     slots = [_find(machine, memory, name) for name in expect(names, Array, "Array").items]
-    options = _load_slot(machine, task, memory, slots)
+    options = _load_slots(machine, task, memory, slots)
     absent = [slot.name for slot, option in zip(slots, options, strict=True) if type(option) is not Some]
     missing = [name for name in expect(needed, Array, "Array").items if name in absent]
     if not missing:
@@ -262,4 +267,4 @@ def _put(machine: MachineContext, task: Task, memory: MemoryRef, name: Any, valu
 @_slot_row("_after(name: Any, written: Any, held: Any) -> Any")
 def _after(machine: MachineContext, task: Task, memory: MemoryRef, name: Any, written: Any, current: Any) -> Any:
     """Return what the function has of a slot after it wrote the fact `written` by its name."""
-    return _load_slot(machine, task, memory, [_find(machine, memory, name)])[0] if name == written else current
+    return _load_slots(machine, task, memory, [_find(machine, memory, name)])[0] if name == written else current

@@ -4,8 +4,8 @@
 or to a function written in the language. A call returns its result, `Invoke` for a function that the loop enters, or `SUSPENDED`
 when an effect ends the slice.
 
-Hands on the calls, `method_entry`, `changes_self`, `as_panic`, `node_before`, the panics (`bad_call`, `not_fallible`,
-`wrong_length`, …) and `missing_value` to the generated loop and `template.py`; `safe_method`, `fixed_method`,
+Hands on `exec_call_method`, `exec_call_inout`, `method_entry`, `changes_self`, `as_panic`, `node_before`, `missing_value` and the
+panics `bad_call`, `not_fallible` and `wrong_length` to the generated loop and `template.py`; `safe_method`, `fixed_method`,
 `plain_row` and a few of these to translated code (`vm/jit/`). What a built-in method does stands in `vm/builtins/`, how arguments
 reach a method of a handle in `vm/builtins/binding.py`.
 """
@@ -82,7 +82,7 @@ def safe_method(machine: MachineContext, receiver: Any, site: Site) -> Any:
 
 def find_method(machine: MachineContext, receiver: Any, site: Site) -> Any:
     """Return the function that calls this method for receivers of this class: it depends on the class alone, so that it can be
-    kept; where receivers of one class differ, that function looks again at each call."""
+    kept; where receivers of one class differ, that function looks again at each call. Raises as `method_entry`."""
     if site.trait:
         return fixed_call(machine, receiver, site) or _program_call
     if type(receiver) in (EnumValue, tuple, ErrorValue, ModelRef) and site.name in machine.program.implemented:
@@ -214,7 +214,7 @@ def fixed_call(machine: MachineContext, receiver: Any, site: Site) -> FixedCall 
 
 
 def fixed_method(machine: MachineContext, receiver: Any, site: Site) -> Code | None:
-    """Return the method of `fixed_call`, also one with `mut self`."""
+    """Return the method of `fixed_call`, also one with `mut self`; None in its other cases."""
     if not isinstance(receiver, Struct) or site.names:
         return None
     kinds = kinds_of(receiver)
@@ -309,21 +309,21 @@ ACCESS: dict[Any, str] = dict.fromkeys((_program_call, _language_call, _pure_cal
 
 
 def fill(row: Row, site: Site, arguments: list[Any]) -> list[Any]:
-    """Return the arguments for the body of `row` in the order of its parameters, with defaults supplied; P015 when they do not
-    fit."""
+    """Return the arguments for the body of `row` in the order of its parameters, with defaults supplied; for a variadic
+    parameter one Array of all of them. Raises P015 when they do not fit."""
     positional = len(arguments) - len(site.names)
     if row.parameters and row.parameters[-1].variadic and not site.names:
         return [Array(arguments)]
     named = dict(zip(site.names, arguments[positional:], strict=True))
-    filled = arguments[:positional]
+    values = arguments[:positional]
     for parameter in row.parameters[positional:]:
         if parameter.name in named:
-            filled.append(named.pop(parameter.name))
+            values.append(named.pop(parameter.name))
         elif parameter.default is not REQUIRED:
-            filled.append(parameter.default)
-    if named or len(filled) != len(row.parameters):
+            values.append(parameter.default)
+    if named or len(values) != len(row.parameters):
         raise Panic("P015", f"{site.name} expects {len(row.parameters)} arguments, given {len(arguments)}")
-    return filled
+    return values
 
 
 def no_such_member(receiver: Any, name: str) -> Panic:
@@ -351,10 +351,12 @@ def missing_value() -> Any:
 
 
 def not_fallible(value: Any) -> Panic:
+    """Return the panic for a `?` on what is neither Result nor Option."""
     return Panic("P007", f"expected Result or Option, found {typeof(value)}")
 
 
 def wrong_length(expected: int, value: Any) -> Panic:
+    """Return the panic for an Array that has not as many elements as its pattern."""
     return Panic("P010", f"array pattern: expected {expected} elements, found {len(value.items)}")
 
 

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from ..values.types import Descriptor
 
     class StoredMessage(Protocol):
+        """A message as memories hold it. `calls`: its tool calls, each with `id`, `name` and `arguments`; `call_id`: that of the
+        call which a tool message answers; `media`: its parts, each with `content` and `name`."""
+
         role: str
         content: Any
         calls: Any
@@ -23,7 +26,7 @@ if TYPE_CHECKING:
         media: Any
 
     class Memory(Protocol):
-        """One volatile log: pure data, so calling it is no I/O."""
+        """One log in the memory of the process, so calling it is no I/O. What fails in it raises `Memories.failure`."""
 
         def append(self, role: str, content: str) -> None: ...
         def messages(self) -> list[Any]: ...
@@ -90,7 +93,7 @@ if TYPE_CHECKING:
             """Let the task wait for an effect; the body returns SUSPENDED then."""
 
         def cancel_handle(self, task: Any, handle: Any) -> Any:
-            """Return whether the task of a handle still ran, or SUSPENDED; it is cancelled."""
+            """Cancel the task of a handle. Return whether it still ran, or SUSPENDED where the host has to end effects first."""
 
         def close_stream(self, task: Any, stream: Any) -> Any:
             """End a reply that is on its way; returns SUSPENDED."""
@@ -100,7 +103,8 @@ class Effect:
     """One request to the host. `key` is the task path and a counter of the task, independent of scheduling (V-6.5).
 
     `kind` chooses the performer (`runtime/effects/table.py`). `awaited`: the task continues only with `Machine.resume`. Kind
-    `cancel` has a list of effects as its payload, which the host stops performing, and ends, before it runs the machine again.
+    `cancel` has a list of effects as its payload, which the host stops performing, and ends, before it runs the machine again;
+    its key is empty and its `task` None.
     """
 
     __slots__ = ("key", "kind", "payload", "awaited", "task")
@@ -131,7 +135,7 @@ class EmitPayload:
 
 
 class StoreFile:
-    """Effect `store`: the file of a persistent hashmap, to be written if `text` is not None, else to be read (O-5.12).
+    """Effect `store`: the file at `path` of the hashmap `store`, to be written if `text` is not None, else to be read (O-5.12).
 
     The answer is Ok(text), Ok(nil) for no such file or for a write, or Err of an FsError."""
 
@@ -196,7 +200,8 @@ class ModelCall:
 
 
 class ModelLife:
-    """Effect `model`: `spawn`, whose answer is the ModelRef of a new instance, or the `shutdown` of one (O-1.64, O-1.65)."""
+    """Effect `model`: `spawn`, whose answer is the ModelRef of a new instance, or the `shutdown` of one (O-1.64, O-1.65).
+    `model` and `instance` as in ModelCall; `method` is one of these two words."""
 
     __slots__ = ("model", "instance", "method")
 
@@ -246,8 +251,9 @@ class MemoryUse:
 class AgentCall:
     """Effect `agent`: execute or execute_with_schema on an agent or builder of one, and `listen` around either.
 
-    `memory`, `auto`, `context`, `schema`, `retry_message`, `turn`, `media`: as in ModelCall; `handlers`: those of `listen` as
-    (type of message, closure, name of the schema of its parameter or None), None for a call without.
+    `agent`: the name of a declared agent. `prompt`, `memory`, `auto`, `context`, `schema`, `retry_message`, `turn`, `media`: as
+    in ModelCall; `handlers`: those of `listen` as (type of message, closure, name of the schema of its parameter or None), None
+    for a call without.
     """
 
     __slots__ = ("agent", "prompt", "memory", "auto", "context", "schema", "retry_message", "handlers", "turn", "media")

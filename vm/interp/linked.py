@@ -3,6 +3,9 @@
 The linker (`link.py`) makes them, and hooks and counters in them change while the program runs, for all of its sessions;
 dispatch, tasks, the loop and the translated tier read them without importing one another. Bodies of built-ins that take their
 call site get a `Site`.
+
+Hands on `Code`, `LoopSite`, `Site`, `HostFunction` and `ErrorForm` to these, `Code` also to snapshots and the session, and
+`GROUP_SIZES` to the linker and `template.py`.
 """
 
 from __future__ import annotations
@@ -40,8 +43,10 @@ def is_error(value: Any) -> bool:
 
 class Code:
     """A linked function. `entry`: the node by which a call enters it; at first one that links the function. `cost`: the fuel of
-    the straight run of instructions at its beginning. `home`: its program, which a closure kept by a later program of the same
-    session still needs. `hidden`: traces leave it out (V-7.5)."""
+    the straight run of instructions at its beginning. `nodes`: one for each instruction, none until it is linked. `home`: its
+    program, which a closure kept by a later program of the same session still needs. `hidden`: traces leave it out (V-7.5).
+    `argc` counts its parameters, `blank` is what the further locals of a new frame hold, `captures` are the numbers of the cells
+    that a closure takes from the frame around it. `inout`: it has `mut self`."""
 
     __slots__ = (
         "number", "name", "label", "argc", "blank", "cell_count", "captures", "entry", "cost", "nodes", "hidden",

@@ -368,6 +368,7 @@ class Machine(Scheduler):
         self.suspend(task, "emit", checked_emit(channel, payload, timeout, answer))
 
     def flush(self, task: Task) -> None:
+        """Make an effect, which no task waits for, that delivers buffered emits (L-6.1.10)."""
         self.effects.append(Effect(task.next_key(), "flush", None, False, task))
 
     def print(self, task: Task, values: list[Any], end: str) -> None:
@@ -390,6 +391,7 @@ class Machine(Scheduler):
         return super().call(effect, code, arguments, captured, on_end, contains)
 
     def too_deep(self) -> Panic:
+        """Return the panic for a call beyond the limit on depth; the caller raises it."""
         return Panic("P012", f"call depth exceeded: limit {self.depth_limit - 1}")
 
     def chunk(self) -> int:

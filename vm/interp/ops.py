@@ -7,7 +7,8 @@ run `make gen` after a change; `template.py` and translated code (`jit/library.p
 instructions, frames or tasks have a function in `vm/interp/template.py`.
 
 A function raises the Panic of the operation. A typed opcode trusts the compiler about the kinds of its values: for others it may
-raise a Python error, which `dispatch.as_panic` makes P007 (G-4.4).
+raise a Python error, which `dispatch.as_panic` makes P007 (G-4.4). Hands on, besides the opcodes, `iterate` to `scheduler.py`,
+`not_bool` to `template.py` and translated code, and what the bodies call to the generated loop.
 """
 
 from __future__ import annotations
@@ -82,9 +83,10 @@ if TYPE_CHECKING:
 
 
 def iterate(value: Any, machine: Any = None) -> Iterator[Any]:
-    """Return an iterator over the elements: of a Map and a HashMap (key, value), of a String its characters, of Bytes Ints. The
-    storage is not written while it is walked, because the value was marked shared. A HashMap, whose store `machine` has, is
-    walked as it is now (L-5.7.7). Raises P007 for any other kind."""
+    """Return an iterator over the elements: of a Map and a HashMap (key, value), of a Ledger its entries, of a String its
+    characters, of Bytes Ints. The storage is not written while it is walked, because the value was marked shared; a HashMap or
+    Ledger, whose store `machine` has, is walked as it is now (L-5.7.7). Raises P007 for any other kind, and for a HashMap whose
+    entries are in a store."""
     kind = type(value)
     if kind is Array:
         return iter(value.items)
@@ -382,6 +384,7 @@ def JOIN(parts: list[Any]) -> Any:
 
 
 def not_bool(value: Any) -> Panic:
+    """Return the panic for a condition that is no Bool; the caller raises it."""
     return Panic("P007", f"expected Bool, found {typeof(value)}")
 
 
@@ -633,6 +636,7 @@ def parse_as(text: Any, defaults: Any, descriptor: Any, types: Any) -> Any:
 
 
 def fill(hole: Any, value: Any) -> None:
+    """Do what `fill` of `vm/builtins/json.py` does."""
     from ..builtins import json
 
     json.fill(hole, value)

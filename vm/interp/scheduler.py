@@ -210,7 +210,8 @@ class Scheduler:
     # ------------------------------------------------------------ making and running
 
     def new_task(self, parent: Task | None, code: Code, arguments: list[Any], cells: list[Any]) -> Task:
-        """Return a new task that may run, a child of `parent` or a root."""
+        """Return a new task that may run, a child of `parent` or a root. `arguments`: one for each parameter of `code`; `cells`:
+        one for each cell of its frame, None where the function makes the cell itself."""
         if parent is None:
             path = str(self.root_count)
             self.root_count += 1
@@ -294,7 +295,8 @@ class Scheduler:
             watcher.ended(self, task)
 
     def cancel(self, task: Task) -> bool:
-        """Stop a task and everything below it; their effects are closed. False when it had ended already (O-6.5, G-7.2)."""
+        """Stop a task and everything below it; their effects are closed. Return False when it had ended already (O-6.5, G-7.2). A
+        task that runs now stops where it suspends next."""
         if task.status is DONE:
             return False
         ended = []
@@ -357,23 +359,23 @@ class Scheduler:
         self.answer(wait, fault)
 
     def waits_of(self, paths: list[str]) -> dict[str, tuple[list[str], bool]]:
-        """Return for whose ends the tasks of these paths wait, and whether one end is enough, and the same for all tasks among
-        those ends: for none, when they run or wait for the host alone. What a task that has ended held is in the hands of the one
-        above it."""
+        """Return, by path, (the paths of the tasks for whose ends a task waits, whether the end of one of them is enough). There
+        is an entry for each of `paths` and for every path that stands in an entry. A task that runs, or waits for the host alone,
+        waits for no end. One that has ended stands for the task above it, which has what it held."""
         living = {task.path: task for root in self.roots for task in root.subtree()}
         watched: dict[Any, list[str]] = {}
         for task in living.values():
             for watcher in task.watchers:
                 call_of = task.parent if type(watcher) is HostCall else None
                 watched.setdefault(watcher if call_of is None else call_of, []).append(task.path)
-        found: dict[str, tuple[list[str], bool]] = {}
+        waits: dict[str, tuple[list[str], bool]] = {}
         pending = list(paths)
         while pending:
             path = pending.pop()
-            if path not in found:
-                found[path] = _ends(path, living.get(path), watched)
-                pending += found[path][0]
-        return found
+            if path not in waits:
+                waits[path] = _ends(path, living.get(path), watched)
+                pending += waits[path][0]
+        return waits
 
     # ------------------------------------------------------------ what instructions call
 
@@ -440,8 +442,8 @@ class Scheduler:
         return self.pause(task, value) if self.closed else value
 
     def cancel_handle(self, task: Task, handle: TaskHandle) -> Any:
-        """`.cancel()`: return whether the task still ran. The slice ends where effects have to be closed, so that they are over
-        when the task goes on (G-7.2)."""
+        """`.cancel()`: cancel the task of a handle and return whether it still ran. Return SUSPENDED where effects have to be
+        closed, so that they are over when the calling task goes on (G-7.2)."""
         running = self.cancel(handle.task)
         return self.pause(task, running) if self.closed else running
 
@@ -506,7 +508,8 @@ class Scheduler:
 
 
 def _ends(path: str, task: Task | None, watched: dict[Any, list[str]]) -> tuple[list[str], bool]:
-    """`watched` has the paths that a wait watches and, under a task, those of the functions that the host runs for it."""
+    """Return the entry of `waits_of` for a path; `task` is None when it has ended. `watched`: the paths that a wait watches and,
+    under a task, those of the functions that the host runs for it."""
     if task is None:
         above = path.rpartition(".")[0]
         return [above] if above else [], False

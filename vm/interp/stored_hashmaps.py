@@ -1,8 +1,9 @@
 """Hashmaps whose entries are in a store (O-5.41): each entry is a fact of a memory that the compiler made for the hashmap. Its
 name is the JSON text of the key, its content the value.
 
-Hands on `kept` to `stores.py`, which puts it into the `HashStore` of such a hashmap, and `TABLE`, with what does it, to
-`context_slots.py`: the host calls that again when it has waited. A method reads the entries that it needs into a hashmap of its
+Hands on `kept` to `stores.py`, which puts it into the `HashStore` of such a hashmap; `TABLE` and `table`, which does a method of
+that name, to `context_slots.py`, where the host finds it to call it again when it has waited; `table` also to the tools that
+models get (`runtime/tools/memory_tools.py`). A method reads the entries that it needs into a hashmap of its
 own, is done there as on any other, and writes what it changed; between the two no other task of the session runs, and of another
 session's writes the last one to an entry counts. A change in place (`_swap`) compares first.
 """
@@ -33,9 +34,9 @@ OF_ONE_KEY = ("get", "has", "require", "_at", "set", "delete", "_swap")
 
 
 def kept(machine: MachineContext, task: Task, ref: HashMapRef, name: str, arguments: Sequence[Any], told: bool) -> Any:
-    """Do a method of a hashmap in a store and return its result; with `told` the calls of watchers and the result. SUSPENDED
-    where the store has to be waited for. Panics with P412 for a store that cannot be read or written, and for what is stored and
-    does not fit; else as the method does."""
+    """Do the method `name` of a hashmap in a store and return its result; with `told` the pair of the calls of watchers, as
+    `HashStore.calls` returns them in an Array, and the result. SUSPENDED where the store has to be waited for. Panics with P412
+    for a store that cannot be read or written, and for what is stored and does not fit; else as the method does."""
     memory = MemoryRef(memory_of_hashmap(ref.name))
     values = Array(list(arguments))
     try:
@@ -105,23 +106,23 @@ class _Entries:
         else:
             self.read()
             changes = view.set_many(*arguments) if name == "set_many" else view.delete(view.inside())
-        put = {_name(key): new.value for key, _, new in changes if type(new) is Some}
-        gone = [_name(key) for key, _, new in changes if type(new) is not Some]
-        if put or gone:
-            self._call("put_table", list(put.items()), gone)
+        puts = {_name(key): new.value for key, _, new in changes if type(new) is Some}
+        deletes = [_name(key) for key, _, new in changes if type(new) is not Some]
+        if puts or deletes:
+            self._call("put_table", list(puts.items()), deletes)
         return changes
 
     def swapped(self, key: Any, old: Any, new: Any) -> list[Change]:
         """Write an entry if it holds `old`, and return the change; none where it holds something else."""
         view = self.view(self.ref)
         at = view.key(key)
-        contents, said = self._call("seen_slot", "persistent", _name(at))
+        contents, fingerprint = self._call("seen_slot", "persistent", _name(at))
         for content in contents:
             self._hold(_name(at), content)
         if at not in self.store.items or not equal(self.store.items[at], old):
             return []
         change = view.set(key, new)
-        return [change] if self._call("swap_slot", "persistent", _name(at), new, said, lambda stored: None) else []
+        return [change] if self._call("swap_slot", "persistent", _name(at), new, fingerprint, lambda stored: None) else []
 
     def _call(self, method: str, *arguments: Any) -> Any:
         try:

@@ -145,17 +145,17 @@ class Meaning:
     def arguments(self, operand: Any, loop: Loop) -> dict[str, Any]:
         """Return the values of its parameters by name; those of its stack effect are taken off the stack."""
         context = {"operand": operand, "loop": loop, "locals_": loop.locs, "cells": loop.cells, "machine": loop.machine}
-        found: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         for parameter in reversed(self.parameters):
             if parameter in context:
-                found[parameter] = context[parameter]
+                values[parameter] = context[parameter]
             elif self.row is not None and f"{parameter}*" in self.row.pops:
                 beneath = len(loop.stack) - GROUP_SIZES[self.row.kind](operand)
-                found[parameter] = loop.stack[beneath:]
+                values[parameter] = loop.stack[beneath:]
                 del loop.stack[beneath:]
             else:
-                found[parameter] = loop.stack.pop()
-        return found
+                values[parameter] = loop.stack.pop()
+        return values
 
 
 @cache

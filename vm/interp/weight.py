@@ -49,7 +49,7 @@ PROGRAM = frozenset({
 })  # fmt: skip
 LEAVES = frozenset({str, int, float, bool, type(None), bytes, bytearray})
 # Classes of what a variable of Python may hold that is a value of the run, or a part of one in the making.
-FOUND = frozenset({
+VALUES = frozenset({
     str, bytes, list, dict, tuple, set, deque, Array, Map, Set, Queue, Stack, Some, Ok, Err, EnumValue, ErrorValue, Closure,
 })  # fmt: skip
 # Variables of the loop that hold no value of the run but what it runs with: the machine, nodes and their operands (`o0`, `o1` …).
@@ -89,7 +89,7 @@ def on_the_stack(frame: FrameType | None) -> Iterator[Any]:
             yield [value for name, value in frame.f_locals.items() if name not in OWN and not OPERAND(name)]
             return
         for value in frame.f_locals.values():
-            if type(value) in FOUND or isinstance(value, Struct | GeneratorType):
+            if type(value) in VALUES or isinstance(value, Struct | GeneratorType):
                 yield value
         frame = frame.f_back
 

@@ -7,8 +7,9 @@ first; instructions behind a match are cut off, so that order decides as it does
 A walk is a way through the program; it carries one *loop bit* for each loop whose body may be empty, which says whether the
 present iteration of that loop has taken a character (`program.py`). An iteration without one ends its loop.
 
-A state is a dict from character to next state, for the loop over a text costs one look-up per character. Steps that find
-a match or end the search are not in it: they raise KeyError and are handled outside of the loop.
+A state is a dict from character to next state, so that the loop over a text costs one look-up per character. Steps that find
+a match or end the search are not in it: they raise KeyError and are handled outside of the loop. The program that is walked
+stands in `program.py`, and which of the two matchers is taken in `matcher.py`.
 """
 
 from __future__ import annotations
@@ -48,7 +49,8 @@ class Facts:
 class Automaton:
     """The states of one program, which has neither lookaround nor back references. `backward`: it reads from right to left and
     wants the longest match. A walk is one number: index of its instruction + `size` (the number of instructions) * its loop bits.
-    With long texts, what ends the run (`values/metering.py`) comes out of the searches."""
+    `remembered` counts the steps that are kept. With long texts, what ends the run (`values/metering.py`) comes out of the
+    searches."""
 
     __slots__ = ("code", "size", "bits", "asserts", "backward", "states", "remembered", "read_to")
 

@@ -54,7 +54,8 @@ class BudgetSpent(Exception):
 
 class Backtracker:
     """One program on one text. `slots`: start and end of the match and of each group, -1 for a group that took no part; the list
-    given is the one that is filled. Without `memory` it raises BudgetSpent after so many `steps`.
+    of the caller is the one that is filled. Without `memory` its methods raise BudgetSpent after so many `steps`. `limit`: the
+    position behind the last character that a match may take.
 
     A choice on the stack is one number: (position * loop states + loop bits) * instructions + instruction.
     """
@@ -177,7 +178,8 @@ class Backtracker:
         return self.backref(first, second, pc, at, bits)
 
     def look(self, at: int, program: Program, ahead: bool, negative: bool, width: int) -> bool:
-        """Return whether a lookaround holds. It is tried once: groups that it set stay set, except those of a negative one."""
+        """Return whether a lookaround holds before position `at`. It is tried once: groups that it set stay set, except those of
+        a negative one. `width`: how many characters before `at` it begins."""
         start = at - width
         before = self.slots.copy()
         inner = Backtracker(program, self.subject, self.slots, False, self.steps)
@@ -231,7 +233,7 @@ _thread = _Thread()
 
 def compile_pattern(source: str) -> Regex:
     """Return the compiled pattern; the recent ones of this thread are cached, and no other thread may use what it returns. Raises
-    PatternError for text that is no pattern, or one beyond a limit."""
+    PatternError for text that is no pattern, or one beyond a limit; with a long pattern also what ends the run."""
     recent = _thread.recent
     regex = recent.pop(source, None) or Regex(source)
     recent[source] = regex

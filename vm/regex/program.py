@@ -304,7 +304,8 @@ def class_of(symbol: Any) -> int:
 
 
 class Subject:
-    """A text as matchers read it; `body`: the part of it that is read as characters."""
+    """A text as matchers read it; `body`: the part of it that is read as characters. `final`: the pattern has a `$` that also
+    matches before a line end at the end of the text."""
 
     __slots__ = ("text", "body")
 
@@ -326,7 +327,8 @@ class Subject:
 
 
 def holds(kind: str, left: int, right: int) -> bool:
-    """Return whether an assertion holds between symbols of two classes. `kind` is a word of `syntax.py`."""
+    """Return whether an assertion holds between symbols of two classes. `kind` is a word of an `assert` node of `syntax.py`:
+    "start", "end", "final end", "line start", "line end", "word" or "no word"."""
     if kind == "start":
         return left == START
     if kind == "end":

@@ -6,7 +6,8 @@ built-ins of `std::regex`. Nodes are tuples:
     ("empty",)  ("char", test)  ("cat", [node, …])  ("alt", [node, …])  ("repeat", node, least, most or None, greedy)
     ("group", number, node)  ("assert", kind)  ("look", ahead, negative, node)  ("backref", number, fold)
 
-A test is a one-character String or a `CharSet`.
+A test is a one-character String or a `CharSet`. A new escape or class of characters is a row of the tables below, a new kind of
+group a case of `Parser.extension`; what a new node does stands in `program.py`.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ MOST_PARTS = 50_000  # signs, classes and other parts of one pattern; `program.p
 MOST_REPEATS = 1000
 MOST_NESTING = 50
 MOST_GROUPS = 200
-CACHED = 4096
+CACHED = 4096  # answers that a set of characters keeps
 FLAGS = "ims"
 HEX = frozenset("0123456789abcdefABCDEF")
 DIGITS = frozenset("0123456789")
@@ -104,7 +105,7 @@ class CharSet:
 
 @record
 class Pattern:
-    """A parsed pattern: its tree, the number of its groups and their names."""
+    """A parsed pattern: its tree, how many groups it has, and the numbers, from 1, of those with a name."""
 
     tree: Node
     groups: int
@@ -123,7 +124,9 @@ def parse_pattern(source: str) -> Pattern:
 
 
 class Parser:
-    """Recursive descent; `flags`: those in force where the parser stands; `open`: the groups that are not yet closed."""
+    """Recursive descent: a method reads the part that it is named after, goes behind it and returns its node or text. It raises
+    PatternError. `flags`: those in force where the parser stands; `open`: the groups that are not yet closed; `at`: the offset
+    of the next sign."""
 
     __slots__ = ("source", "at", "flags", "groups", "names", "open", "nesting", "parts")
 

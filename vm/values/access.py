@@ -24,17 +24,17 @@ if TYPE_CHECKING:
 
 
 def index_out_of_range(position: int, length: int) -> NoReturn:
-    """Raise P004."""
+    """Raise P004, for a position, from 0, outside of a value of that length."""
     raise Panic("P004", f"index out of range: index {position}, length {length}")
 
 
 def key_not_found(key: Any) -> NoReturn:
-    """Raise P005."""
+    """Raise P005, for a key of the program."""
     raise Panic("P005", f"key not found: {brief(key)}")
 
 
 def no_such_member(value: Any, name: str) -> NoReturn:
-    """Raise P014."""
+    """Raise P014, for a member that the value does not have."""
     raise Panic("P014", f"{typeof(value)} has no member `{name}`")
 
 

@@ -141,6 +141,7 @@ def _cast_float(value: Any, descriptor: Descriptor) -> float:
     return _fail(value, descriptor) if number is None else number
 
 
+# What `as` a scalar type does, by the head of its descriptor.
 SCALAR_CASTS: dict[str, Callable[[Any, Descriptor], Any]] = {
     "int": _cast_int,
     "float": _cast_float,

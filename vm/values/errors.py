@@ -50,8 +50,8 @@ FAULTS: dict[str, int | None] = {
 
 
 class Family:
-    """A family: its parent, its variants with the fields of their struct form, its extra fields, and the clause that defines
-    it."""
+    """A family: its parent (None for `Error`), its variants with the fields of their struct form, the names of the extra fields
+    that each of its errors may carry, and the clause that defines it."""
 
     __slots__ = ("name", "parent", "variants", "fields", "clause")
 
@@ -79,6 +79,7 @@ def _parse_variants(text: str) -> dict[str, tuple[str, ...]]:
     return variants
 
 
+# Name, parent, variants as `_parse_variants` reads them, extra fields, clause. A new field needs its type in `_TYPED_FIELDS`.
 _ROWS = (
     ("Error", None, "", "", "L-3.11.1"),
     (

@@ -186,7 +186,8 @@ class LedgerQuery(ScopedRef):
 
 class ModelBuilder:
     """A model or agent with settings for one call; each change returns a new builder (O-3.17). `memory` is one memory, several in
-    order, or none; `auto`: whether the call writes to it (O-3.5); `context`: the value of `with_context`, UNSET without one."""
+    order, None for none, or UNSET for the model's own; `auto`: whether the call writes to it (O-3.19); `context`: the value of
+    `with_context`, UNSET without one. `tools`: handles of added tools; `without_tools`: the model's own are left out."""
 
     __slots__ = ("model", "memory", "auto", "context", "tools", "without_tools", "turn", "settings")
     type_name = "ModelBuilder"

@@ -1,9 +1,9 @@
 """The bounds of values: of Int and Float, and the size limits of G-6.1 that values and built-ins hold to.
 
 Hands on `limits`, one settings object whose String size the machine sets for each slice (LONGEST_STRING bytes without a budget),
-checks that raise P103, `concat`, `repeat` and `join`, which make Strings under the limit, `utf8_size`, the Int bounds, the text
-of a Float, and the saturating conversion from Float to Int. What `metering.look` raises, which is what ends the run, may come out
-of `concat`, `check_concat` and `join`.
+checks that raise P103, `concat`, `repeat` and `join`, which make Strings under the limit, `with_strings_of` (to
+`runtime/access/files.py`), `utf8_size`, the Int bounds, the text of a Float, and the saturating conversion from Float to Int.
+What `metering.look` raises, which is what ends the run, may come out of `concat`, `check_concat` and `join`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 if TYPE_CHECKING:
     T = TypeVar("T")
 
-LONGEST_STRING = 16 * 1024 * 1024
+LONGEST_STRING = 16 * 1024 * 1024  # bytes
 
 
 class _Thread(_local):
@@ -39,7 +39,7 @@ class _Thread(_local):
 
 
 class Limits:
-    """String size in UTF-8 bytes, items of one collection, levels of nesting.
+    """The limits: size of a String in bytes of UTF-8, items of one collection, levels of nesting.
 
     `string` is that of the run in this thread. `surely` is cheap to read and at most that of any thread: what is within it needs
     no look at `string`. It only ever falls, so no run has to put it back."""

@@ -1,7 +1,7 @@
 """Work on long Strings in blocks, with a look at the run between two (G-6.3).
 
 Python does each of these operations in one call, which a run cannot interrupt. `split`, `replace`, `strip`, `lstrip`, `rstrip`
-and `find` return exactly what Python's own methods return; the others work on a text piece by piece. Handed on to built-ins,
+and `find` return exactly what Python's own methods return; the others work on a text piece by piece. Hands them on to built-ins,
 which call them for Strings that may be long, and `strip` and `lstrip` to arithmetic. Positions and sizes are code points. What
 ends the run (`metering.py`) may come out of each.
 """

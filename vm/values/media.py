@@ -1,8 +1,8 @@
 """The contents of Media: what they are, told by their bytes, and how they are shown (O-1.200).
 
 Hands on `Content`, which the record `Media` and messages of the runtime hold; `content_of` and `link_to`, which make one or raise
-`Refused`; `picture_size`; `media_text`, the Display text; and the limits. A content never changes, so it is shared and never
-copied. Nothing here reads a file or opens a connection.
+`Refused`; `known`, which finds one, to the entries of memories; `picture_size`; `media_text`, the Display text; and the limits. A
+content never changes, so it is shared and never copied. Nothing here reads a file or opens a connection.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ LOOKED_AT = 1 << 16  # segments of a JPEG that are walked for its size, and chun
 
 
 class Refused(Exception):
-    """What is no content: the `variant` of MediaError and the reason."""
+    """Why there is no content: the `variant` of MediaError and the reason, as its message says it."""
 
     def __init__(self, variant: str, reason: str) -> None:
         super().__init__(reason)
@@ -33,8 +33,8 @@ class Refused(Exception):
 
 
 class Content:
-    """What a Media stands for: `data`, or of a link None and the `url`, which only a provider fetches. `hash` is the SHA-256 of
-    the bytes, or of the URL, in hexadecimal digits; `mime` is empty for a link."""
+    """What a Media stands for: `data`, or of a link None and the `url`, which only a provider fetches. `kind` is a word of KINDS,
+    `mime` the type, empty for a link; `hash` is the SHA-256 of the bytes, or of the URL, in hexadecimal digits."""
 
     __slots__ = ("kind", "mime", "hash", "data", "url", "__weakref__")
 
@@ -52,7 +52,7 @@ class Content:
 
     @property
     def size(self) -> int:
-        """The bytes, 0 of a link."""
+        """The number of bytes, 0 of a link."""
         return 0 if self.data is None else len(self.data)
 
     def __repr__(self) -> str:
@@ -60,7 +60,8 @@ class Content:
 
 
 def content_of(kind: str, data: bytes) -> Content:
-    """Return the content of some bytes, which are to be of a kind of KINDS. Raises Refused."""
+    """Return the content of some bytes, which have to be of the kind, a word of KINDS. Equal bytes of one kind give the same
+    object as long as something holds it. Raises Refused: TooLarge, UnknownContent or OtherKind."""
     if len(data) > MOST_BYTES:
         too_large(len(data))
     mime = mime_of(data)
@@ -76,7 +77,7 @@ def content_of(kind: str, data: bytes) -> Content:
     content = known(kind, digest)
     if content is None:
         content = Content(kind, mime, digest, data)
-        _KNOWN[kind, digest] = ref(content, lambda gone: _forget((kind, digest), gone))
+        _KNOWN[kind, digest] = ref(content, lambda reference: _forget((kind, digest), reference))
     return content
 
 
@@ -85,19 +86,19 @@ _KNOWN: dict[tuple[str, str], ref[Content]] = {}
 
 
 def known(kind: str, content_hash: str) -> Content | None:
-    """Return the content of that kind and hash if something in this process holds it."""
-    held = _KNOWN.get((kind, content_hash))
-    return None if held is None else held()
+    """Return the content of that kind and hash if something in this process holds it, else None."""
+    reference = _KNOWN.get((kind, content_hash))
+    return None if reference is None else reference()
 
 
-def _forget(key: tuple[str, str], gone: ref[Content]) -> None:
-    if _KNOWN.get(key) is gone:  # else the same content was made anew meanwhile
+def _forget(key: tuple[str, str], reference: ref[Content]) -> None:
+    if _KNOWN.get(key) is reference:  # else the same content was made anew meanwhile
         del _KNOWN[key]
 
 
 def link_to(kind: str, url: str) -> Content:
-    """Return the content behind an address, which is not fetched here. Raises Refused (InvalidUrl) for one that is no absolute
-    address of http or https."""
+    """Return the content of that kind behind an address, which is not fetched here. Raises Refused (InvalidUrl) for what is no
+    absolute address of http or https."""
     from urllib.parse import urlsplit
 
     if len(url) > LONGEST_LINK:
@@ -141,7 +142,8 @@ def mime_of(data: bytes) -> str | None:
 
 
 def _is_mp3(data: bytes) -> bool:
-    """Whether it begins with a tag of ID3 or a frame of layer III, version, bit rate and sampling rate of which exist."""
+    """Return whether it begins with a tag of ID3, or with a frame of layer III whose version, bit rate and sampling rate
+    exist."""
     if data.startswith(b"ID3") and len(data) >= 10:
         return True
     if len(data) < 4 or data[0] != 0xFF or data[1] & 0xE6 != 0xE2:
@@ -150,7 +152,7 @@ def _is_mp3(data: bytes) -> bool:
 
 
 def is_text(data: bytes) -> bool:
-    """Whether it is text in UTF-8 that is not empty and has no NUL."""
+    """Return whether it is text in UTF-8 that is not empty and has no NUL."""
     if not data or b"\0" in data:
         return False
     try:
@@ -240,7 +242,7 @@ _SIZES: dict[str, Any] = {"image/png": _png, "image/gif": _gif, "image/jpeg": _j
 
 
 def media_text(kind: str, name: str | None, size: int, is_link: bool) -> str:
-    """Return `<image receipt.jpg 34 kB>`; of a link its address in place of both."""
+    """Return `<image receipt.jpg 34 kB>`. `size` is in bytes; of a link, whose `name` is its address, it is left out."""
     parts = [kind, *([] if name is None else [name]), *([] if is_link else [size_text(size)])]
     return f"<{' '.join(parts)}>"
 

@@ -1,7 +1,7 @@
 """What work of built-ins and values costs the run that does it, and when it looks whether the run is to stop (G-6.3, G-6.6).
 
 Hands on `look`, `spend`, `announce` and `works_on`, the loop `paced`, which has a look in it, and the sizes LARGE, FEW, STRIDE
-and BLOCK, to values, built-ins, `regex/`, the memories of the runtime and the API. The machine installs itself with `exchange` as
+and BLOCK, to values, built-ins, `regex/`, the runtime and the API. The machine installs itself with `exchange` as
 the meter of its thread, for each slice and for what the host does under the limits of the run; where no run is the meter, nothing
 is counted and nothing is raised.
 

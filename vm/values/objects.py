@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 class StructType:
     """The declaration behind a struct class.
 
-    `key` names the type in descriptors and is unique in a program; `name` is what programs see. `types` holds a
-    descriptor per field for deep casts, empty when nobody asks. `optional` fields may be left out of a literal,
-    `hidden` ones are left out of Display and JSON while they hold nil, 0 or an empty Array. `is_error`: has `impl Error`. `index`
-    has the position of each field, from 0.
+    `key` names the type in descriptors and is unique in a program; `name` is what programs see. `kind` is "struct", "schema" or
+    "record" (a built-in one). `types` holds a descriptor per field for deep casts, empty when nobody asks. `optional` fields may
+    be left out of a literal, `hidden` ones are left out of Display and JSON while they hold nil, 0 or an empty Array. `is_error`:
+    has `impl Error`. `index` has the position of each field, from 0.
     """
 
     __slots__ = ("name", "key", "fields", "kind", "types", "optional", "hidden", "is_error", "index")
@@ -292,7 +292,8 @@ RECORDS: dict[str, type[Any]] = {
 
 
 class Variant:
-    """One variant: `fields` are the names of a struct variant, else empty; `arity` is the payload's length."""
+    """One variant: `fields` are the names of a struct variant, else empty; `arity` is the payload's length, `types` its
+    descriptors."""
 
     __slots__ = ("name", "arity", "fields", "types")
 
@@ -348,7 +349,7 @@ class EnumValue:
 
 
 class Cell:
-    """A captured variable."""
+    """A variable that closures share with the function that has it."""
 
     __slots__ = ("value",)
 

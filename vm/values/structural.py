@@ -75,7 +75,7 @@ def make_set(values: Iterable[Any]) -> Set:
 
 
 def structural_hash(value: Any) -> int:
-    """Return a hash that is equal for equal values: of a walk in an order that equality fixes, cut off after a number of
+    """Return a hash that is equal for equal values: of a walk in an order that equality fixes, which ends after HASHED_PARTS
     parts."""
     digest = 0
     pending = [value]

@@ -64,7 +64,8 @@ class Flat:
 
 
 def text_or_whole(value: Any, form: Form) -> Any:
-    """Return the text of `value` when it is a leaf of `form`, else a `Whole` of its pieces or a `Flat`."""
+    """Return the text of `value` when it is a leaf of `form`, else a `Whole` of its pieces, or a `Flat` where its text is made at
+    once."""
     writer = form.get(type(value))
     if writer is None:
         # Generated struct classes are not in the table; every other class that may appear falls under `object`.
@@ -164,6 +165,7 @@ def range_text(value: RangeValue) -> str:
 
 
 def debug_error(error: ErrorValue) -> str:
+    """Return `Family::Variant {message: "…"}`, without the variant where it has none (L-5.1.19)."""
     name = f"{error.family}::{error.variant}" if error.variant else error.family
     return f"{name} {{message: {quote(error.message)}}}"
 
