@@ -1,10 +1,10 @@
 """Logs in Redis: a few keys per log under one hash tag, changed by one script on the server that compares versions first
 (M-8.12).
 
-Hands on `RedisStore` to `opened.py`; its methods are those of `protocol.Store`, `FactStore`, `Swaps` and `Leases`. The hash
-tag is the key of the memory without its branch, so that all branches are in one slot and a script can change them together.
-The form of facts and most checks of what is read are those of `sql.py`. redis-py, the extra `redis`, is imported when such a
-store is opened.
+Hands on `RedisStore` to `opened.py`; its methods are those of `protocol.Store`, `FactStore`, `Swaps`, `Indexed` and
+`Leases`. The hash tag is the key of the memory without its branch, so that all branches are in one slot and a script can
+change them together. The form of facts and most checks of what is read are those of `sql.py`. redis-py, the extra `redis`,
+is imported when such a store is opened.
 """
 
 from __future__ import annotations
