@@ -100,6 +100,7 @@ def not_found(branch: str) -> MemoryFailure:
 
 
 def no_turn(turn: int) -> MemoryFailure:
+    """A log is to be rewound to the turn `turn`, which is below -1."""
     return MemoryFailure("NotFound", f"there is no turn {turn}; to remove all turns rewind to -1")
 
 
@@ -133,6 +134,7 @@ def stored_twice(memory: str, now: str, before: str) -> MemoryFailure:
 
 
 def newer_version(found: int, supported: int) -> MemoryFailure:
+    """What is read has the format `found`, and this program reads formats up to `supported`."""
     message = f"written by a newer version: format {found}, this program reads up to {supported}"
     return MemoryFailure("Version", message, found=found, supported=supported)
 
@@ -243,6 +245,7 @@ class Entry:
 
     @property
     def parts(self) -> list[Part]:
+        """The parts that store the message, and behind them those of unknown kinds."""
         return message_parts(self.message, self.opaque)
 
     def with_pinned(self, pinned: bool) -> Entry:
@@ -337,6 +340,7 @@ class ViewState:
         self.folded_at = folded_at
 
     def with_cut(self, cut: int) -> ViewState:
+        """Return a copy with another cut."""
         return ViewState(self.name, cut, self.text, self.upto, self.folded, self.folded_at)
 
     def without_summary(self) -> ViewState:

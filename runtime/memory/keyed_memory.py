@@ -140,9 +140,11 @@ class DerivedMemory:
         self.view_name = name
 
     def append(self, role: str, content: str) -> None:
+        """Raise Panic P014: a view is only read."""
         raise Panic("P014", f"the derived view {self.name} has no method append")
 
     def clear(self) -> None:
+        """Raise Panic P014: a view is only read."""
         raise Panic("P014", f"the derived view {self.name} has no method clear")
 
     def view(self, prompt_tokens: int = 0, recalled: Recalled | None = None) -> View:
@@ -168,7 +170,9 @@ class DerivedMemory:
         return not self.messages()
 
     def tokens(self) -> int:
+        """Return the tokens of the messages that it shows."""
         return self.view().tokens
 
     def summary(self) -> str | None:
+        """Return the stored summary of the view, None when it has none."""
         return self.memory.summary(self.view_name)

@@ -163,9 +163,11 @@ class MemoryReader:
         return len(self) == 0
 
     def version(self) -> int:
+        """Return the number of changes of the log so far (M-6.14)."""
         return self.head().version
 
     def tokens(self) -> int:
+        """Return the tokens of all entries of the log (M-6.14)."""
         return self.head().tokens
 
     def messages(self) -> list[Msg]:

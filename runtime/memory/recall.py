@@ -53,6 +53,7 @@ def recency(fact: Fact, now: int, half_life: int) -> float:
 
 
 def recency_at(accessed: int, now: int, half_life: int) -> float:
+    """Return the factor of `recency` for a newest access at the time `accessed` (Unix ms)."""
     return float(0.5 + 0.5 * 2.0 ** (-max(0, now - accessed) / half_life))
 
 

@@ -158,6 +158,7 @@ class Head:
         self.touched = touched
 
     def values(self) -> tuple[int, ...]:
+        """Return the six values in the order of the constructor."""
         return (self.version, self.next, self.turns, self.length, self.tokens, self.touched)
 
     def __eq__(self, other: object) -> bool:

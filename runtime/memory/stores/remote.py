@@ -70,6 +70,7 @@ class Remote:
             interrupt()
 
     def close(self) -> None:
+        """Close the store, if it was opened."""
         if self._store is not None:
             self._store.close()
 
