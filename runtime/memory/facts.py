@@ -33,8 +33,8 @@ FIELDS = (
     "seqs",
 )  # fmt: skip
 
-MOST_ELEMENTS = 1 << 24  # of a list
-MOST_FACTS = 1 << 40  # numbers of facts are below
+MOST_ELEMENTS = 1 << 24  # more than a list has elements: only for their order
+MOST_FACTS = 1 << 40  # more than numbers of facts get: only for their order
 
 
 class Fact:

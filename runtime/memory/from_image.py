@@ -49,7 +49,7 @@ def declarations(
     image: Image, functions: Functions, counter: Any, secrets: Secrets, computed: Computed = lambda number: {}
 ) -> list[Declaration]:
     """Return the declarations of an image, in its order. `counter` is the TokenCounter of the host, None for none; `secrets` are
-    kept out of all logs (G-10.3); `computed` returns the bounds that the program has computed, and is called late."""
+    kept out of all logs (G-10.3); `computed` is called when a memory is opened."""
     result = []
     counts = None if counter is None else _counting(counter)
     policies: dict[int, Policy] = {}

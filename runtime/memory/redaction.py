@@ -187,7 +187,7 @@ def redacted_json(value: Any, redactors: Sequence[Callable[[str], str]]) -> Any:
 
 # What was stored under another redaction goes through the redactors of now before it goes to a model (M-8.27). A key notes, among
 # its views, from which entry on entries are written under which redaction; older entries, older summaries and all recalled facts
-# are rewritten when they are shown, each once.
+# are rewritten when they are shown, each once as long as the declaration keeps the result.
 
 MARK = ":redaction"
 """The name of that note, which no view can have: `text` names the redaction, `cut` is the first entry written under it."""
