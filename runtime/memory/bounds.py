@@ -1,9 +1,10 @@
-"""Bounds of a memory that a run computes (M-2.14 to M-2.19), and memory values, which the program makes where it runs
-(M-2.19 to M-2.24).
+"""Bounds of a memory that a run computes (M-2.14 to M-2.17), and memory values, the memories that a function makes while it
+runs (M-2.18 to M-2.24).
 
+A bound is a limit in messages, turns, tokens or facts; which bounds there are says the table BOUNDS of `vm/memory_steps.py`.
 Hands on `Bounds`, which returns the policy of a log at its key, and `key_names` to `from_image.py`, which makes
-declarations of them; and to `memories.py` `MemoryValues`, which numbers and ends the values of a session, and `is_key`. How
-a function of the program is run is the caller's matter.
+declarations of them; and to `memories.py` `MemoryValues`, which numbers and ends the values of a session, and `is_key`.
+Functions of the program are called here, but how they are run is the caller's matter.
 """
 
 from __future__ import annotations
@@ -31,10 +32,10 @@ if TYPE_CHECKING:
 class Bounds:
     """The bounds of one declaration, in part computed.
 
-    `written`: the bounds that are constants; `computed`: returns those of the beginning of the program; `of_key`:
-    functions of the key by bound; `made`: the names of the bounds that a memory value is made with, None for a declared
-    memory; `policy`: returns the policy with some bounds. `said`: all of it as the image has it, by which two
-    declarations are compared.
+    `memory`: its name, for messages. `written`: the bounds that are constants; `computed`: returns those that the beginning
+    of the program has computed; `of_key`: by bound, a function of the key, which is given as a map of part to value; `made`:
+    the names of the bounds that a memory value is made with, None for a declared memory; `policy`: returns the policy with
+    the bounds that it is given. `said`: all of it as the image has it, by which two declarations are compared.
     """
 
     __slots__ = ("memory", "written", "computed", "of_key", "made", "said", "_policy", "_policies")
@@ -60,7 +61,8 @@ class Bounds:
         self._policies: dict[tuple[Any, ...], Policy] = {}
 
     def check(self, bounds: Mapping[str, Any]) -> None:
-        """Raise InvalidValue for bounds that no memory can have; the message names the bound and its value."""
+        """Raise InvalidValue when these bounds, together with the written ones, are none that a memory can have; the message
+        names the bound and its value."""
         problem = bound_problem({**self.written, **bounds})
         if problem is not None:
             raise InvalidValue(self._message(*problem))
@@ -72,7 +74,8 @@ class Bounds:
 
     def at(self, names: Sequence[str], values: Key) -> Policy:
         """Return the policy of the log with these values of its key parts, which have the names `names`. Raises
-        MemoryFailure("Bound") where a function of the key panics or gives no bound (M-2.17)."""
+        MemoryFailure("Bound") where a function of the key panics, or what it gives is no bound (M-2.17). Of a memory value the
+        key parts are its number and its bounds, 0 for none."""
         if self.made is not None:
             bounds: dict[str, Any] = {name: value or None for name, value in zip(self.made, values[1:], strict=True)}
         else:
@@ -105,21 +108,24 @@ class Bounds:
 MOST_KEPT = 256
 
 
-def key_of(number: int, made: Sequence[str], given: BoundValues) -> Key:
+# In these three `names` are the names of the bounds that the memory value is made with.
+
+
+def key_of(number: int, names: Sequence[str], bounds: BoundValues) -> Key:
     """Return the key values of a memory value: its number and its bounds, 0 for none (M-2.19)."""
-    return (number, *(given.get(name) or 0 for name in made))
+    return (number, *(bounds.get(name) or 0 for name in names))
 
 
-def is_key(made: Sequence[str], values: Sequence[Any]) -> bool:
-    """Whether a memory value can have that key."""
-    if len(values) != len(made) + 1 or any(type(part) is not int for part in values) or values[0] < 1:
+def is_key(names: Sequence[str], values: Sequence[Any]) -> bool:
+    """Whether a memory value can have these key values: its number, which is at least 1, and its bounds, 0 for none."""
+    if len(values) != len(names) + 1 or any(type(part) is not int for part in values) or values[0] < 1:
         return False
-    return bound_problem({name: value or None for name, value in zip(made, values[1:], strict=True)}) is None
+    return bound_problem({name: value or None for name, value in zip(names, values[1:], strict=True)}) is None
 
 
-def key_names(made: Sequence[str]) -> tuple[str, ...]:
+def key_names(names: Sequence[str]) -> tuple[str, ...]:
     """Return the names of the key parts of a memory value."""
-    return (MADE, *made)
+    return (MADE, *names)
 
 
 # Memory values end when no handle refers to them (M-2.21). Each has a number, which with its bounds is its key, so that its log
@@ -146,7 +152,7 @@ class Life:
 
 
 class MemoryValues:
-    """The memory values of one session. `last` is the number that was given last."""
+    """The memory values of one session. `last` is the number of the newest one, 0 before the first."""
 
     __slots__ = ("last", "lives", "_ended")
 
@@ -176,8 +182,8 @@ class MemoryValues:
         return life
 
     def give_up(self) -> None:
-        """Remove the logs of values whose handles are gone. A life that has the same key now was restored from a state
-        and keeps its log."""
+        """Remove the logs of values whose handles are gone, with their branches. Where another life has the same key and store,
+        it was restored from a state, and its log stays."""
         while self._ended:
             store, key, branches = self._ended.popleft()
             life = self.lives.get(key)

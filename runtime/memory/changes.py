@@ -1,9 +1,10 @@
 """What one commit does to a log, computed before anything is written: entry numbers, pins, eviction, cuts of views
 (M-4.2, M-4.4, M-4.6, M-4.10).
 
-Hands on `Draft` (a message before it has a number), `prepared` and `filtered` (drafts ready to be stored) and `Change`,
-whose `batch` a store applies as a whole or refuses. Everything here is a function of the policy and a snapshot of the
-log, so a commit that lost a race is simply computed again.
+Hands on to `memory.py` `prepared` and `filtered` (drafts ready to be stored) and `Change`, whose `batch` a store applies as a
+whole or refuses; and `Draft` (a message before it has a number) to `turns.py` and `stores/volatile.py` too. Nothing is written
+here, and everything is a function of the policy and a snapshot of the log, so a commit that lost a race is simply computed
+again.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
 
 
 class Draft:
-    """A message that is about to be stored. `tokens` is the provider's count; None lets the counter count it (M-11.1).
-    `pinned` pins it whatever the policy says."""
+    """A message that is about to be stored. `origin` and `by` are those of its `Entry`. `tokens` is the provider's count; None
+    lets the counter count it (M-11.1). `pinned` pins it whatever the policy says."""
 
     __slots__ = ("message", "origin", "by", "tokens", "pinned")
 
@@ -40,7 +41,7 @@ class Draft:
 
 
 def prepared(policy: Policy, drafts: Sequence[Draft]) -> list[Draft]:
-    """Return copies of the drafts, redacted, counted and pinned: everything that does not depend on the log, so it is done
+    """Return copies of the drafts, redacted, counted and pinned: all that does not depend on the log, so that it is done
     once however often the commit is tried. Raises MemoryFailure("Redaction"), and the panic of a function of `pin`."""
     ready = []
     for draft in drafts:
@@ -53,8 +54,8 @@ def prepared(policy: Policy, drafts: Sequence[Draft]) -> list[Draft]:
 
 
 def filtered(policy: Policy, drafts: Sequence[Draft]) -> list[Draft]:
-    """Return copies of the drafts, redacted and nothing else; a text that was rewritten has to be counted anew. Raises
-    MemoryFailure("Redaction")."""
+    """Return copies of the drafts, redacted and nothing else; `tokens` is None where the text was rewritten, so that it is
+    counted anew. Raises MemoryFailure("Redaction")."""
     ready = []
     for draft in drafts:
         message = _redacted(draft.message, policy)
@@ -100,8 +101,11 @@ def entries_at(head: Head, drafts: Sequence[Draft], turn: int, run: str | None, 
 
 
 class Change:
-    """One commit on a snapshot: `add`, then `retain`, then `batch`, which gives what is to be written. `states` are the view
-    states stored so far; `views` the policies whose cut or summary they are, that of the memory itself under the empty name."""
+    """One commit on a snapshot: call `add`, then `retain`, then `batch`, which gives what is to be written. `views` are the
+    policies of the memory and of its views by name, that of the memory itself under the empty name; `states` are their stored
+    states by the same names. `new` are the entries that come, after `add`; `gone` those that the bounds evict, after `retain`.
+
+    `retain` and `batch` read the log, and `batch` calls functions of steps: what these raise passes through."""
 
     __slots__ = ("policy", "views", "log", "states", "new", "turn", "gone")
 
@@ -170,10 +174,10 @@ class Change:
         return Batch(after, entries=staying, turns=turns, evict=evict, views=views)
 
     def _moved_cuts(self, new: list[Entry], evict: list[Entry], after: Head) -> list[ViewState]:
-        """Return the states of views whose cut moves with this commit. Views are visited in the order of the declarations
-        that they are of, so an outer one sees the moved cut of its inner one."""
+        """Return the states of views whose cut moves with this commit. A view stands in `views` behind the one it is of, so
+        that an outer one sees the moved cut of its inner one."""
         moved: dict[str, ViewState] = {}
-        for name, policy in self.views.items():  # a view stands behind the one it is of
+        for name, policy in self.views.items():
             if policy.window_low is None:
                 continue
             state, log = self.state(name), Changed(self.log, new, evict)

@@ -40,8 +40,8 @@ class Embedding:
     """One embedder of a session. `label` names it and its model: a vector with another label counts as none.
 
     `ask` gets texts and the path of the task that waits for them, returns one vector per text, and may raise anything; `report`
-    is called with a text for the log, once per reason of a failure. `baseline` is the cosine of unrelated texts, below 1. The
-    vectors of the last KNOWN texts are kept, and as many texts that were asked for in vain.
+    is called with a text for the log, once per reason of a failure. `baseline` is the cosine of unrelated texts, below 1. Kept
+    are the vectors of KNOWN texts, and as many texts that were asked for in vain; at one more the oldest is dropped.
     """
 
     __slots__ = ("label", "baseline", "_ask", "_report", "_known", "_failed", "_reported")
@@ -124,7 +124,8 @@ class Embedding:
         return fact.vector is not None and fact.vector[0] == self.label
 
     def relevance(self, query: bytes | None, fact: Fact) -> float:
-        """Return r_v of M-10.10, from 0 to 1: the cosine, with the baseline as 0."""
+        """Return r_v of M-10.10, from 0 to 1: the cosine of the query's vector and the fact's, with the baseline as 0. It is 0
+        where one of the two has no vector of this embedder."""
         if query is None or fact.vector is None or fact.vector[0] != self.label:
             return 0.0
         near = (similarity(query, fact.vector[1]) - self.baseline) / (1 - self.baseline)
@@ -139,7 +140,8 @@ def _keep(held: dict[str, Any], text: str, value: Any) -> None:
 
 def packed(vector: Sequence[float]) -> bytes:
     """Return the stored form of a vector: scaled to length 1, so that a product is a cosine, as 32-bit floats, low byte
-    first. Raises ValueError for a vector of no finite length above 0."""
+    first. Raises ValueError for a vector of no finite length above 0, TypeError or OverflowError for parts that are no
+    numbers of a Float's range."""
     length = sum(part * part for part in vector) ** 0.5
     if not 0 < length < float("inf"):
         raise ValueError("it gave a vector without a direction")
@@ -155,7 +157,7 @@ def similarity(one: bytes, other: bytes) -> float:
 
 
 def floats_of(vector: bytes) -> array[float]:
-    """Return the numbers of a stored vector."""
+    """Return the numbers of a stored vector. Raises ValueError for bytes that are no whole 32-bit floats."""
     floats = array("f")
     floats.frombytes(vector)
     return _little_endian(floats)

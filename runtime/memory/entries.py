@@ -5,8 +5,8 @@ Hands on `Entry`, which has the `Part`s of its message, `Turn` and `ViewState`, 
 (`entry_json`, `part_json` and their inverses) and the `FORMAT` of those; `MemoryFailure`, with one function per failure that
 returns it and the texts `WAY_OUT` and `DAMAGED` of some; `InvalidValue` and `FixedSlot`; `units`, `units_back` and `check_units`;
 the token counts, to usage of models too; and the forms of a key. Nearly everything else in this folder relies on it; it relies on
-no file here. An entry never changes; its parts are the form in which stores and dumps keep the message, and a part of a kind
-unknown here is kept as it came (M-8.11).
+no file here. An entry never changes, but for `filled`, which puts the contents of its media in; its parts are the form in which
+stores and dumps keep the message, and a part of a kind unknown here is kept as it came (M-8.11).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from typing import Any, TypeAlias
 
 
-# Failures.
+# Failures. Each function returns the failure of the case that its docstring or name states; the caller raises it.
 
 
 class MemoryFailure(CallFailure):
@@ -59,7 +59,7 @@ def conflict(expected: int, actual: int) -> MemoryFailure:
 
 
 def waited_too_long(expected: int) -> MemoryFailure:
-    """The turn lock did not come in time (M-5.19)."""
+    """The turn lock did not come in time (M-5.19); `expected` is the version of the log."""
     message = "another turn on this memory did not end in time"
     return MemoryFailure("Conflict", message, expected=expected, actual=expected)
 
@@ -70,7 +70,8 @@ def nested() -> MemoryFailure:
 
 
 def overflow(needed: int, budget: int, seqs: Sequence[int]) -> MemoryFailure:
-    """System message and pins need more tokens than the budget; `seqs` are the pinned entries (M-4.12)."""
+    """System message and pins need `needed` tokens, which exceeds the budget; `seqs` are the numbers of the pinned entries
+    (M-4.12)."""
     message = f"system message and pinned messages need {needed} tokens, the limit is {budget}"
     return MemoryFailure("Overflow", message, needed=needed, budget=budget, seqs=list(seqs))
 
@@ -99,6 +100,7 @@ def not_found(branch: str) -> MemoryFailure:
 
 
 def no_turn(turn: int) -> MemoryFailure:
+    """A log is to be rewound to the turn `turn`, which is below -1."""
     return MemoryFailure("NotFound", f"there is no turn {turn}; to remove all turns rewind to -1")
 
 
@@ -113,7 +115,7 @@ def keeps_no(store: str, what: str) -> MemoryFailure:
 
 
 def other_key_parts(memory: str, names: Sequence[str], values: Sequence[str | int]) -> MemoryFailure:
-    """A stored key has other parts than the memory is declared with now (M-7.6)."""
+    """A stored key has the parts `values`, and the memory is declared with those of `names` (M-7.6)."""
     parts = ", ".join(repr(value) for value in values) or "no parts"
     message = (
         f"the memory {memory} has keys that were written under another declaration, one with {parts}; it is declared with "
@@ -123,8 +125,7 @@ def other_key_parts(memory: str, names: Sequence[str], values: Sequence[str | in
 
 
 def stored_twice(memory: str, now: str, before: str) -> MemoryFailure:
-    """Data is stored under the new name or key and under the one before, and reading one would hide the other (M-7.8,
-    M-7.9)."""
+    """Data is stored under the new name or key, `now`, and under the one before; reading one would hide the other (M-7.10)."""
     message = (
         f"the memory {memory} has data under {now} and under {before}, and none of them is read: "
         f"declare each as a memory of its own and `erase` one, or move what it holds with `dump` and `load`"
@@ -133,6 +134,7 @@ def stored_twice(memory: str, now: str, before: str) -> MemoryFailure:
 
 
 def newer_version(found: int, supported: int) -> MemoryFailure:
+    """What is read has the format `found`, and this program reads formats up to `supported`."""
     message = f"written by a newer version: format {found}, this program reads up to {supported}"
     return MemoryFailure("Version", message, found=found, supported=supported)
 
@@ -174,14 +176,16 @@ if TYPE_CHECKING:
     Unit: TypeAlias = list["Entry"]
 
 FORMAT = 3
-"""The format of entries in dumps: 1 had no state of providers (M-8.17)."""
+"""The format of dumps: 2 gave entries places for the state of providers and for media, 3 gave facts `elements` (M-8.17)."""
 ERROR_MARK = b"error"  # data of a result part whose tool failed
-STATE_BYTES = 1 << 20  # a larger state is not kept (M-8.18); no reply is so large unless by its JSON escapes
+STATE_BYTES = 1 << 20  # of JSON in UTF-8; a larger state is not kept (M-8.18), and no reply is so large unless by its escapes
 
 
 class Part:
     """One stored part of a message: `text`, `call`, `result`, `state` (M-8.18), `media` (M-8.19), or a kind of a later version,
-    kept opaque. The `data` of media is their content, which our own stores keep apart, once for each key."""
+    kept opaque. `text` is the text of `text` and `result`, JSON of the others. `id` is the call's of `call` and `result`, of a
+    state the JSON array of connection, wire and model, of media the hash of their content. The `data` of media is that content,
+    which our own stores keep apart, once for each key; that of a result is ERROR_MARK or empty."""
 
     __slots__ = ("kind", "text", "id", "data")
 
@@ -204,9 +208,9 @@ class Part:
 
 
 class Entry:
-    """One message of a log. `seq` is its number in the log and `turn` that of its turn, both from 0; `run` is None for a direct
-    write; `by` is the model or agent, None for none; `at` is Unix ms; `opaque` are parts of unknown kinds. Two are equal when
-    their JSON objects are."""
+    """One message of a log. `seq` is its number in the log and `turn` that of its turn, both from 0; `run` is the id of its run,
+    None for a direct write; `by` is the model or agent, None for none; `origin` says who wrote it: `program`, `user`, `model`,
+    `tool` or `host`; `at` is Unix ms; `opaque` are parts of unknown kinds. Two are equal when their JSON objects are."""
 
     __slots__ = ("seq", "turn", "run", "by", "message", "origin", "pinned", "tokens", "at", "opaque")
 
@@ -241,6 +245,7 @@ class Entry:
 
     @property
     def parts(self) -> list[Part]:
+        """The parts that store the message, and behind them those of unknown kinds."""
         return message_parts(self.message, self.opaque)
 
     def with_pinned(self, pinned: bool) -> Entry:
@@ -275,7 +280,8 @@ class Entry:
 
 
 class Turn:
-    """The record of one commit; its messages are the entries with this number. `at` is Unix ms, `meta` plain data."""
+    """The record of one commit; its messages are the entries with this turn number. `tokens_in` and `tokens_out` are the
+    provider's counts, `at` is Unix ms, `meta` plain data."""
 
     __slots__ = ("turn", "run", "by", "at", "tokens_in", "tokens_out", "meta")
 
@@ -334,6 +340,7 @@ class ViewState:
         self.folded_at = folded_at
 
     def with_cut(self, cut: int) -> ViewState:
+        """Return a copy with another cut."""
         return ViewState(self.name, cut, self.text, self.upto, self.folded, self.folded_at)
 
     def without_summary(self) -> ViewState:
@@ -365,7 +372,8 @@ def units(entries: Iterable[Entry]) -> Iterator[Unit]:
 
 
 def units_back(entries: Iterable[Entry]) -> Iterator[Unit]:
-    """Yield the units of entries that come newest first; each unit itself is in log order."""
+    """Yield the units of entries that come newest first; each unit itself is in log order. Tool results before which no other
+    message comes are left out."""
     unit: Unit = []
     for entry in paced(entries, FEW):
         unit.append(entry)
@@ -376,8 +384,8 @@ def units_back(entries: Iterable[Entry]) -> Iterator[Unit]:
 
 
 def check_units(messages: Sequence[Msg]) -> None:
-    """Raise MemoryFailure("InvalidUnit") unless every call has exactly one result right behind it and every result its
-    call (M-6.2, M-12.1)."""
+    """Raise MemoryFailure("InvalidUnit") unless every role is known, only assistant messages have calls, every call has exactly
+    one result right behind its message, and every result its call (M-6.2, M-12.1)."""
     waiting: set[str] = set()
     for message in messages:
         if message.role == "tool":
@@ -475,30 +483,31 @@ def _checked(kind: str, content_hash: str, data: bytes) -> Content:
 
 
 def contents_of(entries: Iterable[Entry]) -> dict[str, bytes]:
-    """Return the contents that entries hold, by hash."""
-    held = (part.content for entry in entries if entry.message.media for part in entry.message.media)
-    return {content.hash: content.data for content in held if content.data is not None}
+    """Return the bytes of the contents that entries hold, by hash; those of links and of missing contents are not among them."""
+    contents = (part.content for entry in entries if entry.message.media for part in entry.message.media)
+    return {content.hash: content.data for content in contents if content.data is not None}
 
 
 def hashes_of(entry: Entry) -> list[str]:
-    """Return the hashes of the contents that one entry uses, each once."""
+    """Return the hashes of the contents that one entry uses, missing ones too, each once; a link has none."""
     contents = [part.content for part in entry.message.media]
     return list(dict.fromkeys(content.hash for content in contents if content.url is None))
 
 
 def filled(entries: list[Entry], read: Callable[[list[str]], Mapping[str, bytes]]) -> list[Entry]:
-    """Return the entries with the contents that they lack; `read` gives bytes by hash. What this process holds already is not
-    read. Raises MemoryFailure("Corrupt") for a content that is gone or damaged, "Version" as `message_of`."""
+    """Put the contents that they lack into the media of these entries, in place, and return the entries; `read` gives bytes by
+    hash. What this process holds already is not read. Raises MemoryFailure("Corrupt") for a content that is gone or damaged,
+    "Version" as `message_of`, and what `read` raises."""
     missing = [part for entry in entries if entry.message.media for part in entry.message.media if part.content.is_missing]
     if not missing:
         return entries
     wanted = {part.content.hash for part in missing if known(part.content.kind, part.content.hash) is None}
-    found = read(sorted(wanted)) if wanted else {}
+    data_by_hash = read(sorted(wanted)) if wanted else {}
     for part in missing:
         kind, content_hash = part.content.kind, part.content.hash
         content = known(kind, content_hash)
         if content is None:
-            data = found.get(content_hash)
+            data = data_by_hash.get(content_hash)
             if type(data) is not bytes:
                 raise corrupt(f"the content of a media is gone (hash {content_hash})")
             try:
@@ -517,7 +526,8 @@ def _call_part(call: Call) -> Part:
 
 def message_of(role: str, parts: Sequence[Part]) -> tuple[Msg, list[Part]]:
     """Return the message of these parts, and the parts of kinds that are unknown here. Raises MemoryFailure("Version")
-    for media of a later version, ValueError, KeyError, TypeError or RecursionError for parts that do not decode."""
+    for media of a later version, ValueError, KeyError, TypeError, AttributeError or RecursionError for parts that do not
+    decode."""
     text, calls, call_id, failed, state = "", [], None, False, None
     opaque, media = [], []
     for part in parts:
@@ -545,8 +555,8 @@ def _call(part: Part) -> Call:
 
 def stored_json(text: str) -> Any:
     """Return the data of JSON that a store keeps. Raises ValueError for text that is none, or that has a whole number beyond
-    Float, which no program has stored, and RecursionError for one that nests too deeply. NaN and infinities pass: a program may
-    put them into the `meta` of a turn."""
+    Float, which no program has stored, RecursionError for one that nests too deeply, and TypeError for what is no text. NaN and
+    infinities pass: a program may put them into the `meta` of a turn."""
     return _decoder(finite=False).decode(text)
 
 
@@ -625,7 +635,7 @@ TEXT, NUMBER = b"s", b"i"
 
 
 def memory_key(namespace: str, path: str, values: Sequence[str | int] = (), branch: str = MAIN_BRANCH) -> Key:
-    """Return the address of a log."""
+    """Return the address of a log; `values` are its key values in declared order."""
     return (namespace, path, *values, branch)
 
 
@@ -639,12 +649,12 @@ def with_branch(key: Key, branch: str) -> Key:
     return (*key[:-1], branch)
 
 
-def key_values(names: Sequence[str], given: Mapping[str, object]) -> tuple[str | int, ...]:
+def key_values(names: Sequence[str], values: Mapping[str, object]) -> tuple[str | int, ...]:
     """Return the values of `.key(a: v, b: v)` in declared order. Raises InvalidValue (P452) for other names, and for a value
     that no key may have (M-7.4)."""
-    if set(given) != set(names):
-        raise InvalidValue(f"the key has {', '.join(names)}; given {', '.join(given) or 'nothing'}")
-    return tuple(_key_value(name, given[name]) for name in names)
+    if set(values) != set(names):
+        raise InvalidValue(f"the key has {', '.join(names)}; given {', '.join(values) or 'nothing'}")
+    return tuple(_key_value(name, values[name]) for name in names)
 
 
 def stored_values(names: Sequence[str], defaults: Mapping[str, str | int], values: Key) -> Key:
@@ -683,8 +693,8 @@ def _key_value(name: str, value: object) -> str | int:
 
 
 def encode(key: Key) -> bytes:
-    """Return the bytes of a key (M-7.2): per part a type byte, a length in 4 bytes and the UTF-8 text. No two keys have
-    the same bytes, and a prefix of a key encodes to a prefix of its bytes."""
+    """Return the bytes of a key (M-7.2): per part a type byte, the number of bytes of its text in 4 bytes, high byte first, and
+    the text in UTF-8. No two keys have the same bytes, and the first parts of a key encode to the first of its bytes."""
     parts = []
     for part in key:
         kind = TEXT if isinstance(part, str) else NUMBER
@@ -694,7 +704,7 @@ def encode(key: Key) -> bytes:
 
 
 def shown(key: Key) -> str:
-    """Return a key as messages show it."""
+    """Return a key as messages show it: its parts with `/` between them."""
     return "/".join(str(part) for part in key)
 
 

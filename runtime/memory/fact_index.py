@@ -3,9 +3,11 @@
 Hands on `FactIndex` (facts by number, with their words and trigrams, the graph of their entities and the bands of their
 accesses) to stores, memories and recall, and `entities`, `folded`, `relation_of`, `slots_in` and `trigrams` to `recall.py`,
 which computes the scores. A store keeps one index per key and tells it of every change. The words of changed facts are read
-when a query comes, so that a program that only writes facts does not pay for it. Each fact has a slot; the facts that contain
-a term are also a set of bits, one per slot, so that counting the trigrams of a query over all facts is arithmetic on long
-integers.
+when a query comes, so that a program that only writes facts does not pay for it.
+
+A *slot* is here the number, from 0, under which the index has a fact, or an element of a list; it is not a slot of a context. A
+set of facts is a long integer with one bit per slot, so that counting the trigrams of a query over all facts is arithmetic on
+such integers. Nothing here reads a store or ranks what a query finds.
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ BLOCK = 128
 """Bytes of a set that are scanned at a time: few enough for taking out bit by bit, many enough that there are few blocks."""
 NOTHING = bytes(BLOCK)
 DENSE = 256
-"""A term that more than one in so many facts contains keeps its set of bits; that of any other is built for each query."""
+"""A term that more than one in so many slots has keeps its set of bits; that of any other is built for each query."""
 
 
 def slots_in(bits: int) -> Iterator[int]:
@@ -59,7 +61,7 @@ def bits_of(slots: Iterable[int], width: int) -> int:
 
 class Term:
     """The slots of facts that contain a term. Slots that were given up stay in the list; `live` counts the others.
-    `most`: how often one fact contains the term, at most."""
+    `most`: how often one fact contains the term, at most. A `width` is the number of slots of the index."""
 
     __slots__ = ("slots", "live", "most", "_bits")
 
@@ -70,6 +72,7 @@ class Term:
         self._bits: int | None = None
 
     def add(self, slot: int) -> None:
+        """Note that the fact of a new slot contains the term."""
         self.slots.append(slot)
         self.live += 1
         if self._bits is not None:
@@ -85,6 +88,7 @@ class Term:
         return bits
 
     def is_dense(self, width: int) -> bool:
+        """Whether more than one in DENSE of the slots has the term."""
         return self.live * DENSE > width
 
 
@@ -129,13 +133,14 @@ def relation_of(fact: Fact) -> str | None:
 
 
 class Graph:
-    """Entities and their edges. `held` returns the entities of a slot, none of a slot that was given up. A key of `edges`
-    is an entity that several facts share; the weight is the number of shared facts."""
+    """Entities, by their folded names, and their edges. `of_slot` returns the entities of a slot, none of a slot that was given
+    up. A key of `edges` is an entity that several facts share; the weight is the number of shared facts. `facts` are the slots
+    of each entity, `by_word` the entities whose name has a word."""
 
-    __slots__ = ("edges", "by_word", "facts", "held")
+    __slots__ = ("edges", "by_word", "facts", "of_slot")
 
-    def __init__(self, held: Callable[[int], Iterable[str]]) -> None:
-        self.held = held
+    def __init__(self, of_slot: Callable[[int], Iterable[str]]) -> None:
+        self.of_slot = of_slot
         self.edges: dict[str, Counter[str]] = {}
         self.by_word = defaultdict[str, set[str]](set)
         self.facts = defaultdict[str, Term](Term)
@@ -175,11 +180,11 @@ class Graph:
 
     def _only_slot(self, entity: str, beside: int) -> int:
         """Return the slot of the one fact of an entity that is not `beside`."""
-        return next(slot for slot in self.facts[entity].slots if slot != beside and entity in self.held(slot))
+        return next(slot for slot in self.facts[entity].slots if slot != beside and entity in self.of_slot(slot))
 
     def _weigh(self, entity: str, slot: int, by: int) -> None:
         """Add or remove the edges of an entity within one fact, when it begins or ceases to be shared."""
-        for other in self.held(slot):
+        for other in self.of_slot(slot):
             if other != entity and other in self.edges:
                 if by > 0:
                     self.edges[entity][other] += 1
@@ -194,17 +199,17 @@ class Graph:
             del edges[other]
 
     def bits(self, names: Iterable[str], width: int) -> int:
-        """Return the facts of these entities as bits, perhaps with slots that were given up since."""
-        found_terms = [self.facts[entity] for entity in names]
-        bits = bits_of(chain.from_iterable(term.slots for term in found_terms if not term.is_dense(width)), width)
-        for term in found_terms:
+        """Return the facts of these entities, which the graph has, as bits, perhaps with slots that were given up since."""
+        terms_of_names = [self.facts[entity] for entity in names]
+        bits = bits_of(chain.from_iterable(term.slots for term in terms_of_names if not term.is_dense(width)), width)
+        for term in terms_of_names:
             if term.is_dense(width):
                 bits |= term.bits(width)
         return bits
 
     def activations(self, tokens: frozenset[str]) -> dict[str, float]:
-        """Return the activation of each entity that the tokens of a query name (1.0), and of shared ones at most two hops
-        away: half per hop, by the weight of the edge."""
+        """Return the activation of each entity that the tokens of a query name (1.0), and of shared ones at most HOPS hops
+        away: half per hop, times the weight of the edge over that of the heaviest edge (r_g of M-10.10)."""
         named = {entity for word in tokens for entity in self.by_word.get(word, ())}
         active = {entity: 1.0 for entity in named if all(word in tokens for word in terms(entity))}
         newest = dict(active)
@@ -227,7 +232,7 @@ class Graph:
         shared = self.edges.get(entity)
         if shared is not None:
             return shared
-        return {other: 1 for other in self.held(self._only_slot(entity, -1)) if other in self.edges}
+        return {other: 1 for other in self.of_slot(self._only_slot(entity, -1)) if other in self.edges}
 
 
 # Facts in the order of their newest access, in bands of a few hundred: recall looks at the newest first (M-10.12, M-14.4). Facts
@@ -236,21 +241,22 @@ class Graph:
 
 if TYPE_CHECKING:
     Place = tuple[int, int, float]
-    """Time, length and number, the latter two negated: a larger place ranks higher."""
+    """The newest access in Unix ms, the length in tokens and the number of a fact, the latter two negated: a larger place ranks
+    higher."""
 
 LEAST = 256
-"""A band of no more slots is never halved."""
+"""A band of fewer slots is never halved."""
 MOST = 128
-"""Bands are as large as it takes for about so many, or their bits would grow with the square of the facts."""
+"""A larger band is halved at one in so many of all slots: with more bands their bits would grow with the square of the facts."""
 EVER = (-(1 << 80), 0, 0)
 FAR = 1 << 80
 
 
 class Bands:
-    """The bands, the oldest first, in lists with one item per band. Of band n every slot lies between the places `starts[n]` and
-    `newest[n]`; none is shorter than `shortest[n]` characters or has a number below `lowest[n]`; `bits[n]` are its slots and
-    `sizes[n]` is their number. The bounds may be wider than needed, never narrower, so recall may stop at a band that cannot hold
-    a better fact. `at` returns the place of a slot."""
+    """The bands, the oldest first, in lists with one item per band. Of band n every slot lies between the places `starts[n]`
+    and `newest[n]`; none has fewer than `shortest[n]` tokens or a number below `lowest[n]`; `bits[n]` are its slots and
+    `sizes[n]` is their number; `count` is that of all bands. The bounds may be wider than needed, never narrower, so recall
+    may stop at a band that cannot hold a better fact. `at` returns the place of a slot."""
 
     __slots__ = ("starts", "newest", "shortest", "lowest", "bits", "sizes", "count", "at")
 
@@ -345,14 +351,14 @@ def _words_of(fact: Fact) -> tuple[str, str, list[str], str]:
 class FactIndex:
     """Facts by number, ready to be searched.
 
-    `stamp`: the change of a store after which it was read. `divided`: slots that are lists, by tier and name, whose
-    elements are searched each for itself (M-10.38). Take `len` before any other question about words: it reads those of
-    what has changed.
+    `stamp`: the change of a store after which it was read. `divided`: facts that are lists (slots of a context), by tier and
+    name, whose elements are searched each for itself (M-10.38). Take `len` before any other question about words: it reads
+    those of what has changed.
 
-    An item is a fact or an element of a list; each has a slot of the index. `slots` gives the item of a slot, None for one
-    that was given up; `lengths` its number of tokens, `length` that of all items, `shortest` the least so far; `live` are the
-    slots in use, as bits; `counts` says, by token and slot, how often an item contains a token. Only `change`, `divide` and
-    `reconcile` change which facts are found; several threads may call these.
+    An item is a fact or an element of a list; each has a slot. `slots` gives the item of a slot, None for one that was given
+    up; `lengths` its number of tokens, `length` that of all items, `shortest` the least so far; `live` are the slots in use, as
+    bits; `counts` says, by token and slot, how often an item contains a token. Only `change`, `divide` and `reconcile` change
+    which facts a query finds; several threads may call these.
     """
 
     __slots__ = (
@@ -405,7 +411,8 @@ class FactIndex:
         return None if number is None else self.facts[number]
 
     def change(self, facts: Iterable[Fact], gone: Iterable[int]) -> None:
-        """Remove the facts with the numbers `gone`, then add or replace `facts`."""
+        """Remove the facts with the numbers `gone`, as far as they are there, then add `facts`, in place of those of the same
+        numbers."""
         with self._alone:
             for number in gone:
                 fact = self.facts.pop(number, None)
@@ -427,7 +434,7 @@ class FactIndex:
             del self._names[fact.tier, fact.name]
 
     def divide(self, names: frozenset[tuple[str, str]]) -> None:
-        """Search the slots with these tiers and names by their elements from now on."""
+        """Search the facts with these tiers and names by their elements from now on, where they are lists."""
         with self._alone:
             more = names - self.divided
             self.divided |= more
@@ -566,8 +573,8 @@ class FactIndex:
         return self.graph.bits(names, len(self.slots)) & self.live
 
     def by_trigrams(self, wanted: Iterable[str]) -> dict[int, int]:
-        """Return, for each number of these trigrams, the items that contain exactly so many, as bits. The counts of all
-        items are kept as binary digits: bit n of every count is one long integer."""
+        """Return the items by how many of these trigrams they contain, as bits; a number that no item has may be missing. The
+        counts of all items are kept as binary digits: bit n of every count is one long integer."""
         planes: list[int] = []
         for part in wanted:
             term = self.trigrams.get(part)

@@ -1,9 +1,10 @@
 """The methods of facts with values of the machine (M-10.5 to M-10.7), and the slots of a context.
 
 Hands on `FACT_METHODS` for `methods.py`: each function takes the facts that a task sees and then the checked arguments.
-Also `checked` and `initial_facts` (what a log begins with) for `memories.py`, `drafted` (the fact of a `remember`) for its
-performer, which asks for the vector before, and `content_of` (the JSON of a value) for functions of rules. The work itself
-is done by `remembering.Facts`, which says what is raised.
+Also `checked` and `initial_facts` (what a log begins with) for `memories.py`, `drafted` (the fact of a `remember`) for
+`effects/memories.py`, which asks for its vector before it is stored, and `content_of` (the JSON of a value) for
+`effects/step_machine.py`, where the functions of rules run. The work itself is done by `remembering.Facts`, which says what is
+raised. A new method of facts gets its row in `vm/builtins/memories.py` and its function here.
 """
 
 from __future__ import annotations
@@ -58,9 +59,9 @@ def fact_value(facts: Facts, hit: Found) -> Any:
 
 
 def content_of(value: Any) -> Any:
-    """Return the JSON form of a content, or of the data of an observation; structs, schemas and enums as
-    `json::stringify` writes them (L-5.1). Raises InvalidValue (P452) for a value without one, and panic P103 for one beyond the
-    limits of JSON."""
+    """Return the JSON form of a content, or of the data of an observation, as plain data; structs, schemas and enums are in it
+    as `json::stringify` writes them (L-5.1). Raises InvalidValue (P452) for a value without one, and panic P103 for one beyond
+    the limits of JSON."""
     from json import loads
 
     if type(value) is Array and set(map(type, value.items)) == {str} and _is_text(value.items):
@@ -107,8 +108,8 @@ def _without_form(value: Any) -> str | None:
 
 
 def checked(arguments: Sequence[Any], memory: str, keeps: bool) -> list[Any]:
-    """Return the arguments of `remember` for a log to begin with. Raises InvalidValue for wrong ones. `keeps`: whether
-    the memory has a store."""
+    """Return the arguments of `remember` for a log to begin with, with a copy of the content. Raises InvalidValue for a wrong
+    confidence or tier, and as `content_of`. `memory` is the name of the memory, `keeps` says whether it has a store."""
     name, content, confidence, tier, about, seqs = arguments
     check_fact(confidence, None if tier is None else tier.lower(), memory, keeps)
     return [name, from_json(content_of(content)), confidence, tier, about, seqs]
@@ -116,7 +117,7 @@ def checked(arguments: Sequence[Any], memory: str, keeps: bool) -> list[Any]:
 
 def initial_facts(memory: Memory, statements: Sequence[Sequence[Any]]) -> list[Fact]:
     """Store the session facts that a log begins with at once, and return its persistent ones, for the commit that begins
-    it."""
+    it. `statements` are arguments that `checked` returned; of several facts of one name the last counts. Raises as `drafted`."""
     facts = Facts(memory)
     by_name: dict[tuple[str, str], Fact] = {}
     for arguments in statements:

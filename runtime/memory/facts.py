@@ -33,16 +33,20 @@ FIELDS = (
     "seqs",
 )  # fmt: skip
 
-MOST_ELEMENTS = 1 << 24
-MOST_FACTS = 1 << 40
+MOST_ELEMENTS = 1 << 24  # more than a list has elements: only for their order
+MOST_FACTS = 1 << 40  # more than numbers of facts get: only for their order
 
 
 class Fact:
-    """A remembered value. `content` is JSON; `c0` the confidence it was remembered with, from 0 to 1; times are Unix ms. `seqs`:
-    the numbers of the entries it derives from. `tier` is one of TIERS, `trust` one of TRUST. `task`: of an ephemeral fact, the
-    path of who wrote it. `vector`: of its text, with its embedder's label, beside the JSON. `elements`: of a slot that is a list,
-    when each element was written, last recalled and refreshed; `element`: of a fact that stands for one of them, its place
-    (M-10.38)."""
+    """A remembered value. `content` is JSON; `about` are the names of its subjects; `c0` is the confidence it was remembered
+    with, from 0 to 1; times are Unix ms. `tier` is one of TIERS, `trust` one of TRUST. `origin`, `by` and `run` say who
+    wrote it, as those of an entry; a rule of `learn` has the origin `rule` and its name in `rule`. `seqs` are the numbers
+    of the entries it derives from.
+
+    `task`: of an ephemeral fact, the path of the task that wrote it. `vector`: the label of an embedder and its vector of
+    the text, beside the JSON. `elements`: of a slot that is a list, when each element was written, last recalled and
+    refreshed; `element`: of a fact that stands for one of them, its place from 0 (M-10.38).
+    """
 
     __slots__ = (*FIELDS, "task", "vector", "elements", "element")
 
@@ -88,19 +92,20 @@ class Fact:
         self.element: int | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """Return the JSON object of a fact, without task and vector."""
+        """Return the JSON object of a fact, without task and vector. Its lists are those of the fact."""
         fields = {name: getattr(self, name) for name in FIELDS}
         return fields | {"elements": self.elements} if self.elements else fields
 
     @property
     def order(self) -> float:
-        """The number of the fact; elements of a list follow behind the number of their slot."""
+        """The number by which equal hits are ordered: that of the fact. Elements of a list follow behind the number of their
+        slot, messages behind all facts."""
         if self.tier == MESSAGE:  # its number is its seq: behind all facts
             return MOST_FACTS + self.id
         return self.id if self.element is None else self.id + self.element / MOST_ELEMENTS
 
     def changed(self, **fields: Any) -> Fact:
-        """Return a copy with these fields. The vector stays unless the text of the fact changes."""
+        """Return a copy with these fields. The vector goes where name, content or subjects are among them, `element` always."""
         copy = Fact(**self.as_json(), task=self.task)
         for name, value in fields.items():
             setattr(copy, name, value)
@@ -140,8 +145,8 @@ def content_text(content: Any) -> str:
 
 
 def touched(stored: Fact | None, fact: Fact) -> Fact | None:
-    """Return the stored fact with the later times and the vector of `fact`; None where it has another content by now,
-    which an access must not undo."""
+    """Return a copy of the stored fact with the later times of both and the vector of `fact`, or its own where that has none.
+    None where nothing is stored, or where it differs in anything but times: an access must not undo what another has written."""
     if stored is None or _saying(stored) != _saying(fact):
         return None
     updated = stored.changed(accessed=max(stored.accessed, fact.accessed), refreshed=max(stored.refreshed, fact.refreshed))
@@ -168,7 +173,7 @@ def said_by(fact: Fact | None) -> str:
 
 
 def fact_of(stored: dict[str, Any]) -> Fact:
-    """Return the fact of its JSON object; ValueError, TypeError or KeyError for anything else."""
+    """Return the fact of its JSON object. Raises ValueError or TypeError for anything else; the content is not looked into."""
     fact = Fact(**stored)
     whole = (fact.id, fact.created, fact.accessed, fact.refreshed, *fact.seqs)
     texts = (fact.name, fact.trust, fact.origin, *fact.about)
@@ -193,8 +198,8 @@ def lowest(trusts: Sequence[str]) -> str:
 
 
 def confidence(fact: Fact, decay: Decay | None, now: int) -> float:
-    """Return the confidence of a fact at the time `now` (Unix ms), computed when it is read (M-10.18). Only persistent
-    facts decay: linearly, by `rate` per `per` ms since they were refreshed, never below `floor`."""
+    """Return the confidence of a fact, from 0 to 1, at the time `now` in Unix ms (M-10.18). Only persistent facts decay:
+    linearly, by `rate` per `per` ms since they were refreshed, and not below `floor` unless they began below it."""
     if decay is None or fact.tier != PERSISTENT:
         return fact.c0
     faded = fact.c0 - decay.rate * max(0, now - fact.refreshed) / decay.per
@@ -238,8 +243,8 @@ class Happenings:
         self.failed.append((schema, reason, reply))
 
     def observed(self, topics: frozenset[str], turn: Mapping[str, Any]) -> list[Observed]:
-        """Return topic and data of each observation of the run, in the order in which rules look at them: calls,
-        corrected failures, the turn. `turn` is the data of the turn."""
+        """Return topic and data of each observation of the run under one of `topics`, in the order in which rules look at them:
+        calls, failures, the turn. `turn` is the data of the turn, which has at least `model` and `reply`."""
         observations: list[Observed] = []
         if TOOL in topics:
             observations += [(TOOL, {**_call_data(call, result), "model": turn["model"]}) for call, result in self.calls][-MOST:]
@@ -311,8 +316,8 @@ if TYPE_CHECKING:
 
 
 def elements_of(fact: Fact) -> list[Fact]:
-    """Return a fact for each element of a slot that is a list, with its own text and times; all else is that of the slot.
-    Any other fact is returned itself."""
+    """Return a fact for each element of a slot that is a list, with its own content and times; all else is that of the slot.
+    For any other fact return a list of that fact alone."""
     if not isinstance(fact.content, list):
         return [fact]
     # The template has no `elements`: a copy of all times in each would grow with the square of the list.
@@ -332,9 +337,9 @@ def times_of(fact: Fact) -> Sequence[Times]:
 
 
 def carried(before: Fact | None, content: Any, now: int, as_now: Callable[[Any], Any] = lambda stored: None) -> list[Times]:
-    """Return the times of the elements of a list that replaces another one: an element that was there keeps its own.
-    `as_now` returns the stored content in the form of today, by the type and the redaction of now; no list where that
-    cannot be done."""
+    """Return the times of the elements of the list `content`, which replaces that of the fact `before`: an element that was in it
+    keeps its own, a new one has `now` (Unix ms) for all three. Return an empty list where `content` is no list. `as_now` returns
+    the stored content in the form of today, by the type and the redaction of now; no list where that cannot be done."""
     if not isinstance(content, list):
         return []
     found_times: list[Times | None] = [None] * len(content)
@@ -427,7 +432,7 @@ class Observation:
 
 
 def observation_of(stored: dict[str, Any]) -> Observation:
-    """Return the observation of its JSON object; ValueError, TypeError or KeyError for anything else."""
+    """Return the observation of its JSON object. Raises ValueError or TypeError for anything else."""
     observation = Observation(**stored)
     whole = (observation.n, observation.at, *observation.seqs)
     if any(type(number) is not int for number in whole):

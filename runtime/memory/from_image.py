@@ -1,8 +1,8 @@
 """The memories that an image declares (M-2.13), as declarations of the runtime.
 
 Hands on `declarations`, `namespace` and `open_stores`, which a session calls when it starts. A policy is made from the
-rows of `vm/memory_steps.py`. Functions of steps are numbers in an image; `functions` returns what calls them. The image is a
-verified one: nothing of it is checked here, and no store is opened.
+rows of `vm/memory_steps.py`; the table VALUES says what becomes of each kind of value there. Functions of steps are numbers in an
+image; `functions` returns what calls them. The image is a verified one: nothing of it is checked here, and no store is opened.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ if TYPE_CHECKING:
 def declarations(
     image: Image, functions: Functions, counter: Any, secrets: Secrets, computed: Computed = lambda number: {}
 ) -> list[Declaration]:
-    """Return the declarations of an image, in its order. `counter` is the TokenCounter of the host, or None; `secrets` are kept
-    out of all logs (G-10.3)."""
+    """Return the declarations of an image, in its order. `counter` is the TokenCounter of the host, None for none; `secrets` are
+    kept out of all logs (G-10.3); `computed` is called when a memory is opened."""
     result = []
     counts = None if counter is None else _counting(counter)
     policies: dict[int, Policy] = {}
@@ -122,8 +122,9 @@ def open_stores(
     mark: Callable[[], Callable[[], object]],
     settles: Callable[[Any], object],
 ) -> tuple[OpenStores, Operations]:
-    """Return the stores of an image, and how operations on them are run. `loop`, `mark`, `settles`: as `StoreThread` has
-    them. Nothing is opened, and no code of a store loaded, before a memory needs it (M-14.7)."""
+    """Return the stores of an image, and how operations on them are run. `host` is the `Host` of the session; `loop`, `mark` and
+    `settles` are as `StoreThread` has them. Nothing is opened, and no code of a store is loaded, before a memory needs it
+    (M-14.7)."""
     from .stores.opened import OpenStores
 
     configured = {memory.steps["store"]["name"]: memory.steps["store"] for memory in image.memories if "store" in memory.steps}

@@ -2,7 +2,8 @@
 
 Hands on `KeyedMemory` and `DerivedMemory` to `memories.Memories`, which makes them of declarations; what has to tell a
 derived view from a memory (methods, turns, callbacks) takes `DerivedMemory` too. One key of a keyed memory is a
-`memory.Memory`. What reads a store lets its MemoryFailure and MustWait (`stores/operations.py`) through.
+`memory.Memory`. What reads a store lets its MemoryFailure and MustWait (`stores/operations.py`) through. The forms of a key
+are those of `entries.py`.
 """
 
 from __future__ import annotations
@@ -49,8 +50,9 @@ class KeyedMemory:
         met: MetVersions,
         defaults: Mapping[str, str | int] | None = None,
     ) -> None:
-        """`stores`: its own first, then that of the session's facts; `met`: as a memory has it; `defaults`: what keys that were
-        written without some parts have there (M-7.9)."""
+        """`per`: the names of the key parts; `at`: opens the memory at a whole key; `prefix`: the parts before the key values;
+        `stores`: its own first, then that of the session's facts; `met`: as a memory has it; `defaults`: by name, what keys that
+        were written without a part have there (M-7.9)."""
         self._defaults = defaults or {}
         self._apart: set[Key] = set()
         self.name = name
@@ -66,8 +68,8 @@ class KeyedMemory:
         return self.at(key_values(self.per, values))
 
     def at(self, values: Key) -> Memory:
-        """Return the memory at checked values in declared order. Raises MemoryFailure("Store") when the key is also
-        stored in the longer form of an earlier declaration (M-7.9)."""
+        """Return the memory at checked values in declared order. Raises MemoryFailure("Store") when the key is also stored in a
+        longer form, which an earlier declaration wrote (M-7.10), and as `Memories` where it opens a memory."""
         stored = stored_values(self.per, self._defaults, values)
         # Looked at once for each key: an older program may have stored it in the longer form.
         if len(stored) != len(values) and values not in self._apart:
@@ -82,13 +84,13 @@ class KeyedMemory:
         return stored_twice(self.name, *(f"the key {', '.join(map(repr, one)) or 'without parts'}" for one in both))
 
     def keys(self) -> list[dict[str, str | int]]:
-        """Return the stored keys as maps of part to value, without branches. Raises MemoryFailure("Store") for a key that was
-        written under another declaration."""
+        """Return the stored keys as maps of part to value, without branches. Raises MemoryFailure("Store") when there is a key
+        that another declaration wrote (M-7.6), or one in the longer form of M-7.10."""
         keys = [key for key in self._stores[0].keys(self._prefix) if branch_of(key) == MAIN_BRANCH]
         return [dict(zip(self.per, self._parts(key), strict=True)) for key in keys]
 
     def _parts(self, key: Key) -> Key:
-        """Return the values of a stored key. Raises MemoryFailure("Store") for a key of another declaration."""
+        """Return the values of a stored key. Raises MemoryFailure("Store") as `keys`."""
         values = key[len(self._prefix) : -1]
         declared = declared_values(self.per, self._defaults, values)
         if declared is None:
@@ -98,8 +100,8 @@ class KeyedMemory:
         return declared
 
     def erase(self, **values: Any) -> int:
-        """Erase every key with these values, without any all keys, and the facts of the session there; return the number of
-        removed entries. Raises as `has`, and MemoryFailure("Store") for a key of another declaration."""
+        """Erase every key with these values, without any all keys, with its branches and the facts of the session there; return
+        the number of removed entries. Raises as `has` and the test that it returns."""
         from .log import erase_keys
 
         has = self.has(values)
@@ -107,8 +109,8 @@ class KeyedMemory:
         return sum([erase_keys(store, keys, self._met) for store, keys in by_store])
 
     def has(self, values: Mapping[str, Any]) -> Callable[[Key], bool]:
-        """Return the test whether a key has these values. Raises InvalidValue for a value that no key may have; the test raises
-        MemoryFailure("Store") for a key of another declaration, when there are values to compare."""
+        """Return the test whether a key of a store is one of this memory with these values. Raises InvalidValue for a value that
+        no key may have; the test raises MemoryFailure("Store") as `keys`, when there are values to compare."""
         names = [name for name in self.per if name in values]
         at = [self.per.index(name) for name in names]
         by_place = list(zip(at, key_values(names, values), strict=True))
@@ -138,9 +140,11 @@ class DerivedMemory:
         self.view_name = name
 
     def append(self, role: str, content: str) -> None:
+        """Raise Panic P014: a view is only read."""
         raise Panic("P014", f"the derived view {self.name} has no method append")
 
     def clear(self) -> None:
+        """Raise Panic P014: a view is only read."""
         raise Panic("P014", f"the derived view {self.name} has no method clear")
 
     def view(self, prompt_tokens: int = 0, recalled: Recalled | None = None) -> View:
@@ -166,7 +170,9 @@ class DerivedMemory:
         return not self.messages()
 
     def tokens(self) -> int:
+        """Return the tokens of the messages that it shows."""
         return self.view().tokens
 
     def summary(self) -> str | None:
+        """Return the stored summary of the view, None when it has none."""
         return self.memory.summary(self.view_name)

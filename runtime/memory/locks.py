@@ -1,9 +1,10 @@
-"""Who may write a memory next: the turn locks of `Serial` memories (M-5.17, M-8.13), and the queue of sessions that
-change one slot (M-8.21).
+"""Who may write a memory next: the turn locks of `Serial` memories (M-5.17, M-8.13), and the queue of sessions that change one
+slot of a context (M-8.21).
 
 Hands on `TurnLocks` (first come, first served in the process, a lease between processes) to conversations, turns and the
-performer of memories, and `SlotTurns` with its `SlotTurn` to `memories.py`. A lease only orders writers; when it is lost the
-version check of the store still protects the log. Of a log nothing is read here but its version, and nothing written.
+performer of memories, and `SlotTurns` with its `SlotTurn` to `memories.py`, from which the performer of memories has them.
+A lease only orders writers; when it is lost the version check of the store still protects the log. Of a log nothing is read
+here but its version, and nothing written.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from .stores.operations import Operations
 
 
-# In seconds: how long a lease lasts, how often it is renewed, how often one that another process holds is asked for.
+# In seconds: how long a lease lasts, the time between two renewals, and between two requests for one that is held elsewhere.
 LEASE_SECONDS = 60.0
 RENEWED_EVERY = 20.0
 LEASE_POLL = 0.05
@@ -94,7 +95,7 @@ class TurnLocks:
             raise waited_too_long(self._version(memory))
 
     def release(self, memory: Memory) -> None:
-        """Give the lock, which is held, to the caller that has waited longest, and the lease back to the store. Does not
+        """Give the lock, which must be held, to the caller that has waited longest, and the lease back to the store. Does not
         wait, and raises no failure of the store."""
         renewal = self._renewals.pop(memory, None)
         if renewal is not None:
@@ -225,7 +226,7 @@ LOOK = 0.05
 CONTENDED = 1.0
 """Seconds for which a slot counts as changed by others after that was seen."""
 KEPT = 256
-"""Slots of which a session knows when it changed them."""
+"""Slots of which a session knows something; at one more the oldest is forgotten."""
 NEEDS = ("acquire", "release", "holder")
 
 
@@ -241,7 +242,7 @@ class SlotTurn:
         self.since: float | None = None
 
     def begins(self) -> bool:
-        """Note that a change begins or ends; return whether the store has to be asked."""
+        """Note that a change begins or ends; return whether the store has to be asked about the lease."""
         now = monotonic()
         if self.since is None and now >= self.contended:
             if now > self.changed + APART:
@@ -260,7 +261,7 @@ class SlotTurn:
 
 
 class SlotTurns:
-    """The slots that one session changes; `owner` names it to others."""
+    """The slots of contexts that one session changes; `owner` names it to others."""
 
     def __init__(self, owner: str) -> None:
         self.owner = owner
@@ -268,7 +269,8 @@ class SlotTurns:
         self._chance = Random()
 
     def of(self, place: Any) -> SlotTurn:
-        """Return what is known of a slot; of the newest KEPT slots something is."""
+        """Return what is known of a slot; `place` is what tells slots apart. Nothing is known of a new one, nor of one that
+        KEPT others came after."""
         turn = self._slots.get(place)
         if turn is None:
             if len(self._slots) >= KEPT:
@@ -278,8 +280,8 @@ class SlotTurns:
 
     async def take(self, slot: SlotTurn, store: Any, key: Key, use: Use, rest: Rest) -> None:
         """Take the lease before a change, if others change the slot too; after PATIENCE seconds return without it. `use`
-        performs an operation on the store, `rest` waits so many seconds. A store that fails is reported by the change
-        itself."""
+        performs an operation on the store, `rest` waits so many seconds. Raises no MemoryFailure: a store that fails is
+        reported by the change itself."""
         if not slot.is_awaited() or not all(hasattr(store, method) for method in NEEDS):
             return
         with suppress(MemoryFailure):  # the change that follows reports it

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from .stores.protocol import Store, Write
 
     class Source(Protocol):
-        """A snapshot of a log."""
+        """A snapshot of a log. `length` is the number of its entries, pinned ones too."""
 
         length: int
 
@@ -60,7 +60,7 @@ if TYPE_CHECKING:
             """Unpinned entries, newest first."""
 
         def newest(self, limit: int) -> list[Entry]:
-            """The newest unpinned entries in log order."""
+            """The newest unpinned entries, at most `limit` of them, in log order."""
 
 
 # Entries per read: small at first, since most views need few; doubled up to the largest, so that a whole log needs few
@@ -70,8 +70,9 @@ LARGEST_PIECE = 4096
 
 
 class StoredLog:
-    """The entries of a key below `head.next`; an expired key is empty whatever the store still holds. Its methods raise
-    MemoryFailure("Corrupt") when the row of the log counts other entries than there are, or a unit is torn (G-12.10)."""
+    """The entries of a key below `head.next`; a log whose `head` is empty, as that of an expired key, is empty whatever the
+    store still holds. Its methods raise MemoryFailure("Corrupt") when the row of the log counts other entries than there
+    are, or a unit is torn (G-12.10)."""
 
     __slots__ = ("store", "key", "head", "length", "_pins")
 
@@ -83,7 +84,7 @@ class StoredLog:
         self._pins: list[Entry] | None = None
 
     def pins(self) -> list[Entry]:
-        """Return the pinned entries in log order; read once."""
+        """Return the pinned entries in log order. They are read once."""
         if self._pins is None:
             self._pins = self.store.entries(self.key, before=self.head.next, pinned=True) if self.length else []
         return self._pins
@@ -105,7 +106,7 @@ class StoredLog:
             before, size = piece[0].seq, min(2 * size, LARGEST_PIECE)
 
     def newest(self, limit: int) -> list[Entry]:
-        """Return the newest `limit` unpinned entries, oldest first."""
+        """Return the newest unpinned entries, at most `limit` of them, oldest first."""
         if not self.length or not limit:
             return []
         entries = self.store.entries(self.key, before=self.head.next, limit=limit, newest=True, pinned=False)
@@ -193,8 +194,9 @@ def branch(store: Store, key: Key, name: str) -> Key:
 
 
 def fork(store: Store, key: Key, name: str, at: int, below: int | None = None) -> Key:
-    """Copy the log to a new branch and return its key (M-6.16). `below`: only the entries with a smaller number; `at` is
-    in Unix ms. Raises MemoryFailure("Exists") when the name is taken."""
+    """Copy the log to a new branch and return the key of the branch (M-6.16). With `below` only the entries with a smaller
+    number are copied, with what derives from them; `at` is in Unix ms. Raises MemoryFailure("Exists") when the name is
+    taken."""
     branch_key = with_branch(key, name)
     if name == MAIN_BRANCH or store.head(branch_key).version:
         raise exists(name)
@@ -220,7 +222,7 @@ def _copy(store: Store, key: Key, at: int, below: int | None) -> Batch:
 
 
 def stored_facts(store: Store, key: Key) -> list[Fact]:
-    """Return the facts of a key that outlive a turn; none of a store that keeps no facts."""
+    """Return the facts of a key that outlive a turn; an empty list for a store that keeps no facts."""
     return [fact for fact in store.facts(key) if fact.tier != EPHEMERAL] if hasattr(store, "facts") else []
 
 
@@ -230,14 +232,14 @@ def facts_naming(store: Store, key: Key, names: Callable[[int], bool]) -> list[i
 
 
 def stored_seen(store: Store, key: Key) -> list[Observation]:
-    """Return the observations of a key, by topic and number; none of a store that keeps no facts."""
+    """Return the observations of a key, by topic and number; an empty list for a store that keeps no facts."""
     return store.seen(key) if hasattr(store, "seen") else []
 
 
 def erase_entries(store: Store, key: Key, wanted: Callable[[Entry], bool], at: int) -> dict[Key, list[int]]:
     """Erase whole units that hold a wanted entry, in all branches, with the summaries that cover them and the facts that
-    derive from them; return the numbers of the removed entries by key, nothing when there were none. `at` is in Unix ms.
-    Tried again when somebody commits meanwhile."""
+    derive from them; return the numbers of the removed entries by key, an empty map when there were none. `at` is in Unix
+    ms. It is tried again when somebody commits meanwhile."""
     while True:
         erased = _units_with(store, key, wanted)
         if not erased:
@@ -262,13 +264,14 @@ def _erasing_copies(store: Store, key: Key, marks: set[tuple[object, ...]], at: 
 
 
 def erase_all(store: Store, prefix: Key, met: MetVersions | None = None) -> int:
-    """Erase every key under the prefix, with its branches; return the number of removed entries. `met` forgets the
-    versions that were seen of them."""
+    """Erase every key under the prefix in one transaction; return the number of removed entries. `met` forgets the versions
+    that were seen of them."""
     return erase_keys(store, list(store.keys(prefix)), met)
 
 
 def erase_keys(store: Store, keys: Sequence[Key], met: MetVersions | None = None) -> int:
-    """Erase these keys in one transaction; return the number of removed entries."""
+    """Erase these keys in one transaction; return the number of removed entries, in which a damaged log counts none. `met`
+    forgets the versions that were seen of them."""
     removed = sum(_length(store, key) for key in keys)
     store.remove(keys)
     for key in keys:
@@ -319,8 +322,8 @@ INTEGERS = ("seq", "turn", "tokens", "at")
 
 
 class Content:
-    """Everything that a dump holds. `next` and `turns` are the counters of the log, `rows` its turn records; facts and
-    observations are in their JSON form."""
+    """Everything that a dump holds. `next` and `turns` are the counters of the log, `rows` its turn records, `states` those of
+    its views; facts and observations are in their JSON form."""
 
     __slots__ = ("next", "turns", "rows", "states", "entries", "facts", "seen")
 
@@ -375,8 +378,8 @@ def dumped(content: Content) -> str:
 
 
 def loaded(text: str) -> Content:
-    """Return the content of a dump. Raises MemoryFailure("Version") for a newer format or a part that this version does not
-    carry, "Corrupt" for a text that is no dump."""
+    """Return the content of a dump, all of it checked. Raises MemoryFailure("Version") for a newer format or a part that this
+    version does not carry, "Corrupt" for a text that is no dump."""
     works_on(len(text))
     dump = _parsed(text)
     version = dump.get("v")
@@ -403,13 +406,14 @@ def loaded(text: str) -> Content:
     return content
 
 
-def _contents(held: dict[str, str]) -> Callable[[list[str]], dict[str, bytes]]:
-    """Return what reads the contents of media of a dump. Raises ValueError or its like for what is none."""
+def _contents(texts: dict[str, str]) -> Callable[[list[str]], dict[str, bytes]]:
+    """Return what reads the contents of media of a dump, whose base64 `texts` are by hash. Raises ValueError or its like for
+    what is none."""
     from base64 import b64decode
 
-    if any(type(text) is not str for text in held.values()):
+    if any(type(text) is not str for text in texts.values()):
         raise ValueError
-    return lambda hashes: {one: b64decode(held[one], validate=True) for one in hashes if one in held}
+    return lambda hashes: {one: b64decode(texts[one], validate=True) for one in hashes if one in texts}
 
 
 def _parsed(text: str) -> dict[str, Any]:

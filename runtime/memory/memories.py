@@ -63,8 +63,9 @@ BEGINS = ("append", "pin", "remember")
 
 
 class Beginning:
-    """The memories of a session while initialisation statements run (M-2.10). Writes to a memory that nobody has used are
-    kept, for its logs to begin with; one that was used is written at once."""
+    """The memories of a session while initialisation statements run (M-2.10): it stands for `Memories` in the machine, and its
+    methods are those of `vm/interp/effects.py: Memories`. Writes to a memory that nobody has used are kept, for its logs to
+    begin with; one that was used is written at once."""
 
     def __init__(self, memories: BeginningMemories) -> None:
         self.memories = memories
@@ -95,7 +96,7 @@ class Beginning:
         return self.memories.memory_value(name, bounds, messages)
 
     def at_once(self, ref: MemoryRef, method: str, arguments: list[Any], task: Any) -> Any:
-        """`Memories.at_once`, but `append`, `pin` and `remember` of an unused memory are kept (M-2.10)."""
+        """Do as `Memories.at_once`, but keep `append`, `pin` and `remember` of an unused memory (M-2.10)."""
         if method in BEGINS and not (ref.branch or ref.key or self.memories.is_open(ref.name)):
             if method == "remember":
                 return self.initial_fact(ref.name, arguments)
@@ -136,7 +137,7 @@ class _Begun:
         return len(self._memories[self._name])
 
 
-MOST = 10_000
+MOST = 10_000  # keys whose versions a session keeps
 
 
 class MetVersions:
@@ -176,8 +177,15 @@ CHANGES = LOCKED.union(("fork", "observe", "remember", "relate", "forget", "conf
 class Memories:
     """Every declared memory by name. Logs are shared handles and live as long as the session or their store (O-3.3).
 
-    What opens a memory raises MemoryFailure when its store cannot be opened, or holds its data under another declaration, or
-    when a bound cannot be computed; and MustWait, having changed nothing, where a store has to be waited for."""
+    `declared`: the declarations, or name and bound in messages of plain memories. `namespace`: the first part of every key
+    (M-7.1). `clock` gives seconds since 1970, `stored_clock` those of logs in a store where that is another clock.
+    `listener` gets the events of memories that are opened while `hears` returns True. `stores` returns a store by its name,
+    `embedders` makes the embedding of a step `embed`; `operations` are those of the session on its stores.
+
+    What opens a memory raises MemoryFailure when its store cannot be opened, or holds its data under another declaration,
+    or when a bound cannot be computed; and MustWait, having changed nothing, where a store has to be waited for. A name
+    that is not declared is a KeyError.
+    """
 
     __slots__ = (
         "_declared", "_by_path", "computed", "lost", "slot_turns",
@@ -242,8 +250,8 @@ class Memories:
 
     @contextmanager
     def beginning(self, machine: Callable[[], Any]) -> Iterator[None]:
-        """Keep `append` and `pin` for the logs that begin, while the program is initialised (M-2.10). `machine` returns
-        the machine that runs."""
+        """Keep `append`, `pin` and `remember` for the logs that begin, while the program is initialised (M-2.10). `machine`
+        returns the machine that runs; its `memories` are a `Beginning` meanwhile."""
         machine().memories, self.initialising = Beginning(self), True
         try:
             yield
@@ -264,7 +272,7 @@ class Memories:
         return self._values
 
     def listen(self) -> None:
-        """Send events to the listener from now on, those of memories in use too (M-6.31)."""
+        """Send the events of memories in use to the listener from now on; those that are opened later ask `hears` (M-6.31)."""
         lives = () if self._values is None else self._values.lives.values()
         for memory in (*self._open.values(), *(life.memory for life in lives)):
             if hasattr(memory, "listen"):
@@ -323,7 +331,8 @@ class Memories:
         return ref
 
     def revive(self, handles: Iterable[tuple[MemoryRef, int]]) -> None:
-        """Open the memory values of handles that came from a snapshot, and give up the logs of all others."""
+        """Open the memory values of handles that came from a snapshot, each given with the version of its log, and give up the
+        logs of all other values."""
         alive = []
         for ref, _ in handles:
             declared = self._declared[ref.name]
@@ -339,7 +348,7 @@ class Memories:
             self.values.sweep(self._volatile, names)
 
     def number_after(self, earlier: Memories) -> None:
-        """Continue the numbers of memory values where an earlier session stopped."""
+        """Continue the numbers of memory values where those of an earlier session ended."""
         if earlier._values is not None:
             self.values.last = earlier._values.last
 
@@ -382,7 +391,7 @@ class Memories:
         return self.turn_around(task, self.at(ref)) is None
 
     def at_once(self, ref: MemoryRef, method: str, arguments: Sequence[Any], task: Any) -> Any:
-        """`perform` where nothing has to be waited for; else raise MustWait, having done nothing."""
+        """Do as `perform` where nothing has to be waited for; else raise MustWait, having done nothing."""
         if self.initialising:  # what is written then begins a log, or has it to itself; facts get their vectors later
             return self.operations.attempt(lambda: self.perform(ref, method, arguments, task))
         # Each of these may wait: for vectors, a turn lock, a function of the program.
@@ -393,11 +402,12 @@ class Memories:
         return self.operations.attempt(lambda: self.perform(ref, method, arguments, task))
 
     def is_shared(self, ref: MemoryRef) -> bool:
-        """Whether other sessions may write its store meanwhile."""
+        """Whether other sessions may write the store of the memory meanwhile."""
         return self._declared[self._declared[ref.name].of or ref.name].store is not None and not self._are_volatile()
 
     def is_queued(self, ref: MemoryRef, slot: Any) -> bool:
-        """Whether a change of a slot begins or ends with its turn in the queue of sessions (M-8.21)."""
+        """Note that a change of a slot begins or ends where sessions change it in turns (M-8.21); return whether it has to ask
+        the store for its turn, or to give it back."""
         return self.is_shared(ref) and not self.initialising and self.slot_turn(ref, slot).begins()
 
     def slot_turn(self, ref: MemoryRef, slot: Any) -> SlotTurn:
@@ -416,7 +426,7 @@ class Memories:
             return True
 
     def keyed_at_once(self, ref: KeyedRef, method: str, values: dict[str, Any], task: Any) -> Any:
-        """`keyed` where nothing has to be waited for; else raise MustWait, having done nothing."""
+        """Do as `keyed` where nothing has to be waited for; else raise MustWait, having done nothing."""
         if method == "erase" and ref.name in self.attended:
             raise MustWait
         return self.operations.attempt(lambda: self.keyed(ref, method, values, task))
@@ -467,13 +477,14 @@ class Memories:
         return [logs[key] for key in sorted(logs, key=encode)]
 
     def allows(self, name: str, by: str, writes: bool) -> bool:
-        """Whether a model or agent may attach it (M-4.16). A view is attached as the memory that it is of."""
+        """Whether the model or agent `by` may attach the memory, to write it or only to read (M-4.16). A view is attached as
+        the memory that it is of."""
         allow = self._declared[self._declared[name].of or name].allow
         return allow is None or by in allow[1] or (not writes and by in allow[0])
 
     def initial(self, name: str, role: str, content: str, pinned: bool) -> None:
-        """Keep an initialisation statement of a memory for the logs that begin (M-2.10). Panics with P014 for a memory
-        with keys."""
+        """Keep an initialisation statement of a memory for the logs that begin (M-2.10). Panics with P014 outside of the
+        initialisation: only a memory with keys whose key is missing gets here then."""
         if not self.initialising:
             raise Panic("P014", f"the memory {name} has keys: call `key` first")
         self._declared[name].initial.append((role, content, pinned))
@@ -488,7 +499,7 @@ class Memories:
             raise Panic("P452", str(error)) from None
 
     def checked_fact(self, name: str, arguments: Sequence[Any]) -> list[Any]:
-        """Return arguments of `remember` that a log of this memory may begin with; raise InvalidValue for any others."""
+        """Return arguments of `remember` that a log of this memory may begin with. Raises as `fact_methods.checked`."""
         from .fact_methods import checked
 
         return checked(arguments, name, self._declared[name].store is not None)
@@ -635,8 +646,8 @@ class Memories:
         return bool(getattr(self._stores, "volatile", False))
 
     def volatile(self, label: str | None, key: Key) -> VolatileStore | None:
-        """Return the store of the session where that log is; `label` is the name of a store in a test. None when it is
-        elsewhere, or when no memory value has that key."""
+        """Return the volatile store of the session where that log is; `label` is the name of a store in a test. None when it
+        is elsewhere, or when no memory value has that key. KeyError for a path that no memory has."""
         declared = self._by_path[str(key[1])]
         if declared.bounds is not None and declared.bounds.made is not None and not is_key(declared.bounds.made, key[2:-1]):
             return None
@@ -678,8 +689,8 @@ class Memories:
         return (declared.store is None or self._are_volatile()) and changes.version(declared.store, key) != version
 
     def went_back(self, ref: MemoryRef, version: int) -> int | None:
-        """Return the version in the store when it is an earlier one than `version`, else None. A store that cannot be
-        read is reported when it is used (M-8.6)."""
+        """Return the version of the log in its store when that is an earlier one than `version`, else None, as for a volatile
+        log. A store that cannot be read is reported when it is used (M-8.6)."""
         declared, key = self._log_of(ref)
         if declared.store is None or self._are_volatile() or not version:
             return None
@@ -691,11 +702,12 @@ class Memories:
         return current if current < version else None
 
     def beginnings(self) -> list[tuple[str, list[Any], list[Any]]]:
-        """Return what initialisation statements give a log that begins, by memory: messages, facts."""
+        """Return what initialisation statements give a log that begins, as (name of the memory, messages, facts)."""
         return [(name, each.initial, each.facts) for name, each in self._declared.items() if each.initial or each.facts]
 
     def begin_with(self, logs: Logs | None, beginnings: dict[str, tuple[list[Any], list[Any]]]) -> None:
-        """Continue with other volatile logs and other beginnings than before; logs in a store are opened anew."""
+        """Continue with other volatile logs than before (None: with none), and with other `beginnings`, by name; logs in a
+        store are opened anew."""
         self._volatile = None
         self._earlier.clear()
         self._open.clear()
@@ -705,11 +717,11 @@ class Memories:
             declared.initial, declared.facts = beginnings.get(name, ([], []))
 
     def is_view(self, name: str) -> bool:
-        """Whether it is derived from another memory."""
+        """Whether the memory of that name is derived from another one."""
         return self._declared[name].of is not None
 
     def embeds(self, ref: MemoryRef) -> bool:
-        """Whether its facts have vectors, for which the host may have to be waited for."""
+        """Whether the facts of the memory have vectors, for which the host may have to be waited for."""
         declared = self._declared[ref.name]
         return (self._declared[declared.of] if declared.of else declared).embed is not None
 

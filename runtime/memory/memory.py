@@ -68,9 +68,9 @@ OWN_VIEW = ""
 
 
 class MemoryReader:
-    """The reading half of a memory. `key` is the address of its log, `clock` gives seconds since 1970, `session` is the
-    store of the facts that end with the session, `embedding` that of the step `embed`, `met` keeps the versions that were
-    seen in the store. `_log` is the volatile log itself when the memory has no steps, else None.
+    """The reading half of a memory. `key` is the address of its log, `clock` gives seconds since 1970, `session` is the store
+    of the facts that end with the session, `embedding` that of the step `embed`, `met` keeps the versions that were seen in
+    the store. `_log` is the volatile log itself where messages may only be noted (`Memory`), else None.
 
     Everything that one method returns is of one state of the log: a shared store is read again when somebody commits
     meanwhile.
@@ -118,8 +118,8 @@ class MemoryReader:
         return hash(self.key)
 
     def head(self) -> Head:
-        """Return the row of the key: its version and counters. That of an expired key is empty, as if it was never
-        written (M-8.9)."""
+        """Return the row of the key: its version and counters. That of an expired key is empty, as if it was never written
+        (M-8.9). `met` notes the version."""
         head = self.store.head(self.key)
         if self.met is not None:
             self.met.meet(self.key, head.version)
@@ -163,9 +163,11 @@ class MemoryReader:
         return len(self) == 0
 
     def version(self) -> int:
+        """Return the number of changes of the log so far (M-6.14)."""
         return self.head().version
 
     def tokens(self) -> int:
+        """Return the tokens of all entries of the log (M-6.14)."""
         return self.head().tokens
 
     def messages(self) -> list[Msg]:
@@ -175,14 +177,15 @@ class MemoryReader:
         return [entry.message for entry in self.entries()]
 
     def last(self, n: int) -> list[Msg]:
-        """Return the newest `n` messages, oldest first; its cost grows with `n`, not with the log (M-6.6, M-14.2)."""
+        """Return the newest messages, at most `n` of them, oldest first; its cost grows with `n`, not with the log (M-6.6,
+        M-14.2)."""
         if n <= 0:
             return []
 
         return [entry.message for entry in self.newest(n)]
 
     def newest(self, limit: int) -> list[Entry]:
-        """Return the newest `limit` entries (1 or more), oldest first."""
+        """Return the newest entries, at most `limit` of them, which is 1 or more, oldest first."""
 
         def read(log: StoredLog) -> list[Entry]:
             return self.store.entries(self.key, before=log.head.next, limit=limit, newest=True) if log.length else []
@@ -257,7 +260,8 @@ class MemoryReader:
         ]
 
     def appended(self, run: str | None = None) -> list[Msg]:
-        """Return the messages of a run, by default of the newest one that was committed (M-6.11)."""
+        """Return the messages of a run that was committed, by its id, by default of the newest one (M-6.11); an empty list
+        where the log has none of it."""
 
         def tagged(log: StoredLog) -> list[Msg]:
             run_id = run
@@ -280,9 +284,10 @@ class MemoryReader:
         name: str = OWN_VIEW,
         budget: int | None = None,
     ) -> tuple[View, Head]:
-        """Return what a request would take, and the head of the log that it was computed from (M-6.12). `policy` and
-        `name` choose a derived view; `prompt_tokens` and `budget` are in tokens. Raises MemoryFailure("Overflow") when
-        system message and pins alone exceed the budget, "Redaction" when older text cannot be redacted as now."""
+        """Return what a request would take, and the head of the log that it was computed from (M-6.12). `policy` and `name`
+        choose a derived view; `prompt_tokens` and `budget` are in tokens. Raises MemoryFailure("Overflow") when system
+        message and pins alone exceed the budget, "InvalidUnit" when the function of `shape` gives no whole units,
+        "Redaction" when older text cannot be redacted as now."""
         chosen = policy or self.policy
 
         def compute(log: StoredLog) -> tuple[View, Head]:
@@ -349,7 +354,8 @@ class MemoryReader:
         return index_of(self.stored_facts())
 
     def expired_facts(self) -> list[int]:
-        """Return the ids of the facts of an expired key, which the next write has to remove."""
+        """Return the numbers of the facts of an expired key, which the next write has to remove; an empty list for any other
+        key."""
         return [fact.id for fact in stored_facts(self.store, self.key)] if self.keeps and self._is_expired() else []
 
     def seen(self) -> list[Observation]:
@@ -357,7 +363,8 @@ class MemoryReader:
         return [] if self._is_expired() else stored_seen(self.store, self.key)
 
     def expired_seen(self) -> list[tuple[str, int]]:
-        """Return topic and number of the observations of an expired key, which the next write has to remove."""
+        """Return topic and number of the observations of an expired key, which the next write has to remove; an empty list for
+        any other key."""
         return [one.place for one in stored_seen(self.store, self.key)] if self._is_expired() else []
 
     def _is_expired(self) -> bool:
@@ -389,10 +396,10 @@ class Memory(MemoryReader):
     """A memory that is also written.
 
     `views`: the policies of views derived from it, by name; their cuts and summaries are stored with it (M-9.11).
-    `session`: the volatile store of the session, which holds the facts that end with it. `listener(channel, payload)`
-    gets the events of M-6.25 ff. after their change is stored; without one none are built. `fixed`: the slots that are
-    written once, as (tier, name) (M-10.2); `renamed`: the earlier names of slots (M-8.24); `lists`: the slots that are
-    lists. `access`: who may read and write which facts (M-10.35).
+    `session`: the volatile store of the session, which holds the facts that end with it. `listener(channel, payload)` gets
+    the events of M-6.25 ff. after their change is stored; without one none are built. `fixed`: the slots that are written
+    once, as (tier, name) (M-10.2); `renamed`: by (tier, name), the earlier names of slots (M-8.24); `lists`: the slots that
+    are lists. `access`: who may read and write which facts (M-10.35).
     """
 
     __slots__ = ("views", "listener", "fixed", "renamed", "lists", "access", "_known")
@@ -477,9 +484,9 @@ class Memory(MemoryReader):
     def initialise(
         self, messages: Sequence[tuple[str, str, bool]], facts: Callable[[], Sequence[Fact]] | None = None
     ) -> None:
-        """Write the initialisation statements of a declaration as one commit of no run, which makes version 1; do nothing
-        on a log that has a version (M-2.10). `messages` are (role, content, pinned); `facts` makes the persistent facts
-        of `remember`."""
+        """Write the initialisation statements of a declaration as one commit of no run, which makes version 1; do nothing on a
+        log that has a version (M-2.10). `messages` are (role, content, pinned); `facts` makes the persistent facts of
+        `remember`, and is called only where something is written."""
         if (messages or facts) and self.head().version == 0:
             drafts = [Draft(Msg(role, content), pinned=pinned) for role, content, pinned in messages]
             try:
@@ -499,8 +506,9 @@ class Memory(MemoryReader):
         """Commit messages as one turn, together with facts. Return False when the turn's run is stored already (M-5.10).
 
         With `expect` a log of another version raises MemoryFailure("Conflict"); without it the turn goes behind whatever
-        was committed meanwhile. `learn` makes facts and observations of the new entries (M-10.24). The messages are
-        redacted here: MemoryFailure("Redaction") where that fails, and nothing is stored.
+        was committed meanwhile. `turn` is the record of a run, None for a direct write. `learn` makes facts and
+        observations of the new entries (M-10.24). The messages are redacted here: MemoryFailure("Redaction") where that
+        fails, and nothing is stored.
         """
         return self._written(drafts, turn, expect, facts, learn) is not None
 
@@ -663,7 +671,8 @@ class Memory(MemoryReader):
             self.session.keep(self.key, self.now(), [], ephemeral)
 
     def fork(self, name: str) -> Memory:
-        """Copy the log to the new branch `name` and return its memory (M-6.16). Raises MemoryFailure("Exists")."""
+        """Copy the log, and the facts of the session, to the new branch `name` and return its memory (M-6.16). Raises
+        MemoryFailure("Exists")."""
         copy = self.with_key(fork(self.store, self.key, name, self.now()))
         if self.keeps:
             self.session.keep(copy.key, self.now(), stored_facts(self.session, self.key), ())
@@ -742,7 +751,7 @@ class Memory(MemoryReader):
         return len(removed_seqs)
 
     def tell(self, channel: str, payload: dict[str, Any]) -> None:
-        """Send one event to the listener, with name and key of the memory."""
+        """Send one event to the listener, if there is one, with name and key of the memory."""
         if self.listener is not None:
             self.listener(channel, {"memory": self.name, "key": list(self.key), **payload})
 

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from .facts import Fact, Observation
 
     class Secrets(Protocol):
-        """The secrets of the configuration. `known` is one list that grows; it is never replaced."""
+        """The secrets of the configuration. `known` is one list that grows; it is never replaced. `clean` returns a text
+        without them."""
 
         known: list[str]
 
@@ -92,8 +93,8 @@ class Decay(StepRecord):
 
 class SummaryPolicy(StepRecord):
     """The step `summary` (M-9.1). `every_turns` or `every_ms` (milliseconds) or neither, which is `Evict`. `by` names who
-    summarises. `text`: what is shown, with one `{}` (M-9.22). `whole`: the summariser is given all that the view shows
-    (M-9.21)."""
+    summarises, as `from_image.py` says it; `max_tokens` is the bound of a summary. `text`: what is shown, with one `{}`
+    (M-9.22). `whole`: the summariser is given all that the view shows (M-9.21)."""
 
     DEFAULTS = {"by": (), **{row.field: row.default for row in SUMMARY.values() if row.field is not None}}
     __slots__ = tuple(DEFAULTS)
@@ -108,7 +109,7 @@ class SummaryPolicy(StepRecord):
     whole: bool
 
     def shown(self, summary: str) -> str:
-        """The text with the stored summary in its place."""
+        """Return the text that is shown, with the stored summary in its place."""
         before, _, after = self.text.partition("{}")
         return f"{before}{summary}{after}"
 
@@ -231,17 +232,17 @@ if TYPE_CHECKING:
 
 
 class Declaration:
-    """One `memory` declaration: its path in the program, its steps, its key names, its store by name (None: volatile).
+    """One `memory` declaration: its name, its steps, the names of its key parts, its store by name (None: volatile).
 
-    `of` names the memory whose log a derived view shows, `policy` has the views between them.
-    `initial`, `facts`: what its initialisation statements give a log of version 0
-    (M-2.10), of `remember` its arguments.
-    `allow`: who may attach it, as (readers, writers) by name, None for everybody (M-4.16). `embed`: its embedder as the image
-    says it (M-10.16). `fixed`: slots that are written once. `bounds`: what a run computes of the policy (M-2.14), of a
-    declaration that memory values are made from with the names of theirs (M-2.19). `path`: what its keys are stored under
-    (M-7.8); `key_defaults`: what keys that were written without an added part have there (M-7.9); `renamed`: the names of slots
-    before. `on`: the places of functions that are called for its events, by channel (M-6.37). `lists`: slots that are lists.
-    `access`: who may read and write which facts (M-10.35).
+    `of` names the memory whose log a derived view shows, `policy` has the views between them. `path`: the name that its
+    keys are stored under (M-7.8); `key_defaults`: what keys that were written without an added part have there (M-7.9).
+    `initial` and `facts`: what its initialisation statements give a log of version 0 (M-2.10), as (role, content, pinned),
+    and of `remember` its arguments. `allow`: who may attach it, as (readers, writers) by name, None for everybody (M-4.16).
+    `embed`: its embedder as the image says it (M-10.16). `bounds`: what a run computes of the policy (M-2.14), None for
+    nothing; of a declaration that memory values are made from it has the names of theirs (M-2.19). `on`: the places of
+    functions that are called for its events, by channel (M-6.37).
+
+    `fixed`, `renamed`, `lists` and `access` are those of its `Memory`.
     """
 
     __slots__ = (
@@ -328,6 +329,7 @@ class FactAccess:
         return all(by in writers for patterns, _, writers in self.rules if self._covers(patterns, tier, name))
 
     def writes_in_some_tier(self, by: str, name: str) -> bool:
+        """Whether the model or agent `by` may write a fact of that name in any tier."""
         return any(self.writes(by, tier, name) for tier in TIERS)
 
     def _covers(self, patterns: Sequence[Pattern], tier: str, name: str) -> bool:
@@ -383,8 +385,8 @@ def prefix_share(bound: tuple[int, int] | None) -> int:
 
 
 def advice(max_messages: int | None, steps: Mapping[str, Any]) -> str | None:
-    """Return a step that would keep more of the request the same, for a memory that keeps nothing the same; None for any
-    other."""
+    """Return a step, written as in a program, that would keep more of each request the same, for a memory that keeps nothing
+    the same; None for any other, and where no such step is known."""
     bound = bound_of(max_messages, steps)
     if bound is None or prefix_share(bound) > 0 or "view_with" in steps:
         return None
@@ -404,8 +406,8 @@ GROUPS_KNOWN = 4_096
 
 
 class Rule:
-    """One step `learn` (M-10.22). `by` gives the group of an observation from its data alone, or None; `when` and `store`
-    are called with a group."""
+    """One step `learn` (M-10.22), for observations of its `topic`. `by` gives the group of an observation from its data alone,
+    or None for none; `when` says of a group whether something is learned, and `store` what."""
 
     __slots__ = ("name", "topic", "by", "when", "store", "_groups")
 
@@ -455,7 +457,8 @@ class Rule:
 
 
 class Group:
-    """The observations of one group, oldest first. `shown` is their value for functions of the program, made once."""
+    """The observations of one group, oldest first; `key` is what `by` of the rule gave. `shown` is their value for functions
+    of the program, made once."""
 
     __slots__ = ("key", "members", "shown")
 

@@ -47,17 +47,18 @@ TOLD_APART = 8
 
 
 def recency(fact: Fact, now: int, half_life: int) -> float:
-    """Return the factor for the age of the last access, from 1 down to 0.5; it falls halfway within `half_life` ms
-    (M-10.12)."""
+    """Return the factor for the age of the last access at the time `now` (Unix ms), from 1 down to 0.5; it falls halfway
+    within `half_life` ms (M-10.12)."""
     return recency_at(fact.accessed, now, half_life)
 
 
 def recency_at(accessed: int, now: int, half_life: int) -> float:
+    """Return the factor of `recency` for a newest access at the time `accessed` (Unix ms)."""
     return float(0.5 + 0.5 * 2.0 ** (-max(0, now - accessed) / half_life))
 
 
 class Found:
-    """A fact with the scores that made it a hit, as they were at the query."""
+    """A fact with the scores that made it a hit, as they were at the query: each from 0 to 1, and whether it is archived."""
 
     __slots__ = ("fact", "relevance", "recency", "confidence", "archived")
 
@@ -83,12 +84,14 @@ def rank(
     half_life: int = HALF_LIFE,
     *,
     near: Callable[[Fact], float] | None = None,
-    accepts: Callable[[Found], bool] = lambda hits: True,
+    accepts: Callable[[Found], bool] = lambda hit: True,
 ) -> list[Found]:
-    """Return the best `k` accepted hits, best first (M-10.12); equal scores go by access, then by number.
+    """Return the best `k` accepted hits, best first (M-10.12); equal scores go by access, the newest first, then by number,
+    the lowest first.
 
-    `indexes`: all facts of the key that the caller sees; their words decide what is rare. `now` and `half_life` are in
-    ms. `near`: returns what the vector of a persistent fact adds. `accepts` filters hits before they count among the `k`.
+    `indexes`: all facts of the key that the caller sees; their words decide what is rare. `now` and `half_life` are in ms.
+    `near`: returns what the vector of a fact adds to its relevance, r_v of M-10.10, from 0 to 1; None without vectors.
+    `accepts` filters hits before they count among the `k`.
     """
     works_on(sum(map(len, indexes)))
     parsed = _Query(indexes, frozenset(terms(query)))
@@ -295,7 +298,8 @@ class _Part:
 
 
 def neighbors(facts: Iterable[Fact], entity: str) -> list[tuple[str, int]]:
-    """Return entities that share a fact with this one, with the number of those facts: most first, then by name."""
+    """Return the entities that share a fact with this one, by their names as written, with the number of those facts: most
+    first, then by name."""
     target = folded(entity)
     names: dict[str, str] = {}
     shared: Counter[str] = Counter()
@@ -346,7 +350,8 @@ def spoken(memory: MemoryReader) -> FactIndex:
 
 
 def items_of(entries: Iterable[Entry]) -> list[Fact]:
-    """Return a fact of the tier MESSAGE for each entry that can be searched."""
+    """Return a fact of the tier MESSAGE, numbered by its `seq`, for each entry that can be searched: of one of ROLES, with
+    text."""
     return [_item(entry) for entry in entries if entry.message.role in ROLES and entry.message.content.strip()]
 
 

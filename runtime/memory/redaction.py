@@ -1,9 +1,11 @@
-"""What is rewritten before it is stored (M-4.4): the redactor `Pii` and the functions of a declaration, over every text
-of a message; and the same rewriting of older content before it goes to a model (M-8.27).
+"""What is rewritten before it is stored (M-4.4): the redactor `Pii` and the functions of a declaration, over every text of a
+message; and the same rewriting of older content before it goes to a model (M-8.27).
 
-Hands on `redacted` and `redacted_json` for what is stored, `Shown`, `redaction_note` and `json_shown` for what was stored
-under another redaction, `pii` and `SecretFilter`. A redactor that fails raises MemoryFailure("Redaction"), and nothing is
-stored or sent.
+Hands on for what is stored `redacted` (messages) to `changes.py` and `redacted_json` (facts) to `remembering.py`; for what
+was stored under another redaction `Shown` to `memory.py` and `summaries.py`, `redaction_note` to `changes.py` and
+`json_shown` to `remembering.py`; `pii` to `from_image.py` and `SecretFilter` to `policy.py`. A redactor that fails raises
+MemoryFailure("Redaction"), and nothing is stored or sent. Nothing here is written, but for what a policy keeps of rewritten
+texts. What `Pii` looks for are the patterns below.
 """
 
 from __future__ import annotations
@@ -63,14 +65,14 @@ def pii(text: str) -> str:
 
 
 def _without_ibans(text: str) -> str:
-    pieces, kept, at = [], 0, 0
+    pieces, copied, at = [], 0, 0  # `copied`: up to where the text is in the pieces
     while (match := IBAN.search(text, at)) is not None:
         length = _iban_length(match[0])
         at = match.start() + (length or 1)
         if length:
-            pieces += [text[kept : match.start()], "[redacted:iban]"]
-            kept = at
-    return "".join([*pieces, text[kept:]])
+            pieces += [text[copied : match.start()], "[redacted:iban]"]
+            copied = at
+    return "".join([*pieces, text[copied:]])
 
 
 def _iban_length(text: str) -> int:
@@ -114,8 +116,9 @@ def _phone(match: re.Match[str]) -> str:
 
 
 def redacted(message: Msg, redactors: Sequence[Callable[[str], str]]) -> Msg:
-    """Return a copy of the message with its text, and the arguments of its calls, rewritten: the values, not the names of fields.
-    Raises MemoryFailure("Redaction")."""
+    """Return a copy of the message with its text, the arguments of its calls and the names of its media rewritten: of
+    arguments the values, not the names of fields. The state of a provider goes where it could hold what was rewritten
+    (M-5.25). Raises MemoryFailure("Redaction"), also for a link that would be rewritten."""
     try:
         content = _clean(message.content, redactors)
         calls = tuple(_clean_call(call, redactors) for call in message.calls)
@@ -129,8 +132,8 @@ def redacted(message: Msg, redactors: Sequence[Callable[[str], str]]) -> Msg:
 
 
 def _stays(message: Msg, content: str, calls: Sequence[Call], redactors: Sequence[Callable[[str], str]]) -> bool:
-    """Return whether the state that a provider wants back may stay with a message (M-5.25). It repeats the text, and no function
-    of a program may read it: it is dropped when anything was rewritten, and where such a function redacts."""
+    """Return whether the state that a provider wants back may stay with a message (M-5.25). It repeats the text, and no
+    function of a program may read it: it goes when anything was rewritten, and where such a function redacts."""
     if message.state is None or not all(one is pii or type(one) is SecretFilter for one in redactors):
         return False
     same = content == message.content and [call.as_json() for call in calls] == [call.as_json() for call in message.calls]
@@ -184,7 +187,7 @@ def redacted_json(value: Any, redactors: Sequence[Callable[[str], str]]) -> Any:
 
 # What was stored under another redaction goes through the redactors of now before it goes to a model (M-8.27). A key notes, among
 # its views, from which entry on entries are written under which redaction; older entries, older summaries and all recalled facts
-# are rewritten when they are shown, each once.
+# are rewritten when they are shown, each once as long as the declaration keeps the result.
 
 MARK = ":redaction"
 """The name of that note, which no view can have: `text` names the redaction, `cut` is the first entry written under it."""
@@ -250,8 +253,8 @@ class Shown:
 
 
 def json_shown(policy: Policy, value: Any) -> Any:
-    """Return a text, or the name or content of a fact, as it may go to a model. The result is kept: a redactor returns
-    the same for the same text. Raises MemoryFailure("Redaction")."""
+    """Return a text, or the name or content of a fact, as it may go to a model. The policy keeps the result, since a redactor
+    returns the same for the same text. Raises MemoryFailure("Redaction")."""
     if not policy.redact:
         return value
     from json import dumps
@@ -278,10 +281,10 @@ def _shown(rewritten: Callable[[], Any]) -> Any:
         raise MemoryFailure(str(failure.variant), message) from None
 
 
-def _keep(known: dict[Any, Any], place: Any, value: Any) -> Any:
-    if len(known) >= KEPT_TEXTS:
-        del known[next(iter(known))]
-    known[place] = value
+def _keep(cache: dict[Any, Any], place: Any, value: Any) -> Any:
+    if len(cache) >= KEPT_TEXTS:
+        del cache[next(iter(cache))]
+    cache[place] = value
     return value
 
 

@@ -63,10 +63,10 @@ class Facts:
     """The facts of one memory as one task sees and writes them.
 
     `task`: the path of the task, whose ephemeral facts are seen and written. `by`: the model or agent that is shown the
-    result, None for the program itself, which no permission binds. `said`: the messages that a recall searches besides
-    facts, by default those of the log. `as_now`: returns the stored content of a slot in the type of now, None where it
-    does not fit. Wrong values raise InvalidValue; stores raise MemoryFailure, and MustWait, having changed nothing, where one
-    has to be waited for.
+    result, None for the program itself, which no permission binds. `said`: returns the messages that a recall searches
+    besides facts, by default those of the log. `as_now`: returns the stored content of a slot in the type of now, None
+    where it does not fit. Wrong values raise InvalidValue; stores raise MemoryFailure, and MustWait, having changed
+    nothing, where one has to be waited for.
     """
 
     __slots__ = ("memory", "task", "by", "said", "degraded", "as_now")
@@ -93,7 +93,7 @@ class Facts:
         return access is None or self.by is None or access.writes(self.by, tier, name)
 
     def all(self) -> list[Fact]:
-        """Return the facts that the task sees, by tier and id."""
+        """Return the facts that the task sees, by tier and number."""
         facts = [fact for fact in self.memory.session_facts() if fact.tier != EPHEMERAL or fact.task == self.task]
         facts += self.memory.stored_facts()
         return sorted(facts, key=lambda fact: (TIERS.index(fact.tier), fact.id))
@@ -105,8 +105,8 @@ class Facts:
         return [fact for fact in by_tier if fact is not None]
 
     def fact(self, name: str) -> Found | None:
-        """Return the fact of that name with its scores, from the first tier that has one, and note an access; None
-        without one (M-10.7)."""
+        """Return the fact of that name with its scores, its relevance being 1, from the first tier that has one, and note an
+        access; None without one (M-10.7)."""
         named = self._named(name)
         if not named:
             return None
@@ -115,8 +115,9 @@ class Facts:
         return hit
 
     def slots(self, places: Sequence[tuple[str, str]]) -> list[list[Any]]:
-        """Return the contents of slots, given by tier and name, each in a list that is empty for a slot without value.
-        All are of one snapshot, and count as accessed (M-10.4, M-10.14)."""
+        """Return the contents of slots, given by tier and name, each in a list that is empty for a slot without value. All are
+        of one snapshot, and count as accessed (M-10.4, M-10.14). Raises InvalidValue for a renamed slot that is stored
+        under both names."""
         indexes = self._indexes()
         facts = [self._slot(indexes, *place) for place in places]
         self._touch([fact for fact in facts if fact is not None])
@@ -134,8 +135,8 @@ class Facts:
         return current or older
 
     def seen_slot(self, tier: str, name: str) -> tuple[list[Any], str]:
-        """Return the content of one slot, in a list as `slots` has it, and the text by which `swap` recognises it. Not an
-        access."""
+        """Return the content of one slot, in a list as `slots` has it, and the text by which `swap` recognises it. It is no
+        access. Raises as `slots`."""
         fact = self._slot(self._indexes(), tier, name)
         return ([] if fact is None else [fact.content], said_by(fact))
 
@@ -221,7 +222,8 @@ class Facts:
         return lambda fact: embedding.relevance(query_vector, fact)
 
     def recalled(self, facts: Sequence[Fact], degraded: bool = False) -> None:
-        """Note that facts and messages were given to somebody: an access, and the event `memory:recall`."""
+        """Note that facts and messages were given to somebody: an access, and the event `memory:recall`. `degraded` goes into
+        the event."""
         remembered = [fact for fact in facts if fact.tier != MESSAGE]
         self.access(remembered)
         payload: dict[str, Any] = {"ids": [fact.id for fact in remembered], "degraded": degraded}
@@ -230,8 +232,9 @@ class Facts:
         self.memory.tell("memory:recall", payload)
 
     def neighbors(self, entity: str, relation: str | None = None, direction: str = "both") -> list[tuple[str, int]]:
-        """Return entities that share a fact with this one, or that a relation connects, with the number of such facts
-        (M-10.41). Raises InvalidValue for a wrong direction."""
+        """Return the entities that share a fact with this one; with a `relation`, or a direction other than `both`, those that
+        such a relation connects with it. Each comes with the number of such facts (M-10.41). Raises InvalidValue for a
+        direction that is none of DIRECTIONS."""
         if direction not in DIRECTIONS:
             raise InvalidValue(f"a direction is one of Out, In, Both, found {direction}")
         facts = self.all()
@@ -253,11 +256,12 @@ class Facts:
         by: str | None = None,
         named: bool = True,
     ) -> Fact:
-        """Return a fact that is checked and redacted, but has no number yet.
+        """Return a fact that is checked and redacted, but has no number yet. Nothing is stored.
 
-        `origin` is the caller, `by` the model or agent it is. `named`: name and subjects are the caller's own, and a
-        redactor may rewrite none of them, which would make one fact of several (M-4.4): MemoryFailure("Redaction") if it does,
-        or fails. Raises InvalidValue for values that no fact has. Nothing is stored.
+        `tier` None is persistent, in a memory without a store that of the session. `origin` is the caller, `by` the model
+        or agent it is. `named`: name and subjects are the caller's own, and a redactor may rewrite none of them, which
+        would make one fact of several (M-4.4). Raises MemoryFailure("Redaction") if it does, or fails, and InvalidValue for
+        values that no fact has, such as a `seq` that no entry has had.
         """
         memory = self.memory
         if tier is None:
@@ -284,13 +288,13 @@ class Facts:
         )  # fmt: skip
 
     def keep(self, fact: Fact) -> None:
-        """Store the fact in place of the one with its tier and name; that one's number and creation time stay (M-10.1).
-        Raises FixedSlot for a slot without `mut` that has a value."""
+        """Store the fact in place of the one with its tier and name; that one's number and creation time stay (M-10.1). The
+        fact is given its number, in place. Raises FixedSlot for a slot without `mut` that has a value."""
         self._upsert(fact, None)
 
     def keep_all(self, facts: Sequence[Fact], gone: Collection[str]) -> None:
         """Store persistent facts, each in place of the one with its name, and remove those with the names `gone`; all of it in
-        one transaction, and again when another process took a number."""
+        one transaction, and again when another process took a number. The facts are given their numbers, in place."""
         memory = self.memory
         while True:
             stored: list[Fact] = []
@@ -298,7 +302,7 @@ class Facts:
             for fact in facts:
                 self.number(fact, stored)
                 stored.append(fact)
-            removed = [found.id for name in gone if (found := index.named(PERSISTENT, name)) is not None]
+            removed = [older.id for name in gone if (older := index.named(PERSISTENT, name)) is not None]
             try:
                 self.store_of(PERSISTENT).keep(memory.key, memory.now(), stored, [*self._expired(), *removed])
                 return
@@ -344,8 +348,9 @@ class Facts:
         return stored if stored is not None and stored.name != fact.name else None
 
     def number(self, fact: Fact, beside: Sequence[Fact] = ()) -> bool:
-        """Give the fact the number of the one it replaces, or the next free one; return whether it replaces one.
-        `beside`: facts that are stored together with it."""
+        """Give the fact, in place, the number and creation time of the one it replaces, or the next free number, and where it
+        is a list the times of its elements; return whether it replaces one. `beside`: facts that are stored together with
+        it."""
         indexes = [*self._indexes(), FactIndex(beside)] if beside else self._indexes()
         same = next(filter(None, (index.named(fact.tier, fact.name) for index in indexes)), None)
         if (fact.tier, fact.name) in self.memory.lists:
@@ -395,7 +400,7 @@ class Facts:
         self.put(touched_facts)
 
     def confirm(self, name: str) -> bool:
-        """Refresh the confidence of the fact of that name, in the first tier that has one; False without one (M-10.19)."""
+        """Refresh the confidence of the fact of that name, in the first tier that has one; return False without one (M-10.19)."""
         named, now = self._named(name), self.memory.now()
         confirmed = [fact.changed(refreshed=now) for fact in named[:1]]
         for fact in confirmed:
@@ -404,8 +409,8 @@ class Facts:
         return bool(named)
 
     def forget_allowed(self, name: str) -> bool | None:
-        """Forget facts for a model or agent; None when it may not write one of them. A fact that it may not read does not
-        exist for it, so that the answer tells nothing of it (M-10.36)."""
+        """Forget as `forget` does for a model or agent; return None, and remove nothing, when it may not write one of the
+        facts. A fact that it may not read does not exist for it, so that the answer tells nothing of it (M-10.36)."""
         access = self.memory.access
         if access is None or self.by is None:
             return self.forget(name)
@@ -418,7 +423,7 @@ class Facts:
         return bool(readable)
 
     def forget(self, name: str) -> bool:
-        """Remove the facts of that name in all tiers; return whether there was one."""
+        """Remove the facts of that name in all tiers, of a renamed slot under both names; return whether there was one."""
         named = self._stored_as(name)
         self._drop(named)
         return bool(named)
@@ -587,9 +592,9 @@ def _reason(error: Exception) -> str:
 def recalled_for(
     element: Attached, prompt: str, task: Any, by: str | None = None, beside: Sequence[Attached] = ()
 ) -> Recalled | None:
-    """Return what the step `recall` of an element finds for the prompt, None without the step; no access is noted yet.
-    `by`: the model that is shown the facts; `beside`: all elements of its list. In a system message only facts of the
-    program and its user may stand."""
+    """Return what the step `recall` of an element finds for the prompt, None without the step; no access is noted yet. `task`:
+    the path of the task that calls; `by`: the model that is shown the facts; `beside`: all elements of its list. In a
+    system message only facts of the program and its user may stand."""
     step = element.policy.recall
     if step is None:
         return None
@@ -604,7 +609,8 @@ def recalled_for(
 
 
 def shown_fact(memory: Memory, fact: Fact) -> tuple[str, Any]:
-    """Return name and content as they may go to a model: by the redaction of now, whenever they were stored (M-8.27)."""
+    """Return name and content of a fact as they may go to a model: by the redaction of now, whenever they were stored
+    (M-8.27). Raises MemoryFailure("Redaction")."""
     if not memory.policy.redact:
         return fact.name, fact.content
     from .redaction import json_shown
@@ -635,7 +641,8 @@ def count_access(memory: Memory, recalled: Recalled, view: View, task: Any) -> N
 
 @record
 class Recalling:
-    """The recall steps of a call, for the task that makes it and the model that it asks."""
+    """The recall steps of a call, for the task of that path that makes it and the model that it asks, `by`. `attached` are all
+    elements of its list. It is the `Recall` of `turns.py`."""
 
     task: Any
     by: str | None = None

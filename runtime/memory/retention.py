@@ -152,7 +152,7 @@ def _exceeds(log: Index, bounds: Bounds) -> bool:
 
 
 def _newest_unit(new: Sequence[Entry]) -> int | None:
-    """The number at which the unit begins that a commit brings last; None without new entries."""
+    """Return the number at which the unit begins that a commit brings last; None without new entries."""
     at = len(new) - 1
     while at > 0 and new[at].message.role == "tool":
         at -= 1

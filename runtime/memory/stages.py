@@ -1,10 +1,11 @@
-"""The stages of a view that act on units before its window does (M-4.1): roles, prune, clip, media, and the form without tools.
+"""The stages of a view that act on units before its window does (M-4.1): roles, prune, clip, media, and the form without
+tools.
 
-Hands on `visible` (all stages of a policy in order) to `views.py`; `of_roles` and `clipped` for one unit to `turns.py`,
-the former to `summaries.py` too; and `without_tools` to those who make requests: `views.py`, `turns.py` and
-`providers/openai.py`. In `visible` units come and go newest first and lazily, so that a window pays only for what it shows
-(M-14.2). A unit that a stage changes is a copy for showing; stored entries are never changed. What functions of the program
-raise (`clip` with a function) passes through.
+Hands on `visible` (all stages of a policy in order) to `views.py`; `of_roles` and `clipped` for one unit to `turns.py`, the
+former to `summaries.py` too; `described` to `effects/summarisers.py`; and `without_tools` to those who make requests:
+`views.py`, `turns.py` and `providers/sdk.py`. In `visible` units come and go newest first and lazily, so that a window pays
+only for what it shows (M-14.2). A unit that a stage changes is a copy for showing; stored entries are never changed. What
+functions of the program raise (`clip` with a function) passes through.
 """
 
 from __future__ import annotations
@@ -59,7 +60,8 @@ def described(message: Msg) -> Msg:
 
 
 def shown_as(entry: Entry, message: Msg, counter: TokenCounter | None) -> Entry:
-    """Return a copy of the entry with another message, its tokens counted anew; for showing only."""
+    """Return a copy of the entry with another message, its tokens counted anew, and without parts of unknown kinds; for
+    showing only."""
     return Entry(
         entry.seq, entry.turn, message, run=entry.run, by=entry.by, origin=entry.origin, pinned=entry.pinned,
         tokens=count_with(counter, message, entry.by), at=entry.at,

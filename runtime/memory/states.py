@@ -43,9 +43,9 @@ if TYPE_CHECKING:
 
 
 def lowered(memories: Memories, secrets: Secrets, whole: bool) -> list[Any]:
-    """Return a row for each volatile log that the session still uses, in the order of label and key: with `whole` for each that
-    was written, with all it holds; else with what has changed since it was last written, where the store knows that. Nothing
-    is changed; after `VolatileStore.written` these rows count as written."""
+    """Return a row for each volatile log that the session still uses, in the order of label and key: with `whole` for each
+    that was written, with all it holds; else for each that has changed since it was last written, with what has changed,
+    where the store knows that. Nothing is changed; after `VolatileStore.written` these rows count as written."""
     labelled = []
     for label, store in memories.volatile_stores():
         logs = store.logs if whole or store.changed is None else store.changed
@@ -89,7 +89,7 @@ def _all(log: VolatileLog) -> News:
 
 
 def _in_json(text: str) -> str:
-    """A part of a text as it stands in a dump."""
+    """Return a part of a text as it stands in a dump."""
     from json import dumps
 
     return dumps(text, ensure_ascii=False)[1:-1]
@@ -102,7 +102,7 @@ class Logs:
         self.stores: dict[Label, VolatileStore] = {}
 
     def log(self, label: Label, key: Key) -> VolatileLog:
-        """Return a log, a new empty one, not kept here, where there is none."""
+        """Return the log of this label and key; where there is none a new empty one, which is not kept here."""
         store = self.stores.get(label)
         return (store and store.logs.get(key)) or VolatileLog(key)
 
@@ -142,7 +142,7 @@ class _Change:
     __slots__ = ("label", "log", "batch", "turns", "views")
 
     def __init__(
-        self, logs: Logs, memories: Memories, secrets: Secrets, label: Any, key: Any, version: Any, touched: Any, kept: Any,
+        self, logs: Logs, memories: Memories, secrets: Secrets, label: Any, key: Any, version: Any, touched: Any, leaving: Any,
         parts: Any, vectors: Any, owned: Any,
     ) -> None:  # fmt: skip
         at = _checked_key(memories, [_joined(secrets, part) if type(part) is list else part for part in key])
@@ -150,15 +150,15 @@ class _Change:
             raise corrupt("a log is malformed")
         self.label = label
         self.log = logs.log(label, at)
-        floor, gone, pins, self.turns, self.views, gone_facts, gone_places = kept
+        floor, gone, pins, self.turns, self.views, gone_facts, gone_places = leaving
         content = loaded(_joined(secrets, parts, _in_json))
         evict = _leaving(self.log, floor, gone)
         _check_order(self.log, floor, frozenset(gone), content)
         places = [(topic, number) for topic, number in gone_places]
-        for leaving, present in (
+        for ones, present in (
             (self.turns, self.log.rows), (self.views, self.log.states), (gone_facts, self.log.facts), (places, self.log.seen)
         ):  # fmt: skip
-            if len(set(leaving)) != len(leaving) or any(one not in present for one in leaving):
+            if len(set(ones)) != len(ones) or any(one not in present for one in ones):
                 raise corrupt("what was never there leaves")
         head = self.log.stored
         entries = content.entries
@@ -201,7 +201,7 @@ def _leaving(log: VolatileLog, floor: Any, gone: Any) -> list[Entry]:
 
 
 def _check_order(log: VolatileLog, floor: int, gone: frozenset[int], content: Content) -> None:
-    """Numbers ascend over what stays and what is new; a turn is not torn apart."""
+    """Raise Corrupt unless numbers ascend over what stays and what is new, and no turn is torn apart."""
     newest = log.range(-1, floor, 1, True, None)
     while newest and newest[0].seq in gone:
         newest = log.range(-1, newest[0].seq, 1, True, None)

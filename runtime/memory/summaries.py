@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 
 @record
 class Fold:
-    """A fold of the view `view` that is due: `previous` and `entries` go to the summariser; when its answer is stored, entries up
-    to the number `upto`, that one included, are covered. `state` and `head` are those of the view and of the log when the fold
-    became due: `store_fold` refuses a log that has changed since."""
+    """A fold of the view `view` that is due: `previous` and `entries` go to the summariser; when its answer is stored, entries
+    up to the number `upto`, that one included, are covered. `state` and `head` are those of the view and of the log when
+    the fold became due: `store_fold` stores nothing in a log that has changed since."""
 
     view: str
     state: ViewState

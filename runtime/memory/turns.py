@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 
 
 class Refreshing:
-    """What others store during a run, for the views of one log with the step `refresh` (M-5.31, M-5.32). `since` is the
-    newest entry number of the snapshot, `after` the newest that was shown."""
+    """What others store during a run, for the views of one log with the step `refresh` (M-5.31, M-5.32). `policies` are those
+    of the views; `since` is the newest entry number of the snapshot, `after` the newest that was shown."""
 
     __slots__ = ("memory", "policies", "since", "after")
 
@@ -156,8 +156,8 @@ class Run:
             self.happenings = Collected()
 
     def new_attempt(self, schema: str, reason: str, reply: str) -> None:
-        """Begin another attempt of a schema call: drop the rounds of the failed one, and what others stored meanwhile
-        (M-5.4)."""
+        """Begin another attempt of a schema call: drop the rounds of the failed one, and what others stored meanwhile (M-5.4).
+        `reply` is the text that does not fit `schema`, a name, and `reason` says why."""
         self.rounds.clear()
         for one in self.refreshing:
             one.after = one.since
@@ -306,8 +306,8 @@ class Run:
             record()
 
     def roll_back(self, reason: str, text: str = "", *, cause: str = "") -> Callable[[], object] | None:
-        """End the run as `abandon` does, but return what would store the interrupted turn, None when nothing is to be
-        stored."""
+        """End the run as `abandon` does, but return what would store the interrupted turn, None when nothing is to be stored.
+        What is returned raises as `abandon`."""
         if self.ended:
             return None
         self.ended = True
@@ -402,8 +402,8 @@ def open_run(
     """Return the run of a call with these memories.
 
     The turn goes to the last of them, to none when `auto` is false (M-9.13). `tokens` is the budget of `with_memory([…],
-    tokens: t)`. Raises MemoryFailure("Overflow") when system message and pins alone exceed a budget, the MemoryFailure of a store
-    that cannot be read, and MustWait.
+    tokens: t)`. Raises MemoryFailure("Overflow") when system message and pins alone exceed a budget, any other that
+    `MemoryReader.view` raises, what functions of steps raise, and MustWait.
     """
     if len(attached) == 1 and tokens is None and recall is None and not attached[0].view:
         memory = attached[0].memory
@@ -442,7 +442,8 @@ class Opening:
         by: str | None,
         meta: Mapping[str, Any] | None,
     ) -> Run:
-        """Return the run with these views. Sends the event `memory:overflow` for a view that shows more than its budget."""
+        """Return the run with these views; the arguments are those of `open_run`. Sends the event `memory:overflow` for a view
+        that shows more than its budget."""
         attached, views = self.attached, self.views
         for view, element in zip(views, attached, strict=True):
             if view.overflows:
@@ -571,15 +572,15 @@ def attached_as(one: Memory | DerivedMemory) -> Attached:
 
 
 def _unheard(*report: object) -> None:
-    """Nobody listens."""
+    """Do nothing: nobody listens."""
 
 
 class Conversation:
     """What `with_memory` and the `memory:` field give a call; used by one call at a time.
 
     `attached`: one memory or view, or a list of them; the turn goes to the last (M-9.13); with `auto` false nothing is
-    written (O-3.19). `summarise` gives the summariser of a memory's view, `locks` are those of the session, `operations`
-    those of the session on its stores.
+    written (O-3.19). `tokens` and `meta` are those of `with_memory`. `summarise` gives the summariser of a memory's view,
+    `locks` are those of the session, `operations` those of the session on its stores.
     """
 
     __slots__ = (
@@ -677,9 +678,9 @@ class Conversation:
         """Begin the run and return parts 1 to 5 of every request of the call (M-4.17).
 
         `timeout` is the number of seconds it may wait for the turn lock (M-5.19); None waits without end. Raises
-        MemoryFailure ("Conflict" when the lock does not come in time, "Overflow", or that of a store), what a function of the
-        program that gives a view raises (`ask`), and the Panic of a budget that the embedder has used up. After a failure the
-        caller still calls `abandon`, which gives the lock back.
+        MemoryFailure ("Conflict" when the lock does not come in time, any other as `open_run`), what a function of the
+        program that gives a view raises (`ask`), and the Panic of a budget that the embedder has used up. After a failure
+        the caller still calls `abandon`, which gives the lock back.
         """
         if self.auto and self.locks is not None and self.memory.policy.on_conflict == "Serial":
             await self.locks.take(self.memory, timeout)
@@ -749,7 +750,7 @@ class Conversation:
         return with_tool_lead(self.tool_lead, unit) if self.tool_lead else unit
 
     def new_attempt(self, schema: str, reason: str, reply: str) -> None:
-        """Begin another attempt after a reply that does not fit its schema (M-5.4)."""
+        """Begin another attempt after a reply that does not fit its schema; arguments as `Run.new_attempt`."""
         if self.run is not None:
             self.run.new_attempt(schema, reason, reply)
 

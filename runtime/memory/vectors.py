@@ -28,8 +28,8 @@ AT_ONCE = 64
 
 def pending(memory: Memory) -> list[Fact]:
     """Return the first AT_ONCE facts that should have a vector of this embedder and have none: those stored before there was
-    one, or while it failed, and last those that it was asked for in vain. An empty list for a memory without an embedder. Raises
-    the MemoryFailure of the store."""
+    one, or while it failed, and last those that it was asked for in vain. An empty list for a memory without an embedder.
+    Raises the MemoryFailure of the store, and MustWait."""
     embedding = memory.embedding
     if embedding is None:
         return []
@@ -50,7 +50,7 @@ async def embed_pending(memory: Memory, operations: Operations = IN_PLACE, task:
 
 
 def store_pending(memory: Memory) -> None:
-    """Store the vectors that are known by now. Raises the MemoryFailure of the store."""
+    """Store the vectors that are known by now. Raises the MemoryFailure of the store, and MustWait."""
     embedding = memory.embedding
     if embedding is not None:
         facts = [embedding.with_vector(fact, embedded_tier(memory)) for fact in pending(memory)]

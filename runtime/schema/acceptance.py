@@ -55,7 +55,8 @@ class Verdict:
 async def judge(schema: Schema, reply: Reply, validators: Validators | None) -> Verdict | list[Violation]:
     """Decide whether a reply is accepted by the schema: return a `Verdict`, or all violations, of which there is at least one.
 
-    Without `validators` the schema has none, or they have accepted this reply before (a reply from the cache)."""
+    `validators` is None where the schema has none, or where they have accepted this reply before (a reply from the cache).
+    """
     reading = read(reply.text)
     if reply.finish == "length" and reading.unclosed:  # an object before the cut may be a part of the one that is cut off
         return [truncated_violation()]
@@ -104,8 +105,10 @@ async def _rejections(accepted: Accepted, validators: Validators | None) -> list
 def program_validators(run: EffectContext, effect: Effect, schema: str) -> Validators | None:
     """Return what runs the program's validators of a schema and of the schemas in it (O-2.18, O-2.19); None if there are none.
 
-    They run as children of the task that waits for `effect`. Awaiting what is returned raises Panic P007 when a validator gives
-    no Result<Bool, String>. KeyError for a schema that the program does not have."""
+    They run as children of the task that waits for `effect`. Awaiting what is returned raises Panic P007 when a validator
+    gives no Result<Bool, String>, and what the validators raise. Raises KeyError for a schema that the program does not
+    have.
+    """
     codes = {declared.shape[1]: declared.validators for declared in run.schemas.values() if declared.validators}
     if not any(kind[1] in codes for kind in objects(run.schemas[schema].shape)):
         return None

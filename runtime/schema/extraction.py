@@ -222,7 +222,7 @@ def read(text: str) -> Reading:
 
 
 def extract(text: str) -> Extracted:
-    """Return the likeliest object of a text; JsonRefused, with the most telling reason, when there is none."""
+    """Return the likeliest object of a text. Raises JsonRefused, with the most telling reason, when there is none."""
     reading = read(text)
     if not reading.runs:
         raise JsonRefused(reading.reason)

@@ -1,10 +1,9 @@
 """JSON from outside, under the bounds of the language (G-9.2), and JSON in the spellings that models write (O-2.55).
 
 Hands on `parse_json` with its `JsonRefused`, `compact_json` and `digest` to everybody who reads or writes JSON, and
-`LenientReader`, with what it knows of spellings, to `extraction.py`: it rewrites a bracket pair as JSON, in time linear in the
-text, which `parse_json` then reads or refuses.
-Brackets, colons and values are never made up, so what is missing stays missing. `re` is loaded with the first text that needs
-it.
+`LenientReader`, with what it knows of spellings, to `extraction.py`: it rewrites a bracket pair as JSON, in time linear in
+the text, which `parse_json` then reads or refuses. Brackets, colons and values are never made up, so what is missing stays
+missing. A spelling that models write gets its branch in `_STEP`. `re` is loaded with the first text that needs it.
 """
 
 from __future__ import annotations
@@ -18,8 +17,8 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn
 
 
-MAX_DEPTH = 64
-MAX_NODES = 100_000
+MAX_DEPTH = 64  # of arrays and objects in each other
+MAX_NODES = 100_000  # values in one text
 FLOAT_DIGITS = 309  # an integer with more digits is beyond Float
 WHITE_SPACE = " \t\r\n"
 BYTE_ORDER_MARK = "\ufeff"
@@ -36,9 +35,8 @@ class JsonRefused(Exception):
 
 
 def parse_json(text: str) -> Any:
-    """Return the JSON value of a whole text, cleaned like all text from outside. JsonRefused when it is none or beyond a bound.
-
-    Nothing deeper than MAX_DEPTH and nothing of more than MAX_NODES values; no duplicate keys, NaN, infinities or numbers beyond
+    """Return the JSON value of a whole text, cleaned like all text from outside. Raises JsonRefused when it is none or beyond
+    a bound: deeper than MAX_DEPTH or of more than MAX_NODES values, with duplicate keys, NaN, infinities or numbers beyond
     Float (G-9.2)."""
     from json import JSONDecodeError
 
@@ -61,8 +59,8 @@ def parse_json(text: str) -> Any:
 
 
 def compact_json(value: Any) -> str:
-    """Return JSON without white space, keys in their order, characters outside ASCII as they are (O-0.5). ValueError for NaN or
-    an infinity, TypeError for what is no plain data."""
+    """Return JSON without white space, keys in their order, characters outside ASCII as they are (O-0.5). Raises ValueError
+    for NaN or an infinity, TypeError for what is no plain data."""
     from json import dumps
 
     return dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)

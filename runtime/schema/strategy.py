@@ -50,7 +50,7 @@ class Schema:
 
 class Plan:
     """How one call sends its schema. `strategy` is native, tool or prompt; `field` goes into the request's record; `tool` is
-    the tool `respond`, None with another strategy. `wanted` is the setting `structured` of the model."""
+    the tool `respond`, None with another strategy. `wanted` is the setting `structured` of the model: `auto` or a strategy."""
 
     __slots__ = ("schema", "strategy", "field", "tool")
 
@@ -65,7 +65,8 @@ class Plan:
         return [*others, self.tool] if self.tool else others
 
     def choice(self, others: Sequence[ToolDef]) -> ToolChoice:
-        """Return the tool choice of a request: with other tools the model must call one of them, else it must call `respond`."""
+        """Return the tool choice of a request: with the strategy `tool` the model must call one of the other tools or
+        `respond`, without others `respond`; with another strategy it is free."""
         if self.tool is None:
             return "auto"
         return "required" if others else {"name": RESPOND}
@@ -86,7 +87,8 @@ class Plan:
 
 
 def why_block(violations: Sequence[Violation], retry_message: str | None) -> str:
-    """Return what the prompt of a retry says of the reply before it (WHY_BLOCK of O-2.48)."""
+    """Return what the prompt of a retry says of the reply before it (WHY_BLOCK of O-2.48); `retry_message` is the text of the
+    program behind it, None for none."""
     lines = "".join(f"\n- {violation.text}" for violation in violations)
     advice = "" if retry_message is None else f"\n\n{retry_message}"
     return f"\n\nYour previous reply was not accepted:{lines}{advice}"
@@ -143,7 +145,7 @@ def _instance(form: MinimalJson, definitions: MinimalJson, around: tuple[str, ..
 
 
 def _alternative(forms: list[MinimalJson], definitions: MinimalJson, around: tuple[str, ...]) -> Any:
-    """Null where it is allowed, which is what absence looks like in strict form; else the first alternative that ends."""
+    """Return null where it is allowed, which is what absence looks like in strict form; else the first alternative that ends."""
     if any(form.get("type") == "null" for form in forms):
         return None
     for form in forms:
@@ -153,7 +155,7 @@ def _alternative(forms: list[MinimalJson], definitions: MinimalJson, around: tup
 
 
 def _object(form: MinimalJson, definitions: MinimalJson, around: tuple[str, ...]) -> MinimalJson:
-    """Leave optional properties out; give those with a default their default."""
+    """Return an object without its optional properties, but with those that have a default."""
     required = form.get("required", ())
     properties = form.get("properties", {})
     return {

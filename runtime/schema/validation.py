@@ -50,7 +50,8 @@ VARIANTS = {
 
 
 class Violation:
-    """One breach of a schema; `text` is what the model is told (O-2.22)."""
+    """One breach of a schema, at `path` (`$.items[0].name`); `code` is a key of VARIANTS, `text` is what the model is told
+    (O-2.22); `expected` and `actual` are what the SchemaError says."""
 
     __slots__ = ("path", "code", "expected", "actual", "text")
 
@@ -124,8 +125,8 @@ def validate(kind: SchemaType, value: Any) -> Accepted | list[Violation]:
 
 
 def validate_reply(kind: SchemaType, value: Any) -> Accepted | list[Violation]:
-    """Do the same for a model's reply. Another letter case of a set's member is accepted (O-2.59); an object with keys of which
-    none is declared is not (O-2.58); one without any key is, if all fields may be absent."""
+    """Compare as `validate` does, for a model's reply. Another letter case of a set's member is accepted (O-2.59); an object
+    with keys of which none is declared is not (O-2.58); one without any key is, if all fields may be absent."""
     return _ReplyValidation(kind).outcome(kind, value)
 
 
@@ -308,7 +309,7 @@ def variant_name(value: Any) -> Any:
 
 
 def json_kind(value: Any) -> str:
-    """Return the kind of a JSON value as violations name it (KIND of O-2.25)."""
+    """Return the kind of a JSON value as violations name it (KIND of O-2.25). Raises KeyError for what is no JSON value."""
     if value is None:
         return "null"
     return _KINDS[type(value)]

@@ -79,7 +79,7 @@ class BoundTools:
             self.bindings.setdefault(binding.definition.name, binding)
 
     def serve(self, effect: Effect) -> None:
-        """Run tools from now on for the task that waits for `effect`: the next chunk of a stream is another effect."""
+        """Run tools from now on for the task that waits for `effect`: each chunk of a stream is another effect."""
         self.effect = self.hooks.effect = effect
 
     def definitions(self) -> list[ToolDef]:
@@ -89,9 +89,11 @@ class BoundTools:
     async def run(self, settings: CallSettings, calls: Sequence[Call]) -> list[Msg]:
         """Run the tool calls of one reply and return one message for each, in the order of the calls.
 
-        Calls of one tool run one after another when any of them may change its state, all others side by side (O-4.25). A call
-        that fails gives a message that says so (O-4.27). Raises CallFailure when a hook ends the model call (O-4.31); a Panic,
-        such as P103 for a result that is too large for JSON, passes through. The other calls are cancelled after both."""
+        Calls of one tool run one after another when any of them may change its state, all others side by side (O-4.25). A
+        call that fails gives a message that says so (O-4.27). Raises CallFailure when a hook ends the model call (O-4.31);
+        a Panic, such as P103 for a result that is too large for JSON, passes through. In both cases the other calls are
+        cancelled.
+        """
         chains: dict[Any, list[int]] = {}
         changed_owners = {b.owner for call in calls if (b := self.bindings.get(call.name)) is not None and b.changes_state}
         for number, call in enumerate(calls):
@@ -124,7 +126,8 @@ class BoundTools:
             runs += 1
 
     def _failed(self, call: Call, error: Any) -> Msg:
-        """The model gets only what an error says for models; the rest of it goes to the log."""
+        """Return the message of a failed call. The model gets only what an error says for models; the rest of it goes to the
+        log."""
         text = model_text(error)
         if text != display(error):
             run = self.running
@@ -139,7 +142,8 @@ class BoundTools:
 
 
 def result_message(settings: CallSettings, call: Call, result: Any) -> Msg:
-    """Return the message of a result, with the media in it (O-1.201). A Media without content makes it a failure."""
+    """Return the message of a result, with the media in it (O-1.201). A Media without content makes it a failure. Raises as
+    `result_text`."""
     value, beside = (result.value, result.media) if type(result) is WithMedia else (result, [])
     inside = media_in(value)
     try:

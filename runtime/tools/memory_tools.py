@@ -71,7 +71,9 @@ def store_bindings(run: EffectContext, ref: HashMapRef | LedgerRef) -> list[Tool
 
 
 class StoreBinding:
-    """A method of a store or a memory as a model calls it: a `ToolBinding`. `owner` is the name that the program knows it by."""
+    """A method of a store or a memory as a model calls it: a `ToolBinding`. `owner` is the name that the program knows it by,
+    `shape` the schema type of its arguments. `perform` is the method of one of the classes below: it takes the effect and
+    the checked arguments, and returns the value for the model, or an Err of ToolError."""
 
     __slots__ = ("run", "owner", "method", "definition", "shape", "perform", "changes_state")
 
@@ -105,7 +107,7 @@ def failed(owner: str, method: str, variant: str, message: str, **fields: str) -
 
 
 class HashMapTools:
-    """`get`, `set` and `query` on a hashmap or a scope of one."""
+    """`get`, `set` and `query` on a hashmap or a scope of one, as `StoreBinding` performs them."""
 
     texts = {
         "get": "Give the value of a key, null if there is none",
@@ -154,7 +156,7 @@ class HashMapTools:
 
 
 class LedgerTools:
-    """`get`, `set` and `query` on a ledger or a scope of one."""
+    """`get`, `set` and `query` on a ledger or a scope of one, as `StoreBinding` performs them."""
 
     texts = {
         "get": "Give the entry of an identifier, null if there is none",
@@ -205,8 +207,8 @@ TEXTS = {
 
 
 def memory_bindings(run: EffectContext, ref: MemoryRef, by: str) -> list[ToolBinding]:
-    """Return the tools of a memory for the model named `by`. One that may only read it gets `recall` alone (M-4.16), and so does
-    every model of a derived view. CallFailure for a model that may not read it."""
+    """Return the tools of a memory for the model named `by`. One that may only read it gets `recall` alone (M-4.16), and so
+    does every model of a derived view. Raises CallFailure for a model that may not read it."""
     if not run.memories.allows(ref.name, by, False):
         raise CallFailure("AgentError", "InvalidRequest", f"the memory {ref.name} does not allow {by} to be read", model=by)
     writes = run.memories.allows(ref.name, by, True) and not run.memories.is_view(ref.name)

@@ -1,9 +1,9 @@
 """The declared tools of a session: their states, and their methods as programs and models call them (O-4.4, O-4.20 to O-4.31).
 
-Hands on `Tools` to the effects of tools and models and to the state of a session: `use` performs a call in source, `bindings` are
-its methods as models call them. Hands on `Hooks` to the runner of a model's calls (`bindings.py`), and to other owners of tools
-(`memory_tools.py`, `mcp/servers.py`) what they share: `is_enabled`, `denial`, `fitting_arguments`. MOCKS is where
-`effects/tests.py` puts mocks.
+Hands on `Tools` to the effects of tools and models and to the state of a session: `use` performs a call in source,
+`bindings` are its methods as models call them. Hands on `Hooks` to the runner of a model's calls (`bindings.py`), and to
+other owners of tools (`memory_tools.py`, `mcp/servers.py`) what they share: `is_enabled`, `denial`, `fitting_arguments`.
+MOCKS is where `effects/tests.py` puts mocks, also those of the tools of MCP servers.
 """
 
 from __future__ import annotations
@@ -212,7 +212,7 @@ class Tools:
         return await self.call(effect, method, arguments)
 
     def _default(self, method: Method, field: Sequence[Any]) -> Any:
-        """Return the value of an argument that is left out. P015 when it has none."""
+        """Return the value of an argument that is left out. Raises P015 when it has none."""
         _, _, optional, has_default, _, _ = field
         if not (optional or has_default):
             raise Panic("P015", f"{method.name} expects {', '.join(f[0] for f in method.shape[3])}")
@@ -327,7 +327,8 @@ def is_enabled(run: EffectContext, tool: str, method: str, guard: str | None) ->
 
 
 def denial(run: EffectContext, tool: str, method: str, guard: str | None, target: str | None = None) -> Err:
-    """Return the Err of a call that is not enabled. `target` is what it would use of its capability, if that is known."""
+    """Return the Err of ToolError for a call that is not enabled. `guard` is the key of the capability that it needs, None for
+    none; `target` is what it would use of that, None where that is not known."""
     fields = {"tool": tool, "method": method}
     capability = BY_KEY.get(guard or "")
     if capability is None or permissions_of(run).scopes[capability.key]:
@@ -389,15 +390,16 @@ class Hooks:
         self.on_error = run.program.methods.get((f"{model.name}.", "on_tool_error"))
 
     async def before(self, call: Call) -> tuple[str, Any]:
-        """Ask `on_tool_call` what to do with a call: return Allow, Deny with a reason, or Replace with a value."""
+        """Ask `on_tool_call` what to do with a call: return `Allow` with None, `Deny` with a reason, or `Replace` with a
+        value. Without such a hook it is `Allow`."""
         if self.on_call is None:
             return ALLOW
         value = ToolCall.of((call.id, call.name, from_json(call.arguments or {})))
         return _action(await self.run.call(self.effect, self.on_call, [self.model, value]))
 
     async def again(self, settings: CallSettings, call: Call, error: ErrorValue, runs: int) -> bool:
-        """Ask `on_tool_error` whether a failed call runs once more; `runs` is how often it was repeated. CallFailure when the
-        hook ends the model call."""
+        """Ask `on_tool_error` whether a failed call runs once more; `runs` is how often it was repeated. Return False without
+        such a hook. Raises CallFailure when the hook ends the model call."""
         if self.on_error is None:
             return False
         name, times = _action(await self.run.call(self.effect, self.on_error, [self.model, call.name, error]))

@@ -22,26 +22,26 @@ if TYPE_CHECKING:
     from .thread import StoreThread
 
 
-FILE = os.path.join(".concerto", "memory.db")
+FILE = os.path.join(".concerto", "memory.db")  # of a SQLite store whose declaration names none
 
 
 class OpenStores:
-    """`configured`: the `store` of the steps of each memory, by the name of the store. `given`: those of the host, which replace
-    them. `folder`: where paths start from. `env` holds the addresses of servers. With `volatile` nothing outlives the session
-    (M-8.15). `thread`: where a session waits for its stores; without one they are waited for where they are called. `open` are
-    the stores that were asked for so far."""
+    """The stores of a session, each opened when it is first asked for. `configured`: the `store` of the steps of each memory,
+    by the name of the store. `of_host`: the stores of the host, which replace them. `folder`: where paths start from. `env`
+    holds the addresses of servers. With `volatile` nothing outlives the session (M-8.15). `thread`: where a session waits
+    for its stores; without one they are waited for where they are called. `open` are the stores that were asked for so far."""
 
     def __init__(
         self,
         configured: Mapping[str, Mapping[str, Any]],
-        given: Mapping[str, Store],
+        of_host: Mapping[str, Store],
         folder: str,
         env: Mapping[str, str],
         volatile: bool = False,
         thread: StoreThread | None = None,
     ) -> None:
         self.configured = configured
-        self.given = given
+        self.of_host = of_host
         self.folder = folder
         self.env = env
         self.volatile = volatile
@@ -63,8 +63,8 @@ class OpenStores:
             from .volatile import VolatileStore
 
             return VolatileStore()
-        if name in self.given:
-            store = HostStore(name, self.given[name])
+        if name in self.of_host:
+            store = HostStore(name, self.of_host[name])
             return self._remote(name, store, lambda: store) if store.blocking else store
         kind, deflates = settings["kind"], settings.get("compress", False)
         if kind == "host":
@@ -96,7 +96,7 @@ class OpenStores:
     def close(self) -> None:
         """Close what was opened here; a store of the host stays open. A store that is asked for again is opened again."""
         for name, store in self.open.items():
-            if name not in self.given:
+            if name not in self.of_host:
                 store.close()
         self.open.clear()
 

@@ -20,15 +20,15 @@ if TYPE_CHECKING:
             """Return what `work` returns. Raises MustWait when a store has to be waited for, or another operation."""
 
         async def use(self, work: Callable[[], Any], effect: Any = None) -> Any:
-            """Return what `work` returns, tried first where the session runs; other tasks go on while it waits. `effect` is the
-            effect whose outcome it is, when it changes a store. When the caller is cancelled nothing was changed, unless a change
-            was under way that could not be taken back."""
+            """Return what `work` returns, tried first where the session runs; other tasks go on while it waits. `effect` is
+            the effect whose outcome it is, None where no task waits for one. When the caller is cancelled nothing was
+            changed, unless a change was under way that could not be taken back."""
 
         def home(self, call: Callable[[], Any]) -> Any:
             """Return what `call` returns on the session's own thread, for an operation that may be in another one."""
 
         def close(self) -> None:
-            """End the thread, if there is one; the next operation that waits begins another one."""
+            """End the thread, if there is one, and wait for its end; the next operation that waits begins another one."""
 
 
 LONGEST_WAIT = 30.0

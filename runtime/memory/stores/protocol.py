@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     class Store(Protocol):
         """Every method may raise MemoryFailure("Store") when the store cannot be read or written, and one that reads
         MemoryFailure("Corrupt", or "Version") for what does not decode. What `opened.HostStore` does about other exceptions
-        stands there. `views` returns the stored states of views by the names of the views."""
+        stands there. `name` is what failures call it. `views` returns the stored states of views by the names of the views;
+        `close` gives back what the store holds open, if anything."""
 
         name: str
         blocking: bool
@@ -136,7 +137,7 @@ if TYPE_CHECKING:
 
         def release(self, key: Key, owner: str) -> None: ...
         def holder(self, key: Key) -> str | None:
-            """Optional: return who holds the lease, or held it last."""
+            """Optional: return who holds the lease, or held it last; None where nobody is known."""
 
 
 class Head:
@@ -157,6 +158,7 @@ class Head:
         self.touched = touched
 
     def values(self) -> tuple[int, ...]:
+        """Return the six values in the order of the constructor."""
         return (self.version, self.next, self.turns, self.length, self.tokens, self.touched)
 
     def __eq__(self, other: object) -> bool:

@@ -1,10 +1,10 @@
 """Logs in Redis: a few keys per log under one hash tag, changed by one script on the server that compares versions first
 (M-8.12).
 
-Hands on `RedisStore` to `opened.py`; its methods are those of `protocol.Store`, `FactStore`, `Swaps` and `Leases`. The hash
-tag is the key of the memory without its branch, so that all branches are in one slot and a script can change them together.
-The form of facts and most checks of what is read are those of `sql.py`. redis-py, the extra `redis`, is imported when such a
-store is opened.
+Hands on `RedisStore` to `opened.py`; its methods are those of `protocol.Store`, `FactStore`, `Swaps`, `Indexed` and
+`Leases`. The hash tag is the key of the memory without its branch, so that all branches are in one slot and a script can
+change them together. The form of facts and most checks of what is read are those of `sql.py`. redis-py, the extra `redis`,
+is imported when such a store is opened.
 """
 
 from __future__ import annotations
@@ -303,12 +303,13 @@ MALFORMED = (ValueError, TypeError, AttributeError, LookupError)
 
 class RedisStore:
     """Logs on a Redis server. `url` names it, and `source` says in failures where the url stands; `prefix` separates programs
-    that share the server. A returned commit survives as far as
-    the server's settings say (M-8.5). Methods raise MemoryFailure: "Store" when the server fails or does not answer in time,
-    "Corrupt" for damaged values, "Version" for what a newer program wrote, "Conflict" as the protocol says.
+    that share the server. A returned commit survives as far as the server's settings say (M-8.5). Methods raise
+    MemoryFailure: "Store" when the server fails or does not answer in time, "Corrupt" for damaged values, "Version" for
+    media of a later version, "Conflict" as the protocol says.
 
-    The constructor asks the server for the format of its keys. It raises the same MemoryFailures, "Store" also when redis-py is
-    missing, and for a `url` that is none."""
+    The constructor asks the server for the format of its keys. It raises the same MemoryFailures, "Version" for a newer
+    format, "Store" also when redis-py is missing, and for a `url` that is none.
+    """
 
     blocking = True
 
@@ -500,9 +501,9 @@ class RedisStore:
             held = self._scripts[NAMES](keys=[self._prefix + b":keys"], args=[low, low + b"\xff"])
             with damage_at(lambda: f"store {self.name}, the list of keys"):
                 scored = sorted(zip(held[::2], map(float, held[1::2]), strict=True))
-                found = [(key, score, decode(key)) for key, score in scored]
-            heads = [score == WRITTEN or self._server.exists(self._of(key)["head"]) for _, score, key in found]
-        return iter([key for (_, _, key), head in zip(found, heads, strict=True) if head])
+                names = [(key, score, decode(key)) for key, score in scored]
+            heads = [score == WRITTEN or self._server.exists(self._of(key)["head"]) for _, score, key in names]
+        return iter([key for (_, _, key), head in zip(names, heads, strict=True) if head])
 
     def commit(self, writes: Sequence[Write], *, scrub: bool = False) -> bool:
         """As `Store.commit`. `scrub` needs nothing: Redis holds no removed data, except in its own persistence files

@@ -1,8 +1,7 @@
-"""A store whose methods wait for a network, or for whatever a host does in it, as operations of a session use it
-(G-12.7).
+"""A store whose methods wait for a network, or for whatever a host does in it, as operations of a session use it (G-12.7).
 
 Hands on `Remote` to `opened.py`. An operation calls each method in the thread of the session; the store is opened there
-too, when it is first used.
+too, when it is first used. A method of a store that changes it has to stand in CHANGES.
 """
 
 from __future__ import annotations
@@ -71,12 +70,13 @@ class Remote:
             interrupt()
 
     def close(self) -> None:
+        """Close the store, if it was opened."""
         if self._store is not None:
             self._store.close()
 
 
 def one_at_a_time(store: Any) -> Lock:
-    """Return the lock of a store, the same for all threads of this process."""
+    """Return the lock under which a store is called, the same one for all threads of this process."""
     store = getattr(store, "store", store)  # a HostStore around it
     try:
         lock = _calls.get(store)

@@ -166,7 +166,8 @@ ONE_TEXT = '[{"kind":"text","text":"'
 
 
 def encode_parts(entry: Entry, deflate: bool) -> bytes:
-    """Return the parts of an entry as bytes: JSON behind the mark PLAIN or, deflated, behind DEFLATED."""
+    """Return the parts of an entry as bytes: JSON behind the mark PLAIN, or with `deflate`, where that makes it shorter,
+    deflated behind DEFLATED."""
     json = dumps([part_json(part) for part in entry.parts], separators=(",", ":"), ensure_ascii=False)
     data = json.encode("utf-8", "surrogatepass")
     if deflate and len(data) >= WORTH_DEFLATING:
@@ -177,7 +178,7 @@ def encode_parts(entry: Entry, deflate: bool) -> bytes:
 
 
 def entry_row(entry: Entry, deflate: bool) -> tuple[Any, ...]:
-    """Return the columns of an entry, in the order of ENTRY_COLUMNS."""
+    """Return the columns of an entry, in the order of ENTRY_COLUMNS; `deflate` as in `encode_parts`."""
     return (
         entry.seq, entry.turn, entry.run, entry.by, entry.role, encode_parts(entry, deflate), entry.origin, int(entry.pinned),
         entry.tokens, entry.at,
@@ -203,7 +204,7 @@ class damage_at:
 
 
 def note_of(number: Any, facts: Any) -> tuple[int, str | None]:
-    """Return a note of changed facts: its number, and the numbers of the facts. Raises MemoryFailure("Corrupt")."""
+    """Return a note of changed facts, from its two columns. Raises MemoryFailure("Corrupt")."""
     named = facts is None or (type(facts) is str and all(map(str.isdecimal, facts.split())))
     if type(number) is not int or not 0 < number < MOST or not named:
         raise corrupt("a note of changed facts does not decode")
@@ -222,7 +223,8 @@ def head_of(values: Sequence[Any]) -> Head:
 
 
 def entry_of_row(row: Sequence[Any]) -> Entry:
-    """Return the entry of its columns. Raises MemoryFailure("Corrupt", or "Version" for a kind of part that is not built yet)."""
+    """Return the entry of its columns, whose media may lack their contents. Raises MemoryFailure("Corrupt", or "Version" for
+    media of a later version)."""
     seq, turn, run, by, role, parts, origin, pinned, tokens, at = row
     try:
         if type(parts) is not bytes:
@@ -323,7 +325,7 @@ def check_view(state: ViewState) -> ViewState:
 
 
 def fact_row(fact: Fact) -> tuple[bytes, bytes]:
-    """Return the name of a fact and all of it, with its vector, as bytes. A persistent fact has no task."""
+    """Return the name of a fact and all of it, with its vector, as bytes. Its task is left out: a persistent fact has none."""
     fields = fact.as_json()
     if fact.vector is not None:
         label, vector = fact.vector
@@ -454,8 +456,8 @@ TAKE_LEASE = (
 
 class SqlStore:
     """A store in SQL tables, all but the database itself. Blocking; used from one thread at a time. Methods are those of
-    `protocol.Store`, `FactStore`, `Swaps` and `Leases`. They raise MemoryFailure: "Store" when the database fails, "Corrupt" for
-    damaged rows, "Version" for a part that is not built yet, "Conflict" as the protocol says."""
+    `protocol.Store`, `FactStore`, `Swaps`, `Indexed` and `Leases`. They raise MemoryFailure: "Store" when the database
+    fails, "Corrupt" for damaged rows, "Version" for media of a later version, "Conflict" as the protocol says."""
 
     name: str
     blocking = True
@@ -551,12 +553,12 @@ class SqlStore:
 
     def _contents(self, key: Key, hashes: Sequence[str]) -> dict[str, bytes]:
         """Return the contents of media with these hashes, as many of them as there are."""
-        found: dict[str, bytes] = {}
+        contents: dict[str, bytes] = {}
         with self._guard():
             for content_hash in hashes:
                 rows = self._rows("SELECT data FROM blob WHERE key = ? AND hash = ?", (encode(key), content_hash))
-                found.update((content_hash, row[0]) for row in rows)
-        return found
+                contents.update((content_hash, row[0]) for row in rows)
+        return contents
 
     def turns(self, key: Key, since: int = 0) -> list[Turn]:
         statement = f"SELECT {TURN_COLUMNS} FROM turn WHERE key = ? AND n >= ? ORDER BY n"
@@ -709,8 +711,8 @@ class SqlStore:
             for fact in facts:
                 rows = self._rows("SELECT data FROM fact WHERE key = ? AND id = ?", (at_key, fact.id))
                 with self._decoding("fact", key):
-                    made = touched(fact_of_row(rows[0][0]) if rows else None, fact)
-                changed += [] if made is None else [made]
+                    updated = touched(fact_of_row(rows[0][0]) if rows else None, fact)
+                changed += [] if updated is None else [updated]
             change = self._keep(at_key, changed, ())
         self._indexes.follow(key, change, changed, ())
 

@@ -1,10 +1,10 @@
 """The embedded durable store: one SQLite file (M-8.2, G-12.5), and the names of lease holders between processes.
 
 Hands on `SqliteStore` to `opened.py`, `owner_name` to those who hold leases (`memory/memories.py`,
-`effects/conversations.py`), and `has_died` to `memory/locks.py`. The statements are in `sql.py`; here are opening, locking and
-errors. It uses WAL,
-`synchronous=FULL`, and `BEGIN IMMEDIATE` for writes. A full disk, a read-only or damaged file raises MemoryFailure ("Store"
-or "Corrupt"); the file is never replaced by an empty one. sqlite3 is imported with this module only.
+`effects/conversations.py`), and `has_died` to `memory/locks.py`. The statements are in `sql.py`; here are opening, locking
+and errors. It uses WAL, `synchronous=FULL`, and `BEGIN IMMEDIATE` for writes. A full disk, a read-only or damaged file
+raises MemoryFailure ("Store" or "Corrupt"); the file is never replaced by an empty one. sqlite3 is imported with this
+module only.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def is_on_network(folder: str, mounts: str = MOUNTS) -> bool:
     real = os.path.join(os.fsencode(os.path.realpath(folder)), b"")
     best = (b"", b"")
     for row in rows:
-        point = os.path.join(ESCAPED.sub(lambda found: bytes([int(found[1], 8)]), row[1]), b"")
+        point = os.path.join(ESCAPED.sub(lambda match: bytes([int(match[1], 8)]), row[1]), b"")
         if real.startswith(point) and len(point) >= len(best[0]):
             best = (point, row[2])
     return os.fsdecode(best[1]) in NETWORK
@@ -149,7 +149,8 @@ class SqliteStore(SqlStore):
             self._connect(self.path, "PRAGMA locking_mode = EXCLUSIVE")
 
     def _is_of_this_format(self, names: set[str]) -> bool:
-        """Corrupt when what every format has is not there."""
+        """Return whether the file is of this format, with all its tables. Raises Corrupt when what every format has is not
+        there."""
         self._check_tables(names)
         return self._format(self._rows("SELECT format FROM meta")) == FORMAT and names >= NAMES
 
@@ -168,7 +169,7 @@ class SqliteStore(SqlStore):
             self._check_format()
 
     def _make(self) -> None:
-        """For the user alone. Another process may do the same: the first file that stands there counts."""
+        """Make the file, for the user alone. Another process may do the same: the first file that stands there counts."""
         new = f"{self.path}.new-{os.getpid()}-{os.urandom(4).hex()}"
         try:
             os.close(os.open(new, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
@@ -185,7 +186,7 @@ class SqliteStore(SqlStore):
                     os.unlink(left)
 
     def _switch_to_wal(self) -> None:
-        """SQLite does not wait itself for others who open the same new file."""
+        """Switch to a write-ahead log. SQLite does not wait itself for others who open the same new file."""
         until = monotonic() + LONGEST_WAIT
         while True:
             try:

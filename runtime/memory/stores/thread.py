@@ -1,10 +1,9 @@
 """The thread of a session in which operations on stores wait (G-12.7, G-12.8).
 
 Hands on `StoreThread`, which is the `Operations` of a session with a store (`memory/from_image.py` makes it), and which
-`Remote` and `SqliteStore` call while they wait. Either an operation runs in the thread or the loop of the session runs, never
-both, so that
-operations share all data with the session without locks; while an operation waits the loop goes on. One operation of a session
-is on its way at a time, in the order in which they began.
+`Remote` and `SqliteStore` call while they wait. Either an operation runs in the thread or the loop of the session runs,
+never both, so that operations share all data with the session without locks; while an operation waits the loop goes on. One
+operation of a session is on its way at a time, in the order in which they began.
 """
 
 from __future__ import annotations

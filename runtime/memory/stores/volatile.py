@@ -1,8 +1,9 @@
 """The store of memories without `store`: logs that live as long as the session (M-8.1).
 
 Hands on `VolatileStore` and `VolatileLog` (one log, with the fast path of direct appends) to the memories, `index_of` to
-`memory/memory.py`, and `News` (what changed in a log since a snapshot, M-14.6) with `split` to `memory/states.py`. Nothing here
-waits; the one failure is MemoryFailure("Conflict"), raised before anything has changed.
+`memory/memory.py`, and `News` (what changed in a log since a snapshot, M-14.6) with `split` to `memory/states.py`. Nothing
+here waits; the one failure is MemoryFailure("Conflict"), raised before anything has changed. What ends a run
+(`metering.look`) passes through where notes become entries.
 """
 
 from __future__ import annotations
@@ -75,15 +76,15 @@ class News:
             self.pins = {number: on for number, on in self.pins.items() if number < seq}
 
 
-def came(touched: Touched, keys: Iterable[Any], present: Container[Any]) -> None:
-    """Note that keys are added. `present` holds what was there before."""
+def note_added(touched: Touched, keys: Iterable[Any], present: Container[Any]) -> None:
+    """Note in `touched` that keys are added. `present` holds what was there before."""
     for key in keys:
         if key not in touched:
             touched[key] = key in present
 
 
-def left(touched: Touched, keys: Iterable[Any], present: Container[Any]) -> None:
-    """Note that keys are removed. `present` holds what was there before."""
+def note_removed(touched: Touched, keys: Iterable[Any], present: Container[Any]) -> None:
+    """Note in `touched` that keys are removed. `present` holds what was there before."""
     for key in keys:
         # What came after the last snapshot and leaves before the next needs no mention in it.
         if touched.setdefault(key, key in present) is False:
@@ -91,7 +92,7 @@ def left(touched: Touched, keys: Iterable[Any], present: Container[Any]) -> None
 
 
 def split(touched: Touched, present: Container[Any]) -> tuple[list[Any], list[Any]]:
-    """Return the changed keys that are there now, and those that were written and have left."""
+    """Return the changed keys that are in `present` now, and those that were written and have left."""
     return [key for key in touched if key in present], [key for key, written in touched.items() if written and key not in present]
 
 
@@ -100,13 +101,15 @@ TURN = attrgetter("turn")
 
 
 class VolatileLog:
-    """The log of one key. Unpinned entries are in the list `plain`, whose front is removed lazily, pinned ones in
-    `pinned`, so that an append and an eviction cost the same at any length (M-14.1).
+    """The log of one key. `stored` is its head. Unpinned entries are in the list `plain`, whose front is removed lazily,
+    pinned ones in `pinned`, so that an append and an eviction cost the same at any length (M-14.1). `rows` are the turn
+    records by number, `runs` the turn numbers by run, `states` those of views; `facts` and `seen` are the facts and
+    observations, and `passing` the numbers of ephemeral facts.
 
-    `noted` is the fast path of direct appends, counted in `fresh`, to a memory without listener, views, and steps that act when a
-    message is stored: role, content and time in seconds are only noted (`Memory.append` does it), and the first other use makes
-    the entries. With `bound` (`Retention.fifo`) the notes themselves are cut at the front, as retention would do it. `news`: what
-    the next snapshot has to write; its writer finds the log in `changed` by its `key`.
+    `noted` is the fast path of direct appends, counted in `fresh`, to a memory without listener, views, and steps that act
+    when a message is stored: role, content and time in seconds are only noted (`Memory.append` does it), and the first
+    other use makes the entries. With `bound` (`Retention.fifo`) the notes themselves are cut at the front, as retention
+    would do it. `news`: what the next snapshot has to write; its writer finds the log in `changed` by its `key`.
     """
 
     __slots__ = (
@@ -139,15 +142,15 @@ class VolatileLog:
         self.change()
         if self.news is not None:
             self._all_left(self.news)
-            left(self.news.facts, list(self.facts), self.facts)
-            left(self.news.seen, list(self.seen), self.seen)
+            note_removed(self.news.facts, list(self.facts), self.facts)
+            note_removed(self.news.seen, list(self.seen), self.seen)
         self._empty()
 
     def _all_left(self, news: News) -> None:
         """Note that all has left but facts and observations."""
         news.goes_on_from(0)
-        left(news.turns, list(self.rows), self.rows)
-        left(news.views, list(self.states), self.states)
+        note_removed(news.turns, list(self.rows), self.rows)
+        note_removed(news.views, list(self.states), self.states)
 
     def _empty(self) -> None:
         self.stored = Head()
@@ -267,7 +270,7 @@ class VolatileLog:
         return self._calls
 
     def range(self, after: int, before: int | None, limit: int | None, newest: bool, pinned: bool | None) -> list[Entry]:
-        """Return entries with after < seq < before, as `Store.entries`."""
+        """Return entries as `Store.entries` does, of all runs."""
         self.settle()
         plain = [] if pinned is True else _slice(self.plain, self.start, after, before, limit, newest)
         if pinned is False or not self.pinned:
@@ -291,7 +294,7 @@ class VolatileLog:
             self._drop(batch.evict)
         if news is not None:
             news.goes_on_from(batch.head.next)
-            came(news.views, [state.name for state in batch.views], self.states)
+            note_added(news.views, [state.name for state in batch.views], self.states)
         for seq, on in batch.pins.items():
             self._set_pinned(seq, on)
         for entry in batch.entries:
@@ -333,19 +336,19 @@ class VolatileLog:
         seen: Sequence[Observation] = (),
         unseen: Sequence[tuple[str, int]] = (),
     ) -> None:
-        """Remove and add facts and observations, as `FactStore.keep`."""
+        """Remove and add facts and observations, as `FactStore.keep`, but without a check (`refuse`)."""
         self.change()
         if self.news is not None:
-            left(self.news.facts, gone, self.facts)
-            left(self.news.seen, unseen, self.seen)
+            note_removed(self.news.facts, gone, self.facts)
+            note_removed(self.news.seen, unseen, self.seen)
         for number in gone:
             self.facts.pop(number, None)
             self.passing.discard(number)
         for place in unseen:
             self.seen.pop(place, None)
         if self.news is not None:
-            came(self.news.facts, [fact.id for fact in facts], self.facts)
-            came(self.news.seen, [one.place for one in seen], self.seen)
+            note_added(self.news.facts, [fact.id for fact in facts], self.facts)
+            note_added(self.news.seen, [one.place for one in seen], self.seen)
         self.facts.update((fact.id, fact) for fact in facts)
         self.passing.update(fact.id for fact in facts if fact.tier == EPHEMERAL)
         if self._index is not None:
@@ -370,7 +373,7 @@ class VolatileLog:
 
     def _record(self, turn: Turn) -> None:
         if self.news is not None:
-            came(self.news.turns, (turn.turn,), self.rows)
+            note_added(self.news.turns, (turn.turn,), self.rows)
         self.rows[turn.turn] = turn
         if turn.run is not None:
             self.runs[turn.run] = turn.turn
@@ -414,7 +417,7 @@ class VolatileLog:
     def drop_row(self, number: int) -> None:
         """Remove the record of a turn."""
         if self.news is not None:
-            left(self.news.turns, (number,), self.rows)
+            note_removed(self.news.turns, (number,), self.rows)
         run = self.rows.pop(number).run
         if run is not None:
             self.runs.pop(run, None)
@@ -448,8 +451,8 @@ def index_of(facts: Sequence[Fact] = ()) -> FactIndex:
 
 
 class VolatileStore:
-    """Logs by key. Methods are those of `protocol.Store` and `FactStore`; none waits, and only `commit` and `keep` raise:
-    MemoryFailure("Conflict"). Entries, facts and records are handed out as they are stored: do not change them."""
+    """Logs by key. Methods are those of `protocol.Store`, `FactStore` and `Indexed`; none waits, and only `commit` and `keep`
+    raise a MemoryFailure: "Conflict". Entries, facts and records are handed out as they are stored: do not change them."""
 
     name = "volatile"
     blocking = False
