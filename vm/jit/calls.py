@@ -86,7 +86,8 @@ def callee(e: Emitter, closure: Value, count: int) -> str:
 
 
 def callee_lookup(name: str, closure: str, count: int, site: str) -> list[Statement]:
-    """Return the statements that look a Python function up; without one, the interpreter does the call."""
+    """Return the statements that put the Python function of the expression `closure`, for `count` arguments, into the variable
+    `name`. Without such a function control leaves at the mark `site`, and the interpreter does the call."""
     fits = f"type({closure}) is Closure and {closure}.function.argc == {count}"
     unknown = Branch(f"{name} is None")
     unknown.yes.append(f"{site}raise Deoptimise")
@@ -94,6 +95,7 @@ def callee_lookup(name: str, closure: str, count: int, site: str) -> list[Statem
 
 
 def is_assigned(e: Emitter, slot: int) -> bool:
+    """Return whether the outermost function assigns a local, or loads it for writing."""
     instructions = e.graph.facts[e.function].instructions
     return any(OPCODES[number].name in ("STORE", "LOAD_OWN") and operand == slot for _, number, operand in instructions)
 
@@ -177,6 +179,7 @@ def store_of(e: Emitter, number: int) -> str:
 
 
 def call_on_store(e: Emitter, name: str, number: int) -> None:
+    """Write out the method `name` of STORE_METHODS for hashmap `number`; handle and arguments are on the stack."""
     if name in ("set", "delete"):
         write_to_store(e, name, number)
         return
@@ -207,8 +210,8 @@ def call_on_store(e: Emitter, name: str, number: int) -> None:
 
 
 def write_to_store(e: Emitter, name: str, number: int) -> None:
-    """`set` and `delete` are written out for values of the very classes that the store holds, if no one watches the store and
-    no file follows it."""
+    """Write out `set` or `delete`, in a short way for values of the very classes that the store holds, if no one watches the
+    store and no file follows it."""
     before = e.stack_before()
     _, key, *value = e.pop_many(STORE_METHODS[name] + 1)
     e.pay()
@@ -245,6 +248,7 @@ def class_test(part: Value, kind: Kind) -> str | None:
 
 
 def return_value(e: Emitter, text: str) -> None:
+    """Write the return of an expression, and pay the fuel that was counted."""
     e.spill()
     if e.metered:
         e.out += [f"{e.here()}r = {text}", "F[0] -= n", "return r"]

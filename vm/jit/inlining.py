@@ -33,17 +33,18 @@ CALL, CALL_VALUE, CLOSURE, LOAD, MOVE, SHARE, POP, RETURN, STORE, JUMP, SLIDE, O
 
 
 class Body:
-    """The instructions, whose offsets are their indexes. Parallel to them are `depths`, of the operand stack before each, and
-    `places`: its index in its function, and which function.
+    """The code of function `number`. `instructions`: (index, opcode number, operand), where labels are indexes too. Parallel to
+    them are `depths`, of the operand stack before each, -1 where control never arrives, and `places`: its index in its function,
+    and which function. `slots`: the number of locals, those of inlined functions included. Without `inlining` all calls stay.
 
     By index: `handlers`, the target of the handler that catches what the instruction raises, and `handler_depths`, how many
-    values that keeps; `declared_types`, the number of the type of the top of the stack; `keeps_none`, whether `?` passes a
-    None on as a None; `_paths`, the instructions that an error passes, where these are more than the one. `borrowed_shares`: each
-    SHARE of what the callee only reads. `hidden_stores`: each STORE of a local without a name. `starts`: the index of each
-    instruction of the outermost function.
+    values that keeps; `declared_types`, the number of the type of the top of the stack; `keeps_none`, whether `?` passes a None
+    on as a None; `_paths`, the instructions that an error passes, where these are more than the one. `borrowed_shares`: each
+    SHARE of what the callee only reads. `hidden_stores`: each STORE of a local without a name, which `functions` sets. `starts`:
+    by index of an instruction in the outermost function, its index here.
 
-    `closures`: the functions of the closures that are given for parameters, by position from 0; `closure_cells`: for each of
-    these positions, the numbers under which the outermost function has the cells of that closure."""
+    `closures`: pairs of the position of a parameter, from 0, and the number of the function whose closure is passed for it;
+    `closure_cells`: for each of these positions, the numbers under which the outermost function has the cells of that closure."""
 
     def __init__(
         self, program: Any, graph: CallGraph, number: int, inlining: bool, closures: tuple[tuple[int, int], ...] = ()
@@ -216,7 +217,8 @@ class Body:
         return None
 
     def error_path(self, at: int) -> str:
-        """Return the name of the path that an error takes by an instruction, "()" where no function on it is shown in traces."""
+        """Return the expression of the path that an error takes by the instruction `at`: a global name, or "()" where no function
+        on the path is shown in traces."""
         index, inlined = self.places[at]
         passed = [(place.function, each) for place, each in self._paths.get(at, [(inlined, index)])]
         shown = [f"_{number}_{each}" for number, each in passed if not self.program.codes[number].hidden]

@@ -209,8 +209,8 @@ def get_error_member(e: Emitter, op: Opcode, operand: int) -> None:
 
 
 def payload_text(value: Value) -> tuple[str, bool]:
-    """Return the expression of the payload of an unboxed value, and whether the variable with it is that already: what is taken
-    out of a container that stays gets the mark of a shared value."""
+    """Return the expression of the payload of an unboxed value, and whether that is just the variable with it: what is read out
+    of a container and stays there gets the mark of a shared value first."""
     alone = value.kind == kinds.MOVED_OPTION or value.unboxed_kind[0] in kinds.SCALARS
     return str(value.unboxed) if alone else f"shared_payload({value.unboxed})", alone
 
