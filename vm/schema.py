@@ -58,7 +58,7 @@ RESPOND = "respond"  # the tool by which a model gives a value of a schema (O-2.
 
 
 def store_name(store: str, scope: Sequence[str]) -> str:
-    """Return the owner's name in the tools of a hashmap or ledger, or of a scope of one (O-4.22)."""
+    """Return the `owner` for `tool_name` of a hashmap or ledger, or of a scope of one (O-4.22)."""
     return "_".join((store, *scope))
 
 
@@ -132,6 +132,7 @@ def recursive_names(kind: SchemaType) -> list[str]:
 
 
 def is_recursive(kind: SchemaType) -> bool:
+    """Return whether an object or sum of the tree holds itself."""
     return bool(recursive_names(kind))
 
 
