@@ -81,12 +81,12 @@ else:
 
         # A run makes values of few of the classes that it imports, so each gets its constructor when it is first called.
         def __init__(self, *arguments, **named):
-            made.__init__ = _constructor(cls.__qualname__, fields)
-            made.__init__(self, *arguments, **named)
+            replacement.__init__ = _constructor(cls.__qualname__, fields)
+            replacement.__init__(self, *arguments, **named)
 
         namespace["__init__"] = __init__
-        made = type(cls)(cls.__name__, cls.__bases__, namespace)
-        return made
+        replacement = type(cls)(cls.__name__, cls.__bases__, namespace)
+        return replacement
 
 
 def _is_positional(default: Any) -> bool:

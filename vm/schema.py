@@ -175,14 +175,14 @@ def _has_open_part(kind: SchemaType) -> bool:
 def _definition_names(names: Sequence[str]) -> dict[str, str]:
     """Return a name of its own for the definition of each type: names that providers would see as one get numbers."""
     keys: dict[str, str] = {}
-    taken: set[str] = set()
+    used: set[str] = set()
     for name in names:
         key, number = wire_name(name), 1
-        while key in taken:
+        while key in used:
             number += 1
             mark = f"_{number}"
             key = wire_name(name)[: WIRE_NAME_LENGTH - len(mark)] + mark
-        taken.add(key)
+        used.add(key)
         keys[name] = key
     return keys
 

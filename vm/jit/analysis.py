@@ -204,7 +204,7 @@ class CallGraph:
                 callers[callee].append(caller)
         height = [0] * len(waiting)
         ready = [number for number, count in enumerate(waiting) if not count]
-        done = set(ready)
+        ordered = set(ready)
         while ready:
             number = ready.pop()
             for caller in callers[number]:
@@ -212,7 +212,7 @@ class CallGraph:
                 waiting[caller] -= 1
                 if not waiting[caller]:
                     ready.append(caller)
-                    done.add(caller)
+                    ordered.add(caller)
         for number in range(len(waiting)):
-            if number not in done or height[number] > TALLEST:
+            if number not in ordered or height[number] > TALLEST:
                 self.counted[number] = True

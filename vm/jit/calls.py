@@ -34,11 +34,11 @@ def nesting_left(e: Emitter) -> str:
     """Return the expression of how many calls may still nest in the one here; inlined functions have taken theirs. In a loop it
     is noted as one to hoist."""
     around = e.body.places[e.at][1].around
-    taken = sum([e.graph.counted[inlined.function] for inlined in around])
+    nesting = sum([e.graph.counted[inlined.function] for inlined in around])
     if not e.in_loop():
-        return f"d - {taken}"
-    e.hoisted_depths.add(taken)
-    return f"e{taken}"
+        return f"d - {nesting}"
+    e.hoisted_depths.add(nesting)
+    return f"e{nesting}"
 
 
 @emit("CALL")
@@ -103,7 +103,7 @@ def is_assigned(e: Emitter, slot: int) -> bool:
 def prologue(e: Emitter, site: str) -> list[Statement]:
     """Return the statements that compute what was hoisted out of all loops. Where one has to deoptimise, the interpreter starts
     from `site`, the beginning."""
-    statements: list[Statement] = [f"e{taken} = d - {taken}" for taken in sorted(e.hoisted_depths)]
+    statements: list[Statement] = [f"e{depth} = d - {depth}" for depth in sorted(e.hoisted_depths)]
     statements += [f"h{number} = {store_text(e, number)}" for number in sorted(e.hoisted_stores)]
     for slot, count in sorted(e.hoisted_callees):
         statements += callee_lookup(f"k{slot}_{count}", f"l{slot}", count, site)

@@ -113,7 +113,7 @@ class Translation:
     def _compiled(self, key: Key, make: Callable[[Function], Part | None]) -> Part | None:
         number, _, metered, closures = key
         kept = self.program.kept
-        done = None if kept is None else kept.making(len(self.parts) + 1)
+        finish = None if kept is None else kept.making(len(self.parts) + 1)
         try:
             from .flow import Unshaped
 
@@ -129,8 +129,8 @@ class Translation:
         except (Unshaped, SyntaxError):  # the second: nested deeper than CPython compiles
             return None
         finally:
-            if done is not None:
-                done()
+            if finish is not None:
+                finish()
 
     def value_of(self, name: str) -> Any:
         """Return what a global name of translated code stands for, where it is no function of the program. Raises KeyError for

@@ -243,9 +243,9 @@ def _lower_record(w: Writer, value: Any) -> list[Any]:
     return fields
 
 
-def _build_media(r: Reader, media: Any, kind: Any = None, held: Any = None) -> Any:
+def _build_media(r: Reader, media: Any, kind: Any = None, content: Any = None) -> Any:
     if kind is not None:
-        of, data = r.value(kind), r.value(held)
+        of, data = r.value(kind), r.value(content)
         if of not in KINDS_OF_MEDIA or type(data) not in (str, bytes):
             raise misshapen("a Media whose content is none")
         try:
