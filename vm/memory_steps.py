@@ -628,7 +628,7 @@ LOWS = {row.image: row.below for row in rows() if row.below is not None}
 
 def _are_bounds(value: Any) -> bool:
     """Return whether a value says which bounds of a declared memory initialisation computes, or a function of the key for each
-    (M-2.24)."""
+    (M-2.14, M-2.17)."""
     is_map = type(value) is dict and bool(value) and all(name in BOUNDS for name in value)
     return is_map and all(at is True or is_function(at) for at in value.values())
 

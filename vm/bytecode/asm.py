@@ -280,7 +280,7 @@ class Reader:
             self.at = len(self.line)
 
     def next_word(self) -> str:
-        """Return the word ahead without reading it; "" at the end of the text."""
+        """Return the word ahead without reading it; "" at the end of the line and of the text."""
         end = self.at
         while end < len(self.line) and self.line[end] not in " \t\r;":
             end += 1

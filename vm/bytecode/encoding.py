@@ -361,7 +361,7 @@ def decode_lines(lines: bytes) -> list[Run]:
 
 def position_at(lines: bytes, offset: int) -> Position:
     """Return the position of the instruction at or around a code offset in bytes; (0, 0, 0) before the first run. Raises
-    ValueError for a table that is malformed up to that offset."""
+    ValueError for a malformed table; the runs behind the offset may not be looked at."""
     position = (0, 0, 0)
     for at, file, line, column in walk_lines(lines):
         if at > offset:

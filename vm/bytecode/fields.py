@@ -116,7 +116,7 @@ def natural(value: Any, limits: Limits) -> None:
 
 
 def positive(value: Any, limits: Limits) -> None:
-    """Check a bound of a memory: an Int that is at least 1 (M-2.5)."""
+    """Check a bound of a memory: an Int that is at least 1 (M-2.15)."""
     if type(value) is not int or not 1 <= value <= MAX_INT:
         raise Misshapen("an Int from 1 expected")
 

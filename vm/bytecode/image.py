@@ -244,9 +244,9 @@ class Context(Record):
 
 
 class Pipeline(Record):
-    """`input`, `output`: type indexes. `stages`: [name, type index of its parameter or None, type index of its result, decorators
-    as those of models, number of its function]. With None it is an expression stage, whose function takes the input and the
-    result of each stage before it (O-6.18)."""
+    """`input`, `output`: type indexes. `stages`: [name, type index of its parameter or None, type index of what it hands on,
+    decorators as those of models, number of its function]. With None it is an expression stage, whose function takes the input
+    and what each stage before it has handed on (O-6.18)."""
 
     __slots__ = ("name", "input", "output", "stages")
     name: str
