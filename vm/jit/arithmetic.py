@@ -116,7 +116,8 @@ def keep_result(e: Emitter, key: tuple[str, ...], text: str) -> None:
 
 @emit("DIV_INT", "REM_INT")
 def divide_ints(e: Emitter, op: Opcode, operand: int) -> None:
-    """Python rounds down where Concerto rounds towards zero: only for what is not negative do both give the same."""
+    """Write a division or remainder. Python rounds down where Concerto rounds towards zero: only for what is not negative do both
+    give the same."""
     sign, exact_form = ("//", "int_div") if op.name == "DIV_INT" else ("%", "int_rem")
     b, a = e.stack[-1], e.stack[-2]
     divisor = b.low if b.low is not None and b.low == b.high and b.low > 0 else None
@@ -266,7 +267,7 @@ def format_string(e: Emitter, count: int) -> None:
 
 @emit("EQ_INT", "NE_INT", "LT_INT", "LE_INT", "GT_INT", "GE_INT")
 def compare_ints(e: Emitter, op: Opcode, operand: int) -> None:
-    """A comparison of two Ints also says what follows for the locals among them, on either path."""
+    """Write a comparison of two Ints, and note what follows for the locals among them, on either path."""
     sign = SIGNS[op.name]
     a, b = e.stack[-2:]
     remainder = a.zero_test if sign in ("==", "!=") and b.text == "0" else None
@@ -308,7 +309,7 @@ def implied_order(sign: str, a: Value, b: Value) -> tuple[tuple[str, str], ...]:
 
 @emit("EQ", "NE", "LT", "LE", "GT", "GE")
 def compare(e: Emitter, op: Opcode, operand: int) -> None:
-    """Two values of one scalar kind are compared as Python compares them."""
+    """Write a comparison: two values of one scalar kind are compared as Python compares them."""
     sign = SIGNS[op.name]
     words = {value.kind[0] for value in e.stack[-2:]}
     if words in ({"int"}, {"float"}, {"string"}) or (words == {"bool"} and sign in ("==", "!=")):
@@ -366,7 +367,7 @@ CLASSES = {
 
 @emit("CHECK")
 def check_class(e: Emitter, op: Opcode, operand: int) -> None:
-    """A value from behind Any mostly is of the class that is expected."""
+    """Write the check of a value from behind Any, with a test of its class first: mostly it is the one that is expected."""
     test = CLASSES.get(e.program.descriptors[operand][0])
     if test is None:
         e.generic(op, operand)

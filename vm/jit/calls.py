@@ -128,7 +128,8 @@ def call_method(e: Emitter, op: Opcode, operand: int) -> None:
 
 @emit("CALL_INOUT")
 def call_by_name(e: Emitter, op: Opcode, operand: int) -> None:
-    """`call_method` or `call_inout` of the tier finds the method; the interpreter calls what may suspend."""
+    """Write the call of a method that is found at run time: `call_method` or `call_inout` of the tier finds it, and the
+    interpreter calls what may suspend."""
     before = e.stack_before()
     receiver, *parts = e.pop_many(e.program.constants[operand].argc + 1)
     e.pay()

@@ -173,8 +173,8 @@ class Function:
         return Part(name, self.body.places, source, {line: sites[site] for line, site in places.items()}, self.fuel)
 
     def _drop_dead_stores(self, statements: list[Any], emitter: Emitter) -> None:
-        """Dead store elimination: hidden locals that neither the text reads, nor the interpreter would where control leaves,
-        are not assigned."""
+        """Take the stores out of hidden locals that neither the text reads, nor the interpreter would where control leaves (dead
+        store elimination)."""
         texts: list[str] = []
         candidates = stores(statements, texts)
         if not candidates:

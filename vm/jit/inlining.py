@@ -158,7 +158,7 @@ class Body:
         self._inline(inner)
 
     def _call_value(self, place: tuple[int, Inlined], count: int, depth: int) -> None:
-        """CALL_VALUE. What it calls is known where that is loaded from a parameter which a closure was given for."""
+        """Copy a CALL_VALUE, or inline what it calls, which is known where it is loaded from a parameter of `closures`."""
         index, caller = place
         end, *ends = ends_of_arguments(self.depths, depth - count - 1, count + 1)
         opcode, slot = self.instructions[end][1:] if end >= 0 else (-1, 0)
@@ -186,7 +186,7 @@ class Body:
     # ------------------------------------------------------------ returns
 
     def _return(self, place: tuple[int, Inlined], depth: int) -> None:
-        """RETURN of an inlined function. A Result that `?` takes apart behind the call is not built."""
+        """Write the jump for a RETURN of an inlined function. A Result that `?` takes apart behind the call is not built."""
         index, inlined = place
         assert inlined.caller is not None
         facts = self.program.verified.functions[inlined.function]
@@ -237,7 +237,7 @@ class Body:
             inlined, index = caller, inlined.call + 1
 
     def _throw(self, inlined: Inlined, index: int, place: tuple[int, Inlined], depth: int) -> None:
-        """An error on the stack, raised by an instruction of `inlined`."""
+        """Write what becomes of an error on the stack that the instruction `index` of `inlined` raises."""
         path = [] if place == (index, inlined) else [(place[1], place[0])]
         catcher, at, _ = self._catcher(inlined, index, path)
         handler = self._handler(catcher, at)
@@ -253,7 +253,7 @@ class Body:
         self._emit(JUMP, 0, place, catcher.base + 1, (catcher.caller, catcher.call + 1))
 
     def _attempt(self, number: int, operand: int, place: tuple[int, Inlined], depth: int) -> None:
-        """`?`, or the end of a statement in `try`."""
+        """Copy a `?`, or the end of a statement in `try`, and note where its error goes."""
         path: list[tuple[Inlined, int]] = []
         catcher, at, keeps_none = self._catcher(place[1], place[0], path)
         here = self._emit(number, operand, place, depth)

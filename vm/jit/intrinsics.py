@@ -271,7 +271,7 @@ def map_get(e: Emitter) -> None:
 
 @emit("TAKE_ENTRY")
 def take_entry(e: Emitter, op: Opcode, operand: int) -> None:
-    """As `get` of a Map, whose value moves on, if nothing else holds the Map."""
+    """Write `get` of a Map whose value moves on, if nothing else holds the Map."""
     guard_key(e, 1)
     table, key = e.pop_two_bound()
     name = e.temporary()
