@@ -158,7 +158,7 @@ class Body:
         self._inline(inner)
 
     def _call_value(self, place: tuple[int, Inlined], count: int, depth: int) -> None:
-        """Copy a CALL_VALUE, or inline what it calls: that is known where it is loaded from a parameter that got a known closure."""
+        """Copy a CALL_VALUE, or inline what it calls: that is known where a parameter is called that got a known closure."""
         index, caller = place
         end, *ends = ends_of_arguments(self.depths, depth - count - 1, count + 1)
         opcode, slot = self.instructions[end][1:] if end >= 0 else (-1, 0)
