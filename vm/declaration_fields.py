@@ -4,10 +4,9 @@ O-1.59, O-1.230, O-1.231, O-4.37 to O-4.41, O-7.2 to O-7.8, L-1.8).
 The checker adds types and helps to these rows; manifest, image and host are checked against them as they are. A new field of a
 declaration is one row here; what it does is the matter of whoever reads the declaration.
 
-Hands on the rows (`CONNECTION`, `MODEL`, `AGENT`, `PROCESS`, `MCP`, `RETRY`, `TIMEOUT`, `BREAKER`, `DECORATORS`),
-`CALL_SETTINGS` and the kinds of fields to compiler, runtime and `vm/`, `milliseconds` of what is written as a duration, what
-tells other names of a field (`named`, `as_held`, `stated`, `twice`), and the functions that make a `Field` to whoever has rows of
-its own
+Hands on the rows (`CONNECTION`, `MODEL`, `AGENT`, `PROCESS`, `MCP`, `RETRY`, `TIMEOUT`, `BREAKER`, `DECORATORS`), `CALL_SETTINGS`
+and the kinds of fields to compiler, runtime and `vm/`; `milliseconds`, which reads a duration; what knows the other names of a
+field (`named`, `as_held`, `stated`, `twice`); and the functions that make a `Field` to whoever has rows of its own
 (`compiler/fields.py`, `compiler/manifest.py`, `runtime/providers/offline.py`, `runtime/agents/messages.py`). Nothing is reported
 here: `takes` says whether a value is right, and the caller makes the message. Fields of memories are steps and stand in
 `vm/memory_steps.py`.
@@ -49,8 +48,8 @@ WITH_UNIT = 'a text with its unit, such as "500ms" or "30s"'  # of a time under 
 
 
 def milliseconds(value: object) -> int | None:
-    """Return the milliseconds of a duration: a text with its unit, such as `30d`, or a number of seconds (M-2.7), rounded. Return
-    None for anything else, for half a millisecond or less, and for 2^53 milliseconds or more."""
+    """Return the milliseconds of a duration, rounded: of a text with its unit, such as `30d`, or of a number of seconds (M-2.7).
+    Return None for anything else, for half a millisecond or less, and for 2^53 milliseconds or more."""
     ms = _milliseconds(value)
     return round(ms) if ms is not None and 0.5 < ms < (1 << 53) - 0.5 else None
 
@@ -67,12 +66,14 @@ def _milliseconds(value: object) -> float | None:
 
 
 class Field:
-    """One field or argument. `takes` tests a value as plain data; `says` names what it takes, to stand behind `is` in messages. A
-    number is at least `low` (above it, if `above`) and at most `high`, None for no bound; `words`: those that a text, or each of
-    several, may be; `parts`: the fields of an object. `default` counts where no place sets the field.
+    """One field or argument, of a `kind` above. `takes` returns whether a value, as plain data, is right; `says` names what it
+    takes, to stand behind `is` in messages. A number is at least `low` (above it, if `above`) and at most `high`, None for no
+    bound; `words`: those that a text, or each of several, may be; `parts`: the fields of an object. `default` counts where no
+    place sets the field.
 
-    `also` are other names of the field. `unit` is that of a time ("s" or "ms", else ""): a field in seconds is also written as a
-    text with its unit, one with the unit in its name under the names `plain` (`as_held`)."""
+    `also` are other names of the field. `unit` is "s" or "ms" of a field that is a time, else "". A time in seconds may be
+    written as a text with its unit, such as "30s"; a time whose own name tells the unit may be written so under the names in
+    `plain`. `as_held` turns such a text into a number, before `takes` is asked."""
 
     __slots__ = ("kind", "says", "takes", "low", "high", "above", "words", "parts", "default", "unit", "also", "plain")
 
@@ -133,7 +134,7 @@ def text(default: str | None = None) -> Field:
 
 
 def address() -> Field:
-    """Return the field of an address."""
+    """Return the field of a complete HTTP or HTTPS address (`is_address`)."""
     return Field(ADDRESS, "an address that begins with `https://` or `http://` and a host", is_address)
 
 
@@ -151,14 +152,15 @@ def switch(*words: str) -> Field:
 
 
 def some_of(*words: str, default: tuple[str, ...]) -> Field:
-    """Return the field of a list of some of these words."""
+    """Return the field of a list of some of these words, or of none of them."""
     says = "a subset of " + ", ".join(f'"{word}"' for word in words)
     takes = one_of(*words).takes
     return Field(WORDS, says, lambda value: type(value) is list and all(map(takes, value)), words=words, default=default)
 
 
 def whole(low: int, high: int | None = MOST, *, default: int | None = None, **more: Any) -> Field:
-    """Return the field of an Int from `low` to `high`; for None any Int from `low` on. `more` are further parts of a Field."""
+    """Return the field of an Int from `low` to `high`, both included; for None any Int from `low` on that an image can hold.
+    `more` are further arguments of Field."""
     says = f"an Int of at least {low}" if high is None else f"an Int of {low} to {high}"
     most = INT_MOST if high is None else high
 
@@ -169,7 +171,8 @@ def whole(low: int, high: int | None = MOST, *, default: int | None = None, **mo
 
 
 def number(low: int, high: float | None = None, *, above: bool = False, default: float | None = None) -> Field:
-    """Return the field of a number, an Int or a Float; without `high` any finite one."""
+    """Return the field of an Int or Float from `low`, which is left out if `above`, to `high`, which is included; without `high`
+    it is any finite one from `low` on."""
     if above:
         says = f"a number above {low}" if high is None else f"a number above {low}, at most {high}"
     else:
@@ -185,21 +188,22 @@ def number(low: int, high: float | None = None, *, above: bool = False, default:
 
 
 def duration(default: float | None = None) -> Field:
-    """Return the field of a duration in seconds, as the language has them (O-0.4)."""
+    """Return the field of a duration in seconds, above 0 (O-0.4); `as_held` makes the number of a text such as "30s"."""
     field = number(0, LONGEST_SECONDS, above=True, default=default)
     field.unit, field.says = "s", f'{field.says}, or a text such as "30s"'
     return field
 
 
 def object_of(parts: Fields, *required: str, also: tuple[str, ...] = ()) -> Field:
-    """Return the field of an object with these parts, of which those in `required` may not be missing."""
+    """Return the field of an object that has no other parts than these, of which those in `required` may not be missing. `also`:
+    other names of the field."""
     says = "an object of " + ", ".join(f"`{name}`" for name in parts)
     takes = lambda value: _fits(parts, value) and all(name in value for name in required)  # noqa: E731
     return Field(OBJECT, says, takes, parts=parts, also=also)
 
 
 def limits(parts: Fields) -> Field:
-    """Return the field of one duration, or of an object of several."""
+    """Return the field of one duration in seconds, or of an object of several with these names."""
     one, several = duration(), object_of(parts)
     says = f"{one.says}, or {several.says}"
     return Field(
@@ -221,8 +225,8 @@ def named(fields: Fields, name: str) -> tuple[str, bool] | None:
 
 def as_held(field: Field, value: Any, as_duration: bool = False) -> Any:
     """Return a value of a field as images and runs hold it: of a text that is a duration the number in the unit of the field; of
-    an object the same of its parts, by their own names. `as_duration`: it stands under a name that tells no unit, where a number
-    says too little. What does not fit comes back as something that `takes` refuses."""
+    an object the same of its parts, by their own names; any other value as it is. `as_duration`: it is written under a name of
+    `field.plain`, where a number without a unit does not fit. What does not fit comes back as something that `takes` refuses."""
     if type(value) is dict and field.parts is not None:
         return stated(field.parts, value)
     if type(value) is not str or not (as_duration or field.unit == "s"):
@@ -238,8 +242,8 @@ def as_held(field: Field, value: Any, as_duration: bool = False) -> Any:
 
 
 def stated(fields: Fields, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return values under the own names of their fields, as images and runs hold them. A name that no field has, and one that
-    says what another one says already, stays as it is."""
+    """Return a new dict of values under the own names of their fields, as images and runs hold them (`as_held`). A name that no
+    field has keeps its value, and so does a second name of a field that has a value already."""
     result: dict[str, Any] = {}
     for name, value in values.items():
         own, as_duration = named(fields, name) or (name, False)
@@ -250,12 +254,12 @@ def stated(fields: Fields, values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def twice(fields: Fields, values: Mapping[str, Any]) -> tuple[str, str] | None:
-    """Return two of the names in `values` that stand for one field, None where there are no such two."""
+    """Return two of the names in `values` that stand for one field, in their order there; None where there are no such two."""
     seen: dict[str, str] = {}
     for name in values:
-        found = named(fields, name)
-        if found is not None and seen.setdefault(found[0], name) != name:
-            return seen[found[0]], name
+        match = named(fields, name)
+        if match is not None and seen.setdefault(match[0], name) != name:
+            return seen[match[0]], name
     return None
 
 
@@ -264,7 +268,7 @@ def _fits(parts: Fields, value: Any) -> bool:
 
 
 def array_of(item: Takes, says: str, kind: str = LIST) -> Field:
-    """Return the field of an array; `item` tests each element."""
+    """Return the field of an array whose elements `item` accepts. `says` and `kind` are those of the Field."""
     return Field(kind, says, lambda value: type(value) is list and all(map(item, value)))
 
 
@@ -274,7 +278,8 @@ def texts() -> Field:
 
 
 def map_of(item: Takes, says: str, kind: str = MAP) -> Field:
-    """Return the field of a table; `item` tests each value. It is empty where it is absent."""
+    """Return the field of a table from texts to values that `item` accepts. Its default is an empty one. `says` and `kind` are
+    those of the Field."""
 
     def takes(value: Any) -> bool:
         return type(value) is dict and all(map(is_text, value)) and all(map(item, value.values()))
@@ -300,12 +305,12 @@ def _is_one(value: Any, key: str) -> bool:
 
 
 def anything(value: Any) -> bool:
-    """Accept every value."""
+    """Return True for every value."""
     return True
 
 
 def is_json(value: Any) -> bool:
-    """Return whether a value has a JSON form; dates and infinities have none."""
+    """Return whether a value has a JSON form. Dates, infinities, NaN and maps with keys that are no texts have none."""
     if isinstance(value, dict):
         return all(map(is_text, value)) and all(map(is_json, value.values()))
     if isinstance(value, list):
@@ -314,12 +319,12 @@ def is_json(value: Any) -> bool:
 
 
 def command() -> Field:
-    """Return the field of a command: its words, or the first of them."""
+    """Return the field of a command, a text that is not empty: all its words, or the first of them."""
     return Field(TEXT, "a string of words", lambda value: is_text(value) and value != "")
 
 
 def json_object() -> Field:
-    """Return the field of an object of anything that JSON can hold. It is empty where it is absent."""
+    """Return the field of an object of anything that JSON can hold. Its default is an empty one."""
     return Field(DATA, "an object that JSON can hold", lambda value: type(value) is dict and is_json(value), default={})
 
 
@@ -408,7 +413,7 @@ MODEL: dict[str, Field] = {
     "fallback_on": some_of(*FALLBACK_CLASSES, default=(*RETRY_CLASSES, "not_found")),
 }
 
-# What one call may set of its model (O-3.30). What says where the model is reached, and what belongs to it, is the declaration's.
+# What one call may set of its model (O-3.30). Where the model is reached, and what belongs to it, only the declaration says.
 CALL_SETTINGS = (
     "base", "temperature", "top_p", "max_tokens", "stop_sequences", "system_prompt", "max_tool_rounds", "structured", "timeout",
     "reasoning", "reasoning_tokens",
@@ -448,8 +453,8 @@ MCP: dict[str, Field] = {
 
 
 class Decorator:
-    """One decorator. `places`: the kinds of declarations that it may stand at; `arguments`: in the order of their positions;
-    `required`: the argument that may not be missing."""
+    """One decorator. `places`: the kinds of declarations that it may stand at. `arguments`: in the order of their positions;
+    `at`: others by place, where they differ. `required`: the argument that may not be missing, None if all may."""
 
     __slots__ = ("places", "arguments", "required", "_at")
 
@@ -462,7 +467,7 @@ class Decorator:
         self._at = at or {}
 
     def arguments_at(self, place: str) -> Fields:
-        """Return the arguments that it takes at a kind of declaration, which may differ from the usual ones."""
+        """Return the arguments that it takes at a place, which may be any text: `arguments` where `at` has no others."""
         return self._at.get(place, self.arguments)
 
 

@@ -6,10 +6,11 @@ checker adds types and help to the rows, `[memory.defaults]` of a manifest is re
 refuse (`problem`), and the runtime makes policies from them. A new step is a row of `STEPS` and the code that acts on its
 field.
 
-Hands on the rows (`STEPS`, `BLOCK`, the tables of a summary, a store, a rule and a handler), the kinds of arguments and the words
-of steps to the compiler, `runtime/memory/` and the language server; `field_rank` to the compiler and its formatter; `problem` and
-`written_problem` to the verifier; `bound_problem` to `runtime/memory/bounds.py`; MADE, VALUE and
-COMPUTED to linking, code generation and built-ins; `is_function` to `concerto inspect`. Durations are milliseconds.
+Hands on the rows (`STEPS`, `BLOCK`, `SUMMARY`, `RULE`), the kinds of arguments and the words of steps to the compiler,
+`runtime/memory/` and the language server; `field_rank` to the compiler and its formatter; `problem` and `written_problem` to the
+verifier; `bound_problem` to `runtime/memory/bounds.py`; MADE, VALUE and COMPUTED to linking, code generation and built-ins;
+`is_function` to `concerto inspect`. Durations are milliseconds. Nothing is raised or reported here: tests return whether a value
+is right, and callers make the message.
 """
 
 from __future__ import annotations
@@ -66,10 +67,12 @@ VALUE, COMPUTED = "__value", "__bounds"
 
 
 def is_count(value: Any) -> bool:
+    """Return whether a value is an Int of at least 1."""
     return type(value) is int and 1 <= value < 1 << 63
 
 
 def is_share(value: Any) -> bool:
+    """Return whether a value is an Int or Float from 0 to 1."""
     return type(value) in (int, float) and 0 <= value <= 1
 
 
@@ -83,17 +86,19 @@ def is_function(value: Any) -> bool:
 
 
 def is_text(value: Any) -> bool:
+    """Return whether a value is a text that is not empty."""
     return type(value) is str and value != ""
 
 
 def is_key_value(value: Any) -> bool:
-    """Return whether a value may be a key part: an Int, or a String of 1 to 1024 bytes (M-7.4)."""
+    """Return whether a value may be a key part: an Int, or a String of 1 to 1024 bytes in UTF-8 (M-7.4)."""
     if type(value) is str:
         return 0 < len(value.encode("utf-8", "surrogatepass")) <= 1024
     return type(value) is int and -(1 << 63) <= value < 1 << 63
 
 
 def are_names(value: Any) -> bool:
+    """Return whether a value is a list of different texts, none of them empty; it may have no entry."""
     return type(value) is list and all(map(is_text, value)) and len(set(value)) == len(value)
 
 
@@ -164,7 +169,8 @@ NAMES, TABLE = "names", "table"
 
 
 class Argument:
-    """One argument of a step.
+    """One argument of a step. Of the functions below, each makes the row of one kind: `image` is as here, `more` are further
+    arguments of this class, and where a kind has a field, it is called as in an image unless `more` says otherwise.
 
     image: its name in the steps of an image, and in the table that a step like `summary` has there.
     kind, takes: what it is in a source, and the test of its value in an image. `words` are those that it may be; `signature` is
@@ -285,7 +291,7 @@ def table(image: str, takes: Takes, **more: Any) -> Argument:
 # The tables that some steps have in an image.
 
 SUMMARY_PROMPT = "Update the summary. Keep names, numbers, decisions and open questions. Reply with the summary only."
-HALF_LIFE = 30 * 86_400_000
+HALF_LIFE = 30 * 86_400_000  # milliseconds: 30 days
 
 # M-9.1, M-9.2. Who makes it is one of the first three; without `every_turns` and `every_ms` it is made at evictions.
 SUMMARY: dict[str, Argument] = {
@@ -589,7 +595,7 @@ BLOCK: dict[str, Step] = {
 
 
 def field_rank(name: str) -> int:
-    """Return the place of a field among FIELDS; one that there is none of comes last."""
+    """Return the place of a field among FIELDS, from 0; a name that is no field comes last."""
     return FIELDS.index(name) if name in BLOCK else len(FIELDS)
 
 
@@ -622,7 +628,7 @@ LOWS = {row.image: row.below for row in rows() if row.below is not None}
 
 def _are_bounds(value: Any) -> bool:
     """Return whether a value says which bounds of a declared memory initialisation computes, or a function of the key for each
-    (M-2.24)."""
+    (M-2.14, M-2.17)."""
     is_map = type(value) is dict and bool(value) and all(name in BOUNDS for name in value)
     return is_map and all(at is True or is_function(at) for at in value.values())
 
@@ -638,7 +644,8 @@ NO_VALUE = {"bounds", *(row.image for step in STEPS.values() if step.no_value is
 
 
 def problem(steps: Mapping[str, Any]) -> tuple[str, str] | None:
-    """Return what is wrong with the steps of a memory in an image, and the step concerned ("" for none); None when nothing is."""
+    """Return what is wrong with the steps of a memory in an image, as a text, and the name there of the step concerned ("" for
+    none); None when nothing is wrong."""
     for name, value in steps.items():
         if name not in ACCEPTED:
             return f"this version knows no memory step {name!r}", ""
@@ -663,8 +670,8 @@ def problem(steps: Mapping[str, Any]) -> tuple[str, str] | None:
 
 
 def written_problem(retain: int | None, steps: Mapping[str, Any]) -> str | None:
-    """Return what is wrong with the written bounds of a memory in an image; None when nothing is. `retain` stands beside the
-    steps there. Bounds that a run computes are left out."""
+    """Return what is wrong with the written bounds of a memory in an image, as a text; None when nothing is. `retain` stands
+    beside the steps there. Bounds that a run computes are left out."""
     computed = [*steps.get("bounds", ()), *steps.get("made", ())]
     written = {name: steps[name] for name in BOUNDS if name in steps and LOWS.get(name) not in computed}
     wrong = bound_problem({**written, LOG_BOUND: retain})
@@ -672,8 +679,8 @@ def written_problem(retain: int | None, steps: Mapping[str, Any]) -> str | None:
 
 
 def bound_problem(bounds: Mapping[str, Any]) -> tuple[str, Any, str] | None:
-    """Return the first bound that is wrong, its value, and why (M-2.15); None when all fit. `bounds`: those of a run, and the
-    written ones."""
+    """Return the name in an image of the first bound that is wrong, its value, and why, as a text (M-2.15); None when all fit.
+    `bounds`: those of a run, and the written ones, by that name; None, or no entry, for a bound that is not set."""
     for name in BOUNDS:
         value = bounds.get(name)
         if value is not None and not is_count(value):

@@ -1,8 +1,8 @@
 """The panic codes and the exception that carries one (L-5.13, O-11, memory.md 2 and 6).
 
 Hands on `Panic` to every part of the machine, to the runtime, the API, the command line and the checker's constants, and the
-table `PANICS` to documentation and tests.
-The machine fills in where a panic happened: whoever raises one gives code and text only.
+table `PANICS` to documentation and tests. The machine fills in where a panic happened: whoever raises one gives code and text
+only. A new code is a row of `PANICS`.
 """
 
 from __future__ import annotations

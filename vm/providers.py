@@ -4,10 +4,9 @@ What the checker says of connections, the defaults of connections, the class tha
 init` and the notes on prompt caches are read from `PROVIDERS`, and no other file of the product lists providers. The table stands
 here because compiler and runtime both read it; the machine does not (V-1.8).
 
-Hands on `PROVIDERS` to the compiler (checker, fields, manifest), the commands `compile` and `init` and, with `ProviderRow`, to
-`runtime/connections.py`, `PREDECLARED` to the checker and `runtime/connections.py`, `WRITTEN` to the checker and
-`runtime/providers/sdk.py`, and `APIS` to `declaration_fields.py`.
-Nothing is sent here: that is `runtime/providers/`.
+Hands on `PROVIDERS` to the compiler (checker, fields, manifest), the commands `compile`, `init` and `models` and, with
+`ProviderRow`, to `runtime/connections.py`, `PREDECLARED` to the checker, `models` and `runtime/connections.py`, `WRITTEN` to the
+checker and `runtime/providers/sdk.py`, and `APIS` to `declaration_fields.py`. Nothing is sent here: that is `runtime/providers/`.
 """
 
 from __future__ import annotations
@@ -19,8 +18,8 @@ if TYPE_CHECKING:
 
 class PictureTokens:
     """The tokens of a picture by what a provider publishes. It is scaled so that no side is longer than `longest` pixels (0: it
-    stays), cut into squares of `side` pixels, each of which costs `factor`; more than `most` tokens are not counted. Without
-    `side` every picture has `most`."""
+    keeps its size), and cut into squares of `side` pixels, each of which costs `factor` tokens; the sum is rounded up and is
+    `most` at most. With `side` 0 every picture has `most`."""
 
     __slots__ = ("side", "longest", "factor", "most")
 
@@ -31,7 +30,7 @@ class PictureTokens:
         self.most = most
 
     def tokens(self, width: int, height: int) -> int:
-        """Return the tokens of a picture of so many pixels."""
+        """Return the tokens of a picture that is `width` pixels wide and `height` pixels high."""
         if not self.side:
             return self.most
         longer = max(width, height)
@@ -125,14 +124,16 @@ class ProviderRow:
         return bool(self.wires) and self.base_url is None
 
     def carries(self, field: str) -> bool:
-        """Return whether a connection of this provider may have the field (O-1.12, O-1.14, O-1.34)."""
+        """Return whether a connection of this provider may have the field; True for a name that is no field (O-1.12, O-1.14,
+        O-1.34)."""
         if field == "api":
             return len(self.wires) > 1
         return field in self.fields or field not in CARRIED_BY_SOME
 
     def api(self, chosen: str, base_url: str | None) -> str:
-        """Return the key of the wire for the fields `api` and `base_url` of a connection, "" without wires (O-1.14). An API
-        that is not this provider's counts as `auto`: a host may put another provider in place of the one that a program names."""
+        """Return the key of the wire for the fields `api` and `base_url` (None if not set) of a connection, "" without wires
+        (O-1.14). An API that is not this provider's counts as `auto`: a host may put another provider in place of the one that a
+        program names."""
         if chosen in self.wires:
             return chosen
         if self.elsewhere is not None and base_url not in (None, self.base_url):
@@ -192,6 +193,7 @@ _ROWS = (
 PROVIDERS = {row.name: row for row in _ROWS}
 
 APIS = tuple(dict.fromkeys(api for row in _ROWS if row.carries("api") for api in row.wires))
+# Fields of connections that only some providers carry.
 CARRIED_BY_SOME = frozenset(("api", *(field for row in _ROWS for field in row.fields)))
 
 # Connections that are there without a declaration (O-1.3), with what is known of them.

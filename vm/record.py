@@ -48,9 +48,9 @@ def field(
     kw_only: bool = False,
     is_derived: bool = False,
 ) -> Any:
-    """Return the specification of a field: its default, or the function that gives a new one for each record. Without `init` it
-    is no parameter of the constructor, and at first what `factory` gives, else None. `is_derived` is a mark for readers of the
-    table of fields."""
+    """Return the specification of a field: its default, or the function that gives a new one for each record. With `kw_only` it
+    is passed by keyword only. Without `init` it is no parameter of the constructor, and at first what `factory` gives, else None.
+    `is_derived` is a mark for readers of the table of fields."""
     return FieldSpec(NEW if factory is not None else default, factory, init, kw_only, is_derived)
 
 
@@ -69,8 +69,8 @@ if TYPE_CHECKING:
 else:
 
     def record(cls):
-        """Return a class like `cls`, to take its place, whose annotated fields, behind those of its bases, are its slots and the
-        parameters of its constructor."""
+        """Return a class like `cls`, to take its place, with a constructor whose parameters are the annotated fields, behind
+        those of the bases. The class's own fields are its slots. `cls` itself stays as it is."""
         namespace = {name: value for name, value in cls.__dict__.items() if name not in ("__dict__", "__weakref__")}
         inherited = getattr(cls, "record_fields", {})
         own = namespace.get("__annotations__", ())
@@ -81,12 +81,12 @@ else:
 
         # A run makes values of few of the classes that it imports, so each gets its constructor when it is first called.
         def __init__(self, *arguments, **named):
-            made.__init__ = _constructor(cls.__qualname__, fields)
-            made.__init__(self, *arguments, **named)
+            replacement.__init__ = _constructor(cls.__qualname__, fields)
+            replacement.__init__(self, *arguments, **named)
 
         namespace["__init__"] = __init__
-        made = type(cls)(cls.__name__, cls.__bases__, namespace)
-        return made
+        replacement = type(cls)(cls.__name__, cls.__bases__, namespace)
+        return replacement
 
 
 def _is_positional(default: Any) -> bool:

@@ -58,7 +58,7 @@ RESPOND = "respond"  # the tool by which a model gives a value of a schema (O-2.
 
 
 def store_name(store: str, scope: Sequence[str]) -> str:
-    """Return the owner's name in the tools of a hashmap or ledger, or of a scope of one (O-4.22)."""
+    """Return the `owner` for `tool_name` of a hashmap or ledger, or of a scope of one (O-4.22)."""
     return "_".join((store, *scope))
 
 
@@ -132,6 +132,7 @@ def recursive_names(kind: SchemaType) -> list[str]:
 
 
 def is_recursive(kind: SchemaType) -> bool:
+    """Return whether an object or sum of the tree holds itself."""
     return bool(recursive_names(kind))
 
 
@@ -174,14 +175,14 @@ def _has_open_part(kind: SchemaType) -> bool:
 def _definition_names(names: Sequence[str]) -> dict[str, str]:
     """Return a name of its own for the definition of each type: names that providers would see as one get numbers."""
     keys: dict[str, str] = {}
-    taken: set[str] = set()
+    used: set[str] = set()
     for name in names:
         key, number = wire_name(name), 1
-        while key in taken:
+        while key in used:
             number += 1
             mark = f"_{number}"
             key = wire_name(name)[: WIRE_NAME_LENGTH - len(mark)] + mark
-        taken.add(key)
+        used.add(key)
         keys[name] = key
     return keys
 

@@ -3,8 +3,8 @@
 Hands on `assemble` and `AsmError` to tests, which write images as text, and to the route `asm` of the conformance driver; no
 command uses them. A function's `hash` is computed where the text does not give it, its line table from the `at` lines; labels are
 any words after `@`, and one that is a number is a first guess of its offset in bytes. A wrong image assembles too, as long as its
-sections have the shape of an image: the verifier refuses it. Opcodes stand in `opcodes.py`, the words for kinds of constants and
-flags in `disasm.py`.
+sections have the shape of an image: nothing here calls the verifier. Opcodes stand in `opcodes.py`, the words for kinds of
+constants and flags in `disasm.py`.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ class AsmError(Exception):
 
 
 def assemble(text: str) -> i.Image:
-    """Return the image that a text describes, not verified. Raises AsmError with the line; with line 0 for a text that ends
-    too early, and for an image as a whole whose sections have another shape, or are larger than `DEFAULT` allows."""
+    """Return the image that a text describes, not verified. Raises AsmError with the line of the fault, or with line 0 where the
+    text ends too early, or a section has another shape or is larger than `DEFAULT` allows."""
     reader = Reader(text)
     sections = []
     for name, kind in i.SECTIONS:
@@ -121,7 +121,8 @@ def _functions(reader: Reader) -> list[i.Function]:
 
 
 def _function(reader: Reader, name: Any, row: int) -> i.Function:
-    """Read a function: fields by name in any order, then `code` with its lines, or `raw` bytes. `row`: of its name."""
+    """Read a function: fields by name in any order, then `code` with its lines, or `raw` bytes. `row` is the 0-based line of its
+    name."""
     fields: dict[str, Any] = {"hash": _NO_HASH}
     handlers: list[tuple[Label, Label, Label, int]] = []
     while "code" not in fields or reader.next_word() == "raw":
@@ -158,7 +159,7 @@ def _field(reader: Reader, word: str) -> Any:
 
 
 class Label(NamedTuple):
-    """A label where it is used; `row` is that of its line."""
+    """A label where it is used: `word` with its `@`, and the 0-based line in `row`."""
 
     word: str
     row: int
@@ -171,17 +172,19 @@ def _label(reader: Reader) -> Label:
 
 
 class Body:
-    """The lines between `code` and `end`. `row`: that of the function's name."""
+    """The lines between `code` and `end`. `row`: the 0-based line of the function's name. `program`: (opcode number, operand).
+    `labels`: the index in `program` that a label stands before. `positions`: such an index with file, line and column."""
 
     def __init__(self, reader: Reader, row: int) -> None:
         self.reader = reader
         self.row = row
-        self.program: list[tuple[int, int | Label]] = []  # labels stay until all of them are known
+        self.program: list[tuple[int, int | Label]] = []  # labels are replaced when all of them are known
         self.labels: dict[str, int] = {}
         self.positions: list[tuple[int, tuple[int, int, int]]] = []
 
     def read(self, fields: dict[str, Any], handlers: list[tuple[Label, Label, Label, int]]) -> None:
-        """Fill in `code`, `handlers` and `lines`."""
+        """Read up to `end`, and set `code`, `handlers` and `lines` in `fields`; `handlers` holds (start, end, target, depth).
+        Raises AsmError."""
         reader = self.reader
         while (word := reader.take()) != "end":
             if word.startswith("@") and word.endswith(":"):
@@ -238,13 +241,13 @@ class Body:
 
 
 def whole_number(word: str) -> int | None:
-    """Return the number of a word of at most ten digits, which every operand has; None for another word."""
+    """Return the number that one to ten decimal digits write; None for another word. No operand has more digits."""
     return int(word) if word.isascii() and word.isdecimal() and len(word) <= 10 else None
 
 
 class Reader:
     """The text word by word. A method that reads raises AsmError with the line when something else stands there than it is asked
-    to read. `row` is 0-based, `at` the offset of the next word in its line, in characters."""
+    to read. `row` is the 0-based line, `at` the 0-based offset of the next word in it, in code points."""
 
     def __init__(self, text: str) -> None:
         self.lines = text.split("\n")
@@ -254,7 +257,7 @@ class Reader:
         self._advance()
 
     def fail(self, message: str, row: int | None = None) -> NoReturn:
-        """Raise AsmError with the line that is being read, or line `row`."""
+        """Raise AsmError with the line that is being read, or the 0-based line `row`; with line 0 behind the end of the text."""
         if row is None:
             row = self.row
         raise AsmError(row + 1 if row < len(self.lines) else 0, message)
@@ -277,7 +280,7 @@ class Reader:
             self.at = len(self.line)
 
     def next_word(self) -> str:
-        """Return the word ahead without reading it; "" at the end of the line."""
+        """Return the word ahead without reading it; "" at the end of the line and of the text."""
         end = self.at
         while end < len(self.line) and self.line[end] not in " \t\r;":
             end += 1
@@ -288,15 +291,18 @@ class Reader:
         return self.at < len(self.line) and self.line[self.at] != "["
 
     def finished(self) -> bool:
+        """Return whether no line with a word is left."""
         return self.row >= len(self.lines)
 
     def section(self, name: str) -> None:
+        """Read the line `[name]`."""
         if self.next_word() != f"[{name}]":
             self.fail(f"section [{name}] expected")
         self.at += len(name) + 2
         self.end()
 
     def take(self) -> str:
+        """Read any word and return it."""
         word = self.next_word()
         if not word:
             self.fail("the line or the text ends too early")
@@ -305,11 +311,13 @@ class Reader:
         return word
 
     def word(self, wanted: str) -> None:
+        """Read the word `wanted`."""
         if self.next_word() != wanted:
             self.fail(f"`{wanted}` expected")
         self.take()
 
     def whole(self) -> int:
+        """Read an operand and return it: a number from 0 to LARGEST."""
         word = self.take()
         number = whole_number(word)
         if number is None:
@@ -317,9 +325,11 @@ class Reader:
         return number if number <= LARGEST else self.fail(f"{number} is outside 0..{LARGEST}")
 
     def number(self, wanted: int) -> None:
+        """Read the number `wanted`: entries are numbered in order."""
         self.word(str(wanted))
 
     def value(self) -> Any:
+        """Read a JSON value and return it as plain data."""
         try:
             value, self.at = _DECODER.raw_decode(self.line, self.at)
         except (ValueError, RecursionError) as error:
@@ -328,6 +338,7 @@ class Reader:
         return value
 
     def binary(self) -> bytes:
+        """Read a JSON text of hexadecimal digits and return the bytes."""
         value = self.value()
         try:
             return bytes.fromhex(value)
@@ -335,6 +346,7 @@ class Reader:
             self.fail("hexadecimal digits in quotes expected")
 
     def end(self) -> None:
+        """Go on to the next line that holds a word. Raises AsmError when this one has a word left."""
         if self.at < len(self.line):
             self.fail(f"{self.next_word()!r} is too much")
         self._advance()

@@ -1,8 +1,8 @@
 """The kinds of declarations that an image holds, one row each.
 
-Hands on `DECLARATIONS` to the linker and to snapshots, `DECLARED_SECTIONS` to hashing and verification, `OFFERING` and
-`CONFIGURED` to verification. Which fields a declaration may have stands in `vm/declaration_fields.py`, the record of an entry in
-`image.py`.
+Hands on `DECLARATIONS` to the linker and to snapshots, `DECLARED_SECTIONS` to hashing and verification, `OFFERING` (sections
+whose entries offer tools to a model) and `CONFIGURED` (sections whose entries CONFIGURE changes) to verification. A new kind is a
+row here. Which fields a declaration may have stands in `vm/declaration_fields.py`, the record of an entry in `image.py`.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 # ----------------------------------------------------------------
 # The words that disassembler and assembler share: how sections, fields, constants and flags are written (V-3.6).
 #
-# Values are JSON on one line; a semicolon outside of a string begins a comment.
+# Values are JSON on one line; a semicolon outside of a string begins a comment. A new kind of constant or flag needs a word here.
 
 CONSTANT_WORDS: dict[int, str] = {
     i.K_INT: "int",
@@ -47,7 +47,8 @@ FLAG_WORDS: dict[int, str] = {
 
 
 def write(value: Any) -> str:
-    """Return a value as JSON on one line, with everything that is not printable escaped (G-10.4). Bytes are hexadecimal texts."""
+    """Return plain data as JSON on one line, with everything that is not printable escaped (G-10.4). A value that is bytes
+    becomes a text of hexadecimal digits; bytes inside of a list or map raise TypeError."""
     if isinstance(value, bytes):
         return f'"{value.hex()}"'
     return printable(json.dumps(value, ensure_ascii=False))
@@ -66,8 +67,8 @@ def flag_words(flags: int) -> list[Any]:
 
 
 def flags_of(words: list[Any]) -> int:
-    """Return the flags of words, and of numbers as `flag_words` leaves them. Raises ValueError for an unknown word, TypeError for
-    what is no list of words and numbers."""
+    """Return the flags that a list of words stands for, and of numbers as `flag_words` leaves them. Raises TypeError for a value
+    that is no list or has a list or map in it, ValueError for any other entry that is neither a known word nor an Int."""
     if type(words) is not list:
         raise TypeError(f"a list of flags expected, not {type(words).__name__}")
     bits = {word: bit for bit, word in FLAG_WORDS.items()}
@@ -80,6 +81,7 @@ def flags_of(words: list[Any]) -> int:
 
 
 def label(offset: int) -> str:
+    """Return the label of an instruction, which is its offset in bytes."""
     return f"@{offset}"
 
 
@@ -87,7 +89,7 @@ _MOST_SHOWN = 40  # characters of a text in a comment
 
 
 def disassemble(image: i.Image) -> str:
-    """Return the text of a whole image, section after section."""
+    """Return the text of a whole image, section after section. `assemble` makes the same image of it (V-3.6)."""
     hashes = hash_functions(image)
     sources = Sources(image)
     lines = ["; Concerto image"]
@@ -107,8 +109,8 @@ def disassemble(image: i.Image) -> str:
 
 
 def disassemble_function(image: i.Image, number: int) -> str:
-    """Return the text of one function, as it stands in the whole text but without its `hash`. Raises IndexError when there is no
-    function of that number, which is 0-based."""
+    """Return the text of the function of a 0-based number, as it stands in the whole text but without its `hash`. Raises
+    IndexError when the image has fewer functions."""
     return "\n".join(_function(image, number, image.functions[number].hash, Sources(image))) + "\n"
 
 
@@ -152,7 +154,8 @@ class Sources:
         self.texts = [text.split("\n") for text in image.source]
 
     def position(self, file: int, line: int, column: int) -> str:
-        """Return a position as numbers for the assembler, then as a comment the source text there."""
+        """Return a position as numbers for the assembler, then as a comment the source text there. `file` counts from 0, `line`
+        and `column` from 1, columns in code points."""
         text = self.names[file] if file < len(self.names) else ""
         if file < len(self.texts) and 0 < line <= len(self.texts[file]):
             text = printable(self.texts[file][line - 1][max(0, column - 1) :][:_MOST_SHOWN].strip())
@@ -160,8 +163,9 @@ class Sources:
 
 
 class Listing:
-    """The code of a function as labels, positions and instructions. `readable`: the assembler gives back the same
-    bytes."""
+    """The code of a function: `code`, its instructions as (offset, opcode number, operand) up to the first fault; `offsets`,
+    index by offset; `labels`, the offsets that jumps and handlers name; `positions`, (file, line, column) by offset. `readable`:
+    the assembler makes the same bytes of it; where it is false, the other parts may be incomplete."""
 
     def __init__(self, function: i.Function) -> None:
         self.function = function
@@ -192,7 +196,7 @@ class Listing:
         return encode_instructions(program, guess)[0] == self.function.code
 
     def text(self, image: i.Image, sources: Sources) -> list[str]:
-        """Return the lines of the code."""
+        """Return the lines of the code, which must be readable."""
         lines = []
         for offset, number, operand in [*self.code, (len(self.function.code), -1, 0)]:
             if offset in self.labels:
@@ -214,7 +218,8 @@ def _instruction(image: i.Image, function: i.Function, number: int, operand: int
 
 
 def operand_text(image: i.Image, function: i.Function, kind: k.OperandKind, operand: int) -> str:
-    """Return what an operand names, for readers; "" where the number says it all or names nothing."""
+    """Return what an operand of that kind names, for readers: a parameter, a constant, a type, the name of an entry; "" where the
+    number says it all or is outside its table."""
     if kind is k.LOCAL:
         return printable(function.params[operand][0]) if operand < len(function.params) else ""
     table = getattr(image, kind.table, None) if kind.table else None
@@ -228,8 +233,8 @@ def operand_text(image: i.Image, function: i.Function, kind: k.OperandKind, oper
 
 
 def type_text(image: i.Image, index: int, depth: int = 3) -> str:
-    """Return type number `index` in a few words: head, name, and the types inside to that depth; "?" when there is no such
-    type."""
+    """Return the type of the 0-based number `index` in a few words: its head, then its name, or the types inside it up to `depth`
+    levels; "?" when there is no such type."""
     descriptor = image.types[index] if index < len(image.types) else ["?"]
     head, *rest = descriptor
     if rest and type(rest[0]) is str:
@@ -262,7 +267,7 @@ def as_data(image: i.Image) -> dict[str, Any]:
 
 
 def _finite(value: Any) -> Any:
-    """Return a Float for JSON, which has no infinities and no NaN: a word stands for them."""
+    """Return a value with a word in place of every infinity and NaN, which JSON does not have."""
     if isinstance(value, float):
         return value if isfinite(value) else repr(value)
     if isinstance(value, list):

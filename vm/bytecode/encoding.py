@@ -3,8 +3,9 @@
 `encode` returns equal bytes for equal images; `decode` refuses, in the order of G-3.1, everything that `encode` would not have
 written, and allocates nothing before it knows how much. Nothing here reads or writes a file. Hands on also `content_hash`,
 `sha256`, `MAGIC` (to the command line and the Python API, which know an image by it), `precheck_msgpack` (to snapshots),
-instructions to and from code bytes (`scan`, `instructions`, `encode_instructions`), and the line tables (`encode_lines`,
-`walk_lines`, `decode_lines`, `position_at`). The shape of a section stands in `shape.py`, its record in `image.py`.
+instructions to and from code bytes (`scan`, `encode_instructions`, and to tests `instructions`), and the line tables of functions
+(`encode_lines`, `walk_lines`, `decode_lines`, `position_at`). The shape of a section stands in `shape.py`, its record in
+`image.py`.
 """
 
 from __future__ import annotations
@@ -72,8 +73,8 @@ FREE = 32 << 20  # bytes that any value may cost
 
 
 def precheck_msgpack(data: bytes, nesting: int, free: int = FREE) -> None:
-    """Raise ImageError V006 unless `data` is one whole value of plain kinds, at most `nesting` deep, whose decoded form takes at
-    most twice the bytes of `data` and `free` bytes more."""
+    """Raise ImageError V006 unless `data` is one whole msgpack value without extension types, whose lists and maps nest at most
+    `nesting` levels, and whose decoded form is estimated at no more than twice the bytes of `data` and `free` bytes."""
     at, end, cost, most = 0, len(data), 0, free + 2 * len(data)
     open_counts: list[int] = []  # values still to come in each open array or map
     expected, heads = 1, _HEADS
@@ -116,8 +117,8 @@ _FRAME_NESTING = 6  # sections, section, entry, decorators, decorator, arguments
 
 
 def encode(image: Image) -> bytes:
-    """Return the bytes of an image. Raises ImageError V006 to V008 for one whose content `decode` would refuse; the size of the
-    file and the versions in the header are not checked."""
+    """Return the bytes of an image. Raises ImageError V006 to V008 for one whose content `decode` would refuse under the limits
+    DEFAULT; the size of the file and the versions in the header are not checked."""
     try:
         payload = _pack(shape.lower(image))
     except (ValueError, TypeError, OverflowError, RecursionError) as error:
@@ -129,8 +130,8 @@ def encode(image: Image) -> bytes:
 
 
 def decode(data: bytes, limits: Limits = DEFAULT, pinned: Collection[str] | None = None) -> Image:
-    """Return the image in `data`, not yet verified. Raises ImageError V001 to V008. `pinned`: content hashes of the only images
-    that the host trusts, None for any (G-1.2)."""
+    """Return the image in `data`, which is not verified. Raises ImageError V001 to V008. `pinned`: content hashes, in the form of
+    `content_hash`, of the only images that the host trusts; None for any (G-1.2)."""
     _check_frame(data, limits)
     if pinned is not None and content_hash(data) not in pinned:
         raise ImageError("V005", f"the image {content_hash(data)} is not one that the host has pinned")
@@ -141,7 +142,8 @@ def decode(data: bytes, limits: Limits = DEFAULT, pinned: Collection[str] | None
 
 
 def content_hash(data: bytes) -> str:
-    """Return the identity of an encoded image: the SHA-256 at its end, which only `decode` checks, in hexadecimal digits."""
+    """Return the identity of an encoded image: the SHA-256 at its end in 64 hexadecimal digits. Only `decode` checks that it fits
+    the content."""
     return data[-_HASH:].hex()
 
 
@@ -223,7 +225,7 @@ IS_LABEL = tuple(op.kind is k.LABEL for op in OPCODES)
 
 
 def instructions(code: bytes) -> list[Instruction]:
-    """Return all instructions in order. Raises ImageError V101 or V102 with the offset."""
+    """Return all instructions of a function's code in order. Raises ImageError V101 or V102, whose message names the offset."""
     scanned, fault = scan(code, len(code))
     if fault is not None:
         raise fault
@@ -232,8 +234,8 @@ def instructions(code: bytes) -> list[Instruction]:
 
 
 def scan(code: bytes, most: int) -> tuple[list[tuple[int, int, int]], ImageError | None]:
-    """Return the instructions up to the first fault as (offset, opcode number, operand), and that fault or None: V101, V102, or
-    V126 for more than `most` instructions."""
+    """Return the instructions up to the first fault as (offset in bytes, opcode number, operand, 0 where the opcode has none),
+    and that fault or None: V101, V102, or V126 for more than `most` instructions. The fault is not raised."""
     decoded: list[tuple[int, int, int]] = []
     add = decoded.append
     at, end, opcode_count, has_operand = 0, len(code), len(OPCODES), HAS_OPERAND
@@ -264,8 +266,8 @@ def encode_instructions(
     program: Sequence[tuple[int, int]], guess: dict[int, int] | None = None
 ) -> tuple[bytes, list[int]]:
     """Return the code of (opcode number, operand) pairs, and the byte offset of each instruction and of the end. A label operand
-    is the index of its target instruction; `guess` has offsets to assume first for some of those indexes. Raises ValueError for
-    an operand outside 0..2**32-1."""
+    is the index of its target in `program`, or its length for the end; `guess` has byte offsets to assume first for some of those
+    indexes. Raises ValueError for an operand outside 0..2**32-1, IndexError for a label behind the end."""
     offsets = _settle(program, dict(guess or ()))
     out = bytearray()
     add, has_operand, is_label = out.append, HAS_OPERAND, IS_LABEL
@@ -311,8 +313,8 @@ def _settle(program: Sequence[tuple[int, int]], guess: dict[int, int]) -> list[i
 # and odd if a file follows, as it does in the first run and wherever the file changes. A run holds up to the next run's offset.
 
 if TYPE_CHECKING:
-    Position = tuple[int, int, int]  # file, line, column
-    Run = tuple[int, int, int, int]  # offset, file, line, column
+    Position = tuple[int, int, int]  # number of the file from 0, line from 1, column from 1 in code points
+    Run = tuple[int, int, int, int]  # offset in bytes, then as a Position
 
 
 def encode_lines(runs: Iterable[Run]) -> bytes:
@@ -332,7 +334,8 @@ def encode_lines(runs: Iterable[Run]) -> bytes:
 
 
 def walk_lines(lines: bytes) -> Iterator[Run]:
-    """Yield the runs one by one. Raises ValueError for a malformed table, at the run concerned."""
+    """Yield the runs one by one. Raises ValueError for a malformed table: before the first run where a number is malformed, else
+    in place of the run at fault."""
     numbers = fields.read_all(lines)
     next_, end = 0, len(numbers)
     at = line = 0
@@ -357,8 +360,8 @@ def decode_lines(lines: bytes) -> list[Run]:
 
 
 def position_at(lines: bytes, offset: int) -> Position:
-    """Return (number of the file, line, column) of the instruction at or around a code offset in bytes; (0, 0, 0) before the
-    first run. Files count from 0, lines and columns from 1. Raises ValueError for a malformed table."""
+    """Return the position of the instruction at or around a code offset in bytes; (0, 0, 0) before the first run. Raises
+    ValueError for a malformed table; the runs behind the offset may not be looked at."""
     position = (0, 0, 0)
     for at, file, line, column in walk_lines(lines):
         if at > offset:

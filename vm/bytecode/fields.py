@@ -1,8 +1,8 @@
 """Checkers of single fields of decoded data, and the LEB128 numbers of code and line tables (V-3.3, V-3.5).
 
-A checker takes (value, limits) and raises `Misshapen` with what was expected; `shape.py` combines them to the shape of each
-section. It returns nothing and changes nothing. The LEB128 functions (`append`, `width`, `read`, `read_all`, `write_all`,
-`zigzag`) are for `encoding.py`.
+A checker takes (value, limits) and raises `Misshapen` with what was expected; it returns nothing and changes nothing. `shape.py`
+combines them to the shape of each section. The LEB128 functions (`append`, `width`, `read`, `read_all`, `write_all`, `zigzag`)
+are for `encoding.py`, `LARGEST` is for the assembler too.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 #
 # Only the shortest form of a number below 2**32 is legal (V102).
 
-LARGEST = 0xFFFF_FFFF
+LARGEST = 0xFFFF_FFFF  # of an operand, and of a number in a line table
 _WIDEST = 5  # bytes of LARGEST
 _GOES_ON = bytes(byte >> 7 for byte in range(256))
 
@@ -38,13 +38,13 @@ def append(out: bytearray, number: int) -> None:
 
 
 def width(number: int) -> int:
-    """Return how many bytes `number` takes, which is not negative."""
+    """Return how many bytes a number takes, which must not be negative."""
     return max(1, (number.bit_length() + 6) // 7)
 
 
 def read(data: bytes, at: int) -> tuple[int, int]:
-    """Return the number at offset `at` and the offset behind it. Raises ValueError for one that is cut off, too large or longer
-    than necessary."""
+    """Return the number at offset `at` of `data` and the offset behind it. Raises ValueError for one that is cut off, above
+    LARGEST or longer than necessary."""
     number = shift = 0
     for end in range(at, at + _WIDEST):
         if end >= len(data):
@@ -62,7 +62,7 @@ def read(data: bytes, at: int) -> tuple[int, int]:
 
 
 def read_all(data: bytes) -> list[int]:
-    """Return all numbers in `data`; ValueError as `read`."""
+    """Return all numbers in `data`. Raises ValueError as `read` does."""
     if not data or max(data) < 0x80:
         return list(data)
     numbers: list[int] = []
@@ -77,7 +77,7 @@ def read_all(data: bytes) -> list[int]:
 
 
 def write_all(numbers: list[int]) -> bytes:
-    """Return the bytes of all numbers, one after the other; ValueError for one outside 0..2**32-1."""
+    """Return the bytes of all numbers, one after the other. Raises ValueError for one outside 0..2**32-1."""
     if not numbers or (min(numbers) >= 0 and max(numbers) <= 0x7F):
         return bytes(numbers)
     out = bytearray()
@@ -103,10 +103,10 @@ MIN_INT, MAX_INT = -(1 << 63), (1 << 63) - 1
 
 
 class Misshapen(Exception):
-    """A field of another shape; the text says what was expected, callers put the place before it."""
+    """A value of another shape. The text says what was expected; whoever knows the place puts it in front with `at`."""
 
     def at(self, place: str) -> Misshapen:
-        """Return the same with `place` before its text: `[3]` or `.name`."""
+        """Return a new exception whose text has `place` before that of this one; a place is of the form `[3]` or `.name`."""
         return Misshapen(f"{place}{'' if str(self)[0] in '[.' else ': '}{self}")
 
 
@@ -116,7 +116,7 @@ def natural(value: Any, limits: Limits) -> None:
 
 
 def positive(value: Any, limits: Limits) -> None:
-    """Check a bound of a memory: an Int that is at least 1 (M-2.5)."""
+    """Check a bound of a memory: an Int that is at least 1 (M-2.15)."""
     if type(value) is not int or not 1 <= value <= MAX_INT:
         raise Misshapen("an Int from 1 expected")
 
@@ -152,7 +152,7 @@ def digest(value: Any, limits: Limits) -> None:
 
 
 def text(value: Any, limits: Limits) -> None:
-    """Check a text: at most as long as string constants may be."""
+    """Check a text: it has at most `limits.string` bytes in UTF-8."""
     if type(value) is not str:
         raise Misshapen("a text expected")
     if len(value) > limits.string or (len(value) * 4 > limits.string and len(value.encode()) > limits.string):
@@ -160,7 +160,8 @@ def text(value: Any, limits: Limits) -> None:
 
 
 def name(value: Any, limits: Limits) -> None:
-    """Check a text that names something; whether it is an identifier is the verifier's question (V125)."""
+    """Check a text that names something: it has at most `limits.name` bytes in UTF-8. Whether it is an identifier is the
+    verifier's question (V125)."""
     if type(value) is not str:
         raise Misshapen("a name expected")
     if len(value) > limits.name or len(value.encode()) > limits.name:
@@ -178,7 +179,7 @@ def word(*words: str) -> Checker:
 
 
 def source_text(value: Any, limits: Limits) -> None:
-    """Check a whole source file, which the limit of the image file bounds."""
+    """Check the text of a source file, of any length: `limits.file` bounds it with the rest of the image."""
     if type(value) is not str:
         raise Misshapen("a text expected")
 
@@ -210,6 +211,8 @@ def _plain(value: Any, limits: Limits, depth: int) -> None:
 
 
 def optional(inner: Checker) -> Checker:
+    """Return the checker of nil or of a value that `inner` accepts."""
+
     def check(value: Any, limits: Limits) -> None:
         if value is not None:
             inner(value, limits)
@@ -218,7 +221,7 @@ def optional(inner: Checker) -> Checker:
 
 
 def one_or_more(inner: Checker) -> Checker:
-    """Return the checker of one such value, or of a list of two or more."""
+    """Return the checker of one value that `inner` accepts, or of a list of two or more; `inner` must not accept lists."""
 
     def check(value: Any, limits: Limits) -> None:
         if type(value) is not list:
@@ -232,7 +235,8 @@ def one_or_more(inner: Checker) -> Checker:
 
 
 def listed(inner: Checker, most: str = "") -> Checker:
-    """Return the checker of a list of such values; `most`: the name of the limit that bounds its length."""
+    """Return the checker of a list of values that `inner` accepts; `most` names the field of Limits that bounds its length, ""
+    for no bound."""
 
     def check(value: Any, limits: Limits) -> None:
         if type(value) is not list:
@@ -251,7 +255,7 @@ def listed(inner: Checker, most: str = "") -> Checker:
 
 
 def mapped(inner: Checker) -> Checker:
-    """Return the checker of a map from names to such values."""
+    """Return the checker of a map from names to values that `inner` accepts."""
 
     def check(value: Any, limits: Limits) -> None:
         if type(value) is not dict:
@@ -267,7 +271,8 @@ def mapped(inner: Checker) -> Checker:
 
 
 def row(*inner: Checker, rest: Checker | None = None) -> Checker:
-    """Return the checker of a list of exactly these values, in order; `rest` checks any further ones."""
+    """Return the checker of a list with one value per checker of `inner`, in order; `rest` checks any further ones, None for none
+    allowed."""
     count = len(inner)
 
     def check(value: Any, limits: Limits) -> None:

@@ -1,10 +1,11 @@
 """The hash of each function: everything its behaviour depends on, and nothing else (V-3.3).
 
-Covers the instructions with what their operands name: constants, callees, types, declarations, and what those name
-in turn; not the numbers under which an image holds them, nor lines.
+A hash covers the instructions with what their operands name: constants, callees, types, declarations, and what those name in
+turn; not the numbers under which an image holds them, nor lines.
 
 Hands on `hash_functions` to the code generator, the assembler and the disassembler. It changes nothing in the image: the caller
-puts the hashes into its functions. The hash of a whole image is `content_hash` in `encoding.py`.
+puts the hashes into its functions. `_Graph` says what counts: a new kind of declaration that names others by numbers needs a row
+in `_NAMING`. The hash of a whole image is `content_hash` in `encoding.py`.
 """
 
 from __future__ import annotations
@@ -33,13 +34,14 @@ if TYPE_CHECKING:
 # steps.
 
 if TYPE_CHECKING:
-    Node = tuple[bytes, list[int]]  # own content; the nodes it names, in order
+    Node = tuple[bytes, list[int]]  # own content; the numbers of the nodes it names, in order
 
 _MOST_ROUNDS = 64
 
 
 def digest_nodes(nodes: list[Node]) -> list[bytes]:
-    """Return a SHA-256 per node, which depends neither on the node's number nor on the order of other nodes."""
+    """Return the SHA-256 of each node, 32 bytes, in order. It depends neither on the node's number nor on the order of other
+    nodes."""
     digests: dict[int, bytes] = {}
     for group in components(nodes):
         digests.update(_group(nodes, group, digests))
@@ -66,8 +68,8 @@ def _digest(content: bytes, parts: list[bytes]) -> bytes:
 
 
 def components(nodes: list[Node]) -> Iterator[list[int]]:
-    """Yield the groups of nodes that reach each other (strongly connected components), each after all groups that it reaches:
-    Tarjan's algorithm with an explicit stack."""
+    """Yield the groups of nodes that reach each other (strongly connected components) as lists of their numbers, each after all
+    groups that it reaches. This is Tarjan's algorithm with an explicit stack."""
     order: dict[int, int] = {}
     low: dict[int, int] = {}
     open_nodes: list[int] = []
@@ -108,8 +110,8 @@ _FORMS = tuple(
 
 
 def hash_functions(image: i.Image) -> list[bytes]:
-    """Return the hash of each function, 32 bytes, in order. Takes any image whose sections have their shape, verified or not: a
-    number outside its table stands for itself."""
+    """Return the hash of each function, 32 bytes, in order. Takes any image whose sections have their shape, verified or not: an
+    index outside its table counts as a number."""
     graph = _Graph(image)
     return digest_nodes(graph.nodes())[: len(image.functions)]
 
@@ -132,6 +134,7 @@ class _Graph:
         self.models = {entry.name: number for number, entry in enumerate(image.models)}
 
     def nodes(self) -> list[Node]:
+        """Return the nodes of all sections of `_SECTIONS`, in that order."""
         image = self.image
         nodes = [self._function(function) for function in image.functions]
         nodes += [self._type(index, descriptor) for index, descriptor in enumerate(image.types)]

@@ -3,9 +3,9 @@
 Hands on `Image`, with one record per section entry, to code generation, verifier, linker and the runtime, and to the readers and
 writers of images beside it; to these also their base `Record`, the names `SECTIONS`, the numbers of kinds of constants (`K_…`)
 and flags of functions (`F_…`), the versions `FORMAT` and `STD_VERSION`, `ImageError`, `Limits` with `DEFAULT`, and the tests of
-names (`is_identifier`, `is_path`, `is_unicode`). Hands on what an entry says of memories: `memories_of` a model, to
-`runtime/effects/models.py` of the runtime among others, and `log_of` a view. The encoding of a record is its fields in the
-order of `__slots__`, so a new field goes to the end and `STD_VERSION` or `FORMAT` tells older readers. Only data stands here:
+names (`is_identifier`, `is_path`, `is_unicode`). Hands on what an entry says of others: `memories_of` and `fallbacks_of` a model,
+to `runtime/effects/models.py` among others, `log_of` a view, and `memory_of_hashmap`. The encoding of a record is its fields in
+the order of `__slots__`, so a new field goes to the end and `STD_VERSION` or `FORMAT` tells older readers. Only data stands here:
 `shape.py` says what each field must look like, `encoding.py` how it becomes bytes, `verify.py` which rules hold between fields.
 """
 
@@ -36,9 +36,9 @@ F_INOUT = 64  # a method with `mut self`: its result is (result, new self)
 
 
 class Record:
-    """A positional record: its fields are encoded in the order of `__slots__`, in which it takes them too; TypeError for another
-    number of values. Equality is by fields, so that images can be compared, but a hash is that of the object: equal records are
-    two keys of a dict or set."""
+    """A record whose fields are encoded in the order of `__slots__`; it is made of their values in the same order, and raises
+    TypeError for another number of values. Equality is by fields, so that images can be compared, but the hash is that of the
+    object: equal records are two keys of a dict or set."""
 
     __slots__: tuple[str, ...] = ()
 
@@ -62,8 +62,10 @@ class Record:
 
 
 class Header(Record):
-    """`entry` is the function number of main or None; `wanted` capability texts (O-10.21); `pricing` {id: [in, out]}, maybe with
-    [cached, cache_write] behind; `name` the program's name."""
+    """`format`: [major, minor]; `opcodes`, `std`: versions of the opcode set and the library. `compiler`: name and version of
+    what made the image. `name`: the program's name. `entry`: number of the function main, or None. `wanted`: texts of
+    capabilities (O-10.21). `budgets`: limits of a run by their keys in the manifest. `pricing`: by id of the model [in, out] or
+    [in, out, cached, cache_write], the prices of a million tokens, None where one of the last two is not set."""
 
     __slots__ = ("format", "opcodes", "std", "compiler", "name", "entry", "wanted", "budgets", "pricing")
     format: list[int]
@@ -78,10 +80,11 @@ class Header(Record):
 
 
 class Function(Record):
-    """`params`: [name, type index, default function or None]. `captures`: per captured cell the index of the
-    parent's cell. `cells`: number of all cells, captured first. `stack`: largest operand-stack depth. `code`: bytes.
-    `handlers`: [start, end, target, depth], of which the first three are byte offsets and the end is not included, innermost
-    first. `lines`: bytes, see `encode_lines` in encoding.py. `hash`: 32 bytes, see hashing.py."""
+    """`params`: [name, type index, number of the function of the default or None]. `result`: type index. `slots`: number of
+    locals, parameters first. `captures`: per captured cell the index of the parent's cell. `cells`: number of all cells, captured
+    first. `stack`: largest depth of the operand stack. `flags`: a sum of F_…. `handlers`: [start, end, target, depth], innermost
+    first; the first three are byte offsets in `code`, the end is not included, and `depth` is that of the stack to which the
+    error is pushed. `lines`: see `encode_lines` in encoding.py. `hash`: 32 bytes, see hashing.py."""
 
     __slots__ = (
         "name", "params", "result", "slots", "captures", "cells", "stack", "flags", "code", "handlers", "lines", "hash",
@@ -101,9 +104,9 @@ class Function(Record):
 
 
 class Schema(Record):
-    """`fields`, `partial`, `coerce`: the source of validation (vm/schema.py); `plain` and `strict` JSON Schemas
-    ready to send, strict None where not expressible; `type`: index of the struct type its values have; `validators`: the
-    functions that accept a value or not, in order (O-2.18)."""
+    """`type`: index of the struct or schema type that its values have. `shape`: the schema type that replies are checked against
+    (vm/schema.py). `plain`, `strict`: JSON Schemas ready to send, `strict` None where it cannot be expressed. `validators`:
+    numbers of the functions that accept a value or not, in order (O-2.18)."""
 
     __slots__ = ("name", "type", "shape", "plain", "strict", "validators")
     name: str
@@ -115,9 +118,10 @@ class Schema(Record):
 
 
 class Model(Record):
-    """`fields`: constants by name as plain data; `computed`: the function that evaluates the others into a Map of them, run at
-    initialisation and by each `spawn` (O-1.64), or None. `memory`: memory index, a list of them or None. `tools`: [section,
-    index, names of scopes] of what offers it tools. `decorators`: [[name, {argument: value}]]."""
+    """`connection`: its name. `fields`: constant ones by name, as plain data; `computed`: number of the function that gives a Map
+    of the others, run at initialisation and by each `spawn` (O-1.64), or None. `memory`: index of a memory, a list of two or
+    more, or None. `tools`: [section, index, names of scopes] of what offers it tools. `decorators`: [[name, {argument:
+    value}]]."""
 
     __slots__ = ("name", "connection", "fields", "computed", "memory", "tools", "decorators")
     name: str
@@ -130,9 +134,10 @@ class Model(Record):
 
 
 class Tool(Record):
-    """`state`: index of the struct type of its state, made at initialisation. `methods`: [name, function, name on the wire,
-    description, shape of the arguments (vm/schema.py), their JSON Schema, key of the needed capability or None, class of the
-    effect or None]; a function with one parameter more than the shape lists takes the state first (O-4.8 to O-4.11, O-9.37)."""
+    """`state`: index of the struct type of its state, which is made at initialisation. `methods`: [name, number of the function,
+    name on the wire, description, shape of the arguments (vm/schema.py), their JSON Schema, key of the needed capability or None,
+    class of the effect or None]; a function with one parameter more than the shape lists takes the state first (O-4.8 to O-4.11,
+    O-9.37)."""
 
     __slots__ = ("name", "description", "state", "methods")
     name: str
@@ -142,9 +147,9 @@ class Tool(Record):
 
 
 class Mcp(Record):
-    """An MCP server (O-10.12). `fields`: those of O-4.37 to O-4.41 as plain data, secrets as variable names. `methods`: its
-    signatures as [name, name on the wire, description or None, shape of the arguments, shape of an object whose one field is the
-    result]."""
+    """An MCP server (O-10.12). `fields`: those of O-4.37 to O-4.41 as plain data, secrets as names of environment variables.
+    `methods`: its signatures as [name, name on the wire, description or None, shape of the arguments, shape of an object whose
+    one field is the result]."""
 
     __slots__ = ("name", "fields", "methods")
     name: str
@@ -163,7 +168,8 @@ class Agent(Record):
 
 
 class Connection(Record):
-    """Fields of O-1.4 ff. as plain data; keys and header secrets as variable names (O-10.8)."""
+    """`fields`: those of O-1.4 and the clauses behind it, as plain data; keys and secrets of headers as names of environment
+    variables (O-10.8)."""
 
     __slots__ = ("name", "fields")
     name: str
@@ -171,14 +177,14 @@ class Connection(Record):
 
 
 def memory_of_hashmap(name: str) -> str:
-    """Return the name of the memory whose facts are the entries of a hashmap with a store (O-5.41). An image with a memory of
-    that name has the hashmap in a store; a program cannot give it to a memory of its own."""
+    """Return the name of the memory whose facts are the entries of a hashmap with a store (O-5.41). The hashmap is in a store if
+    the image has a memory of that name, which no program can give to a memory of its own."""
     return f"hashmap::{name}"
 
 
 class HashMap(Record):
-    """`key`, `value`: type indexes; `path`: the file of with_persistence or None; `shape`: of one that offers tools, that of an
-    object with a key and its value (O-4.22)."""
+    """`key`, `value`: type indexes. `path`: the file of with_persistence, or None. `shape`: of a hashmap that can offer tools,
+    the shape of an object of a key and its value (O-4.22), else None."""
 
     __slots__ = ("name", "key", "value", "path", "shape")
     name: str
@@ -194,8 +200,9 @@ class Ledger(Record):
 
 
 class Memory(Record):
-    """`steps`: the written ones but `retain`, by the rows of vm/memory_steps.py; `of`: index of the memory or view that a derived
-    view is of; `context`: index of the context whose slots it has."""
+    """`max_messages`: how many messages it keeps at most, or None. `steps`: the written ones but `retain`, by the rows of
+    vm/memory_steps.py. `of`: index of the memory or view that a view is of, None for a log. `context`: index of the context whose
+    slots it has, or None."""
 
     __slots__ = ("name", "max_messages", "steps", "of", "context")
     name: str
@@ -206,30 +213,29 @@ class Memory(Record):
 
 
 def memories_of(model: Model) -> list[int]:
-    """Return the indexes of a model's attached memories; a turn is appended to the last one."""
+    """Return the indexes of a model's memories, in order; a turn is appended to the last one."""
     memory = model.memory
     return memory if isinstance(memory, list) else [] if memory is None else [memory]
 
 
 def fallbacks_of(model: Model) -> list[str]:
-    """Return the names of the models that take the model's calls over, in order (O-1.230); of a field that holds no such list, an
-    empty one."""
+    """Return the names of the models that take the model's calls over, in order (O-1.230); [] where `fallback` is no list."""
     names = model.fields.get("fallback")
     return [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
 
 
 def log_of(memories: list[Memory], memory: Memory) -> Memory:
-    """Return the memory whose log a view shows, through the views between; for a memory that is no view, the memory itself. Needs
-    an image whose views lead to a log, as the verifier sees to."""
+    """Return the memory whose log a view shows, through the views between; for a memory that is no view, the memory itself.
+    `memories` is the section of a verified image: where views go round in a circle, this does not end."""
     while memory.of is not None:
         memory = memories[memory.of]
     return memory
 
 
 class Context(Record):
-    """`slots`: [tier, name, type index, whether it may be written again, function of the default or None, its name before if it
-    has one]. `uses`: [function,
-    "needs" or "reads", name of the memory or parameter, slots] of the functions with clauses (O-10.15)."""
+    """`slots`: [tier, name, type index, whether it may be written again, number of the function of the default or None], and
+    behind them the name before if it has one; `TIERS` in shape.py are the words for a tier. `uses`: [number of a function with
+    such a clause, "needs" or "reads", name of the memory or parameter, names of slots] (O-10.15)."""
 
     __slots__ = ("name", "slots", "uses")
     name: str
@@ -238,9 +244,9 @@ class Context(Record):
 
 
 class Pipeline(Record):
-    """`input`, `output`: type indexes. `stages`: [name, type index of its parameter, type index of what goes on, decorators as
-    those of models, function]. Without the first type it is an expression stage, whose function takes the input and what each
-    stage before it gave (O-6.18)."""
+    """`input`, `output`: type indexes. `stages`: [name, type index of its parameter or None, type index of what it hands on,
+    decorators as those of models, number of its function]. With None it is an expression stage, whose function takes the input
+    and what each stage before it has handed on (O-6.18)."""
 
     __slots__ = ("name", "input", "output", "stages")
     name: str
@@ -250,7 +256,8 @@ class Pipeline(Record):
 
 
 class Test(Record):
-    """`function`: its number; `expected`: what the text of an expected failure contains, or None."""
+    """`function`: its number. `expect_fail`: the test passes if it fails; `expected`: what the text of that failure contains, or
+    None for any text."""
 
     __slots__ = ("description", "function", "expect_fail", "expected")
     description: str
@@ -260,7 +267,7 @@ class Test(Record):
 
 
 class Exports(Record):
-    """`functions`: public functions {name: number}; `init`: initialisation functions in order."""
+    """`functions`: numbers of the public functions by name. `init`: numbers of the functions that initialise, in order."""
 
     __slots__ = ("functions", "init")
     functions: dict[str, int]
@@ -293,12 +300,11 @@ SECTIONS: tuple[tuple[str, type[Record] | None], ...] = (
 
 
 class Image(Record):
-    """A program. `types`: descriptors (nested lists, see `HEADS` in shape.py; declared ones carry their fields:
-    ["struct", name, [[field, type index, public, function of the default if any, its name before if any]]], ["schema", …],
-    ["enum", name, [[variant, [type index…], name…]]]);
-    inner types are type indexes. `source_map`: [[file name, sha-256 bytes of its text]]; `names`: per function
-    [[variable, its slot, or slots plus its cell, start, end]…], where it has a value between two offsets (V-3.9); `source`:
-    texts. The last two are [] when stripped."""
+    """A program. `constants`: (kind, value), see K_…. `types`: descriptors (nested lists, see `HEADS` in shape.py, with type
+    indexes for the types inside). Declared ones carry their fields: ["struct", name, [[field, type index, public, function of the
+    default if any, its name before if any]]], ["schema", …], ["enum", name, [[variant, [type index…], name of each part…]]].
+    `source_map`: [[file name, sha-256 bytes of its text]]; `names`: per function [[variable, its slot, or slots plus its cell,
+    start, end]…], where it has a value between two offsets (V-3.9); `source`: texts. The last two are [] when stripped."""
 
     __slots__ = tuple(name for name, _ in SECTIONS)
     header: Header
@@ -328,7 +334,7 @@ class Image(Record):
 
 
 class ImageError(Exception):
-    """An image that is refused (G-3.1). `code` is V0xx or V1xx, `message` says where and why; the text of the exception is
+    """An image that is refused (G-3.1). `code` is V0xx or V1xx, `message` says where and why; the text of the exception holds
     both."""
 
     def __init__(self, code: str, message: str) -> None:
@@ -338,11 +344,12 @@ class ImageError(Exception):
 
 
 # ----------------------------------------------------------------
-# What an image may hold at most (G-3.2). Only a host raises these.
+# What an image may hold at most (G-3.2). Only a host may ask for higher limits.
 
 
 class Limits:
-    """Sizes in bytes, otherwise counts; `stack`, `locals` (slots and cells alike) and `parameters` are per function."""
+    """`file`, `string` and `name` are sizes in bytes, of texts in UTF-8; the others are counts. `nesting` is levels of plain data
+    in one another; `stack`, `locals` (slots and cells alike) and `parameters` are per function."""
 
     __slots__ = (
         "file", "functions", "instructions", "constants", "string", "nesting", "stack", "locals", "parameters", "name",
@@ -391,8 +398,8 @@ def is_identifier(text: str) -> bool:
 
 
 def is_path(text: str) -> bool:
-    """Return whether a text consists of identifiers, numbers and the signs that join them in names of functions, and has more
-    than such signs."""
+    """Return whether a text is a name of a function or declaration: ASCII letters, digits, `_` and the signs of `_JOINTS`, at
+    least one of them no such sign."""
     return text.isascii() and text.translate(_JOINTS).replace("_", "a").isalnum()
 
 

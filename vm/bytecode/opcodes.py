@@ -1,15 +1,16 @@
-"""THE opcode table: one row per opcode; number, encoder, decoder, verifier, disassembler, assembler, interpreter
-loop and reference page are computed from it (V-2.1).
+"""The opcode table: one row per opcode. Encoder, decoder, verifier, disassembler, assembler, interpreter loop and reference page
+are computed from it (V-2.1).
 
 A row is `name | operand kind | stack effect | flow | sentence`. The stack effect names what is popped and pushed,
 deepest first; a starred name takes the operand's count (V-2.2): the number itself for a count, the parameters of a
 function, the arguments of a method or builtin, the fields of a type or error, the payload
 of a variant. `FLOWS` says where control goes.
 
-Hands on `OPCODES` (by number), `BY_NAME`, `Opcode` and `OPCODE_SET_VERSION`, to the reference page also `FLOWS`, and to the
-verifier one column per question it asks (`POPS` to `ENDS_BLOCK`). What an opcode does stands in `interp/ops.py` and
-`interp/template.py`. `CONTRIBUTING.md` says where a new row goes: the number of an opcode is its place in the table, so a row
-moves the numbers of those behind it.
+Hands on `OPCODES` (by number), `BY_NAME`, `Opcode` and `OPCODE_SET_VERSION` to nearly all of `vm/` and to code generation, to the
+reference page also `FLOWS`, and to the verifier one column per question it asks (`POPS` to `ENDS_BLOCK`), some of which code
+generation and the translated tier read too. What an opcode does stands in `interp/ops.py` and `interp/template.py`.
+`CONTRIBUTING.md` says where a new row goes: the number of an opcode is its place in the table, so a row moves the numbers of
+those behind it.
 """
 
 from __future__ import annotations
@@ -195,7 +196,8 @@ FLOWS = {
 
 
 class Opcode:
-    """One row. `pops` and `pushes` are the names of the stack effect; a trailing `*` marks the counted group."""
+    """One row. `number`: its place in the table. `pops`, `pushes`: the names of the stack effect, deepest first, of which a
+    trailing `*` marks the counted group, and `starred` says whether there is one. `flow`: a key of FLOWS. `doc`: the sentence."""
 
     __slots__ = ("number", "name", "kind", "stack_effect", "pops", "pushes", "flow", "doc", "starred")
 
@@ -212,7 +214,7 @@ class Opcode:
         self.starred = any(name.endswith("*") for name in self.pops)
 
     def effect(self, count: int) -> tuple[int, int]:
-        """Return how many values are popped and pushed when the starred name stands for `count` values."""
+        """Return how many values are popped and how many pushed, where a starred name stands for `count` values."""
         return len(self.pops) + (count - 1 if self.starred else 0), len(self.pushes)
 
     def __repr__(self) -> str:
@@ -221,7 +223,7 @@ class Opcode:
 
 OPCODES: tuple[Opcode, ...] = tuple(Opcode(number, *row) for number, row in enumerate(_TABLE))
 BY_NAME: dict[str, Opcode] = {op.name: op for op in OPCODES}
-OPCODE_SET_VERSION = 1
+OPCODE_SET_VERSION = 1  # an image of another one is refused (V003)
 
 
 # ----------------------------------------------------------------
@@ -259,7 +261,7 @@ def _column(value: Callable[[Opcode], int]) -> tuple[int, ...]:
     return tuple(value(op) for op in OPCODES)
 
 
-# One number per opcode: values popped beside the counted group, values pushed, and so on.
+# Columns, by number of the opcode: how many values it pops beside the counted group, how many it pushes, and so on.
 POPS = _column(lambda op: op.effect(0)[0])
 PUSHES = _column(lambda op: op.effect(0)[1])
 STARRED = _column(lambda op: op.starred)

@@ -1,15 +1,18 @@
-"""Operand kinds: each says once which table bounds it, and which rule an operand that is none of it breaks.
+"""The kinds of operands: each says which table of the image or function an operand is an index of, and which rule of the verifier
+an operand outside that table breaks (V-2.3).
 
-Every operand is one unsigned LEB128 number after the opcode byte (V-3.3). Hands on one constant per kind, `KINDS` and
-`OperandKind`. Which opcode takes which kind is in `opcodes.py`, what a starred name in a stack effect counts in `verify_code.py`.
+An operand is one unsigned LEB128 number after the opcode byte (V-3.3), and an opcode of kind NONE has none. Hands on one constant
+per kind and `OperandKind` to the readers and writers of code, and `KINDS` to the linker and the reference page. Which opcode
+takes which kind is in `opcodes.py`, what a starred name in a stack effect counts in `verify_code.py`.
 """
 
 from __future__ import annotations
 
 
 class OperandKind:
-    """One kind of operand. `table`: the section of the image, or what of the function, that it is an index of (G-4.3), "" for
-    none; `rule`: the code of a breach."""
+    """One kind of operand. `table`: the section of the image that it is an index of, or "slots", "cells" or "code" of the
+    function; "" for none. `rule`: the code of the rule that a wrong operand breaks (G-4.3). `doc`: its meaning, for the reference
+    page."""
 
     __slots__ = ("name", "table", "rule", "doc")
 

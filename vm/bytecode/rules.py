@@ -65,14 +65,14 @@ NOT_APPLICABLE: dict[str, str] = {
     "V124": "no instruction of the opcode set reaches a permission",
 }
 
-MOST_VISITS = 32
-DEEPEST_TYPE = 300  # levels of a type; the compiler makes none deeper than 264, but for what code around it adds (G-5.8)
-HEAVIEST_TYPE = 6_000  # types that one type is made of; likewise, 5,000
+MOST_VISITS = 32  # of one instruction (V126)
+DEEPEST_TYPE = 300  # levels of a type: the compiler's 264 (G-5.8), and some for what code adds around it
+HEAVIEST_TYPE = 6_000  # types that one type is made of: the compiler's 5,000, and likewise some more
 
 
 def refuse(code: str, place: str, what: str) -> None:
-    """Raise ImageError with place, rule and what breaks it (V-4.2). Does nothing for a code that is not in
-    RULES, as when a test has taken it out."""
+    """Raise ImageError with the code of a rule, and `place`, `what` breaks the rule and its text as the message (V-4.2). Do
+    nothing for a code that is not in RULES, as when a test has taken it out: the caller must be able to go on."""
     if code in RULES:
         raise ImageError(code, f"{place}: {what} (rule: {RULES[code]})")
 
@@ -87,11 +87,12 @@ _RECORD_FIELDS = 16  # no built-in record has more fields (L-6.9)
 
 
 class Scope:
-    """The tables of one image. `sizes`: entries per index space of operands.py. `fields`: per type its number of fields, or None.
-    `builtins`, `performed`: numbers of arguments of the built-ins that the machine does and of those that the host does.
-    `most_fields`: no type has a field at this position or a later one; at least that of the built-in records.
-    `instructions_left`: instructions that the limit still allows.
-    `effects`: stack effects of the (opcode, operand) pairs that kept all rules."""
+    """The tables of one image, and the state of its verification. `builtins`, `performed`: numbers of arguments, receiver
+    included, of the built-ins that the machine does and of those that the host does, by (receiver kind or "", name). `sizes`:
+    number of entries by section, of functions, types and declarations. `kinds`: the kind of each constant. `parameters`: how many
+    each function has. `fields`: how many each type has, None for a type without. `most_fields`: no type, and no built-in record,
+    has a field at this position or a later one. `instructions_left`: instructions that the limit still allows. `effects`: the
+    stack effects of the (opcode number, operand) pairs that kept all rules which are the same in every function."""
 
     __slots__ = (
         "image", "builtins", "performed", "limits", "sizes", "kinds", "parameters", "fields", "most_fields", "instructions_left",
@@ -118,7 +119,8 @@ class Scope:
         self.effects: dict[tuple[int, int], Effect] = {}
 
     def payload(self, constant: int) -> int:
-        """Return the number of parts of the variant that constant number `constant` names; 0 where it names none."""
+        """Return how many parts the variant has that constant number `constant`, of kind K_VARIANT, names; 0 where there is no
+        such variant."""
         type_index, variant = self.image.constants[constant][1]
         types = self.image.types
         if type_index >= len(types) or types[type_index][0] != "enum" or variant >= len(types[type_index][2]):
@@ -127,7 +129,8 @@ class Scope:
 
 
 class Code:
-    """The decoded instructions of one function, as (offset, opcode number, operand). `index_of`: instruction index by offset."""
+    """The decoded instructions of one function, as (offset in bytes, opcode number, operand). `index_of`: index of an instruction
+    by its offset."""
 
     __slots__ = ("instructions", "index_of")
 
@@ -137,12 +140,13 @@ class Code:
 
 
 def place(function: i.Function, what: str = "") -> str:
-    """Return how messages name a function, and `what` inside it."""
+    """Return the place for `refuse` of a function, or of `what` inside it."""
     return f"function `{function.name}`{', ' if what else ''}{what}"
 
 
 def decoded(scope: Scope, function: i.Function) -> Code:
-    """Return the instructions of a function, and count them against the limit. Raises ImageError V101, V102, V126."""
+    """Return the instructions of a function, and take their number off `scope.instructions_left`. Raises ImageError V101, V102 or
+    V126."""
     instructions, fault = scan(function.code, scope.instructions_left)
     if fault is not None:
         refuse(fault.code, place(function), fault.message)

@@ -1,10 +1,10 @@
 """The shape of each section, field by field (V008): after this, no later phase can meet a value of another Python type.
 
 `check_sections` looks at decoded plain data, `build` and `lower` lead from it to records and back; encoding and assembler use
-them, `concerto inspect` `lower`. Hands on also what a type descriptor names (`inner_types`, `inner_functions`,
+them, and `concerto inspect` uses `lower`. Hands on also what a type descriptor names (`inner_types`, `inner_functions`,
 `default_functions`, `questions`) to hashing and verifier, `field_count` and `DECLARED` to the verifier, and `listed_functions` to
-linking, to the channels of the Python API and to `concerto inspect`. A new field of a record needs its checker in `RECORDS`.
-Which numbers are in range the verifier asks.
+linking, to the channels of the Python API and to `concerto inspect`. A new field of a record needs its checker in `RECORDS`, a
+new kind of type a row in `HEADS`. Whether a number is in range is not checked here but by the verifier.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def check_descriptor(value: Any, limits: Limits) -> None:
 
 
 def inner_types(descriptor: list[Any]) -> Iterator[int]:
-    """Yield the type indexes in a well-shaped descriptor, in order."""
+    """Yield the type indexes in a descriptor that `check_descriptor` accepts, in order."""
     for letter, argument in zip(HEADS[descriptor[0]], descriptor[1:], strict=False):
         if letter == "T":
             yield argument
@@ -105,18 +105,18 @@ def questions(descriptor: list[Any]) -> list[int]:
 
 
 def listed_functions(image: i.Image, kind: str) -> list[i.Function]:
-    """Return the functions that a sound image lists as channels (`kind` "channels"), or as by models ("by_model"; V-3.10)."""
+    """Return the functions that a verified image lists as channels (`kind` "channels"), or as by models ("by_model"; V-3.10)."""
     return [image.functions[number] for entry in image.types if entry[0] == kind for number in questions(entry)]
 
 
 def field_rows(descriptor: list[Any]) -> list[list[Any]]:
-    """Return the fields of a struct or schema, [] for other types."""
+    """Return the rows of the fields of a struct or schema (`F` of HEADS), [] for other types."""
     fields: list[list[Any]] = descriptor[2] if descriptor[0] in ("struct", "schema") else []
     return fields
 
 
 def default_functions(descriptor: list[Any]) -> Iterator[int]:
-    """Return the numbers of the functions that compute the defaults of fields (L-5.10.1)."""
+    """Return an iterator over the numbers of the functions that compute the defaults of fields (L-5.10.1)."""
     return (row[3] for row in field_rows(descriptor) if len(row) > 3 and type(row[3]) is int)
 
 
@@ -126,7 +126,7 @@ def field_count(descriptor: list[Any]) -> int | None:
 
 
 def steps(value: Any, limits: Limits) -> None:
-    """Check that there are only known steps of a memory (M-2.13), each with a value that its row takes."""
+    """Check that there are only known steps of a memory (M-2.13), each with a value that its row takes. Raises Misshapen."""
     if type(value) is not dict:
         raise f.Misshapen("a map of steps expected")
     wrong = memory_steps.problem(value)
@@ -302,7 +302,8 @@ def build(value: list[Any]) -> i.Image:
 
 
 def lower(image: i.Image) -> list[Any]:
-    """Return the data of an image: every record is the list of its fields, whose values are those of the image and no copies."""
+    """Return the data of an image: every record is the list of its fields, every constant a list of kind and value, with one bit
+    pattern for all NaNs. All other values are those of the image and no copies."""
     sections = []
     for (_, kind), section in zip(i.SECTIONS, image.values(), strict=True):
         if kind in _SINGLE:

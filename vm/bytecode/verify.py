@@ -4,7 +4,7 @@
 `Verified`, which the linker, the translated tier and `vm/snapshot` read: decoded instructions, the depth of the stack before
 each, block leaders. It changes nothing in the image. The rules stand in `rules.py`; what is checked of the tables in
 `verify_tables.py`, of code in `verify_code.py`, of the names of locals here. An image must have its shape (`shape.py`) before it
-comes here.
+comes here. Each check raises ImageError with the code of a rule that is broken, and returns nothing.
 """
 
 from __future__ import annotations
@@ -53,12 +53,10 @@ NOTHING: Mapping[tuple[str, str], int] = {}
 
 
 class FunctionFacts:
-    """What verification found out about one function; `depths` and `iterators` run parallel to `instructions`.
-
-    `instructions`: (offset, opcode number, operand). `depths`: stack depth before each, -1 where control never arrives.
-    `iterators`: bit mask of the stack positions that hold iterators. `leaders`: indexes that begin a basic block.
-    `index_of`: instruction index by offset.
-    """
+    """What verification has computed of one function. `instructions`: (offset in bytes, opcode number, operand). Beside each of
+    them stand in `depths` the depth of the stack before it, -1 where control never arrives, and in `iterators` a bit mask of the
+    stack positions that hold iterators then. `leaders`: the indexes that begin a basic block, in order. `index_of`: index by
+    offset."""
 
     __slots__ = ("instructions", "depths", "iterators", "leaders", "index_of")
 
@@ -78,7 +76,8 @@ class FunctionFacts:
 
 
 class Verified:
-    """An image that has passed the verifier; only `verify` can make one, so whoever holds one need not check again."""
+    """An image that has passed the verifier, and the facts of its functions in order. Only `verify` can make one, so whoever
+    holds one need not check again; other code that tries gets TypeError."""
 
     __slots__ = ("image", "functions")
 
@@ -96,9 +95,10 @@ def verify(
     *,
     performed: Mapping[tuple[str, str], int] = NOTHING,
 ) -> Verified:
-    """Return the image with the facts of its functions. Raises ImageError V1xx for the first rule that it breaks. `builtins`:
-    number of arguments, receiver included, per (receiver kind, type, `std::module` or "", name); `performed`: the same for what
-    the host does. The linker hands in `ARITY` and `PERFORMED` of `vm/builtins/modules.py`, which stands above this folder."""
+    """Return the image with the facts of its functions. Raises ImageError V1xx for the first rule that it breaks. `builtins` has
+    the number of arguments, receiver included, by (receiver kind, type, `std::module` or "", then the name); `performed` has the
+    same of what the host does. The linker hands in `ARITY` and `PERFORMED` of `vm/builtins/modules.py`, which stands above this
+    folder."""
     scope = Scope(image, builtins, performed, limits)
     check_tables(scope)
     check_name_table(image)

@@ -1,7 +1,8 @@
-"""Rules of the verifier about code: each instruction by itself, and what flows through a function (V102 to V120, L-5.11.3).
+"""Rules of the verifier about code: each instruction by itself, and what flows through a function (V102 to V120, V125, V126).
 
 Hands on to `verify.py`: `check_operands`, which also returns the stack effect of each instruction, and `StackMap`, the depths of
-the stack; to linker and translated tier: `unplaced_returns`. The first breach raises ImageError with the code of its rule.
+the stack; to linker and translated tier: `unplaced_returns` (L-5.11.3). The first breach raises ImageError with the code of its
+rule. A new kind of operand needs its check in `_RULES`, or in `_BY_KIND` if it means something within one function only.
 """
 
 from __future__ import annotations
@@ -46,8 +47,8 @@ _PARALLEL = BY_NAME["PARALLEL"].number
 
 
 def check_operands(scope: Scope, function: i.Function, code: Code) -> list[Effect]:
-    """Return the stack effect of each instruction, with counted groups counted. Raises ImageError V102 to V109, V119, V120,
-    V125. Enters effects that hold in the whole image into `scope.effects`."""
+    """Return the stack effect of each instruction, with the values of counted groups. Raises ImageError V102 to V109, V119, V120
+    or V125. Adds effects that hold in the whole image to `scope.effects`."""
     stack_effects = []
     effects, slots, offsets = scope.effects, function.slots, code.index_of
     for _, number, operand in code.instructions:
@@ -108,12 +109,13 @@ def _refuse(breaches: Iterable[Breach], function: i.Function, code: Code, pair: 
 
 
 def where(function: i.Function, code: Code, number: int, operand: int) -> str:
-    """Return function, offset and text of the first such instruction, for messages."""
+    """Return the place for `refuse` of the first instruction with this opcode number and operand, of which there must be one."""
     at = next(offset for offset, *rest in code.instructions if rest == [number, operand])
     return describe(function, at, number, operand)
 
 
 def describe(function: i.Function, at: int, number: int, operand: int) -> str:
+    """Return the place for `refuse` of an instruction at offset `at`: its function, offset, name and operand."""
     op = OPCODES[number]
     return place(function, f"offset {at}, {op.name}{'' if op.kind is k.NONE else f' {operand}'}")
 
@@ -346,7 +348,7 @@ class StackMap:
         return handlers
 
     def run(self) -> None:
-        """Make the pass, which fills `depths` and `iterators`. Raises ImageError V110 to V117, V126."""
+        """Make the pass, which fills `depths` and `iterators`. Raises ImageError V110 to V117 or V126."""
         function = self.function
         if not self.program or p.FALLS_THROUGH[self.program[-1][1]]:
             at = self.program[-1][0] if self.program else 0
@@ -490,9 +492,9 @@ RETURN, CALL, JUMP, SETTLE, SLIDE, OK, ERR = (
 
 
 def unplaced_returns(verified: Verified, number: int) -> set[int]:
-    """Return the indexes of the RETURNs of function `number` that may return an Err without a place; none for a function whose
-    result is no Result, or that is hidden. Left out are those that return an Ok, an Err made in this function, or the result of
-    another function of the program, whose own RETURN has set the place."""
+    """Return the indexes, among the instructions, of the RETURNs of function `number` that may return an Err without a place;
+    none for a function whose result is no Result, or that is hidden. Left out are those that return an Ok, an Err made in this
+    function, or the result of another function of the program, whose own RETURN has set the place."""
     image = verified.image
     function = image.functions[number]
     if image.types[function.result][0] != "result" or function.flags & im.F_HIDDEN:

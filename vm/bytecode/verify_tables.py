@@ -2,6 +2,7 @@
 
 Hands on `check_tables`, `check_schemas`, `check_tools` and `check_function_tables` to `verify.py`. Each raises ImageError with
 the code of the first rule that is broken, and returns and changes nothing; rules about instructions stand in `verify_code.py`.
+What is checked of a kind of declaration is a function of the table `CHECKS`.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
 
 
 def check_tables(scope: Scope) -> None:
-    """Check types, constants, declarations and entry functions: V105 to V108, V119, V123, V125. The schema types in them are left
-    to `check_schemas` and `check_tools`."""
+    """Check types, constants, declarations and entry functions (V105 to V108, V119, V123, V125), but not the schema types in
+    them, which `check_schemas` and `check_tools` look at."""
     for check in (_types, _constants, _declarations, _entries):
         check(scope)
 
@@ -229,7 +230,7 @@ def _server(scope: Scope, at: str, server: i.Mcp) -> None:
 
 
 def keyed(image: i.Image, number: int) -> bool:
-    """Return whether a memory, or the one that it is a view of, has `.per(…)`."""
+    """Return whether memory number `number`, or the one that it is a view of, has `.per(…)`. Views must lead to a log."""
     return bool(i.log_of(image.memories, image.memories[number]).steps.get("keys"))
 
 
@@ -383,7 +384,8 @@ def _identifiers(at: str, names: Iterable[str]) -> None:
 
 
 def check_function_tables(scope: Scope, function: i.Function, code: Code) -> None:
-    """Check everything in the record of a function but its instructions: V104 to V107, V112, V117, V119, V122, V125."""
+    """Check everything in the record of a function but its instructions, which `code` holds (V104 to V107, V112, V117, V119,
+    V122, V125)."""
     if not is_path(function.name):
         refuse("V125", f"function {function.name!r}", f"{function.name!r} is no name")
     for check in (_sizes, _parameters, _cells):
@@ -480,7 +482,7 @@ def _lines(scope: Scope, function: i.Function, code: Code) -> None:
 SCALARS = ("string", "int", "float", "bool", "nil", "any", "bytes")
 MODES = ("partial", "coerce")
 EFFECTS = ("pure", "idempotent", "once")  # what @effect says of a tool method (O-9.37)
-DEEPEST = 64
+DEEPEST = 64  # levels of a schema type
 
 
 class Breach(Exception):
@@ -509,7 +511,7 @@ def _check_schema(schema: Schema, image: Image, declared: dict[str, Any]) -> Non
 
 def check_tools(image: Image) -> None:
     """Raise ImageError V107, naming the tool, hashmap or MCP server and what does not fit, unless all shapes of tools, and those
-    of what else offers tools, are well-formed; that arguments are an object has been checked by `check_tables`."""
+    of what else offers tools, are well-formed. `check_tables` must have passed: it checks that arguments are an object."""
     declared = {entry[1]: entry for entry in image.types if entry[0] in ("struct", "schema", "enum")}
     for tool in image.tools:
         for name, _, _, _, shape, schema, _, effect in tool.methods:

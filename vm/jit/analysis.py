@@ -2,9 +2,9 @@
 
 A call of a function value, or of a method that is found at run time, is not followed: there translated code asks what it meets.
 
-Hands on `CallGraph` to the rest of the translator and the tier, `INTERPRETED` to `control` and `functions`,
-`ends_of_arguments` to `inlining` and `TALLEST` to the tier. It only reads the verified image; numbers
-are those of functions in it.
+Hands on `CallGraph` to the rest of the translator and the tier, `INTERPRETED` to `control` and `functions`, `ends_of_arguments`
+to `inlining` and `TALLEST` to the tier. It only reads the verified image; numbers are those of functions in it. What may be
+inlined is decided here (`CallGraph.inlined_size`, `MOST_INLINED`), how much of it in `inlining`.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ WHOLES = frozenset({"struct", "schema", "array", "map"})
 
 
 def only_reads(image: Any, number: int, facts: FunctionFacts, position: int) -> bool:
-    """Return whether a parameter is used for nothing but reading its fields and elements, in a function that calls no other;
-    `position` counts from 0."""
+    """Return whether the parameter at `position`, from 0, is used for nothing but reading its fields, elements and length. The
+    function may call nothing but built-ins, which is not tested here."""
     if image.types[image.functions[number].params[position][1]][0] not in WHOLES:
         return False
     for at, (_, opcode, operand) in enumerate(facts.instructions):
@@ -86,9 +86,10 @@ TALLEST = 40  # calls of functions that cannot recur may nest so deep without be
 
 
 class CallGraph:
-    """By function: `suspends`, whether it may do what only the interpreter does, by itself or through a call; `counted`,
-    whether it takes the number of calls that may still nest as an argument; `leaf`, whether it calls nothing but built-ins.
-    `values`: the functions that become function values or capture variables, which take their cells as an argument."""
+    """By function: `calls`, the functions that it calls by number; `suspends`, whether it may do what only the interpreter does,
+    by itself or through such a call; `counted`, whether it takes the number of calls that may still nest as an argument; `leaf`,
+    whether it calls nothing but built-ins. `values`: the functions that become function values or capture variables, which take
+    their cells as an argument."""
 
     def __init__(self, program: Any) -> None:
         self.verified = program.verified
@@ -130,8 +131,8 @@ class CallGraph:
         self._spread(self.counted)
 
     def cost(self, number: int) -> int:
-        """Return the fuel of the straight run that a function begins with, up to and including the first instruction that never
-        falls through."""
+        """Return the fuel of the straight run that a function begins with: the number of its instructions, up to and including
+        the first one that never falls through."""
         for count, (_, opcode, _) in enumerate(self.facts[number].instructions, 1):
             if OPCODES[opcode].flow in ("jump", "stop"):
                 return count
@@ -153,7 +154,7 @@ class CallGraph:
         return 0 if self._loops[number] and not with_loops else self._sizes[number]
 
     def called_parameters(self, number: int) -> frozenset[int]:
-        """Return the positions of the parameters that a function calls as function values and never assigns."""
+        """Return the positions, from 0, of the parameters that a function calls as function values and never assigns."""
         if number not in self._called:
             facts, called, assigned = self.facts[number], set(), set()
             for at, (_, opcode, operand) in enumerate(facts.instructions):
@@ -168,13 +169,13 @@ class CallGraph:
         return self._called[number]
 
     def unplaced(self, number: int) -> set[int]:
-        """Return the indexes of those returns of a function that note where an Err was first seen."""
+        """Return the indexes of those RETURNs of a function that note where an Err was first seen (`unplaced_returns`)."""
         if number not in self._unplaced:
             self._unplaced[number] = unplaced_returns(self.verified, number)
         return self._unplaced[number]
 
     def borrows(self, number: int, position: int) -> bool:
-        """Return whether a function does nothing with an argument but read it, until it returns."""
+        """Return whether a function does nothing with its argument at `position`, from 0, but read it, until it returns."""
         key = (number, position)
         if key not in self._borrows:
             self._borrows[key] = self.leaf[number] and only_reads(self.image, number, self.facts[number], position)
@@ -203,7 +204,7 @@ class CallGraph:
                 callers[callee].append(caller)
         height = [0] * len(waiting)
         ready = [number for number, count in enumerate(waiting) if not count]
-        done = set(ready)
+        ordered = set(ready)
         while ready:
             number = ready.pop()
             for caller in callers[number]:
@@ -211,7 +212,7 @@ class CallGraph:
                 waiting[caller] -= 1
                 if not waiting[caller]:
                     ready.append(caller)
-                    done.add(caller)
+                    ordered.add(caller)
         for number in range(len(waiting)):
-            if number not in done or height[number] > TALLEST:
+            if number not in ordered or height[number] > TALLEST:
                 self.counted[number] = True

@@ -1,7 +1,8 @@
 """The family of opcodes that compute, compare and test: Int with its range, Float, String, Bool (V-7.2).
 
 What is known of the bounds of an Int (a range analysis) leaves out the overflow tests that cannot fail. Hands on `EMIT` to
-`control`. Each form means, for values of the declared types, what the function of the opcode in vm/interp/ops.py means.
+`control`. Each form means, for values of the declared types, what the function of the opcode in vm/interp/ops.py means; for a
+value of another kind it raises a panic or gives what the generic form gives (V-2.6).
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ TOP, LOWEST = (1 << 63) - 1, -1 << 63
 
 
 def bounds(value: Value) -> tuple[int, int]:
+    """Return the least and the greatest Int that a value may be."""
     return (LOWEST if value.low is None else value.low, TOP if value.high is None else value.high)
 
 
@@ -114,7 +116,8 @@ def keep_result(e: Emitter, key: tuple[str, ...], text: str) -> None:
 
 @emit("DIV_INT", "REM_INT")
 def divide_ints(e: Emitter, op: Opcode, operand: int) -> None:
-    """Python rounds down where Concerto rounds towards zero: only for what is not negative do both give the same."""
+    """Write a division or remainder. Python rounds down where Concerto rounds towards zero: only for what is not negative do both
+    give the same."""
     sign, exact_form = ("//", "int_div") if op.name == "DIV_INT" else ("%", "int_rem")
     b, a = e.stack[-1], e.stack[-2]
     divisor = b.low if b.low is not None and b.low == b.high and b.low > 0 else None
@@ -145,7 +148,8 @@ def divide_ints(e: Emitter, op: Opcode, operand: int) -> None:
 
 
 def bound_remainder(result: Value, divisor: int, a: Value, natural: bool) -> None:
-    """Note what is known of a remainder by a constant. Whether it is 0 does not depend on the signs."""
+    """Note in `result` what is known of the remainder of `a` by the constant `divisor`; `natural`: `a` is not negative. Whether
+    the remainder is 0 does not depend on the signs."""
     result.low, result.high = (0 if natural else 1 - divisor), divisor - 1
     result.keeps_sign = not natural
     if not natural:
@@ -173,6 +177,7 @@ def neg_int(e: Emitter, op: Opcode, operand: int) -> None:
 
 
 def binary(e: Emitter, sign: str, kind: Kind) -> None:
+    """Replace the two values on top by the result of a Python operator that neither fails nor overflows for them."""
     a, b = parts = e.pop_many(2)
     e.push_expression(f"({a.text} {sign} {b.text})", parts, kind)
 
@@ -234,7 +239,8 @@ SHORT = 200  # characters of parts whose length is known
 
 
 def format_string(e: Emitter, count: int) -> None:
-    """Push Strings and Ints side by side as one f-string, if the result is surely not too long; 20 characters hold any Int."""
+    """Replace the `count` values on top, Strings and Ints, by one f-string of them, with the generic form for a result that may
+    be too long; 20 characters hold any Int."""
     parts = e.pop_many(count)
     for position, part in enumerate(parts):
         if not part.is_atom:
@@ -261,7 +267,7 @@ def format_string(e: Emitter, count: int) -> None:
 
 @emit("EQ_INT", "NE_INT", "LT_INT", "LE_INT", "GT_INT", "GE_INT")
 def compare_ints(e: Emitter, op: Opcode, operand: int) -> None:
-    """A comparison of two Ints also says what follows for the locals among them, on either path."""
+    """Write a comparison of two Ints, and note what follows for the locals among them, on either path."""
     sign = SIGNS[op.name]
     a, b = e.stack[-2:]
     remainder = a.zero_test if sign in ("==", "!=") and b.text == "0" else None
@@ -281,7 +287,7 @@ def compare_ints(e: Emitter, op: Opcode, operand: int) -> None:
 
 
 def implied_limits(sign: str, a: Value, b: Value) -> tuple[Limit, ...]:
-    """Return the bounds of the locals among two Ints that compare so."""
+    """Return the bounds of the locals among two Ints for which `a sign b` holds."""
     if sign in (">", ">="):
         return implied_limits({">": "<", ">=": "<="}[sign], b, a)
     if sign == "!=":
@@ -294,7 +300,8 @@ def implied_limits(sign: str, a: Value, b: Value) -> tuple[Limit, ...]:
 
 
 def implied_order(sign: str, a: Value, b: Value) -> tuple[tuple[str, str], ...]:
-    """Return the locals of which one is less than the other where two Ints compare so."""
+    """Return the pair of locals, the lesser one first, for two Ints for which `a sign b` holds; () if they are no locals or may
+    be equal."""
     if sign not in "<>" or slot_of(a.text) < 0 or slot_of(b.text) < 0:
         return ()
     return ((a.text, b.text),) if sign == "<" else ((b.text, a.text),)
@@ -302,7 +309,7 @@ def implied_order(sign: str, a: Value, b: Value) -> tuple[tuple[str, str], ...]:
 
 @emit("EQ", "NE", "LT", "LE", "GT", "GE")
 def compare(e: Emitter, op: Opcode, operand: int) -> None:
-    """Two values of one scalar kind are compared as Python compares them."""
+    """Write a comparison: two values of one scalar kind are compared as Python compares them."""
     sign = SIGNS[op.name]
     words = {value.kind[0] for value in e.stack[-2:]}
     if words in ({"int"}, {"float"}, {"string"}) or (words == {"bool"} and sign in ("==", "!=")):
@@ -360,7 +367,7 @@ CLASSES = {
 
 @emit("CHECK")
 def check_class(e: Emitter, op: Opcode, operand: int) -> None:
-    """A value from behind Any mostly is of the class that is expected."""
+    """Write the check of a value from behind Any, with a test of its class first: mostly it is the one that is expected."""
     test = CLASSES.get(e.program.descriptors[operand][0])
     if test is None:
         e.generic(op, operand)

@@ -174,7 +174,7 @@ def merged_conditions(s: Structure, start: int) -> list[int]:
 
 
 class Checkpoint:
-    """The state of the emitter before a trial."""
+    """The state of the emitter before a trial, which `restore` brings back."""
 
     __slots__ = ("out", "stack", "temporaries", "sites", "stored", "at", "marked", "facts")
 

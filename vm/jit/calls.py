@@ -34,11 +34,11 @@ def nesting_left(e: Emitter) -> str:
     """Return the expression of how many calls may still nest in the one here; inlined functions have taken theirs. In a loop it
     is noted as one to hoist."""
     around = e.body.places[e.at][1].around
-    taken = sum([e.graph.counted[inlined.function] for inlined in around])
+    nesting = sum([e.graph.counted[inlined.function] for inlined in around])
     if not e.in_loop():
-        return f"d - {taken}"
-    e.hoisted_depths.add(taken)
-    return f"e{taken}"
+        return f"d - {nesting}"
+    e.hoisted_depths.add(nesting)
+    return f"e{nesting}"
 
 
 @emit("CALL")
@@ -86,7 +86,8 @@ def callee(e: Emitter, closure: Value, count: int) -> str:
 
 
 def callee_lookup(name: str, closure: str, count: int, site: str) -> list[Statement]:
-    """Return the statements that look a Python function up; without one, the interpreter does the call."""
+    """Return the statements that put the Python function of the expression `closure`, for `count` arguments, into the variable
+    `name`. Without such a function control leaves at the mark `site`, and the interpreter does the call."""
     fits = f"type({closure}) is Closure and {closure}.function.argc == {count}"
     unknown = Branch(f"{name} is None")
     unknown.yes.append(f"{site}raise Deoptimise")
@@ -94,6 +95,7 @@ def callee_lookup(name: str, closure: str, count: int, site: str) -> list[Statem
 
 
 def is_assigned(e: Emitter, slot: int) -> bool:
+    """Return whether the outermost function assigns a local, or loads it for writing."""
     instructions = e.graph.facts[e.function].instructions
     return any(OPCODES[number].name in ("STORE", "LOAD_OWN") and operand == slot for _, number, operand in instructions)
 
@@ -101,7 +103,7 @@ def is_assigned(e: Emitter, slot: int) -> bool:
 def prologue(e: Emitter, site: str) -> list[Statement]:
     """Return the statements that compute what was hoisted out of all loops. Where one has to deoptimise, the interpreter starts
     from `site`, the beginning."""
-    statements: list[Statement] = [f"e{taken} = d - {taken}" for taken in sorted(e.hoisted_depths)]
+    statements: list[Statement] = [f"e{depth} = d - {depth}" for depth in sorted(e.hoisted_depths)]
     statements += [f"h{number} = {store_text(e, number)}" for number in sorted(e.hoisted_stores)]
     for slot, count in sorted(e.hoisted_callees):
         statements += callee_lookup(f"k{slot}_{count}", f"l{slot}", count, site)
@@ -126,7 +128,8 @@ def call_method(e: Emitter, op: Opcode, operand: int) -> None:
 
 @emit("CALL_INOUT")
 def call_by_name(e: Emitter, op: Opcode, operand: int) -> None:
-    """`call_method` or `call_inout` of the tier finds the method; the interpreter calls what may suspend."""
+    """Write the call of a method that is found at run time: `call_method` or `call_inout` of the tier finds it, and the
+    interpreter calls what may suspend."""
     before = e.stack_before()
     receiver, *parts = e.pop_many(e.program.constants[operand].argc + 1)
     e.pay()
@@ -177,6 +180,7 @@ def store_of(e: Emitter, number: int) -> str:
 
 
 def call_on_store(e: Emitter, name: str, number: int) -> None:
+    """Write out the method `name` of STORE_METHODS for hashmap `number`; handle and arguments are on the stack."""
     if name in ("set", "delete"):
         write_to_store(e, name, number)
         return
@@ -207,8 +211,8 @@ def call_on_store(e: Emitter, name: str, number: int) -> None:
 
 
 def write_to_store(e: Emitter, name: str, number: int) -> None:
-    """`set` and `delete` are written out for values of the very classes that the store holds, if no one watches the store and
-    no file follows it."""
+    """Write out `set` or `delete`, in a short way for values of the very classes that the store holds, if no one watches the
+    store and no file follows it."""
     before = e.stack_before()
     _, key, *value = e.pop_many(STORE_METHODS[name] + 1)
     e.pay()
@@ -245,6 +249,7 @@ def class_test(part: Value, kind: Kind) -> str | None:
 
 
 def return_value(e: Emitter, text: str) -> None:
+    """Write the return of an expression, and pay the fuel that was counted."""
     e.spill()
     if e.metered:
         e.out += [f"{e.here()}r = {text}", "F[0] -= n", "return r"]

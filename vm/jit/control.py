@@ -3,7 +3,8 @@
 This is structured control flow from the dominator tree: a block stands inside the construct of the block that dominates it,
 and a block that several paths join in stands behind that construct. A path that has to pass by one such block, to get to a
 later one, says so in the variable `g`. `loops` writes the loops and `branches` the ends of blocks; both work on the
-`Structure` of this module, which `functions` makes for each part. EMIT is the tables of all families in one.
+`Structure` of this module, which `functions` makes for each part. `EMIT` is the tables of all families in one: what an opcode
+becomes stands in the table of its family.
 """
 
 from __future__ import annotations
@@ -145,9 +146,11 @@ class Structure:
         self.close(inside)
 
     def open(self, joins: list[int]) -> None:
+        """Begin the scopes of blocks that stand behind a construct, in order; `close` ends them."""
         self.scopes += [Scope(join, False) for join in reversed(joins)]
 
     def open_loop(self, head: int) -> Scope:
+        """Begin the scope of a loop and return it; the caller pops it from `scopes`."""
         scope = Scope(head, True)
         self.scopes.append(scope)
         return scope
@@ -192,7 +195,7 @@ class Structure:
                 value.kind, value.low = known.kind, known.low
 
     def record_stack(self, target: int) -> None:
-        """Tell the fixpoint what the stack holds on this path to a block."""
+        """Note for the fixpoint what the stack holds on this path to a block."""
         for position, value in enumerate(self.emitter.stack):
             self.emitter.record_store((target, position), value)
 
@@ -309,6 +312,7 @@ class Structure:
         e.facts.after(op.number)
 
     def emit(self, op: Opcode, operand: int) -> None:
+        """Write the form of an opcode in EMIT, or the generic form."""
         form = EMIT.get(op.number)
         if form is None:
             self.emitter.generic(op, operand)
@@ -322,4 +326,3 @@ class Structure:
         e.pop_many(len(e.stack) - self.flow.code.depths[e.at + 1] + len(op.pushes))
         for _ in op.pushes:
             e.push(Value(e.temporary()))
-

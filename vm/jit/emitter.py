@@ -10,8 +10,8 @@ The functions that translate single opcodes stand in families (`arithmetic`, `va
 takes the emitter, the opcode and the operand, and is a row of the table `EMIT` of its family. An opcode without a row has the
 generic form, a call of its function in vm/interp/ops.py. What ends a block is in `branches`.
 
-Hands on `Emitter` to `functions`, which makes one for each translation, and to the families; `registrar`, `Form` and
-`starred_count` to the families; `DEEPEST_EXPRESSION` to `branches`.
+Hands on `Emitter` to `functions`, which makes one for each translation, and to the families; `registrar` and `Form` to the
+families, `starred_count` to `values`; `DEEPEST_EXPRESSION` to `branches`.
 """
 
 from __future__ import annotations
@@ -48,7 +48,8 @@ RESULTS: dict[str, Kind] = {
 
 
 def registrar(rows: dict[int, Form]) -> Callable[..., Callable[[Form], Form]]:
-    """Return the decorator of a family: `@emit(NAME, …)` enters a function in `rows` for each opcode of these names."""
+    """Return the decorator of a family: `@emit(NAME, …)` enters a function in `rows` under the number of each opcode of these
+    names, and returns it."""
 
     def emit(*names: str) -> Callable[[Form], Form]:
         def register(form: Form) -> Form:
@@ -72,9 +73,9 @@ def starred_count(op: Opcode, operand: int, linked: Any) -> int:
 
 
 class Emitter:
-    """`invariants`: what holds everywhere in the function, by local, by block and position of its stack, and of what a local
-    Array or Map holds. `metered`: fuel is counted (V-6.7), in the variable `n` until it is paid; otherwise loops only look at
-    the stop flag."""
+    """The writer of one translation. `invariants`: what holds everywhere in the function, under these keys: of a local its slot,
+    of the stack (start of a block, position), of what a local Array or Map holds ("element", slot) and ("key", slot). `metered`:
+    fuel is counted (V-6.7), in the variable `n` until it is paid; otherwise loops only look at the stop flag."""
 
     def __init__(
         self, program: Any, graph: CallGraph, body: Body, uses: LocalUses, invariants: dict[Any, Value], metered: bool
@@ -127,10 +128,11 @@ class Emitter:
         return mark(len(self.sites) - 1)
 
     def in_loop(self) -> bool:
+        """Return whether the instruction that is translated stands in a loop."""
         return self.at in self.loop_code
 
     def error_path(self) -> str:
-        """Return the name of the path that an error takes by this instruction (the places it passes)."""
+        """Return the expression of the path that an error takes by this instruction (the places it passes)."""
         return self.body.error_path(self.at)
 
     # ------------------------------------------------------------ the operand stack
@@ -187,7 +189,7 @@ class Emitter:
         return values
 
     def spilled(self, value: Value) -> Value:
-        """Return a value that was popped as an atom, written behind all that the stack below it still has to compute."""
+        """Return, as an atom, a value that was popped; it is computed behind all that the stack below it still has to compute."""
         self.push(value)
         self.spill()
         return self.bind(self.pop())
@@ -213,6 +215,7 @@ class Emitter:
         return bound
 
     def bind_all(self, stack: list[Value]) -> None:
+        """Replace every value in `stack` by the same one as an atom."""
         for position, value in enumerate(stack):
             stack[position] = self.bind(value)
 
@@ -271,8 +274,8 @@ class Emitter:
         self.out.append(text)
 
     def allocate(self, name: str, slots: list[tuple[str, str]], kind: Kind) -> None:
-        """Push a new instance of a class, by the text for each of its slots. It is made empty and filled, which costs a third
-        less than a call of the class."""
+        """Push a new instance of the class with the global name `name`; `slots` has the text for each of its slots. It is made
+        empty and filled, which costs a third less than a call of the class."""
         new = self.temporary()
         self.statement(f"{new} = new{name.removeprefix('K')}()")
         self.out += [f"{new}.{slot} = {text}" for slot, text in slots]
@@ -296,7 +299,7 @@ class Emitter:
         self.out.append(f"{self.site(self.at if index is None else index, self.stack)}raise Deoptimise")
 
     def charge(self, cost: int) -> None:
-        """Count fuel of the code that follows."""
+        """Count `cost` instructions that follow as fuel, where fuel is counted."""
         if self.metered:
             self.out.append(f"n += {cost}")
 

@@ -5,7 +5,8 @@ bounds and what else holds of it. `Facts` is what holds at one point of the prog
 variables hold already. The functions at the end are the lattice that the fixpoint over a whole function climbs down.
 
 Hands on `Value` and questions about values to all that translates, `Facts` to the emitter, `branches` and `control`, the
-lattice to `functions`, READING to `control`, MOST_STEP and MOST_COUNTED to `arithmetic` and `values`.
+lattice to `functions`, READING to `control`, MOST_STEP to `arithmetic` and MOST_COUNTED to `values`. An opcode that is in none of
+the sets KEEPING, ESCAPING and READING is taken to change anything, so a new one needs no entry.
 """
 
 from __future__ import annotations
@@ -190,7 +191,7 @@ class Facts:
     # ------------------------------------------------------------ across several instructions
 
     def after_stores(self, stored: Iterable[int]) -> Facts:
-        """Return what still holds after any code that assigns these locals."""
+        """Return new facts: what still holds after any code that assigns these locals, and no other."""
         other = Facts()
         other.opened = self.opened
         changed = set(stored)
@@ -203,7 +204,7 @@ class Facts:
         return other
 
     def after_pure_code(self, stored: Iterable[int]) -> Facts:
-        """Return what still holds after code of `READING` opcodes that assigns these locals."""
+        """Return new facts: what still holds after code of `READING` opcodes that assigns these locals, and no other."""
         other = self.copy()
         for slot in stored:
             other.kill(f"l{slot}")
@@ -273,8 +274,9 @@ class Facts:
 
 
 def join_values(slot: Any, values: list[Value]) -> Value:
-    """Return what holds of all values that are stored in one local. A lower bound is -1, 0, 1 or unknown, so that the chain is
-    finite. A local that only counts in small steps, from a bounded start, comes to no overflow."""
+    """Return what holds of all values, of which there is at least one, that are stored under one key of the invariants, here
+    `slot`. A lower bound is 0, 1 or unknown, so that the chain is finite. A local that only counts in small steps, from a bounded
+    start, comes to no overflow."""
     kind = join([value.kind for value in values])
     lows = [-1 if value.low is None else value.low for value in values]
     fixed = [value for value in values if value.increment_of != f"l{slot}"]

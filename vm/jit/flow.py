@@ -44,9 +44,10 @@ class Block:
 
 
 class Flow:
-    """`blocks`: by the index of their first instruction, those that control reaches from `root`. `within`: the blocks of the
-    loop, if it is only one. `threaded`: a jump to a jump goes to where that goes, which changes what fuel is counted. Raises
-    Unshaped for a jump into a loop."""
+    """The graph of the code from the block `root` on. `handlers`: by instruction that may throw to one, the block of its handler.
+    `within`: the blocks of the loop, if it is only one. `threaded`: a jump to a jump goes to where that goes, which changes what
+    fuel is counted. `blocks`: by start, those that control reaches; `sequence`: their starts in reverse postorder. The
+    constructor raises Unshaped for a jump into a loop."""
 
     def __init__(
         self,
@@ -106,8 +107,8 @@ class Flow:
         return following
 
     def thread(self, target: int, jumps: bool) -> tuple[int, bool]:
-        """Return where control comes to behind jumps (jump threading), and `jumps` as it is. Jumps cost fuel, so this is only
-        done where that is not counted."""
+        """Return where control comes to behind at most eight jumps (jump threading), and `jumps` as it is. Jumps cost fuel, so
+        this is only done where that is not counted."""
         for _ in range(8):
             _, number, operand = self.code.instructions[target]
             outside = self.within is not None and target not in self.within
@@ -188,7 +189,7 @@ class Flow:
         self.blocks[head].body = frozenset(body)
 
     def between(self, parent: int, start: int) -> set[int]:
-        """Return the blocks on a way from the end of one that dominates another to the beginning of that."""
+        """Return the blocks on a way from the end of the block `parent` to the beginning of `start`, which `parent` dominates."""
         seen = {parent}
         pending = list(self.blocks[start].preds)
         while pending:
@@ -199,18 +200,18 @@ class Flow:
         return seen - {parent}
 
     def numbers(self, blocks: set[int]) -> set[int]:
-        """Return the opcodes of some blocks."""
+        """Return the numbers of the opcodes in some blocks."""
         return {self.code.instructions[at][1] for start in blocks for at in range(start, self.blocks[start].end)}
 
     def stored(self, start: int) -> frozenset[int]:
-        """Return the locals that a block assigns, or owns."""
+        """Return the locals that a block assigns, or loads for writing."""
         if start not in self._stored:
             span = self.code.instructions[start : self.blocks[start].end]
             self._stored[start] = frozenset(operand for _, number, operand in span if number in STORES)
         return self._stored[start]
 
     def is_merge(self, start: int) -> bool:
-        """Return whether control comes to it from more than one place, back edges not counted."""
+        """Return whether control comes to a block from more than one other, back edges not counted."""
         block = self.blocks[start]
         forward = [pred for pred in block.preds if self.blocks[pred].order < block.order]
         return len(forward) > 1

@@ -4,7 +4,7 @@ An abstract interpretation of the whole function comes first. It finds, as a fix
 read. With that, any part of the function is translated. The layers of the package below, from the bottom up:
 `library`, `kinds` and `analysis`; `inlining`, `flow`, `text` and `liveness`; `facts` and the `emitter`; the families
 `arithmetic`, `values`, `places`, `intrinsics` and `calls`; `branches`, `loops` and `control`. Hands on `Function` to the tier,
-which compiles the text of a part and runs it.
+which compiles the text of a part and runs it; nothing is compiled here.
 """
 
 from __future__ import annotations
@@ -173,8 +173,8 @@ class Function:
         return Part(name, self.body.places, source, {line: sites[site] for line, site in places.items()}, self.fuel)
 
     def _drop_dead_stores(self, statements: list[Any], emitter: Emitter) -> None:
-        """Dead store elimination: hidden locals that neither the text reads, nor the interpreter would where control leaves,
-        are not assigned."""
+        """Take the stores out of hidden locals that neither the text reads, nor the interpreter would where control leaves (dead
+        store elimination)."""
         texts: list[str] = []
         candidates = stores(statements, texts)
         if not candidates:

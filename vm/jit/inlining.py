@@ -33,17 +33,18 @@ CALL, CALL_VALUE, CLOSURE, LOAD, MOVE, SHARE, POP, RETURN, STORE, JUMP, SLIDE, O
 
 
 class Body:
-    """The instructions, whose offsets are their indexes. Parallel to them are `depths`, of the operand stack before each, and
-    `places`: its index in its function, and which function.
+    """The code of function `number`. `instructions`: (index, opcode number, operand), where labels are indexes too. Parallel to
+    them are `depths`, of the operand stack before each, -1 where control never arrives, and `places`: its index in its function,
+    and which function. `slots`: the number of locals, those of inlined functions included. Without `inlining` all calls stay.
 
     By index: `handlers`, the target of the handler that catches what the instruction raises, and `handler_depths`, how many
-    values that keeps; `declared_types`, the number of the type of the top of the stack; `keeps_none`, whether `?` passes a
-    None on as a None; `_paths`, the instructions that an error passes, where these are more than the one. `borrowed_shares`: each
-    SHARE of what the callee only reads. `hidden_stores`: each STORE of a local without a name. `starts`: the index of each
-    instruction of the outermost function.
+    values that keeps; `declared_types`, the number of the type of the top of the stack; `keeps_none`, whether `?` passes a None
+    on as a None; `_paths`, the instructions that an error passes, where these are more than the one. `borrowed_shares`: each
+    SHARE of what the callee only reads. `hidden_stores`: each STORE of a local without a name, which `functions` sets. `starts`:
+    by index of an instruction in the outermost function, its index here.
 
-    `closures`: the functions of the closures that are given for parameters, by position from 0; `closure_cells`: for each of
-    these positions, the numbers under which the outermost function has the cells of that closure."""
+    `closures`: pairs of the position of a parameter, from 0, and the number of the function whose closure is passed for it;
+    `closure_cells`: for each of these positions, the numbers under which the outermost function has the cells of that closure."""
 
     def __init__(
         self, program: Any, graph: CallGraph, number: int, inlining: bool, closures: tuple[tuple[int, int], ...] = ()
@@ -157,7 +158,7 @@ class Body:
         self._inline(inner)
 
     def _call_value(self, place: tuple[int, Inlined], count: int, depth: int) -> None:
-        """CALL_VALUE. What it calls is known where that is loaded from a parameter which a closure was given for."""
+        """Copy a CALL_VALUE, or inline what it calls: that is known where a parameter is called that got a known closure."""
         index, caller = place
         end, *ends = ends_of_arguments(self.depths, depth - count - 1, count + 1)
         opcode, slot = self.instructions[end][1:] if end >= 0 else (-1, 0)
@@ -185,7 +186,7 @@ class Body:
     # ------------------------------------------------------------ returns
 
     def _return(self, place: tuple[int, Inlined], depth: int) -> None:
-        """RETURN of an inlined function. A Result that `?` takes apart behind the call is not built."""
+        """Write the jump for a RETURN of an inlined function. A Result that `?` takes apart behind the call is not built."""
         index, inlined = place
         assert inlined.caller is not None
         facts = self.program.verified.functions[inlined.function]
@@ -216,7 +217,8 @@ class Body:
         return None
 
     def error_path(self, at: int) -> str:
-        """Return the name of the path that an error takes by an instruction, "()" where no function on it is shown in traces."""
+        """Return the expression of the path that an error takes by the instruction `at`: a global name, or "()" where no function
+        on the path is shown in traces."""
         index, inlined = self.places[at]
         passed = [(place.function, each) for place, each in self._paths.get(at, [(inlined, index)])]
         shown = [f"_{number}_{each}" for number, each in passed if not self.program.codes[number].hidden]
@@ -235,7 +237,7 @@ class Body:
             inlined, index = caller, inlined.call + 1
 
     def _throw(self, inlined: Inlined, index: int, place: tuple[int, Inlined], depth: int) -> None:
-        """An error on the stack, raised by an instruction of `inlined`."""
+        """Write what becomes of an error on the stack that the instruction `index` of `inlined` raises."""
         path = [] if place == (index, inlined) else [(place[1], place[0])]
         catcher, at, _ = self._catcher(inlined, index, path)
         handler = self._handler(catcher, at)
@@ -251,7 +253,7 @@ class Body:
         self._emit(JUMP, 0, place, catcher.base + 1, (catcher.caller, catcher.call + 1))
 
     def _attempt(self, number: int, operand: int, place: tuple[int, Inlined], depth: int) -> None:
-        """`?`, or the end of a statement in `try`."""
+        """Copy a `?`, or the end of a statement in `try`, and note where its error goes."""
         path: list[tuple[Inlined, int]] = []
         catcher, at, keeps_none = self._catcher(place[1], place[0], path)
         here = self._emit(number, operand, place, depth)

@@ -2,7 +2,8 @@
 
 A row of a table gives the text for receiver and arguments; it means what the body in vm/builtins means for values of the declared
 types. `{items}` is the storage of the receiver, `{body}` the body itself for what the short form does not cover, `{room}` the
-characters of a constant last argument and one more; `Q` and `M` are as of a `Tier`. Hands on `EMIT` to `control`.
+characters of a constant last argument and one more; `Q` and `M` are as of a `Tier`. Hands on `EMIT` to `control`. A method that
+is to be written out gets a row of `INTRINSICS`, or of `UNBOXED` if it gives an Option; one without a row is a call of its body.
 """
 
 from __future__ import annotations
@@ -48,6 +49,9 @@ class Intrinsic:
         if self.needs is None or self.needs(parts):
             return self
         return None if self.otherwise is None else self.otherwise.fitting(parts)
+
+
+# The tests of `needs`: of the kinds of the parts, the receiver first.
 
 
 def all_of(word: str) -> Callable[[list[Value]], bool]:
@@ -206,14 +210,15 @@ def call_method(e: Emitter, form: Intrinsic | None, parts: list[Value], kind: Ki
 
 
 def expansion(e: Emitter, text: str, parts: list[Value], operand: int) -> str:
+    """Return the text of a row for these parts; `operand` is that of CALL_BUILTIN."""
     texts = [part.text for part in parts]
     room = (parts[-1].length or 0) + 1
     return text.format(*texts, items=e.list_of(texts[0]), body=f"B{operand}", room=room)
 
 
 def call_charging(e: Emitter, operand: int, count: int, row: Any) -> None:
-    """A built-in that charges fuel by the size of what it works on (G-6.6): where too little is left, the interpreter calls it
-    instead."""
+    """Write the call of a built-in that charges fuel by the size of what it works on (G-6.6): where too little is left, the
+    interpreter calls it instead."""
     before = e.stack_before()
     parts = e.pop_many(count)
     kind = result_kind(e, row, parts)
@@ -244,7 +249,7 @@ def call_unboxed(e: Emitter, form: Intrinsic, parts: list[Value], kind: Kind, op
 
 
 def unwrap_unboxed(e: Emitter, operand: int, parts: list[Value]) -> None:
-    """`unwrap`, or `unwrap_or` with another value, of an Option or Result that was not built."""
+    """Push the result of `unwrap`, or of `unwrap_or` with another value, for an Option or Result that was not built."""
     option, name = parts[0], parts[0].unboxed
     payload, alone = payload_text(option)
     kind = option.unboxed_kind
@@ -266,7 +271,7 @@ def map_get(e: Emitter) -> None:
 
 @emit("TAKE_ENTRY")
 def take_entry(e: Emitter, op: Opcode, operand: int) -> None:
-    """As `get` of a Map, whose value moves on, if nothing else holds the Map."""
+    """Write `get` of a Map whose value moves on, if nothing else holds the Map."""
     guard_key(e, 1)
     table, key = e.pop_two_bound()
     name = e.temporary()
@@ -293,7 +298,8 @@ WITHOUT_PARTS = {("Map", "get"): map_get, ("Array", "pop"): array_pop}  # method
 
 
 def array_push(e: Emitter, parts: list[Value]) -> None:
-    """Array.push is a statement: CPython has a form of its own for a call of `append` whose result nobody takes."""
+    """Write Array.push as a statement, and push nil: CPython has a form of its own for a call of `append` whose result nobody
+    takes."""
     e.record_element(parts[0].text, parts[1].kind)
     array, value = bind_parts(e, parts)
     items = e.list_of(array.text)

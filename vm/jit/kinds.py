@@ -5,8 +5,7 @@ that only the translator tells apart, `UNKNOWN` where nothing is known of what i
 nothing was put into yet. An image may state a type wrongly. So a kind chooses a form and proves nothing: every form raises a
 panic for a value of another kind (V-2.6).
 
-Hands on `Kinds` to `liveness`, and the kinds that have names, the sets of their words and `join` to the emitter, its families and
-`facts`.
+Hands on `Kinds` to `liveness`, and the kinds that have names, the sets of their words and `join` to all that translates.
 """
 
 from __future__ import annotations
@@ -47,6 +46,7 @@ class Kinds:
         self.numbers: dict[Any, int] = {}
 
     def descriptor(self, number: int) -> Any:
+        """Return the type descriptor of a number, of the image or made here."""
         count = len(self.types)
         return self.types[number] if number < count else self.built[number - count]
 
@@ -56,7 +56,7 @@ class Kinds:
         return (descriptor[0], UNKNOWN) if len(descriptor) == 1 else (descriptor[0], number)
 
     def number(self, kind: Kind) -> int:
-        """Return the number that stands for a kind inside the descriptor of another."""
+        """Return the number that stands for a kind inside the descriptor of another; what `EMPTY` and `MOVED` say is lost."""
         return kind[1] if kind[1] >= 0 else self._numbered((kind[0],))
 
     def _numbered(self, descriptor: tuple[Any, ...]) -> int:
@@ -74,7 +74,8 @@ class Kinds:
         return 1 + max([self._nesting(self.of_type(number)) for number in inner], default=0)
 
     def container(self, word: str, *inner: Kind) -> Kind:
-        """Return the kind of a container that holds values of these kinds: of a Map the keys first."""
+        """Return the kind of a container that holds values of these kinds, of a Map the keys first. It tells nothing of what is
+        inside where all of that is ANY, or containers are nested deeper than DEEPEST."""
         if any(self._nesting(kind) >= DEEPEST for kind in inner) or all(kind == ANY for kind in inner):
             return (word, UNKNOWN)
         return (word, self._numbered((word, *[self.number(kind) for kind in inner])))
@@ -88,13 +89,13 @@ class Kinds:
         return (word, self._numbered((word, tuple([self.number(kind) for kind in parts]))))
 
     def inner(self, kind: Kind, position: int = 0) -> Kind:
-        """Return the kind of what a container holds; `position` 1 asks for the keys of a Map."""
+        """Return the kind of what a container holds; `position` 1 asks for the keys of a Map. ANY where it is not known."""
         if kind[1] < 0 or kind[0] not in HOLDERS:
             return ANY
         return self.of_type(self.descriptor(kind[1])[position or HOLDERS[kind[0]]])
 
     def element(self, kind: Kind, position: int) -> Kind:
-        """Return the kind of a part of a tuple."""
+        """Return the kind of a part of a tuple, by its position from 0; ANY where it is not known."""
         if kind[0] in ("tuple", "plain") and kind[1] >= 0:
             parts = self.descriptor(kind[1])[1]
             return self.of_type(parts[position]) if position < len(parts) else ANY
@@ -108,19 +109,20 @@ class Kinds:
         return ANY
 
     def payload(self, kind: Kind, variant: int, position: int) -> Kind:
-        """Return the kind of a part of an enum value that is of the variant with this number."""
+        """Return the kind of a part, by its position from 0, of an enum value that is of the variant with this number; ANY where
+        it is not known."""
         if kind[0] != "enum" or kind[1] < 0 or variant >= len(self.descriptor(kind[1])[2]):
             return ANY
         parts = self.descriptor(kind[1])[2][variant][1]
         return self.of_type(parts[position]) if position < len(parts) else ANY
 
     def success(self, kind: Kind) -> Kind:
-        """Return the kind of what the Ok of a Result or the Some of an Option of a declared type holds."""
+        """Return the kind of what the Ok of a Result or the Some of an Option holds; ANY where it is not known."""
         return self.of_type(self.descriptor(kind[1])[1]) if kind[0] in ("result", "option") and kind[1] >= 0 else ANY
 
     def result(self, descriptor: Any, receiver: Any, kind: Kind) -> Kind:
-        """Return what a built-in method gives: `descriptor` and `receiver` are the types of its signature, `kind` that of the
-        receiver of this call."""
+        """Return the kind of what a built-in method gives: `descriptor` is the type of the result in its signature, `receiver`
+        that of its receiver, None without one, and `kind` the kind of the receiver of this call."""
         word = descriptor[0]
         if word in WORDS:
             return (str(word), UNKNOWN)

@@ -79,6 +79,7 @@ WALKS = frozenset({type(iter(range(0))), type(iter([]))})  # that tell how many 
 
 
 def text_of(value: Any) -> str:
+    """Return the Display text of a value."""
     return value if type(value) is str else display(value)
 
 
@@ -102,6 +103,7 @@ def own_plain(value: Any) -> Any:
 
 
 def is_shared(value: Any) -> bool:
+    """Return whether a value has the mark of sharing; False for one that has no place for it."""
     return bool(getattr(value, "shared", False))
 
 
@@ -149,7 +151,7 @@ def shared_payload(value: Any) -> Any:
 
 def put_in_store(store: HashStore, key: Any, value: Any) -> None:
     """Do `set` of a hashmap. Raises Deoptimise, before anything has happened, where someone watches the store or a file follows
-    it, and P415 for what does not fit."""
+    it, P415 for what does not fit, and P007 for what is no key."""
     if store.watchers or store.path is not None:
         raise Deoptimise
     store.put(key, value)
@@ -259,9 +261,9 @@ class Site:
 
 
 class Part:
-    """A translated function or loop. `source` defines one Python function, "" of a part that the host has kept; `places`: by
-    index of an instruction, its index in its function, and which function; `sites`: by line of the source; `fuel`: the most
-    that it uses without a loop."""
+    """A translated function or loop. `name`: of its Python function, which `source` defines; `source` is "" in a part that the
+    host has kept. `places`: by index of an instruction, its index in its function, and which function. `sites`: by line of the
+    source, from 1. `fuel`: the most that it uses without a loop. `code`: its code object, which the tier sets."""
 
     __slots__ = ("name", "places", "source", "sites", "fuel", "code")
 

@@ -1,9 +1,9 @@
 """How the locals of a function are used: who consumes each load, what stays in one place, and what is read later (V-7.2).
 
-`LocalUses` finds the arrays that are only read and written in place, whose lists may be promoted to variables. The functions
-are a liveness analysis: a local that nothing reads is not stored. Hands on `LocalUses` to the emitter, `hidden_stores` and
-`read_after` to `functions`, `WRITTEN` to `places`
-and `loops`. Locals are named by their slots, instructions by their index in a `Body`.
+`LocalUses` finds the arrays that are only read and written in place, whose lists may be promoted to variables. The functions are
+a liveness analysis: a local that nothing reads is not stored. Hands on `LocalUses` to `functions` and the emitter,
+`hidden_stores` and `read_after` to `functions`, `WRITTEN` to `places` and `loops`. Locals are named by their slots, instructions
+by their index in a `Body`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ LOAD, LOAD_OWN, MOVE, STORE, SWAP, CALL_BUILTIN = (
     BY_NAME[name].number for name in ("LOAD", "LOAD_OWN", "MOVE", "STORE", "SWAP", "CALL_BUILTIN")
 )
 LOADS = frozenset({LOAD, LOAD_OWN, MOVE})
-ESCAPES, READ, WRITTEN = range(3)  # how a loaded container is used: by anything, or for an element in place
+ESCAPES, READ, WRITTEN = range(3)  # how a loaded container is used: by anything, to read an element in place, to write one
 # Opcodes, and the operand that they read or write in place: no other variable sees the array then.
 READS = {BY_NAME[name].number: 0 for name in ("INDEX_ARRAY", "INDEX", "LENGTH", "TAKE_INDEX", "TAKE_ENTRY")}
 WRITES = {BY_NAME["SET_INDEX"].number: 1, BY_NAME["INDEX_OWN"].number: 0}
@@ -35,8 +35,9 @@ INDEXING = frozenset({BY_NAME[name].number for name in ("INDEX_ARRAY", "INDEX", 
 
 
 class LocalUses:
-    """`loads`: by local, the instructions that load it, and how they use it (`ESCAPES`, `READ`, `WRITTEN`). `repeated`:
-    locals of which more than one element is read or written. `constant_parameters`: those that are never assigned."""
+    """`kinds`: the kinds of the image. `loads`: by local, the instructions that load it, and how each one's value is used
+    (`ESCAPES`, `READ`, `WRITTEN`). `repeated`: locals of which more than one element is read or written. `constant_parameters`:
+    those that are never assigned; `parameters` is how many the function has."""
 
     def __init__(self, body: Body, image: Any, parameters: int) -> None:
         self.kinds = Kinds(image)
@@ -72,7 +73,8 @@ class LocalUses:
         return filled
 
     def consumer(self, at: int) -> tuple[int, int]:
-        """Return the instruction that pops what the instruction `at` pushes, and as which operand; -1 if paths part before."""
+        """Return the instruction that pops what the instruction `at` pushes, and as which operand, the deepest being 0; (-1, 0)
+        if paths part or join before."""
         place = self.depths[at]
         for by in range(at + 1, len(self.instructions) - 1):
             op = OPCODES[self.instructions[by][1]]
@@ -114,8 +116,8 @@ class LocalUses:
         return tuple(value) if tag == im.K_BUILTIN else ()
 
     def growth_sites(self, flow: Flow, body: frozenset[int], slot: int, word: str) -> frozenset[int]:
-        """Return the instructions of these blocks that may put an element more into a local's container; `word`: "array" or
-        "map"."""
+        """Return the instructions of the blocks `body` that may put one more element into the container of a local; `word` is its
+        kind, "array" or "map"."""
         sites: set[int] = set()
         for at, use in self.loads.get(slot, {}).items():
             consumer = self.consumer(at)[0] if use == WRITTEN else -1
@@ -180,7 +182,8 @@ def _reads_and_writes(instructions: list[tuple[int, int, int]]) -> tuple[frozens
 
 
 def read_after(body: Body, flow: Flow, places: set[int]) -> set[int]:
-    """Return the locals that are read from some of these instructions on, or from the one behind, before they are assigned."""
+    """Return the locals that are read, before they are assigned, from one of the instructions `places` on or from the one behind
+    it."""
     live = live_locals(body, flow)
     read: set[int] = set()
     for start, block in flow.blocks.items():

@@ -50,9 +50,9 @@ class Induction:
 
 
 def counting_loops(flow: Flow, image: Any) -> dict[int, Induction]:
-    """Return, by head, the loops of this form; whether the step is positive is not looked at. `continue` goes to the head without
-    a step, so that there is one way back. What may end before the limit often does so after a few rounds, which a range is too
-    dear for."""
+    """Return, by head, the loops of the form of `Induction`, whatever the sign of the step. A loop with `continue` has a second
+    way back to its head, without a step, and is left out. So is one that may end before the limit: it often does so after a few
+    rounds, which a range is too dear for."""
     loops: dict[int, Induction] = {}
     for head in flow.loops():
         block = flow.blocks[head]

@@ -2,8 +2,8 @@
 
 Containers are copied on write: a value in a second place carries the mark `shared`, and who writes makes its own copy first. The
 facts of the emitter say where that test can be left out, and which elements a variable holds already. Hands on `EMIT` and
-`append_in_place` to `control`, `copier` to `loops`, `map_key` to `calls`; that, LONGEST, and what guards and
-writes elements of Arrays and Maps to `intrinsics`.
+`append_in_place` to `control`, `copier` to `loops`, `map_key` to `calls` and `intrinsics`, and to the latter also LONGEST and
+what guards and writes elements of Arrays and Maps.
 """
 
 from __future__ import annotations
@@ -109,8 +109,8 @@ def store(e: Emitter, op: Opcode, operand: int) -> None:
 
 
 def append_in_place(e: Emitter, slot: int) -> bool:
-    """Write CONCAT, STORE as one operation, if the left operand is the local itself, and return whether that was done: CPython
-    extends such a text where it lies, so that a loop of these is linear."""
+    """Write CONCAT, STORE as one operation, if the left operand is the local `slot` itself, and return whether that was done:
+    CPython extends such a text where it lies, so that a loop of these is linear."""
     left, right = e.stack[-2:]
     name = f"l{slot}"
     if left.text != name or name in right.uses:
@@ -328,7 +328,7 @@ def set_field(e: Emitter, op: Opcode, operand: int) -> None:
 
 
 def element(e: Emitter, array: Value, index: Value) -> str:
-    """Return the expression of an element, or P004; array and index are atoms."""
+    """Return the expression of an element, in which a position outside of the array becomes P004; array and index are atoms."""
     place = e.element_site(array.text, index.text)
     return f"{place}{e.list_of(array.text)}[{subscript(index)}]"
 

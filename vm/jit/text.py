@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 MARK, END = "\x01", "\x02"
 KEEP, KEEP_END = "\x03", "\x04"
 DEEPEST = 80  # levels of indentation; CPython has room for 100
-LOOPS = 18  # nested loops; CPython has room for 20 blocks
+LOOPS = 18  # nested loops and `try`; CPython has room for 20 blocks
 
 
 def mark(site: int) -> str:
@@ -106,8 +106,8 @@ class Printer:
             self.site_of_line[len(self.lines)] = int(site)
 
     def block(self, indent: int, statements: list[Statement], loops: int) -> None:
-        """Append the statements of a block, `pass` for none. `loops` is how many loops are around it. Raises Unshaped for a block
-        that is nested more deeply than CPython compiles."""
+        """Append the statements of a block, `pass` for none. `loops` is how many `for`, `while` and `try` are around it. Raises
+        Unshaped for a block that is nested more deeply than CPython compiles."""
         if indent > DEEPEST or loops > LOOPS:
             raise Unshaped("nested too deeply")
         before = len(self.lines)

@@ -39,10 +39,11 @@ if TYPE_CHECKING:
 
 
 class Translation:
-    """The translated parts of a program, made when they are first wanted and shared by its machines. What the host has kept
-    of them from other processes is not made again; the translator is only imported for the first part that has to be made.
-    `parts`: by (function, head or -1 for all of it, metered, closures); None for what stays with the interpreter. Closures are
-    what a part is specialised for: pairs of a parameter and the number of a function."""
+    """The translated parts of a program, made when they are first wanted and shared by its machines. What the host has kept of
+    them from other processes is not made again; the translator is only imported for the first part that has to be made. `bodies`:
+    by (function, metered), what `loops` returns. `parts`: by (function, head or -1 for all of it, metered, closures); None for
+    what stays with the interpreter. Closures are what a part is specialised for: pairs of a parameter and the number of a
+    function."""
 
     def __init__(self, program: Any) -> None:
         self.program = program
@@ -57,7 +58,7 @@ class Translation:
         self.transient: set[Key] = set()  # not translated for a reason that another process may not have
 
     def count(self) -> int:
-        """Return how many parts `packed` has."""
+        """Return how many parts `packed` has, those that stay with the interpreter included."""
         return len(self.parts) - len(self.transient)
 
     def packed(self) -> tuple[Any, Any]:
@@ -81,7 +82,8 @@ class Translation:
         return self.functions[key]
 
     def whole(self, number: int, metered: bool, closures: Closures = ()) -> Part | None:
-        """Return a function as a part, which is made once; None where it stays with the interpreter."""
+        """Return a function of the program as a part, which is made once for these arguments; None where it stays with the
+        interpreter."""
         key = (number, -1, metered, closures)
         if self.graph.suspends[number]:
             return None
@@ -90,8 +92,8 @@ class Translation:
         return self.parts[key]
 
     def loops(self, number: int, metered: bool) -> dict[int, frozenset[int]]:
-        """Return the heads of the loops that may be translated by themselves, with their blocks; none where there is little room
-        to find them."""
+        """Return the heads of the loops that may be translated by themselves, with their blocks, as indexes in the function; none
+        where there is little room to find them."""
         key = (number, metered)
         if key not in self.bodies:
             try:
@@ -111,7 +113,7 @@ class Translation:
     def _compiled(self, key: Key, make: Callable[[Function], Part | None]) -> Part | None:
         number, _, metered, closures = key
         kept = self.program.kept
-        done = None if kept is None else kept.making(len(self.parts) + 1)
+        finish = None if kept is None else kept.making(len(self.parts) + 1)
         try:
             from .flow import Unshaped
 
@@ -127,8 +129,8 @@ class Translation:
         except (Unshaped, SyntaxError):  # the second: nested deeper than CPython compiles
             return None
         finally:
-            if done is not None:
-                done()
+            if finish is not None:
+                finish()
 
     def value_of(self, name: str) -> Any:
         """Return what a global name of translated code stands for, where it is no function of the program. Raises KeyError for
@@ -155,7 +157,7 @@ SPECIALISED = 8  # closures that one function is specialised for
 TARGETS = "TK"  # how names begin of the functions that a site calls, by class
 BETWEEN = 2  # frames between translated code and a method that is found at run time
 WORDS = {"None": None, "True": True, "False": False}
-WARM = 1 << 30
+WARM = 1 << 30  # hits of what is to be translated at once: more than any threshold
 PATIENCE = 50  # times that a function or loop may deoptimise
 NEVER = 1 << 30  # more calls than may nest
 PASSED = 5_000  # fuel that a loop uses before it asks how much is left
@@ -304,8 +306,8 @@ class Tier:
     # ------------------------------------------------------------ what translated code calls
 
     def targets_of(self, site: Site) -> dict[type, Any]:
-        """Return the Python functions that a site calls, by the class of the receiver: with receiver, arguments and room. It is
-        filled as the site is called with new classes."""
+        """Return the Python functions that a site calls, by the class of the receiver; each takes receiver, arguments and room.
+        The dict is filled as the site is called with new classes."""
         return self.targets.setdefault(site, {})
 
     def call_method(self, receiver: Any, site: Site, arguments: list[Any], room: int) -> Any:
@@ -521,7 +523,8 @@ def within(inlined: Inlined, at: int) -> list[tuple[Inlined, int]]:
 
 
 def frame(program: Program, inlined: Inlined, values: dict[str, Any], index: int) -> tuple[Any, list[Any], list[Any], Code]:
-    """Return a frame of the interpreter; `values` are the variables of the translated one."""
+    """Return a frame of the interpreter (next node, locals, cells, code) of an inlined function that goes on with the instruction
+    `index`; `values` are the variables of the translated frame."""
     code = program.codes[inlined.function]
     program.link(code)
     following = code.nodes[index] if index < len(code.nodes) else None

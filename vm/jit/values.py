@@ -141,7 +141,7 @@ def variant(e: Emitter, op: Opcode, operand: int) -> None:
 
 @emit("ERROR")
 def error(e: Emitter, op: Opcode, operand: int) -> None:
-    """An error of a family with its message and nothing else is written out."""
+    """Write out the error of a family with its message and nothing else; other errors have the generic form."""
     form = e.linked(op, operand)
     if form.count != 1 or e.stack[-1].kind[0] != "string":
         e.generic(op, operand)
@@ -169,7 +169,8 @@ def extended_path(e: Emitter, error: Value, path: str) -> str:
 
 @emit("IS")
 def is_of_type(e: Emitter, op: Opcode, operand: int) -> None:
-    """Most errors that are asked for are of the very family that is asked for."""
+    """Write the test of a type, for an error that this function has made with a test of its family first: mostly it is the very
+    one that is asked for."""
     descriptor = e.program.descriptors[operand]
     made_of = error_constant(e.stack[-1])
     if made_of < 0 or descriptor[0] != "error" or len(descriptor) != 2:
@@ -188,7 +189,7 @@ def is_of_type(e: Emitter, op: Opcode, operand: int) -> None:
 
 @emit("GET_ERROR", "GET_MEMBER")
 def get_error_member(e: Emitter, op: Opcode, operand: int) -> None:
-    """A member that every built-in error has stands in a slot."""
+    """Write the read of a member; one that every built-in error has stands in a slot."""
     slot = {"message": "message", "kind": "family"}.get(e.image.constants[operand][1])
     made_of = error_constant(e.stack[-1])
     if slot is None or e.stack[-1].kind[0] not in ("error", "") and made_of < 0:
@@ -209,8 +210,8 @@ def get_error_member(e: Emitter, op: Opcode, operand: int) -> None:
 
 
 def payload_text(value: Value) -> tuple[str, bool]:
-    """Return the expression of the payload of an unboxed value, and whether the variable with it is that already: what is taken
-    out of a container that stays gets the mark of a shared value."""
+    """Return the expression of the payload of an unboxed value, and whether that is just the variable with it: what is read out
+    of a container and stays there gets the mark of a shared value first."""
     alone = value.kind == kinds.MOVED_OPTION or value.unboxed_kind[0] in kinds.SCALARS
     return str(value.unboxed) if alone else f"shared_payload({value.unboxed})", alone
 

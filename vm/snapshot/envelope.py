@@ -53,7 +53,7 @@ def misshapen(what: str) -> SnapshotError:
 
 MAGIC = b"\x8fCONCS"  # the first byte is no text in any encoding of text
 FORMAT = (1, 0)
-LARGEST = 64 << 20
+LARGEST = 64 << 20  # bytes of a snapshot
 _HEAD = len(MAGIC) + len(FORMAT)
 _HASH = hashlib.sha256().digest_size
 _NESTING = 16  # rows are flat: values stand in them by number
@@ -61,8 +61,8 @@ _FREE = 512 << 20  # what rows may cost in memory: a million Ints of one byte ea
 
 
 def seal(what: str, identity: str, body: Any) -> bytes:
-    """Return the bytes of a snapshot of kind `what`, of the image with that hash. `body` is plain data. Raises SnapshotError V001
-    beyond LARGEST bytes."""
+    """Return the bytes of a snapshot of kind `what`, a text for messages, of the image with the hash `identity`. `body` is plain
+    data. Raises SnapshotError V001 beyond LARGEST bytes."""
     head = MAGIC + bytes(FORMAT) + _packed([what, STD_VERSION, identity, body])
     if len(head) + _HASH > LARGEST:
         size = f"{len(head) + _HASH} bytes, the limit is {LARGEST}"
@@ -71,7 +71,8 @@ def seal(what: str, identity: str, body: Any) -> bytes:
 
 
 def unseal(data: bytes, what: str, program: Program) -> Any:
-    """Return the body of a snapshot of kind `what` of this program. Raises SnapshotError, V001 to V008, for anything else."""
+    """Return the body of a snapshot of kind `what` of this program: plain data whose shape is not checked. Raises SnapshotError,
+    V001 to V008, for anything else."""
     _check_frame(data, what)
     payload = bytes(memoryview(data)[_HEAD:-_HASH])
     parts = _read(payload, what)
@@ -90,8 +91,7 @@ def unseal(data: bytes, what: str, program: Program) -> Any:
 
 
 def identity_of(program: Program) -> str:
-    """Return the hash of a program's image; it is computed once."""
-
+    """Return the hash of a program's image in hexadecimal digits; it is computed once."""
     layout = layout_of(program)
     if not layout.identity:
         layout.identity = content_hash(encode(program.image))
@@ -161,13 +161,15 @@ class Layout:
         self.types = DeclaredTypes(program.types, program.classes, program.descriptors)
 
     def fields(self, number: int) -> tuple[Any, Any]:
-        """Return the class of a declared struct and the types of its fields. Raises IndexError or KeyError for another number."""
+        """Return the class of the struct or schema with this type number, and the descriptors of its fields. Raises one of
+        `reader.WRONG` for another number."""
         entry = self.program.types[number]
         cls = self.types.struct_class(entry[1])
         return cls, cls.decl.types
 
     def variant(self, number: int, variant: int) -> tuple[Any, Any]:
-        """Return an enum type, and one of its variants with the types of its payload."""
+        """Return the enum with this type number, and its variant of that number with the descriptors of its payload as `types`.
+        Raises one of `reader.WRONG` where there is no such."""
         decl = self.types.enum_type(self.program.types[number][1])
         return decl, decl.variants[variant]
 

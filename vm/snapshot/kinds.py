@@ -112,9 +112,9 @@ ANY = ("any",)  # of fields that no family names: a host may add them
 
 
 class Kind:
-    """The encoding of one kind of value. `parts`: the values inside, which are written first; `lower`: returns the fields of
-    its row, or raises SnapshotError; `build`: returns the value of such fields, or raises SnapshotError or one of the errors in
-    `reader.WRONG`."""
+    """The encoding of one kind of value. `number`: its place in KINDS; `classes`: the classes of its values; `parts`: returns the
+    values inside, which are written first; `lower`: returns the fields of its row, or raises SnapshotError; `build`: returns the
+    value of such fields, or raises SnapshotError or one of the errors in `reader.WRONG`."""
 
     __slots__ = ("number", "name", "classes", "parts", "lower", "build")
 
@@ -243,9 +243,9 @@ def _lower_record(w: Writer, value: Any) -> list[Any]:
     return fields
 
 
-def _build_media(r: Reader, media: Any, kind: Any = None, held: Any = None) -> Any:
+def _build_media(r: Reader, media: Any, kind: Any = None, content: Any = None) -> Any:
     if kind is not None:
-        of, data = r.value(kind), r.value(held)
+        of, data = r.value(kind), r.value(content)
         if of not in KINDS_OF_MEDIA or type(data) not in (str, bytes):
             raise misshapen("a Media whose content is none")
         try:
@@ -553,6 +553,7 @@ RANGE, ITEMS = 0, 1
 
 
 def is_iterator(value: Any) -> bool:
+    """Return whether a value is a walk that has begun, as ITERATE pushes one."""
     return type(value) in ITERATOR_KINDS
 
 

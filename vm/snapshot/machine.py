@@ -3,7 +3,8 @@ whom, the heap, stores.
 
 Hands on to `runtime/session/state.py` `write_run`, `read_run` and `own_part` for runs that are resumed, with `HostRecords`, what
 the host has of the machine; and `lower_stores`, `read_stores` and `RestoredStores.replace` for the state of a session. Bytes
-that do not fit raise SnapshotError and no other error (of `read_run` also what `host.check` raises). Memories are written by
+that do not fit raise SnapshotError and no other error (of `read_run` also what `host.check` raises): the functions here that read
+a part may also raise one of `reader.WRONG`, which these turn into SnapshotError. Memories are written by
 `runtime/session/state.py`, not here.
 """
 
@@ -51,7 +52,8 @@ NOT_BEGUN = -1
 
 
 def lower_frames(w: Writer, task: Task) -> list[Any]:
-    """Return the rows of the frames, outermost first, and the forms of what is on the operand stack."""
+    """Return two lists: the rows of a task's frames, outermost first, and the forms of what is on its operand stack, deepest
+    first. Raises SnapshotError V008 for a frame at no suspension point and for a value that no snapshot can hold."""
     ins, locs, cells, code, top = task.state
     frames = [*task.frames[1:], (ins, locs, cells, code)]
     stack = [*task.stack, top][1:]  # the first entry is no value: what the top register held when the stack was empty
@@ -80,8 +82,8 @@ def _place(code: Code, ins: Any) -> int:
 
 
 def read_frames(r: Reader, task: Task, rows: Any, stack: Any) -> None:
-    """Set the frames and the operand stack of a task. SnapshotError unless each frame stands at a suspension point of its
-    function and the stack has the depth and kinds that the verifier found there."""
+    """Set the frames and the operand stack of a task, whose `code` and `status` are set. Raises SnapshotError unless each frame
+    stands at a suspension point of its function and the stack has the depth and kinds that the verifier has computed there."""
     program = r.program
     frames = [_read_frame(r, *row) for row in r.list(rows)]
     iterators: list[bool] = []
@@ -138,8 +140,8 @@ def _kinds(r: Reader, code: Code, at: int, calls: frozenset[str] | None, awaits:
 
 
 def lower_stores(w: Writer, machine: Machine, with_files: bool) -> list[Any]:
-    """Return the forms of configured fields, hashmaps and ledgers; `with_files`: entries of hashmaps with a file too, which a run
-    that is resumed goes on with. Raises SnapshotError for a value that no snapshot can hold."""
+    """Return the forms of configured fields, hashmaps and ledgers, in three lists. `with_files`: entries of hashmaps with a file
+    too, which a run that is resumed goes on with. Raises SnapshotError for a value that no snapshot can hold."""
     configured = [[list(target), w.put(value)] for target, value in machine.configured.items()]
     stores = machine.stores
     hashmaps = [[name, _entries(w, store, with_files), _watchers(w, store)] for name, store in stores.hashmaps.items()]
@@ -250,7 +252,8 @@ BY_HOST = None  # a watcher that is no wait of a task
 
 
 def lower_wait(w: Writer, wait: Any) -> list[Any] | None:
-    """Return the form of what a task waits for inside the machine, None for nothing."""
+    """Return the form of what a task waits for inside the machine, None for nothing. Raises SnapshotError for a value that no
+    snapshot can hold."""
     if wait is None:
         return None
     kind = KINDS.index(type(wait))
@@ -274,7 +277,7 @@ def lower_watchers(w: Writer, task: Task) -> list[Any]:
 
 
 def read_wait(r: Reader, task: Task, form: Any) -> Wait | None:
-    """Return the wait of a form, None for nothing. Its watched tasks are set by `read_watchers`."""
+    """Return the wait of `task` that a form describes, None for nothing. `read_watchers` sets the tasks that it watches."""
     if form is None:
         return None
     kind, *parts = r.list(form)
@@ -329,8 +332,9 @@ def _check_wait(wait: Wait, watched: list[Task]) -> None:
 def read_watchers(
     r: Reader, alive: list[Task], forms: dict[Task, Any], calls: dict[str, HostCall]
 ) -> list[tuple[HostCall, Task]]:
-    """Set the watchers of all tasks, once all tasks exist. `calls`: the calls of the host by the path of their task; they come
-    back with the new tasks that they belong to."""
+    """Set the watchers of the tasks `alive`, once all tasks exist; `forms` has their forms. `calls`: the calls of the host by the
+    path of their task; they come back with the new tasks that they belong to. Raises SnapshotError where a task waits for others
+    than its wait is about, or for nothing."""
     called: list[tuple[HostCall, Task]] = []
     watched: dict[int, list[Task]] = {}
     for task in alive:
@@ -441,7 +445,8 @@ def own_part(program: Program, data: bytes) -> Any:
 
 
 class RunReader(Reader):
-    """`host`: what the host performs; `adopted`: its effects with the tasks and payloads that are theirs from now on."""
+    """A reader that also takes tasks that run and replies on their way. `host`: what the host performs; `adopted`: its effects
+    with the tasks and payloads that they get; `watchers`: the forms of watchers of each task that has not ended."""
 
     holes = True  # while functions of the program give defaults to what `json::parse_as` made
 
@@ -455,6 +460,7 @@ class RunReader(Reader):
         return self.effect(key)
 
     def effect(self, key: Any) -> Effect:
+        """Return the effect of this key. Raises SnapshotError for one that the host does not perform."""
         effect = self.host.effects.get(self.text(key))
         if effect is None:
             raise misshapen(f"an effect {key} that the host does not perform")

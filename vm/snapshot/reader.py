@@ -29,11 +29,11 @@ WRONG = (TypeError, ValueError, LookupError, AttributeError, OverflowError, Recu
 
 
 class Reader:
-    """Reads one snapshot. `roots`: the plain data that the writer got. `memories`: the handles of memories with the versions
-    that their logs had. `holes`: whether a struct may lack values of fields.
+    """The values of one snapshot. `roots`: the plain data that the writer got. `memories`: the handles of memories with the
+    versions that their logs had. `holes`: whether a struct may lack values of fields.
 
-    The constructor raises SnapshotError. The methods, which return a part of the roots or of a row, checked, raise SnapshotError,
-    or one of WRONG, such as IndexError for a number that is too large."""
+    The constructor raises SnapshotError. Each method takes a part of the roots or of a row, of which nothing is known, and
+    returns what it stands for; it raises SnapshotError, or one of WRONG, such as IndexError for a number that is too large."""
 
     holes = False
 
@@ -66,6 +66,7 @@ class Reader:
         return body
 
     def end_task(self, task: Task, function: Any, cancelled: Any, result: Any) -> None:
+        """Set in a task what its row says; a subclass also takes rows of tasks that run."""
         task.code = self.function(function)
         task.cancelled = self.flag(cancelled)
         task.result = self.value(result)
@@ -104,7 +105,7 @@ class Reader:
         return form
 
     def joined(self, parts: Any) -> str:
-        """Return a String of texts and, between them, names of secrets."""
+        """Return the String of an odd number of parts: texts and, between them, names of secrets."""
         texts = list(map(self.text, self.list(parts)))
         if len(texts) % 2 == 0:
             raise misshapen("a text that ends in a secret's name")

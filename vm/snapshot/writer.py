@@ -29,8 +29,9 @@ _TEXT, _WITH_SECRETS = KINDS[:2]
 
 
 class Writer:
-    """Writes one snapshot. In Strings of the program names stand for secrets; `clean` removes secrets from names (G-10.3).
-    `head` returns store and version of a memory.
+    """The rows of one snapshot, in the making. In Strings of the program names stand for secrets; `clean` removes secrets from
+    names (G-10.3). `head` returns store and version of a memory. Objects are known by their identity, so the machine must not run
+    before `sealed` has returned.
 
     `put`, `function`, `type_number`, `task_row`, `stream_key` and `sealed` raise SnapshotError: V008 for what no snapshot can
     hold, such as a task that runs or a function of an earlier program; `sealed` also V001 for more bytes than a snapshot may
@@ -112,6 +113,7 @@ class Writer:
         return _number(self._cells, self._cell_list, cell)
 
     def task(self, task: Task) -> int:
+        """Return the number of a task. Its row is written last, since it may lead to other tasks."""
         return _number(self._tasks, self._task_list, task)
 
     def stream_key(self, stream: Stream) -> str:
@@ -119,7 +121,8 @@ class Writer:
         raise SnapshotError("V008", f"a reply of {stream.name} is on its way; read the stream to its end first")
 
     def sealed(self, what: str, roots: Any) -> bytes:
-        """Return the bytes of the snapshot; `roots` are plain data in which values stand in the forms that `put` returned."""
+        """Return the bytes of a snapshot of kind `what`; `roots` are plain data in which values stand in the forms that `put`
+        returned. Writes the cells and tasks first, and then nothing more may be put."""
         cells: list[Any] = []
         tasks: list[Any] = []
         while len(cells) < len(self._cell_list) or len(tasks) < len(self._task_list):
