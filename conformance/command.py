@@ -38,8 +38,8 @@ def arguments(argv: list[str]) -> argparse.Namespace:
 
 def main(argv: list[str]) -> int:
     """Run what the words ask for, and return the exit status: 0 if all is good; 1 if a program fails, the suite itself has errors
-    or a driver crashes at its end; 2 if there is no program to run, the driver does not start or lacks a route, or the list of
-    known failures is wrong."""
+    or a driver does not end well; 2 if there is no program to run, the driver does not start or lacks a route, or the list of
+    known failures is wrong. Raise SuiteError for a wrong block of `--spec`."""
     options = arguments(argv)
     programs, errors = suite.load()
     for error in errors:
