@@ -101,8 +101,8 @@ def _mutant(kind: str, routed: bool, programs: list[Program], plan: Plan, jobs: 
     return _show(kind, len(struck), [outcome for outcome in struck if outcome.outcome not in ("fail", "drift")])
 
 
-def _show(name: str, tried: int, missed: list[Outcome]) -> bool:
-    print(f"{name:18} {tried - len(missed)} of {tried} programs fail as they must")
+def _show(name: str, count: int, missed: list[Outcome]) -> bool:
+    print(f"{name:18} {count - len(missed)} of {count} programs fail as they must")
     for outcome in missed:
         print(f"  {outcome.outcome}: {outcome.program.ident}")
         for _, failure in outcome.failures[:1]:

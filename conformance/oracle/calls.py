@@ -184,18 +184,18 @@ class Calls:
         function.code = function.code or self._elaborate(function)
         return function.code(env := {}, arguments), next(iter(env.values()), [None])[0]
 
-    def _chosen(self, asked: Function, given: list[Any]) -> tuple[Function, list[Any]]:
+    def _chosen(self, asked: Function, args: list[Any]) -> tuple[Function, list[Any]]:
         """Return the function of the impl that a method of a trait means, and the arguments with the defaults of the
         trait (L-3.10.4); among impls the arguments choose (L-3.10.3)."""
-        fitting = asked.choices or [methods[asked.name] for methods in asked.trait.impls[served(asked.trait, given[0])]]
-        own = given[bool(asked.signature.receiver) :]
+        fitting = asked.choices or [methods[asked.name] for methods in asked.trait.impls[served(asked.trait, args[0])]]
+        own = args[bool(asked.signature.receiver) :]
         rows = zip(own, asked.signature.types, asked.signature.defaults, strict=True)
         own = [self.alone(d, t, asked.scope) if v is Missing else v for v, t, d in rows]
         for view in (lambda v: v, to_float) if len(fitting) > 1 else ():
             fitting = [f for f in fitting if all(map(has_kind, map(view, own), f.signature.types))] or fitting
         assert len(fitting) == 1, "several impls that fit"
         check = located(lambda row: checked(*row), self.program.at(fitting[0].node))
-        return fitting[0], [*given[: -len(own) or None], *map(check, zip(own, fitting[0].signature.types, strict=True))]
+        return fitting[0], [*args[: -len(own) or None], *map(check, zip(own, fitting[0].signature.types, strict=True))]
 
     def perform(self, target: Any, arguments: list[Any]) -> tuple[Any, Any]:
         """Call a function or method whose arguments, receiver first, are known; return result and receiver, the
@@ -321,7 +321,7 @@ class Calls:
         if prune(result) == ("Number",):
             numbers = {(target.kind,), *(prune(t) for _, t, _ in rows)}
             result = ANY if ANY in numbers else FLOAT if FLOAT in numbers else INT
-        ordered = lambda given: [given.get(at, Missing) for at in range(len(signature.types))]  # noqa: E731
+        ordered = lambda by_index: [by_index.get(at, Missing) for at in range(len(signature.types))]  # noqa: E731
         return lambda env: ordered({at: code(env) for at, _, code in rows}), prune(result)
 
     # ------------------------------------------------------------ methods
@@ -366,18 +366,20 @@ class Calls:
         plain = lambda option: option.payload[0] if option.payload else None  # noqa: E731
         return join(NIL, prune(type_)[1]), lambda env: plain(code(env))
 
-    def _method(self, found: Any, names: Any, place: Place, rest: Any, scope: Scope, expected: Any) -> Typed:
-        signature = found.signature
-        if found.trait is not None and place.type[0] is found.trait:
-            names.update(zip(found.trait.params, place.type[1:], strict=True))
+    def _method(self, target: Any, names: Any, place: Place, rest: Any, scope: Scope, expected: Any) -> Typed:
+        """Return type and code of the call of a known method on a place; `names` are the types of its type
+        parameters."""
+        signature = target.signature
+        if target.trait is not None and place.type[0] is target.trait:
+            names.update(zip(target.trait.params, place.type[1:], strict=True))
         convert(place.type, substitute(signature.receiver, names))
-        codes, result = self.arguments(found, names, rest, scope, expected)
+        codes, result = self.arguments(target, names, rest, scope, expected)
         result = reopened(result, lambda: ANY) if place.root is not None else result  # L-3.2.8
 
         def run(env: Any) -> Any:
             steps = place.steps(env)
             value = None if signature.mut and place.root else place.read(env, steps)
-            outcome = self.applied(env, place, steps, found, [value, *codes(env)])
+            outcome = self.applied(env, place, steps, target, [value, *codes(env)])
             return to_float(outcome) if result == FLOAT else outcome  # the sum of no Floats
 
         return result, run
@@ -401,23 +403,23 @@ class Calls:
 
         return STRING if name == "to_string" else ANY, run
 
-    def applied(self, env: Any, place: Place, steps: list[Any], found: Any, given: list[Any]) -> Any:
+    def applied(self, env: Any, place: Place, steps: list[Any], target: Any, arguments: list[Any]) -> Any:
         """Call a method on a place and return the result. A *mut* method writes the changed receiver to its place
         (L-5.5.6)."""
-        changes = found.signature.mut and place.root
-        result, new = self.perform(found, [place.read(env, steps, exists=True), *given[1:]] if changes else given)
+        changes = target.signature.mut and place.root
+        result, new = self.perform(target, [place.read(env, steps, exists=True), *arguments[1:]] if changes else arguments)
         if changes:
             env[place.root][0] = write(env[place.root][0], steps, new)
         return result
 
 
-def _ordered(called: str, signature: Any, given: list[tuple[str | None, Any]]) -> list[Any]:
+def _ordered(called: str, signature: Any, args: list[tuple[str | None, Any]]) -> list[Any]:
     """Return the arguments of a dynamic call in the order of the parameters, checked as far as L-3.3.3 goes. Panic
     P015 for wrong ones."""
     names, count, anything = signature.names, len(signature.names), dict.fromkeys(signature.heads, ANY)
-    by_name = {label or (names[i] if i < count else ""): value for i, (label, value) in enumerate(given)}
+    by_name = {label or (names[i] if i < count else ""): value for i, (label, value) in enumerate(args)}
     required = {n for n, d in zip(names, signature.defaults, strict=True) if d is None}
-    if len(by_name) < len(given) or not required <= by_name.keys() <= set(names):
-        raise Panic("P015", f"{called} expects {count} arguments, {len(given)} given")
+    if len(by_name) < len(args) or not required <= by_name.keys() <= set(names):
+        raise Panic("P015", f"{called} expects {count} arguments, {len(args)} given")
     rows = [(name, substitute(t, anything)) for name, t in zip(names, signature.types, strict=True)]
     return [checked(by_name[name], t) if name in by_name else Missing for name, t in rows]
