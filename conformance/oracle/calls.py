@@ -403,11 +403,11 @@ class Calls:
 
         return STRING if name == "to_string" else ANY, run
 
-    def applied(self, env: Any, place: Place, steps: list[Any], target: Any, arguments: list[Any]) -> Any:
+    def applied(self, env: Any, place: Place, steps: list[Any], target: Any, args: list[Any]) -> Any:
         """Call a method on a place and return the result. A *mut* method writes the changed receiver to its place
         (L-5.5.6)."""
         changes = target.signature.mut and place.root
-        result, new = self.perform(target, [place.read(env, steps, exists=True), *arguments[1:]] if changes else arguments)
+        result, new = self.perform(target, [place.read(env, steps, exists=True), *args[1:]] if changes else args)
         if changes:
             env[place.root][0] = write(env[place.root][0], steps, new)
         return result
