@@ -217,7 +217,8 @@ def sources_of(result: Compilation) -> dict[str, Source]:
 
 
 def display_name(path: str) -> str:
-    """Return the name that positions have for a file that is read alone: its path relative to the working directory."""
+    """Return the name that positions have for a file that is read alone: its path relative to the working directory, STDIN for
+    `-`."""
     return STDIN if path == "-" else os.path.relpath(path)
 
 

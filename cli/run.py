@@ -529,7 +529,7 @@ def show_at_once() -> None:
 
 def emit_printer(arguments: argparse.Namespace) -> Any:
     """Return the function that prints an emit in the format of the flags; it takes the channel, the value, and whether the
-    runtime made the emit. Emits of the runtime are printed with `--verbose` only, and none with `--quiet`."""
+    runtime made the emit. It prints emits of the runtime with `--verbose` only, and no emit with `--quiet`."""
     from ..vm.values import to_json
 
     def text(channel: str, value: Any, by_runtime: bool) -> None:

@@ -173,8 +173,8 @@ def run(message: Json) -> Json:
 
 
 def run_tests(op: Json, program: Program, folder: str) -> Json:
-    """Run each test in a world of its own, and return the result of all; events are numbered through all of them. A cancelled
-    test ends the run, and its result is returned."""
+    """Run each test in a world of its own, and return the result of all; emits are numbered through all of them. A cancelled test
+    ends the run, and its result is returned."""
     tests: list[Json] = []
     total: Json = {"fuel": 0, "calls": {}}
     emitted = requests = 0

@@ -399,9 +399,9 @@ class Evaluator(Calls):
             rows.append((ANY, lambda env, error, leave=self.raiser(ANY, scope): leave(error), body))
 
         def run(env: Any) -> Any:
-            result = attempt(env)
-            (value,) = result.payload
-            if is_good(result):
+            outcome = attempt(env)
+            (value,) = outcome.payload
+            if is_good(outcome):
                 return value
             test, bind, code = next(row for row in rows if has_kind(value, row[0]))
             value = Err("RuntimeError", None, value, {}) if test == ANY and lifted and isinstance(value, str) else value
