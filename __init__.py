@@ -7,7 +7,8 @@
         session.on("progress", print)
         print(session.call("triage", "My invoice is wrong."))
 
-Everything here is imported when it is first used: `import concerto` alone costs next to nothing.
+Each public name is imported from its module of `api/` when it is first used: `import concerto` alone costs next to nothing. A new
+public name is a word in `_HOMES`, and an import below for type checkers.
 """
 
 from __future__ import annotations
@@ -69,15 +70,16 @@ __all__ = [*_HOME_OF, "__version__"]
 
 
 def __getattr__(name: str) -> object:
-    """A public name, from the module that has it."""
+    """Return a public name, from the module of `api/` that `_HOMES` gives it, and keep it here. Raise AttributeError for any
+    other name."""
     module = _HOME_OF.get(name)
     if module is None:
         raise AttributeError(f"module 'concerto' has no attribute {name!r}")
     from importlib import import_module
 
-    found: object = getattr(import_module(f".api.{module}", __name__), name)
-    globals()[name] = found
-    return found
+    value: object = getattr(import_module(f".api.{module}", __name__), name)
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:

@@ -25,11 +25,12 @@ from ..vm.values.media import (
 
 class Media:
     """A picture, sound or document. `kind` is "image", "audio" or "document", `mime` its type, empty for a link; `name` the name
-    that it is sent under, `hash` the SHA-256 of its bytes in hexadecimal digits. `bytes(m)` are the bytes.
+    that it is sent under, None for none; `hash` the SHA-256 of its bytes, for a link of its address, in hexadecimal digits.
+    `bytes(m)` are the bytes; it raises ValueError for a link.
 
-    `Media.open(path)` reads a file, `Media(data)` takes bytes, `Media.link(kind, url)` says where a provider finds it. What it is
-    the first bytes say, never the name; `kind` may be given where a text is meant as one, and is compared otherwise. Both raise
-    ValueError for what is no Media, with the reason. A Media does not change."""
+    `Media.open(path)` reads a file, `Media(data)` takes bytes, `Media.link(kind, url)` says where a provider finds it. The first
+    bytes decide what it is, never the name; data with another `kind` than the one passed is refused. All three raise ValueError
+    for what is no Media, with the reason. A Media does not change."""
 
     __slots__ = ("_content", "_name")
     _content: Content
@@ -44,12 +45,14 @@ class Media:
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], *, kind: str | None = None) -> Media:
-        """Read a file of at most 20 MiB; its last part becomes the name. OSError when it cannot be read."""
+        """Return the Media of a file of at most 20 MiB; the last part of its path becomes the name. Raise OSError for a file that
+        cannot be read, ValueError as the class says."""
         return cls(_read(Path(path)), Path(path).name, kind=kind)
 
     @classmethod
     def link(cls, kind: str, url: str) -> Media:
-        """A Media that a provider fetches from an address of http or https; nothing is fetched here."""
+        """Return a Media that a provider fetches from an address of http or https; nothing is fetched here. Raise ValueError for
+        another kind or address."""
         if kind not in KINDS:
             raise ValueError(f"kind is one of {', '.join(KINDS)}, not {kind!r}")
         try:
@@ -59,6 +62,7 @@ class Media:
 
     @classmethod
     def of(cls, content: Content, name: str | None) -> Media:
+        """Return the Media of a content of the machine; a link is named by its address, whatever `name` is."""
         media = cls.__new__(cls)
         media._content, media._name = content, content.url or name
         return media
@@ -131,7 +135,8 @@ def _read(path: Path) -> bytes:
 
 def media_in(value: Any) -> Media | None:
     """Return the Media that a value of Python stands for: a Media, a path, bytes, or a picture of Pillow; None for any other.
-    Raises ValueError and OSError."""
+    Raise ValueError for content that is no Media, OSError for a file that cannot be read, and what Pillow raises for a picture
+    that it cannot save."""
     if isinstance(value, Media):
         return value
     if isinstance(value, PurePath):
@@ -142,7 +147,7 @@ def media_in(value: Any) -> Media | None:
 
 
 def _is_picture(value: Any) -> bool:
-    """Whether it is of a class of Pillow: one whose picture it can save."""
+    """Return whether a value is a picture of Pillow. The names of its classes tell, so that Pillow need not be imported."""
     classes = [f"{each.__module__}.{each.__qualname__}" for each in type(value).__mro__]
     return "PIL.Image.Image" in classes
 

@@ -35,7 +35,7 @@ class Budgets:
     beyond them is not sent, and is a `BudgetError` in the program. With `per="call"` these three begin anew with each call;
     several Budgets may be given at once. One that is None is that of the program's manifest (O-9.7), which has none of
     `value_bytes` and `memory_bytes`; without it a call may be 10,000 deep, a String 16 MiB long, all values 1 GiB, and the others
-    have no limit. Raises ValueError for an amount that is not positive or of another type."""
+    have no limit. Raises ValueError for an amount that is not positive or of another type, and for another `per`."""
 
     steps: int | None = None
     tokens: int | None = None
@@ -83,7 +83,7 @@ class SharedBudget:
 
 
 class Spent(NamedTuple):
-    """Amounts of a budget, by kind."""
+    """Amounts of a budget: `tokens`, `cost` in the currency of the prices, and `model_calls`, the requests to models."""
 
     tokens: int | None
     cost: float | None
@@ -189,19 +189,19 @@ def all_texts(values: tuple[Any, ...]) -> bool:
 class Options(TypedDict, total=False):
     """What a session takes from its host.
 
-    `permissions`: what the program may touch, nothing when left out. `budgets`: limits of calls
-    and of the session, budgets that sessions share, or a list of them. `offline`: answer every
-    model call without network or keys; `offline_script`: the replies then. `connections`: fields of connections by name, over
+    `permissions`: what the program may touch, nothing when left out. `budgets`: limits of calls and of the session, budgets that
+    sessions share, or a list of them. `offline`: answer every model call without network or keys; `offline_script`: the replies
+    then, in order, in the form of `--offline-script`; it implies `offline`. `connections`: fields of connections by name, over
     those of the source; `api_key` may stand here. `agents`: fields of agents by connector, over those of the manifest; `mcp`:
     those of MCP servers by name. `pricing`: model id to `{"input_per_million", "output_per_million"}` and, where they differ from
-    that of input, the prices `"cached"` and `"cache_write"`. `env`: the
-    environment, that of the process when left out. `seed` fixes random numbers and retry jitter. `emit_mode`: Immediate() or
-    Buffered(…). `emit_timeout_ms`: how long an awaited emit waits by default. `stores`: stores of memories by name, over those
-    of the manifest (M-8.3), `embedders` those of memories by name, likewise (M-10.16). `summarizers`: by the names that memories
-    give them, each with `fold(previous, entries)`, which gives the new text or an awaitable of it (M-9.1). `token_counter`: its
-    `count(entry, model)` gives the tokens of an entry (M-11.1). `tier`: "interp" for the interpreter alone, else "both" (V-7.7).
-    `code_cache`: a directory where translated code is kept from one process to the next, if only this user can write it (V-7.2).
-    `stdin`: what `std::io` reads: a text, bytes, or a file such as sys.stdin; without it there is no standard input (L-7.11.4).
+    that of input, the prices `"cached"` and `"cache_write"`. `env`: the environment, that of the process when left out. `seed`
+    fixes random numbers and retry jitter. `emit_mode`: Immediate() or Buffered(…). `emit_timeout_ms`: how many milliseconds an
+    awaited emit waits by default. `stores`: stores of memories by name, over those of the manifest (M-8.3), `embedders` those of
+    memories by name, likewise (M-10.16). `summarizers`: by the names that memories give them, each with `fold(previous,
+    entries)`, which gives the new text or an awaitable of it (M-9.1). `token_counter`: its `count(entry, model)` gives the tokens
+    of an entry (M-11.1). `tier`: "interp" for the interpreter alone, else "both" (V-7.7). `code_cache`: a directory where
+    translated code is kept from one process to the next, if only this user can write it (V-7.2). `stdin`: what `std::io` reads: a
+    text, bytes, or a file such as sys.stdin; without it there is no standard input (L-7.11.4).
     """
 
     permissions: Permissions | None
@@ -305,8 +305,9 @@ Check = Callable[[Any], bool]
 
 
 class Rule(NamedTuple):
-    """What an option must be, in words for who passed something else; of a mapping also each of its entries. Of a value
-    that may hold secrets only the type is told (O-9.44)."""
+    """What an option must be. `holds` checks its value, and the message for a wrong one says with `words` what it is; `entry` and
+    `entry_words` do the same for each value of a mapping. `error` is raised for a wrong value. A message names only the type of
+    what may hold secrets (O-9.44)."""
 
     holds: Check
     words: str
@@ -378,8 +379,8 @@ RULES: dict[str, Rule] = {
 
 
 def check_options(options: Options) -> None:
-    """Raise TypeError for an option that does not exist, and for one that is not what it must be the error of its rule:
-    ValueError, for `offline_script` TypeError."""
+    """Raise TypeError for an option that does not exist. For a value that is not what it must be, raise the error of its rule,
+    which is ValueError but for `offline_script`, which has TypeError."""
     values: Mapping[str, Any] = options
     for name, value in values.items():
         rule = RULES.get(name)

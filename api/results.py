@@ -215,8 +215,8 @@ class TestReport:
 
 def tested(program: link.Program, part: str, options: Options, project: str | None) -> TestReport:
     """Run each test whose description contains `part` in a session of its own, whose waits take no time unless a test asks
-    a real provider (V-6.6). Raise TypeError for options that tests cannot have, what `check_options` raises, ValueError for a
-    wrong configuration, OSError as `host_of`, and RuntimeError where an event loop runs; the last two only if a test is run."""
+    a real provider (V-6.6). Raise TypeError for options that tests cannot have, and what `check_options` raises; and only if a
+    test is run, ValueError for a wrong configuration, OSError as `host_of`, and RuntimeError where an event loop runs."""
     if "emit_mode" in options or "emit_timeout_ms" in options:
         raise TypeError("tests have no emit_mode and no emit_timeout_ms: nobody answers their emits")
     check_options(options)

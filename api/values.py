@@ -144,7 +144,8 @@ def to_python(value: Any) -> Any:
 
 class _Exporter:
     """One conversion to Python. `sizes` is how many values a part has become, by its identity; `count` how many all have;
-    `copied` how many of those were made of parts that had been converted before."""
+    `copied` how many of those were made of parts that had been converted before; `pace` the count at which the memory limit is
+    looked at next."""
 
     __slots__ = ("sizes", "count", "copied", "pace")
 

@@ -95,7 +95,7 @@ class SessionLoop(asyncio.SelectorEventLoop):
             super()._close_self_pipe()  # type: ignore[misc]
 
     def add_signal_handler(self, sig: int, callback: Any, *args: Any) -> None:  # type: ignore[override]
-        """Add a handler; signals come through the pipe, so it is made now."""
+        """Add a handler as asyncio does. Signals come through the pipe, so it is made here if it is not open yet."""
         self._late.open()
         super().add_signal_handler(sig, callback, *args)
 

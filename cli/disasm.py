@@ -11,7 +11,6 @@ if TYPE_CHECKING:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Describe the flags."""
     parser.add_argument("file", metavar="FILE", nargs="?", help="a source or an image")
     parser.add_argument("--function", metavar="F", help="only this function")
     parser.add_argument("--json", action="store_true", help="as JSON")

@@ -87,7 +87,8 @@ def write_out(data: bytes) -> None:
 
 
 def difference(path: str, before: str, after: str) -> Iterator[str]:
-    """Yield the lines of a unified diff."""
+    """Yield the lines of the unified diff of two texts, each with its line end; `path` names them in its head. Equal texts have
+    no lines."""
     from difflib import unified_diff
     from io import StringIO
 

@@ -90,7 +90,7 @@ def refuse_damaged_image(path: str) -> None:
 
 
 def compile_or_exit(path: str, data: bytes, *, quiet: bool, emit: bool = True) -> Compilation:
-    """Compile a source. Its diagnostics go to stderr; errors end the command with 65."""
+    """Return the compilation of a source; its diagnostics go to stderr. Raise `Exit` (65) if it has errors."""
     result = compilation(path, data, emit=emit)
     report(path, result, quiet=quiet)
     if result.diagnostics.has_errors:
@@ -166,7 +166,7 @@ def project_permissions(path: str) -> tuple[Mapping[str, tuple[str, ...] | bool]
 
 
 def project_folder(path: str) -> str | None:
-    """Return the directory of the manifest of a source, None without."""
+    """Return the directory of the manifest of a source; None without a manifest, for an image, and for standard input."""
     if path == "-" or is_image(read(path)):
         return None
     from ..compiler.project import locate
@@ -217,7 +217,8 @@ def sources_of(result: Compilation) -> dict[str, Source]:
 
 
 def display_name(path: str) -> str:
-    """Return what positions call a file that is read alone."""
+    """Return the name that positions have for a file that is read alone: its path relative to the working directory, STDIN for
+    `-`."""
     return STDIN if path == "-" else os.path.relpath(path)
 
 
@@ -301,7 +302,7 @@ def script(path: str) -> list[Any]:
 
 
 def of_json(path: str, text: str) -> list[Any]:
-    """Return the replies of a JSON array."""
+    """Return the replies of a JSON array, which `text`, the content of `path`, holds. Raise `Exit` (2) for any other text."""
     from ..runtime.schema.lenient_json import JsonRefused, parse_json
 
     try:
@@ -314,7 +315,8 @@ def of_json(path: str, text: str) -> list[Any]:
 
 
 def of_comments(path: str, text: str) -> list[Any]:
-    """Return the replies in the comments of a program."""
+    """Return the replies in the comments of `text`, the program in `path`. Raise `Exit` (2) for a comment that is no reply or
+    names a model, and for a program without replies and answers."""
     replies = []
     for comment in _COMMENT.finditer(text):
         line = text.count("\n", 0, comment.start()) + 1
@@ -360,7 +362,7 @@ class ScriptedFailure(Exception):
 
 
 def _reply(text: str) -> dict[str, Any]:
-    """Return the reply that the text of a comment means. Raise ValueError for what is none."""
+    """Return the reply that the text of a comment means, in the form of the JSON script. Raise ValueError for what is none."""
     delayed = _AFTER.fullmatch(text)
     reply: dict[str, Any] = {}
     if delayed is not None:

@@ -121,8 +121,8 @@ def _settings(name: str, layer: Layer) -> ConnectionSettings:
 
 
 class Answer:
-    """What a connection answered: the `ids` of its models, or the `failure`. `place` is the address that was asked, without
-    secrets, `package` the library that asked."""
+    """What a connection answered: the `ids` of its models, or the `failure`, which is None if it gave the list. `place` is the
+    address that was asked, without secrets, `package` the library that asked."""
 
     __slots__ = ("settings", "place", "package", "ids", "failure")
 
@@ -136,6 +136,7 @@ class Answer:
         self.failure = failure
 
     def as_json(self, env: Mapping[str, str]) -> dict[str, Any]:
+        """Return what `--json` prints of this connection: its models, or the error and what to do about it."""
         about = {"provider": self.settings.provider, "base_url": self.place}
         if self.failure is None:
             return {**about, "models": list(self.ids)}
@@ -144,7 +145,8 @@ class Answer:
 
 
 def asked(connections: Sequence[ConnectionSettings], env: Mapping[str, str]) -> list[Answer]:
-    """Ask connections for their models, all at a time, and return the answers in their order."""
+    """Ask connections for their models, all at the same time, and return the answers in the order of the connections. A
+    connection that fails has its failure in its answer."""
     import asyncio
 
     async def ask_all() -> list[Answer]:

@@ -52,8 +52,9 @@ class InteractiveSession:
         self.values: dict[str, Any] = {}
 
     def run(self, entry: Entry, variable_names: list[str]) -> EntryOutcome:
-        """Run the function of an entry, which has compiled, with the variables of these names, and return how it ended; a wrong
-        configuration counts as a panic. The variables in scope behind it are kept when it ends well. Raise KeyboardInterrupt."""
+        """Run the function of an entry, which has compiled, with the variables of these names as its arguments, and return how it
+        ended; a wrong configuration counts as a panic. The variables in scope behind it are kept when it ends well. Raise
+        KeyboardInterrupt for a run that Ctrl-C ended."""
         from ..runtime.errors import ConfigFailure
 
         assert entry.compilation.image is not None, "the caller has looked for errors"

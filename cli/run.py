@@ -104,7 +104,7 @@ def hint_of(words: Sequence[str]) -> str:
 
 
 def permissions_of_flags(arguments: argparse.Namespace) -> Permissions:
-    """Return what the flags of a command line grant."""
+    """Return the permissions that the flags of a command line grant, and the tools that they take away."""
     permissions = Permissions()
     for flag, keys in FLAGS.items():
         for scope in getattr(arguments, flag.removeprefix("--").replace("-", "_")):
@@ -150,7 +150,7 @@ def configure_run(parser: argparse.ArgumentParser) -> None:
 
 
 def steps(word: str) -> int:
-    """Return the value of --max-steps, --max-tokens and --max-model-calls, a whole number of at least 1. Raise
+    """Return the value of --max-steps, --max-tokens or --max-model-calls, a whole number of at least 1. Raise
     ArgumentTypeError for any other word."""
     if not word.isdecimal() or int(word) < 1:
         import argparse
@@ -160,7 +160,7 @@ def steps(word: str) -> int:
 
 
 def seconds(word: str) -> float:
-    """Return the value of --max-seconds and --max-cost, a finite number above 0. Raise ArgumentTypeError for any other word."""
+    """Return the value of --max-seconds or --max-cost, a finite number above 0. Raise ArgumentTypeError for any other word."""
     try:
         value = float(word)
     except ValueError:
@@ -418,10 +418,10 @@ def scripted_answers(path: str | None) -> Callable[[str, Any, Any], Awaitable[An
     async def answer(channel: str, _value: Any, _run: Any) -> Any:
         if not waiting.get(channel):
             raise NoListener
-        given = waiting[channel].pop(0)
-        if isinstance(given, Exception):
-            raise given
-        return from_json(given)
+        form = waiting[channel].pop(0)
+        if isinstance(form, Exception):
+            raise form
+        return from_json(form)
 
     return answer
 
@@ -528,7 +528,8 @@ def show_at_once() -> None:
 
 
 def emit_printer(arguments: argparse.Namespace) -> Any:
-    """Return what prints the emits of a run in the format of the flags."""
+    """Return the function that prints an emit in the format of the flags; it takes the channel, the value, and whether the
+    runtime made the emit. It prints emits of the runtime with `--verbose` only, and no emit with `--quiet`."""
     from ..vm.values import to_json
 
     def text(channel: str, value: Any, by_runtime: bool) -> None:

@@ -1,7 +1,8 @@
 """THE table of colour classes, and the pieces of a text with the class of each, as the compiler's lexer and filter see them.
 
-Hands on `CLASSES`, the groups of words, and `pieces`. Any text has pieces: what the lexer refuses is of the class `error`.
-Must not know: how a class looks.
+Hands on `CLASSES` and `pieces` to the Pygments lexer and to the language server (`lsp/semantic.py`), and to `textmate` the table
+with the groups of words and signs. Any text has pieces: what the lexer refuses is of the class `error`. A new colour is a row of
+`CLASSES`, and a word gets its class from `CLASS_OF_WORD`. How a class looks is not known here.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ from ..compiler.syntax.token_filter import filter_tokens
 
 
 class Class(NamedTuple):
-    """A row: `scope` of TextMate (without the language), `pygments` the token type's name, `semantic` that of the protocol, empty
-    where the protocol has none."""
+    """A row: `scope` is the scope of TextMate without the language, `pygments` the name of the token type of Pygments, `semantic`
+    the token type of the language server protocol, empty where the protocol has none."""
 
     name: str
     scope: str
@@ -83,7 +84,8 @@ _ESCAPE = re.compile(ESCAPE)
 
 
 class Piece(NamedTuple):
-    """Text between two offsets; `kind` is the grammar's name of its token, empty for comments."""
+    """A part of a text by its offsets in code points, from 0, the end not included. `class_` is a name in CLASSES; `kind` is the
+    grammar's name of the token, empty for comments and for what the lexer refuses."""
 
     start: int
     end: int
@@ -92,7 +94,7 @@ class Piece(NamedTuple):
 
 
 def pieces(text: str) -> Iterator[Piece]:
-    """The text from its beginning, white space left out."""
+    """Yield the pieces of a text from its beginning to its end; white space between them is left out. No text raises."""
     source = Source("", text)
     tokens = lex(source, Diagnostics())
     kinds = _filtered(tokens, source)
@@ -109,12 +111,13 @@ def pieces(text: str) -> Iterator[Piece]:
 
 
 def _filtered(tokens: TokenList, source: Source) -> dict[int, str]:
-    """The grammar's kind of each token by its offset; a text with errors has its brackets mended first."""
-    found: dict[int, str] = {}
+    """Return the kind that the grammar sees in each token, by the offset of the token; in a text with errors the brackets are
+    balanced first."""
+    kinds: dict[int, str] = {}
     for token in filter_tokens(balance(tokens, source, Diagnostics())):
         if token.end > token.start:
-            found.setdefault(token.start, token.type)
-    return found
+            kinds.setdefault(token.start, token.type)
+    return kinds
 
 
 def _class_of_comment(text: str) -> str:
@@ -140,7 +143,7 @@ def _class_of(kind: str, text: str) -> str:
 
 
 def _class_of_name(text: str, tokens: TokenList, at: int) -> str:
-    """By its neighbours and its first letter, as a reader guesses it."""
+    """Return the class of a name. Its neighbours and its first letter decide, as they do for a reader."""
     if at and tokens.types[at - 1] == "AT":
         return "decorator"
     name = text[tokens.starts[at] : tokens.ends[at]]
@@ -151,17 +154,17 @@ def _class_of_name(text: str, tokens: TokenList, at: int) -> str:
 
 
 def _of_string(text: str, start: int, end: int, kind: str) -> Iterator[Piece]:
-    """Its literal text, its escapes, and what opens and closes a hole."""
+    """Yield the literal text of a string, its escapes, and the signs that open and close a hole."""
     stop = end - 2 if kind in ("ISTR_START", "ISTR_MID") else end
     if kind in ("ISTR_MID", "ISTR_END"):
         yield Piece(start, start + 1, "hole", kind)
         start += 1
     if not text.startswith("r#", start):
-        for found in _ESCAPE.finditer(text, start, stop):
-            if found.start() > start:
-                yield Piece(start, found.start(), "string", kind)
-            yield Piece(found.start(), found.end(), "escape", kind)
-            start = found.end()
+        for match in _ESCAPE.finditer(text, start, stop):
+            if match.start() > start:
+                yield Piece(start, match.start(), "string", kind)
+            yield Piece(match.start(), match.end(), "escape", kind)
+            start = match.end()
     if stop > start:
         yield Piece(start, stop, "string", kind)
     if stop < end:
@@ -169,6 +172,6 @@ def _of_string(text: str, start: int, end: int, kind: str) -> Iterator[Piece]:
 
 
 def _refused(text: str, start: int, end: int) -> Iterator[Piece]:
-    """What no token holds: white space, and characters that no token begins with."""
-    for found in re.compile(r"\S+").finditer(text, start, end):
-        yield Piece(found.start(), found.end(), "error", "")
+    """Yield as errors the characters between two offsets that are no white space: no token holds them."""
+    for match in re.compile(r"\S+").finditer(text, start, end):
+        yield Piece(match.start(), match.end(), "error", "")

@@ -1,6 +1,7 @@
-"""Sources for Pygments: the compiler's own lexer, under the entry point `pygments.lexers`.
+"""A lexer for Pygments that colours with the compiler's own lexer.
 
-The only module that imports `pygments`, which whoever loads it has. Must not know: classes other than by the table.
+Hands on `ConcertoLexer`, which Pygments finds by the entry point `pygments.lexers` of `pyproject.toml`. Only this module imports
+`pygments`: whoever loads it has that library. The classes and their token types come from the table `CLASSES`.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ _TYPES = {row.name: string_to_tokentype(row.pygments) for row in CLASSES.values(
 
 
 class ConcertoLexer(Lexer):  # type: ignore[misc, unused-ignore]  # Pygments has no types where its stubs are not installed
-    """Every character of the text, with the type that the table gives its class."""
+    """The lexer: every character of a text is in one of its tokens, with the type that the table gives the class."""
 
     name = "Concerto"
     aliases = ["concerto", "conc"]
@@ -26,6 +27,7 @@ class ConcertoLexer(Lexer):  # type: ignore[misc, unused-ignore]  # Pygments has
     url = "https://concerto-lang.example"
 
     def get_tokens_unprocessed(self, text: str) -> Iterator[tuple[int, Any, str]]:
+        """Yield offset, token type and text of each token, white space included, as Pygments asks for them."""
         reached = 0
         for piece in pieces(text):
             if piece.start > reached:

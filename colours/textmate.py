@@ -1,7 +1,9 @@
 """A TextMate grammar of the language, made from the lexer's tables: for editors that colour by patterns, line by line.
 
-Hands on `grammar`. Patterns see one line and no brackets before it, so the words that are keywords at some places only are told
-by what stands beside them; the tests hold the result against the compiler's lexer. Must not know: where the file goes.
+Hands on `grammar` to `tools/gen_colours.py`, which writes it into the editors' folder. Patterns see one line and no brackets
+before it, so the words that are keywords at some places only are told by what stands beside them; the tests compare the result
+with the compiler's lexer. A new kind of pattern is an entry of `_PARTS`, whose order is the order in which an editor tries them;
+a new soft word needs a pattern too, as the assertion at the end demands. Nothing is written here.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ Rule = dict[str, Any]
 
 
 def grammar() -> Rule:
+    """Return the grammar as data for JSON."""
     return {
         "$schema": "https://raw.githubusercontent.com/martinring/tmlanguage/master/tmlanguage.json",
         "name": "Concerto",
@@ -50,7 +53,7 @@ def _scope(class_: str, more: str = "") -> str:
 
 
 def _any(texts: Iterable[str]) -> str:
-    """The longest first: an operator may begin like a shorter one."""
+    """Return a pattern for any of the texts, the longest first, since an operator may begin like a shorter one."""
     return "|".join(re.escape(text) for text in sorted(texts, key=lambda text: (-len(text), text)))
 
 
@@ -71,7 +74,7 @@ def _comments() -> Rule:
 
 
 def _block() -> Rule:
-    """A comment, and those within it."""
+    """Return the rule of a block comment, which may hold others."""
     return {"begin": r"/\*", "end": r"\*/", "patterns": [{"include": "#block"}]}
 
 
@@ -88,7 +91,7 @@ def _hole() -> Rule:
 
 
 def _nested() -> Rule:
-    """Braces within a hole, which its end is not."""
+    """Return the rule of braces within a hole, whose closing brace does not end the hole."""
     return {
         "begin": r"\{", "end": r"\}", "patterns": [{"include": "#nested"}, {"include": "#code"}],
         "beginCaptures": {"0": {"name": _scope("punctuation", "brace")}},
@@ -111,12 +114,12 @@ def _strings() -> Rule:
 
 
 def _labels() -> Rule:
-    """L-1.6.1; they stand before the strings, which begin with the same quote."""
-    behind = rf"(?<=break|continue)([ \t]+)('{NAME})(?!')"
+    """Return the rules of labels (L-1.6.1). They stand before the strings, which begin with the same quote."""
+    after_jump = rf"(?<=break|continue)([ \t]+)('{NAME})(?!')"
     name = {"name": _scope("label")}
     loops = r"[ \t]*(?:for|while|loop)\b"
     return _together(
-        {"match": behind, "captures": {"2": name}},
+        {"match": after_jump, "captures": {"2": name}},
         _match(rf"'{NAME}(?=[ \t]*:(?!:)(?:{loops}|[^'\n]*$))", "label"),
     )
 
@@ -140,7 +143,8 @@ def _signs() -> Rule:
 
 
 def _members() -> Rule:
-    """What stands behind `.` and `::` is a name, whatever the word; of numbers only digits (L-1.3.5, L-1.4.5)."""
+    """Return the rules of what stands behind `.` and `::`: a name, whatever the word; of numbers only digits (L-1.3.5,
+    L-1.4.5)."""
     dot = {"name": _scope("punctuation", "accessor")}
     gap = r"[ \t]*"
     return _together(
@@ -170,7 +174,7 @@ def _decorators() -> Rule:
 
 
 def _keys() -> Rule:
-    """A word before a single `:` is a name, `true`, `false`, `nil` and `self` not (L-1.3.5)."""
+    """Return the rule of a word before a single `:`, which is a name, but for `true`, `false`, `nil` and `self` (L-1.3.5)."""
     return _match(rf"{_ALONE}(?!(?:{_any(_KEPT)}){_ENDS}){NAME}(?=[ \t]*\??[ \t]*:(?!:))", "name", "key")
 
 
@@ -178,35 +182,36 @@ def _hard_words() -> Rule:
     by_class: dict[str, list[str]] = {}
     for word in HARD_KEYWORDS:
         by_class.setdefault(CLASS_OF_WORD[word], []).append(word)
-    found = [_match(f"{_ALONE}(?:{_any(chosen)}){_ENDS}", class_) for class_, chosen in by_class.items()]
+    rules = [_match(f"{_ALONE}(?:{_any(chosen)}){_ENDS}", class_) for class_, chosen in by_class.items()]
     self_name = _match(f"{_ALONE}self(?=[ \t]*::)", "name")
     declared = {
         "match": rf"{_ALONE}(fn)[ \t]+({NAME})",
         "captures": {"1": {"name": _scope("declaring")}, "2": {"name": _scope("function")}},
     }
-    return _together(self_name, declared, *found)
+    return _together(self_name, declared, *rules)
 
 
 def _soft_words() -> Rule:
-    """L-1.3.3: a declaring word and one of a clause stand before another word; nowhere do two names stand side by side."""
+    """Return the rules of words that are keywords at some places only (L-1.3.3). A declaring word and one of a clause stand
+    before another word, and nowhere else do two names stand side by side."""
     word = rf"(?=[ \t]+(?!(?:{_any(HARD_KEYWORDS)}){_ENDS})[A-Za-z_])"
-    found = [
+    rules = [
         _match(f"{_ALONE}(?:{_any(chosen)}){_ENDS}{word}", class_)
         for chosen, class_ in ((DECLARING_WORDS, "declaring"), (CLAUSE_WORDS, "modifier"))
     ]
     # The model behind `by` may be a field of `self`.
-    found.append(_match(rf"{_ALONE}by{_ENDS}(?=[ \t]+self{_ENDS})", "modifier"))
+    rules.append(_match(rf"{_ALONE}by{_ENDS}(?=[ \t]+self{_ENDS})", "modifier"))
     tier = {
         "match": rf"(?:^|(?<=[{{}};]))[ \t]*({_any(TIER_WORDS)})(?=[ \t]*\{{)",
         "captures": {"1": {"name": _scope("modifier")}},
     }
     before = [_match(f"{_ALONE}{word}{_ENDS}{after}", "control") for word, after in _BEFORE.items()]
     limit = _match(rf"{_ALONE}limit{_ENDS}(?=[ \t]+(?!(?:{_any(HARD_KEYWORDS)}){_ENDS})[A-Za-z0-9_(])", "control")
-    return _together(*found, tier, *before, limit)
+    return _together(*rules, tier, *before, limit)
 
 
 def _imports() -> Rule:
-    """`use a::{self, b}`: of a module, not of a method."""
+    """Return the rule of `use a::{self, b}`, in which `self` is a module and no receiver."""
     return {
         "begin": f"{_ALONE}use{_ENDS}", "end": rf"(?=;)|^(?=[ \t]*(?:{_any(DECLARING)}){_ENDS})",
         "beginCaptures": {"0": {"name": _scope("declaring")}},

@@ -1,6 +1,7 @@
-"""The fenced `concerto` blocks of the specification as programs (C-2.6): each has to be readable, `// run` blocks also run.
+"""The fenced `concerto` blocks of the specification as programs (C-2.6): each must be readable, and `// run` blocks also run.
 
-Knows Markdown fences, not what the blocks mean.
+Hands on `read_blocks` to `command`. Only Markdown fences are known here; what a block expects is read by
+`program.parse_block`.
 """
 
 from __future__ import annotations
@@ -15,12 +16,15 @@ _OPEN = re.compile(r"^```concerto\s*$")
 
 
 def read_blocks(folder: Path) -> list[Program]:
-    """One program per block, named after document and line: `docs/spec/language.md:120`."""
+    """Return one program for each block of the `*.md` files of a folder, in the order of the files. It is named after the
+    document and the line of its first line of code: `docs/spec/language.md:120`. Raise SuiteError as `parse_block` does."""
     return [program for path in sorted(folder.glob("*.md")) for program in blocks_of(path.read_text("utf-8"), path)]
 
 
 def blocks_of(text: str, path: Path) -> list[Program]:
-    found: list[Program] = []
+    """Return the programs of the blocks in `text`, the content of the document at `path`. A block that is not closed is left out.
+    Raise SuiteError as `parse_block` does."""
+    programs: list[Program] = []
     lines = text.splitlines(keepends=True)
     start = -1
     for number, line in enumerate(lines):
@@ -28,6 +32,6 @@ def blocks_of(text: str, path: Path) -> list[Program]:
             start = number + 1
         elif start >= 0 and line.startswith("```"):
             ident = f"docs/spec/{path.name}:{start + 1}"
-            found.append(parse_block("".join(lines[start:number]), ident, str(path), start))
+            programs.append(parse_block("".join(lines[start:number]), ident, str(path), start))
             start = -1
-    return found
+    return programs

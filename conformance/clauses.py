@@ -1,7 +1,8 @@
-"""What `coverage.py` does: compares the clauses of the specification with those that programs, tests and benches show.
+"""What `coverage.py` does: it compares the clauses of the specification with those that programs, tests and benches show.
 
-Also `clauses.jsonl` with the texts of the clauses, and `docs/spec/unbuilt.md` with those that nothing shows yet. Prints what is
-covered and what is broken; the exit status is 1 when something is broken.
+Hands on `main` to `coverage.py`, and `elsewhere` to `tools/gen_memory_map.py`. It reads `docs/spec/`, the programs of the suite,
+and `elsewhere.txt`, which names the tests that show a clause; it writes `clauses.jsonl`, with `--bless` only. A new rule for the
+suite is a function that returns lines, which `main` adds to `broken`.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ RULES = frozenset({"rule", "invariant"})  # of Hypothesis: the machine that has 
 
 
 def main(argv: list[str]) -> int:
+    """Print what is covered and what is broken, and return the exit status: 1 if something is broken, else 0. `argv` are the
+    words behind the command's name. Argparse ends `--help` and wrong options with SystemExit."""
     options = _arguments(argv)
     clauses = read_clauses(PROJECT / "docs" / "spec")
     if options.bless:
@@ -60,7 +63,8 @@ def _passed(programs: list[Program], results: str | None) -> list[Program]:
 
 
 def unbuilt(path: Path) -> tuple[dict[str, str], list[str]]:
-    """Clause to the reason why nothing shows it yet (C-10.2), and the rows that are wrong."""
+    """Return by clause the reason why nothing shows it yet (C-10.2), from the table in the file at `path`, and a line for each
+    row that is wrong. A file that does not exist has no rows."""
     reasons: dict[str, str] = {}
     broken: list[str] = []
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines() if path.exists() else [], 1):
@@ -77,7 +81,7 @@ def unbuilt(path: Path) -> tuple[dict[str, str], list[str]]:
 
 
 def claims(programs: list[Program]) -> list[str]:
-    """Programs that name more clauses than what they expect can be about (C-10.6)."""
+    """Return a line for each program that names more clauses than what it expects can be about (C-10.6)."""
     most = suite.suite()["limits"]["maximum_clauses"]
     broken = [f"{p.path}: names {len(p.clauses)} clauses, more than {most}" for p in programs if len(p.clauses) > most]
     return broken + [
@@ -88,7 +92,8 @@ def claims(programs: list[Program]) -> list[str]:
 
 
 def claimed_unbuilt(programs: list[Program], shown: dict[str, str], unshown: dict[str, str]) -> list[str]:
-    """Who names a clause of `unbuilt.md`: a name alone shows nothing."""
+    """Return a line for each clause of `unshown`, the table of `unbuilt.md`, that a program or a test names: it is either shown
+    or in that table."""
     by = {ident: program.path for program in programs for ident in program.clauses} | shown
     return [
         f"{by[ident]}: names {ident}, which docs/spec/unbuilt.md says is not shown: {reason} Take that row out if it is now"
@@ -98,7 +103,8 @@ def claimed_unbuilt(programs: list[Program], shown: dict[str, str], unshown: dic
 
 
 def elsewhere(path: Path) -> tuple[dict[str, str], list[str]]:
-    """Clause to test (C-10.5), and the lines that are wrong: bad form, or a test that does not exist."""
+    """Return by clause the test that shows it (C-10.5), from the lines of the file at `path`, and a line for each that is wrong:
+    it has a bad form, or names a test that does not exist."""
     shown: dict[str, str] = {}
     broken: list[str] = []
     lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
@@ -116,7 +122,8 @@ def elsewhere(path: Path) -> tuple[dict[str, str], list[str]]:
 
 
 def _test_exists(ident: str, shown: str) -> bool:
-    """Whether it is a test function that does something, or a bench that has a target of the clause (C-10.5)."""
+    """Return whether `shown`, a `file::name`, is a test function that does something, or a bench that has a target of the clause
+    (C-10.5)."""
     file, _, name = shown.partition("::")
     path = PROJECT / file
     if not path.is_file() or path.suffix != ".py" or not name:
@@ -129,8 +136,8 @@ def _test_exists(ident: str, shown: str) -> bool:
 
 @functools.cache
 def _contents(path: Path) -> tuple[dict[str, bool], frozenset[str]]:
-    """The functions of a file, with whether each is a test that asserts or calls anything, a rule of a state machine included;
-    and the clauses of the targets that a bench has."""
+    """Return the functions of a file by name, with whether each is a test, or a rule of a state machine, that asserts or calls
+    anything; and the clauses of the targets that a bench has."""
     tree = ast.parse(path.read_text("utf-8"))
     functions = {}
     for node in ast.walk(tree):
@@ -146,7 +153,8 @@ def _contents(path: Path) -> tuple[dict[str, bool], frozenset[str]]:
 def _structure(
     clauses: list[Clause], programs: list[Program], shown: dict[str, str], unshown: dict[str, str]
 ) -> list[str]:
-    """Ids defined twice, ids nobody defines, `must` outside clauses; a missing specification."""
+    """Return a line for each id that is defined twice or that nobody defines, and each `must` outside of clauses; or one line for
+    a specification without clauses."""
     if not clauses:
         return ["docs/spec defines no clause"]
     broken, places = [], dict[str, Clause]()
@@ -161,12 +169,14 @@ def _structure(
 
 
 def required(clauses: list[Clause], named: set[str], unshown: dict[str, str]) -> list[str]:
-    """Clauses that nothing shows and no reason excuses."""
+    """Return a line for each clause that nothing shows and no reason excuses. `named` are the clauses that something shows."""
     missing = [clause.ident for clause in clauses if clause.ident not in named and clause.ident not in unshown]
     return [f"{ident} is covered by nothing; docs/spec/unbuilt.md gives no reason" for ident in missing]
 
 
 def print_coverage(clauses: list[Clause], named: set[str], listed: str) -> None:
+    """Print for each document how many of its clauses are in `named`, and the ids of the others that begin with `listed`, if that
+    is not empty."""
     documents: dict[str, set[str]] = {}
     for clause in clauses:
         documents.setdefault(clause.document, set()).add(clause.ident)
@@ -181,7 +191,8 @@ def print_coverage(clauses: list[Clause], named: set[str], listed: str) -> None:
 
 
 def print_lengths(programs: list[Program]) -> list[str]:
-    """C-2.3: median and maximum length, and what breaks their limits."""
+    """Print the median and the greatest length of the programs, in lines, and return a line for each limit that is broken
+    (C-2.3)."""
     lengths = [program.lines for program in programs if program.path.endswith(".conc")]
     if not lengths:
         return []
@@ -195,21 +206,22 @@ def print_lengths(programs: list[Program]) -> list[str]:
 
 
 def table(clauses: list[Clause]) -> str:
-    """The text of `clauses.jsonl`."""
+    """Return the text of `clauses.jsonl`: a JSON object for each clause."""
     rows = [{"id": c.ident, "document": c.document, "kind": c.kind, "hash": c.hash} for c in clauses]
     return "".join(json.dumps(row) + "\n" for row in rows)
 
 
 def bless(clauses: list[Clause], path: Path) -> bool:
-    """Write `clauses.jsonl`; whether it changed."""
+    """Write `clauses.jsonl` to `path`; return whether its text has changed."""
     text = table(clauses)
-    before = path.read_text(encoding="utf-8") if path.exists() else ""
+    old_text = path.read_text(encoding="utf-8") if path.exists() else ""
     path.write_text(text, encoding="utf-8")
-    return text != before
+    return text != old_text
 
 
 def changed_texts(clauses: list[Clause], path: Path) -> list[str]:
-    """Clauses whose text no longer has the hash of `clauses.jsonl`."""
+    """Return a line for each clause whose text does not have the hash of the file at `path`, and for each that only one of the
+    two has."""
     if not path.exists():
         return ["clauses.jsonl is missing: run with --bless"] if clauses else []
     rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]

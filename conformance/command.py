@@ -1,6 +1,7 @@
 """What `run.py` does with its arguments (C-9.1, C-9.4).
 
-Runs the suite or the test of the runner, prints through `report.py`, gives the exit status.
+Hands on `main` to `run.py`. It runs the suite or the test of the runner, prints through `report.py`, and gives the exit status. A
+new flag is a line of `arguments`; how programs are run is for `runner.py`.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ _USAGE = 2
 
 
 def arguments(argv: list[str]) -> argparse.Namespace:
+    """Return the options in the words behind the command's name. Argparse ends `--help` and wrong options with SystemExit."""
     parser = argparse.ArgumentParser("conformance/run.py", description="Run the conformance suite through a driver.")
     parser.add_argument("prefix", nargs="*", help="run only programs whose path begins so (lexing/, lexing/a.conc#2)")
     parser.add_argument("--driver", required=True, metavar="CMD", help="the command that starts the driver")
@@ -35,6 +37,9 @@ def arguments(argv: list[str]) -> argparse.Namespace:
 
 
 def main(argv: list[str]) -> int:
+    """Run what the words ask for, and return the exit status: 0 if all is good; 1 if a program fails, the suite itself has errors
+    or a driver does not end well; 2 if there is no program to run, the driver does not start or lacks a route, or the list of
+    known failures is wrong. Raise SuiteError for a wrong block of `--spec`."""
     options = arguments(argv)
     programs, errors = suite.load()
     for error in errors:
@@ -87,8 +92,8 @@ def _suite(options: argparse.Namespace, programs: list[Program], plan: Plan) -> 
         print(f"CRASH  {complaint}")
     report.print_slowest(outcomes)
     if options.results:
-        found = {outcome.program.ident: outcome.outcome for outcome in outcomes}
-        Path(options.results).write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+        results = {outcome.program.ident: outcome.outcome for outcome in outcomes}
+        Path(options.results).write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
     print(report.summary(outcomes, time.perf_counter() - start))
     in_time = _in_time(outcomes, options.max_ms)
     return in_time and not complaints and all(outcome.outcome in GOOD for outcome in outcomes)

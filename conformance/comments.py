@@ -1,7 +1,8 @@
 """Finds the line comments of a source text, so that expectations inside string literals stay text (C-3.1).
 
-Knows the lexical shapes that can hide `//`: strings with holes, raw and multi-line strings, block comments, labels.
-It is no lexer: it never fails, and an unterminated one-line string ends at its line.
+Hands on `line_comments`, `split_expectations` and `without_comments_and_strings` to `program.py`. It knows the lexical shapes
+that can hide `//`: strings with holes, raw and multi-line strings, block comments, labels. It is no lexer: no text raises, and a
+one-line string that is not closed ends at its line.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ _WORD = re.compile(r"[A-Za-z_]\w*")
 
 @dataclass(frozen=True)
 class Comment:
-    """A `//` comment: line from 1, its text after the slashes, and whether nothing but blanks stands before it."""
+    """A `//` comment: its line, from 1; its text after the slashes; `alone` says that nothing but blanks stands before it."""
 
     line: int
     text: str
@@ -26,13 +27,16 @@ class Comment:
 
 
 class _Scanner:
+    """One walk over a text, which collects its comments. Every method but `label` takes an offset, scans what begins there, and
+    returns the offset behind it. `word` is the last word of the code, which tells a label behind `break` from a string."""
+
     def __init__(self, text: str) -> None:
         self.text = text
         self.comments: list[Comment] = []
         self.word = ""
 
     def code(self, at: int, hole: bool) -> int:
-        """Scan code from `at`; a hole ends at its own closing brace. Returns the index after it."""
+        """Scan code up to the end of the text, or, of a hole, to its own closing brace."""
         text, depth = self.text, 0
         while at < len(text):
             char = text[at]
@@ -112,7 +116,7 @@ class _Scanner:
         return at
 
     def label(self, at: int) -> bool:
-        """L-1.6.1."""
+        """Return whether a label stands at the quote at `at`, and no string (L-1.6.1)."""
         name = _LABEL.match(self.text, at)
         if not name:
             return False
@@ -124,7 +128,7 @@ class _Scanner:
 
 
 def line_comments(text: str) -> list[Comment]:
-    """All `//` comments but documentation comments, in order of position."""
+    """Return the `//` comments of a text in order of position. Documentation comments and a `#!` line are left out."""
     scanner = _Scanner(text)
     at = text.find("\n") if text.lstrip("\ufeff").startswith("#!") else 0
     scanner.code(max(at, 0), False)
@@ -132,13 +136,14 @@ def line_comments(text: str) -> list[Comment]:
 
 
 def without_comments_and_strings(text: str) -> str:
-    """The code alone, for a look at declared names; strings become empty."""
+    """Return the code alone, in which declared names can be looked for; each string becomes an empty one."""
     text = re.sub(r'r(#+)".*?"\1|"""(?:\\.|[^\\])*?"""|"(?:\\.|[^"\\\n])*"', '""', text, flags=re.S)
     return re.sub(r"//[^\n]*|/\*.*?\*/", "", text, flags=re.S)
 
 
 def split_expectations(text: str) -> list[str]:
-    """The parts of one comment: each further `//` after a blank, outside quotes, begins another expectation (C-5.1)."""
+    """Return the parts of the text of one comment, without blanks around them: each further `//` after a blank, outside of
+    quotes, begins another expectation (C-5.1)."""
     parts, start, quoted, at = [], 0, False, 0
     while at < len(text):
         if quoted and text[at] == "\\":

@@ -1,6 +1,7 @@
 """Compares what a driver did with what a program expects, and routes with each other (C-5.1 to C-5.8, C-7.2).
 
-Takes a `Program` and an `Observation`, hands on `Failure`s; an empty list is a pass.
+Hands on `compare` and `drift` to the runner. What is missing or wrong becomes a `Failure`; an empty list is a pass. A new kind of
+expectation is a function in the list of `compare`. Nothing is run, printed or changed here.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ _EXITS = {"ok": (0,), "panic": (1, 77), "fails": (1, 77), "errors": (65,), "reje
 
 
 def compare(program: Program, seen: Observation) -> list[Failure]:
-    """Every unmet expectation of one run, those of the world first."""
+    """Return a Failure for every expectation of the program that one run did not meet; what the world had to complain of comes
+    first."""
     failures = [Failure(at, expected, came) for at, expected, came in seen.problems]
     for part in (_rejection, _diagnostics, _ending, _emits, _memories, _calls, _requests, _tests, _exit):
         failures.extend(part(program, seen))
@@ -42,11 +44,11 @@ def _diagnostics(program: Program, seen: Observation) -> Iterator[Failure]:
     left = list(seen.result.get("diagnostics") or [])
     missing = []
     for wanted in program.diagnostics:
-        found = next((d for d in left if _is(wanted, d)), None)
-        if found is None:
+        match = next((d for d in left if _is(wanted, d)), None)
+        if match is None:
             missing.append(wanted)
         else:
-            left.remove(found)
+            left.remove(match)
     for wanted in missing:
         near = next((d for d in left if d.get("code") in [form.code for form in wanted.either]), None)
         if near is not None:
@@ -156,7 +158,8 @@ def _fails(program: Program, fails: Json) -> Iterator[Failure]:
 
 
 def _way(program: Program, came: list[Json]) -> Iterator[Failure]:
-    """All places of it, in their order."""
+    """Yield what differs in the places that an error passed; all of them are compared, in their order, if the program names
+    any."""
     wanted = sorted(program.way, key=lambda place: place.number)
     if not wanted:
         return
@@ -173,7 +176,8 @@ def _way(program: Program, came: list[Json]) -> Iterator[Failure]:
 
 
 def _emits(program: Program, seen: Observation) -> Iterator[Failure]:
-    """In order; groups of `emit~` as multisets. Runtime channels count only when the program names them (C-5.2)."""
+    """Yield the first difference in the emits, which are compared in order, groups of `emit~` as multisets. Emits of the runtime
+    count only on channels that the program names (C-5.2)."""
     named = program.runtime_channels
     came = [e for e in seen.emits if e[0] in named or not is_of_runtime(e[0])]
     at = 0
@@ -209,11 +213,11 @@ def _one_emit(wanted: ExpectedEmit, came: list[tuple[str, str]]) -> Failure | No
 def _unordered(group: list[ExpectedEmit], came: list[tuple[str, str]]) -> Failure | None:
     left = Counter(came)
     for wanted in group:
-        found = next((form for form in wanted.either if left[form] > 0), None)
-        if found is None:
+        match = next((form for form in wanted.either if left[form] > 0), None)
+        if match is None:
             forms = " | ".join(map(_show_emit, wanted.either))
             return Failure(wanted.at, f"emit {forms} in any order", "; ".join(map(_show_emit, came)) or "no emit")
-        left[found] -= 1
+        left[match] -= 1
     return None
 
 
@@ -264,7 +268,7 @@ def _tests(program: Program, seen: Observation) -> Iterator[Failure]:
 
 
 def _exit(program: Program, seen: Observation) -> Iterator[Failure]:
-    """The exit status asked for, else one that fits how the run ended (O-9.10)."""
+    """Yield a wrong exit status: another than the program asks for, else one that does not fit how the run ended (O-9.10)."""
     came = seen.result.get("exit")
     if program.exit is None and not program.reject and seen.result.get("status") != _wanted_status(program):
         return
@@ -292,7 +296,8 @@ def _kind_of_ending(program: Program) -> str:
 
 
 def drift(first: Observation, other: Observation) -> list[tuple[str, str, str]]:
-    """(what differs, on the first route, on the other); fuel only where both count it (C-7.2, C-7.3)."""
+    """Return what differs between two routes of one program, as triples of the part's name and its JSON text on the first and on
+    the other route. Fuel counts only where both tell it (C-7.2, C-7.3)."""
     one, two = _comparable(first), _comparable(other)
     if first.result.get("fuel") is None or other.result.get("fuel") is None:
         one["fuel"] = two["fuel"] = None

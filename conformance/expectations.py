@@ -1,6 +1,8 @@
-"""The keys of expectations (C-5.1 to C-5.8): one reader per key, value to records of the `Program`.
+"""The keys of expectations (C-5.1 to C-5.8): for each key one reader, which turns its value into records of the `Program`.
 
-Adds them to the `READERS` of `keys.py`; with both the list of keys is complete.
+Hands on to `program.py` `READERS`, which importing this module completes: those that describe a program and its world are in
+`keys.py`. A new key is a function under `@key`. A reader changes the program that it gets, and raises `Malformed` for a value of
+another form; the caller adds file and line.
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ _OPERATORS = re.compile(
 
 
 def demands_something(program: Program) -> bool:
-    """C-3.5: some expectation is not met by the answer `ok` alone."""
+    """Return whether some expectation of the program is not met by the answer `ok` alone (C-3.5)."""
     strong = (
         program.emits or program.diagnostics or program.panic or program.fails or program.memory or program.requests
         or program.tests or program.reject or any(count for _, count, _ in program.calls)
@@ -43,7 +45,7 @@ def demands_something(program: Program) -> bool:
 
 
 def _either(value: str) -> list[str]:
-    """The alternatives of `either a | b` (C-5.8), or the value alone."""
+    """Return the alternatives of `either a | b` (C-5.8), or the value alone."""
     return split_outside_strings(value[7:], " | ") if value.startswith("either ") else [value]
 
 
@@ -87,7 +89,8 @@ def _take_position(value: str) -> tuple[str, re.Match[str] | None]:
 
 
 def _where(position: re.Match[str] | None, place: Place) -> tuple[str, int, int | None]:
-    """File, line and column; a comment on a line of its own must say which line it means."""
+    """Return file, line and column of a diagnostic, None for no column. A comment on a line of its own must say which line it
+    means."""
     if position and position["line"]:
         return position["file"] or "main.conc", int(position["line"]), int(position["column"])
     if place.alone and not place.shifted:
@@ -143,7 +146,7 @@ def _fails(program: Program, args: list[str], value: str, place: Place) -> None:
 
 @key("way")
 def _way(program: Program, args: list[str], value: str, place: Place) -> None:
-    """`1 num, 3 num`: an error passes one line more than once where a function calls itself."""
+    """Read `1 num, 3 num`, places of the way by number: an error passes one line more than once where a function calls itself."""
     file, line, _ = _where(None, place)
     for part in value.split(","):
         number, function = take_word(part.strip())

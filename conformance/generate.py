@@ -37,7 +37,8 @@ FINAL = ("rejected", "crash", "hang", "drift")  # differences whatever the other
 
 
 class Runner:
-    """A persistent driver; a fresh one follows a crash or a hang. `wanted`: the routes that are compared, all without any."""
+    """A driver process that is kept from run to run; a fresh one follows a crash or a hang. `wanted`: the routes that are
+    compared, all of the driver's if it is empty."""
 
     def __init__(self, command: str, wanted: Sequence[str] = ()) -> None:
         self.command = command
@@ -45,11 +46,13 @@ class Runner:
         self.driver: Driver | None = None
 
     def started(self) -> Driver:
+        """Return the driver, started if it does not run. Raise DriverError if it does not start."""
         self.driver = self.driver or Driver(self.command)
         return self.driver
 
     def routes(self, source: str) -> Seen:
-        """What the first route shows; another route that shows something else is a drift (C-12.5)."""
+        """Return what the first route shows of a source; another route that shows something else makes it a drift (C-12.5). Raise
+        DriverError if the driver does not start while its routes are not known."""
         first, *others = self.wanted or self.started().hello["routes"]
         seen, fuel = self.run(source, first)
         if seen[0] in ("rejected", "crash", "hang"):
@@ -61,7 +64,8 @@ class Runner:
         return seen
 
     def run(self, source: str, route: str = "interp") -> tuple[Seen, tuple[Any, Any]]:
-        """What may be compared between drivers: how the run ended, then its emits. And the fuel, and the way of its error."""
+        """Return what may be compared between drivers: how the run ended, then its emits. And the pair of fuel and the way of its
+        error, which may be compared between routes; None for what the driver does not tell."""
         emits: list[Any] = []
         try:
             message = _message(source, route)
@@ -73,6 +77,7 @@ class Runner:
         return seen, (result.get("fuel"), (result.get("fails") or {}).get("way"))
 
     def close(self) -> None:
+        """End the driver, if it runs."""
         if self.driver is not None:
             self.driver.close()
 
@@ -95,7 +100,7 @@ def _message(source: str, route: str) -> dict[str, Any]:
 
 
 def kind_of(one: Seen, two: Seen) -> tuple[Any, ...] | None:
-    """What kind of difference there is, None if there is none; reduction keeps the kind."""
+    """Return the kind of a difference between two runs, None if there is none; reduction keeps the kind."""
     if one[0] in FINAL:
         return one[:2] if one[0] in ("rejected", "drift") else one[:1]
     if two[0] == "not claimed" or one == two:
@@ -106,7 +111,8 @@ def kind_of(one: Seen, two: Seen) -> tuple[Any, ...] | None:
 
 
 class Comparison:
-    """`against`: the second driver, None to compare the routes of the first alone."""
+    """Compares programs in two drivers. `against` is the command of the second one, None to compare the routes of the first
+    alone; `unclaimed` counts the programs that the second did not claim."""
 
     def __init__(self, driver: str, against: str | None, routes: Sequence[str] = ()) -> None:
         self.one = Runner(driver, routes)
@@ -115,35 +121,39 @@ class Comparison:
         self.beside = ThreadPoolExecutor(1)
 
     def difference(self, source: str, wanted: tuple[Any, ...] | None = None) -> tuple[Any, ...] | None:
+        """Return the kind of the difference that a source shows, None for none. With `wanted`, only what is needed to see that
+        kind is run."""
         # Side by side at first; while a difference is reduced, most candidates never reach the second driver.
         running = None if wanted is not None or self.two is None else self.beside.submit(self.two.run, source)
         every = wanted is None or wanted[0] == "drift"
         first = self.one.routes(source) if every else self.one.run(source)[0]
-        given = None if running is None else running.result()[0]
+        outcome = None if running is None else running.result()[0]
         if first[0] in FINAL:
             return kind_of(first, first)
         if self.two is None or (wanted is not None and wanted[0] in FINAL):
             return None
-        second = given or self.two.run(source)[0]
+        second = outcome or self.two.run(source)[0]
         self.unclaimed += second[0] == "not claimed"
         return kind_of(first, second)
 
     def judge(self, seed: int, shrink: bool = True) -> str | None:
-        """A report of the difference that the program of a seed shows, with the smallest program."""
+        """Return a report of the difference that the program of a seed shows, None for none. Unless `shrink` is false, the
+        program is the smallest that shows it."""
         items = generate(seed)
-        found = self.difference(program_text(items))
-        if found is None:
+        kind = self.difference(program_text(items))
+        if kind is None:
             return None
         if shrink:
-            items = reduce(items, lambda kept: self.difference(program_text(kept), found) == found)
+            items = reduce(items, lambda smaller: self.difference(program_text(smaller), kind) == kind)
         source = program_text(items)
         first = self.one.routes(source)
         second = first if self.two is None else self.two.run(source)[0]
         sides = f"  driver:  {_shown(first, second)}"
         sides += "" if self.two is None else f"\n  against: {_shown(second, first)}"
-        return f"seed {seed}: {' '.join(map(str, found))}\n{sides}\n{source}"
+        return f"seed {seed}: {' '.join(map(str, kind))}\n{sides}\n{source}"
 
     def close(self) -> None:
+        """End the drivers."""
         self.beside.shutdown()
         self.one.close()
         if self.two is not None:
@@ -151,7 +161,7 @@ class Comparison:
 
 
 def _shown(seen: Seen, other: Seen) -> str:
-    """How a run ended, and its first emit that the other run has not."""
+    """Return as text how a run ended, and its first emit that the other run does not have."""
     if not isinstance(seen[-1], list) or seen[0] == "rejected":
         return str(seen)[:600]
     emits = other[-1] if isinstance(other[-1], list) else []
@@ -160,6 +170,8 @@ def _shown(seen: Seen, other: Seen) -> str:
 
 
 def main(argv: list[str]) -> int:
+    """Compare the programs that the words ask for, print every difference and the last line, and return the exit status: 1 if
+    there is a difference, else 0. With `--print` the programs are printed and nothing is run."""
     parser = argparse.ArgumentParser(description="run generated programs in two drivers and reduce what differs")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--count", type=int, default=100)

@@ -1,6 +1,7 @@
 """Images that must be refused: `images/*.json` and the mutation recipes they hold (C-2.1, `reject` of C-5.1).
 
-A recipe is a list of steps over the bytes of an image; it names offsets and bytes, nothing of one implementation.
+Hands on `read_image` to `suite` and `mutate` to the runner. A recipe is a list of steps over the bytes of an image, `{"op": …}`
+with the values of the step; it names offsets and bytes, nothing of one implementation. A new step is a function in `_STEPS`.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ HASH_SIZE = 32
 
 
 def read_image(path: Path) -> Program:
+    """Return the program of one description. Raise SuiteError for a wrong one, ValueError for text that is no JSON or bytes that
+    are written wrongly."""
     data = json.loads(path.read_text(encoding="utf-8"))
     if unknown := set(data) - _KEYS:
         raise SuiteError(str(path), 1, f"unknown key {', '.join(sorted(unknown))}")
@@ -46,7 +49,8 @@ def _source(program: Program, data: Json) -> None:
 
 
 def mutate(image: bytes, recipe: list[Json]) -> bytes:
-    """The image after every step of the recipe."""
+    """Return the image after every step of the recipe; `image` itself is not changed. Raise ValueError or IndexError for a step
+    that does not fit the image, KeyError for an unknown one."""
     changed = bytearray(image)
     for step in recipe:
         _STEPS[step["op"]](changed, step)
@@ -54,7 +58,7 @@ def mutate(image: bytes, recipe: list[Json]) -> bytes:
 
 
 def _at(image: bytearray, step: Json) -> int:
-    """A negative offset counts from the end."""
+    """Return the offset of a step, from 0; a negative one counts from the end."""
     at = int(step["at"])
     return at if at >= 0 else len(image) + at
 
@@ -64,9 +68,9 @@ def _truncate(image: bytearray, step: Json) -> None:
 
 
 def _set(image: bytearray, step: Json) -> None:
-    given = bytes.fromhex(step["hex"])
+    data = bytes.fromhex(step["hex"])
     at = _at(image, step)
-    image[at : at + len(given)] = given
+    image[at : at + len(data)] = data
 
 
 def _xor(image: bytearray, step: Json) -> None:
@@ -88,15 +92,15 @@ def _append(image: bytearray, step: Json) -> None:
 
 
 def _replace(image: bytearray, step: Json) -> None:
-    found, given = bytes.fromhex(step["find"]), bytes.fromhex(step["hex"])
-    at = image.find(found)
+    old, new = bytes.fromhex(step["find"]), bytes.fromhex(step["hex"])
+    at = image.find(old)
     if at < 0:
         raise ValueError(f"the image does not hold {step['find']}")
-    image[at : at + len(found)] = given
+    image[at : at + len(old)] = new
 
 
 def _rehash(image: bytearray, step: Json) -> None:
-    """Makes the closing hash fit again, so that the fault behind it is what refuses the image (V-3.1)."""
+    """Make the closing hash fit again, so that the fault before it is what refuses the image (V-3.1)."""
     image[-HASH_SIZE:] = hashlib.sha256(image[:-HASH_SIZE]).digest()
 
 

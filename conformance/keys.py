@@ -1,6 +1,9 @@
-"""The keys that describe a program and script its world (C-4.1, C-4.2): one reader per key, value to records.
+"""The keys that describe a program and script its world (C-4.1, C-4.2): for each key one reader, which turns its value into
+records.
 
-A reader raises `Malformed`; `program.py` adds file and line. `expectations.py` adds the other keys to `READERS`.
+Hands on to `expectations.py` `READERS`, to which it adds the other keys, `key`, `Place` and `whole_number`; to `program.py`
+`takes` and `distance_at_most_1`; to `images.py` the form of a CLAUSE. A new key is a function under `@key`. A reader changes the
+program that it gets, and raises `Malformed` for a value of another form; `program.py` adds file and line.
 """
 
 from __future__ import annotations
@@ -25,7 +28,9 @@ _NUMBERED = ("request", "wire")
 
 @dataclass(frozen=True)
 class Place:
-    """Where an expectation stands: source file and line it refers to, absolute line of the comment."""
+    """Where an expectation stands. `file` and `line` say which line of the source it is about, from 1; `at` is the line of the
+    comment in the program file. `alone`: the comment has its line for itself; `front`: it is in the front matter; `shifted`: its
+    key has +1 or -1."""
 
     file: str
     line: int
@@ -40,6 +45,7 @@ READERS: dict[str, Reader] = {}
 
 
 def key(*names: str) -> Callable[[Reader], Reader]:
+    """Return a decorator that enters a reader under its keys."""
     def add(reader: Reader) -> Reader:
         for name in names:
             READERS[name] = reader
@@ -49,14 +55,15 @@ def key(*names: str) -> Callable[[Reader], Reader]:
 
 
 def takes(word: str, args: list[str]) -> bool:
-    """Whether the words between a key and its colon are arguments of the key, or the comment is plain text."""
+    """Return whether the words between a key and its colon are arguments of the key; if not, the comment is plain text. `args`
+    are at least one."""
     if word in _NAMED:
         return len(args) == 1
     return word in _NUMBERED and args[-1].isdigit()
 
 
 def distance_at_most_1(a: str, b: str) -> bool:
-    """Damerau-Levenshtein distance 1 or 0."""
+    """Return whether the Damerau-Levenshtein distance of two words is 0 or 1."""
     if len(a) > len(b):
         a, b = b, a
     if len(b) - len(a) > 1:
@@ -101,13 +108,13 @@ def _level(program: Program, args: list[str], value: str, place: Place) -> None:
 @key("needs")
 def _needs(program: Program, args: list[str], value: str, place: Place) -> None:
     for need in split_outside_strings(value, ","):
-        name, _, given = need.partition("=")
+        name, _, operand = need.partition("=")
         if name == "feature":
-            program.features.append(given)
+            program.features.append(operand)
         elif name in _CAPABILITIES:
             program.permissions.append(need)
-        elif name in _LIMITS and re.fullmatch(r"\d+(\.\d+)?", given):
-            program.limits[name] = float(given) if "." in given else int(given)
+        elif name in _LIMITS and re.fullmatch(r"\d+(\.\d+)?", operand):
+            program.limits[name] = float(operand) if "." in operand else int(operand)
         else:
             raise Malformed(f"{need!r} is no permission, limit or feature")
 
@@ -146,6 +153,7 @@ def _isolate(program: Program, args: list[str], value: str, place: Place) -> Non
 
 
 def whole_number(value: str) -> int:
+    """Return the number that a value is. Raise Malformed for any other text."""
     if not re.fullmatch(r"-?\d+", value):
         raise Malformed(f"{value!r} is no whole number")
     return int(value)
@@ -157,8 +165,8 @@ def whole_number(value: str) -> int:
 @key("reply")
 def _reply(program: Program, args: list[str], value: str, place: Place) -> None:
     name = args[0] if args else ""
-    made = [replace(one, at=place.at) for one in notation.reply(value)]
-    program.replies.setdefault(name, []).extend(made)
+    replies = [replace(one, at=place.at) for one in notation.reply(value)]
+    program.replies.setdefault(name, []).extend(replies)
 
 
 def _script(program: Program, kind: str, name: str, line: Line) -> None:

@@ -1,6 +1,8 @@
 """The small notations inside a value: payloads, scripted replies, memory lists (C-4.3, C-5.6, C-5.7).
 
-Turns text into records and raises `Malformed` with a reason; it knows no file and no line.
+Hands on `Malformed`, the pieces of values (`take_json`, `take_string`, `take_word`, `split_outside_strings`), `compact` and
+`text_of` for payloads, `reply`, and `memory_items` with `items_of_messages`. Text becomes records, or `Malformed` is raised with
+a reason; no file and no line is known here. A new form of a reply is a row of `_FORMS`.
 """
 
 from __future__ import annotations
@@ -25,7 +27,8 @@ class Malformed(Exception):
 
 
 def take_json(text: str) -> tuple[str, Any, str]:
-    """The JSON value `text` begins with: its characters as written, the value, and what follows it."""
+    """Return the JSON value that `text` begins with: its characters as written, the value, and what follows it. Raise Malformed
+    if there is none."""
     try:
         value, end = _DECODER.raw_decode(text)
     except ValueError as error:
@@ -34,7 +37,7 @@ def take_json(text: str) -> tuple[str, Any, str]:
 
 
 def take_string(text: str) -> tuple[str, str]:
-    """The quoted string `text` begins with, and what follows it."""
+    """Return the value of the quoted string that `text` begins with, and what follows it. Raise Malformed if there is none."""
     _, value, rest = take_json(text)
     if not isinstance(value, str):
         raise Malformed(f"string expected at {text[:40]!r}")
@@ -42,12 +45,14 @@ def take_string(text: str) -> tuple[str, str]:
 
 
 def take_word(text: str) -> tuple[str, str]:
+    """Return what stands before the first blank, and what follows."""
     word, _, rest = text.partition(" ")
     return word, rest.lstrip()
 
 
 def compact(text: str) -> str:
-    """A payload without the blanks between its tokens (C-5.7); strings and numbers stay as written."""
+    """Return a payload without the blanks between its tokens (C-5.7); strings and numbers stay as written. Raise Malformed for
+    what is not one JSON value."""
     written, _, rest = take_json(text.strip())
     if rest:
         raise Malformed(f"text after the payload: {rest!r}")
@@ -55,12 +60,12 @@ def compact(text: str) -> str:
 
 
 def text_of(value: Any) -> str:
-    """The compact JSON text of a value that came from JSON."""
+    """Return the compact JSON text of a value that came from JSON."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def split_outside_strings(text: str, separator: str) -> list[str]:
-    """Split at `separator` outside quotes and brackets."""
+    """Return the parts of a text between separators that stand outside of quotes and brackets, without blanks around them."""
     parts, start, depth, at, quoted = [], 0, 0, 0, False
     while at < len(text):
         char = text[at]
@@ -82,7 +87,7 @@ def split_outside_strings(text: str, separator: str) -> list[str]:
 
 
 def reply(text: str) -> list[Reply]:
-    """One scripted reply, as often as its `xN` says."""
+    """Return the scripted reply that a text means, as often as its `xN` says. Raise Malformed for what is none."""
     head, options = _split_options(text)
     word, rest = take_word(head)
     build = _FORMS.get(word)
@@ -100,7 +105,7 @@ def _split_options(text: str) -> tuple[str, list[str]]:
         head, options = before.rstrip(), [last, *options]
 
 
-def _with_options(made: Reply, options: list[str]) -> list[Reply]:
+def _with_options(single: Reply, options: list[str]) -> list[Reply]:
     count = 1
     for option in options:
         match = _OPTION.match(option)
@@ -109,14 +114,14 @@ def _with_options(made: Reply, options: list[str]) -> list[Reply]:
         if times:
             count = int(times)
         elif after:
-            made = replace(made, after=int(after) * (1000 if unit == "s" else 1))
+            single = replace(single, after=int(after) * (1000 if unit == "s" else 1))
         elif wait:
-            if made.fault is None:
+            if single.fault is None:
                 raise Malformed("retry-after belongs to a fault")
-            made = replace(made, fault=(*made.fault, ("retry_after", int(wait))))
+            single = replace(single, fault=(*single.fault, ("retry_after", int(wait))))
         else:
-            made = replace(made, usage=(int(tokens_in), int(tokens_out)))
-    return [made] * count
+            single = replace(single, usage=(int(tokens_in), int(tokens_out)))
+    return [single] * count
 
 
 def _text(rest: str) -> Reply:
@@ -178,7 +183,8 @@ _FORMS: dict[str, Callable[[str], Reply]] = {
 
 
 def memory_items(text: str) -> tuple[str, ...]:
-    """`[role "content", call Tool__m {…} #id, result #id "…"]` as a tuple of canonical item texts."""
+    """Return the items of `[role "content", call Tool__m {…} #id, result #id "…"]` as canonical texts. Raise Malformed for
+    another form."""
     if not (text.startswith("[") and text.endswith("]")):
         raise Malformed("a memory is written in brackets")
     inner = text[1:-1].strip()
@@ -204,15 +210,17 @@ def _memory_item(text: str) -> str:
 
 
 def item(role: str, content: str) -> str:
+    """Return the canonical text of a message."""
     return f"{role} {text_of(content)}"
 
 
 def call_item(name: str, arguments: Any, call_id: str) -> str:
+    """Return the canonical text of a call of a tool."""
     return f"call {name} {text_of(arguments)} #{call_id}"
 
 
 def items_of_messages(messages: list[dict[str, Any]]) -> tuple[str, ...]:
-    """The same canonical items, of the messages a driver reports."""
+    """Return the canonical texts of the messages that a driver reports, as `memory_items` does for an expectation."""
     items = []
     for message in messages:
         content, calls = message.get("content", ""), message.get("calls") or []

@@ -1,4 +1,7 @@
-"""A command whose reader may go away early, as `| head` does: what it still prints goes nowhere, without a traceback."""
+"""A command whose reader may go away early, as `| head` does: what it still prints goes nowhere, without a traceback.
+
+Hands on `run` to the scripts `run.py`, `coverage.py` and `generate.py`.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from collections.abc import Callable
 
 
 def run(main: Callable[[list[str]], int], argv: list[str]) -> int:
-    """The exit status of `main`; 1 when nobody read its output to the end."""
+    """Return the exit status of `main` for the words `argv`; 1 when the reader of its output has gone."""
     try:
         status = main(argv)
         sys.stdout.flush()

@@ -1,6 +1,8 @@
 """Reads program files: chunks, further files, front matter, expectations (C-3.1 to C-5.8).
 
-Hands on `Program` records. Knows the keys, not what a driver does with them.
+Hands on `read_file` to `suite`, `parse_block` to `blocks`, `parse` to tests, and `wire_files` to the runner. It knows where
+comments stand and which program they belong to; what a key means is for its reader (`keys.py`, `expectations.py`), and what a
+driver does with the `Program` for the runner.
 """
 
 from __future__ import annotations
@@ -33,6 +35,8 @@ _DATA_KEYS = {"memory", "emits", "connections", "memories", "mutate"}
 
 
 def read_file(path: Path, ident: str) -> list[Program]:
+    """Return the programs of the file at `path`, with what the `.expect.json` beside it holds. `ident` is its path below
+    `tests/`. Raise SuiteError as `parse`, ValueError for an `.expect.json` that is no JSON."""
     text = path.read_bytes().decode("utf-8", errors="surrogateescape")
     data = path.with_suffix(".expect.json")
     expectations = json.loads(data.read_text(encoding="utf-8")) if data.exists() else {}
@@ -40,7 +44,8 @@ def read_file(path: Path, ident: str) -> list[Program]:
 
 
 def parse(text: str, ident: str, path: str = "", data: dict[str, Any] | None = None) -> list[Program]:
-    """All programs of one file, in order; an error of the suite is a `SuiteError`."""
+    """Return all programs of the text of one file, in order. `path` is told in errors, `ident` if it is empty; `data` is the
+    content of `.expect.json`. Raise SuiteError for an error of the suite."""
     path, data = path or ident, data or {}
     chunks = list(_chunks(text))
     if data and len(chunks) > 1:
@@ -55,10 +60,9 @@ def parse(text: str, ident: str, path: str = "", data: dict[str, Any] | None = N
 
 
 def parse_block(text: str, ident: str, path: str, line: int) -> Program:
-    """A fenced block of the specification that stands after `line` lines of `path` (C-2.6).
-
-    It is checked; one whose first line is `// run` also runs, at level 4, with the expectations it holds.
-    """
+    """Return the program of a fenced block of the specification, which stands behind `line` lines of `path` (C-2.6). It is
+    checked; one whose first line is `// run` also runs, at level 4, with the expectations it holds. Raise SuiteError as
+    `parse`."""
     runs = text.split("\n", 1)[0].strip() == "// run"
     clause = Program("", "", clause="C-2.6", level=4 if runs else 0)
     program = _Reader(Program(ident, path), line, text.splitlines(keepends=True), {}, clause).read(strict=runs)
@@ -70,7 +74,7 @@ def parse_block(text: str, ident: str, path: str, line: int) -> Program:
 
 
 def _chunks(text: str) -> Iterator[tuple[int, list[str]]]:
-    """(lines before the chunk, its lines with their ends)."""
+    """Yield for each chunk the number of lines before it, and its lines with their ends."""
     lines = text.split("\n")
     lines = [line + "\n" for line in lines[:-1]] + ([lines[-1]] if lines[-1] else [])
     start = 0
@@ -82,7 +86,8 @@ def _chunks(text: str) -> Iterator[tuple[int, list[str]]]:
 
 
 class _Reader:
-    """Reads one chunk into its `Program`."""
+    """Reads one chunk into its `Program`. `offset` counts the lines before the chunk; `first` is the first program of the file,
+    whose clauses and level it takes over; `group` is the number of the last group of `emit~`."""
 
     def __init__(
         self, program: Program, offset: int, lines: list[str], data: dict[str, Any], first: Program | None
@@ -91,6 +96,8 @@ class _Reader:
         self.file, self.group = "main.conc", 0
 
     def read(self, strict: bool = True) -> Program:
+        """Return the program, which is filled in place. Raise SuiteError for an error; unless `strict` a program may lack clause,
+        level and expectations."""
         program = self.program
         program.lines = len(self.lines)
         if self.first:
@@ -121,9 +128,9 @@ class _Reader:
         last_emit = -2
         for comment in line_comments(text):
             for part in split_expectations(comment.text):
-                before = len(self.program.emits)
+                count = len(self.program.emits)
                 self._comment(comment, part, comment.line <= front, comment.line - last_emit <= 1)
-                if len(self.program.emits) > before:
+                if len(self.program.emits) > count:
                     last_emit = comment.line
 
     def _comment(self, comment: Comment, part: str, front: bool, adjacent: bool) -> None:
@@ -158,7 +165,7 @@ class _Reader:
         emits[-1] = replace(emits[-1], group=self.group)
 
     def _unknown(self, word: str, args: list[str], front: bool, at: int) -> None:
-        """C-3.2: unknown keys in the front matter, misspelt ones anywhere."""
+        """Raise SuiteError for an unknown key in the front matter, and for one that is misspelt anywhere (C-3.2)."""
         near = [key for key in READERS if keys.distance_at_most_1(word.lower(), key)]
         near = [key for key in near if not args or keys.takes(key, args)]
         if near:
@@ -167,10 +174,11 @@ class _Reader:
             raise SuiteError(self.program.path, at, f"unknown key {word!r}")
 
     def offset_of(self, line: int) -> int:
+        """Return the line in the program file of a line of the file that is read; both count from 1."""
         return self.program.offsets[self.file] + line
 
     def _data(self) -> None:
-        """What `.expect.json` holds: long memories and emits, host connections, earlier memories, an image mutation."""
+        """Take over what `.expect.json` holds: long memories and emits, host connections, earlier memories, an image mutation."""
         program = self.program
         program.connections = self.data.get("connections", {})
         program.memories = self.data.get("memories", {})
@@ -200,7 +208,7 @@ class _Reader:
         self._check_names()
 
     def _check_names(self) -> None:
-        """C-4.2: NAME may be left out when the program declares only one."""
+        """Raise SuiteError for a key without NAME where the program declares several that it may mean (C-4.2)."""
         code = without_comments_and_strings("".join(self.program.files.values()))
         unnamed = [("reply", self.program.replies)] + [(word, {name: 0}) for word, name in self.program.scripts]
         for word, names in unnamed:
@@ -217,7 +225,7 @@ class _Reader:
 
 
 def _front_matter(text: str) -> int:
-    """The last line of the run of comment lines at the top; a `#!` line may stand before it."""
+    """Return the number of the last line of the comment lines at the top, 0 for none; a `#!` line may stand before them."""
     count = 0
     for line in text.lstrip("\ufeff").split("\n"):
         if not (line.startswith("//") or (count == 0 and line.startswith("#!"))):
@@ -227,7 +235,7 @@ def _front_matter(text: str) -> int:
 
 
 def wire_files(program: Program) -> dict[str, Any]:
-    """The files as the protocol carries them: text, or base64 for bytes that are no UTF-8."""
+    """Return the files of a program as the protocol carries them: text, or `{"base64": …}` for bytes that are no UTF-8."""
     return {name: _content(text) for name, text in program.files.items()}
 
 

@@ -1,6 +1,7 @@
 """A driver process and the lines exchanged with it (PROTOCOL.md, sections 1 to 3; C-8.1, C-8.8).
 
-Hands on messages; finds hangs and crashes. Knows nothing of programs or expectations.
+Hands on `Driver` and `DriverError` to the runner, to `command` and to `generate.py`. It knows messages, hangs and crashes;
+programs and expectations are not known here. The time limits are the constants at the top.
 """
 
 from __future__ import annotations
@@ -19,24 +20,28 @@ from typing import Any
 Json = dict[str, Any]
 
 PROTOCOL = 1
-SILENCE = 10.0
-HELLO_SILENCE = 60.0
-RUN_LIMIT = 120.0
-LINE_LIMIT = 16 * 1024 * 1024
+SILENCE = 10.0  # seconds without a line of the driver, after which it hangs
+HELLO_SILENCE = 60.0  # seconds to start
+RUN_LIMIT = 120.0  # seconds for one operation, however much the driver says
+LINE_LIMIT = 16 * 1024 * 1024  # bytes
 
 
 class DriverError(Exception):
-    """The driver broke the protocol; `outcome` is `hang` or `crash`."""
+    """The driver broke the protocol or has ended; `outcome` is "hang" or "crash"."""
 
     outcome = "crash"
 
 
 class DriverHang(DriverError):
+    """The driver was silent or busy for too long."""
+
     outcome = "hang"
 
 
 class Driver:
-    """One driver process, started at once; `run` sends an operation and feeds its events to a handler."""
+    """One driver process, started at once; `run` sends an operation and feeds its events to a handler. `hello` is the driver's
+    first message. `silence` is how many seconds it may be silent while it runs. Raises DriverError if it does not start or says
+    no hello. A DriverError from any method means that the process has been ended."""
 
     def __init__(self, command: list[str] | str, silence: float = SILENCE) -> None:
         self.command = shlex.split(command) if isinstance(command, str) else list(command)
@@ -71,6 +76,7 @@ class Driver:
         return hello
 
     def send(self, message: Json) -> None:
+        """Write one message to the driver. Raise DriverError if it does not read any more."""
         line = json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass") + b"\n"
         assert self._process.stdin
         try:
@@ -79,7 +85,8 @@ class Driver:
             raise self._fail("the driver has closed its input") from None
 
     def run(self, message: Json, on_event: Callable[[Json], None]) -> Json:
-        """Send `message` under a fresh id, hand every event to `on_event`, return the result."""
+        """Send `message` under a fresh id, hand every event to `on_event`, and return the result. Raise DriverError for a crash
+        or what is not of the protocol, DriverHang after `silence` seconds without a line or RUN_LIMIT seconds in all."""
         self._last_id += 1
         self.send({"id": self._last_id, **message})
         end = time.monotonic() + RUN_LIMIT
@@ -96,7 +103,7 @@ class Driver:
                 raise self._hang(f"still running after {RUN_LIMIT:.0f} s")
 
     def answer(self, message: Json) -> None:
-        """Send a further message of the run in progress."""
+        """Send a further message of the run in progress; raise as `send`."""
         self.send({"id": self._last_id, **message})
 
     def _read(self, silence: float) -> Json:
@@ -148,7 +155,7 @@ class Driver:
         return f"; its standard error ends:\n{text}" if text else ""
 
     def kill(self) -> None:
-        """End this process at once; safe to call twice."""
+        """End this process at once; a second call does nothing."""
         with contextlib.suppress(OSError):
             self._process.kill()
         self._process.wait()
@@ -159,7 +166,8 @@ class Driver:
                     pipe.close()
 
     def close(self) -> str | None:
-        """Say bye; a reason if the driver wrote more or did not exit with status 0."""
+        """Say `bye` and wait for the end of the process. Return what was wrong if the driver wrote more or did not exit with
+        status 0, else None."""
         try:
             self.send({"op": "bye"})
             assert self._process.stdin

@@ -1,6 +1,9 @@
-"""The plain records of the suite: what a program file says, before anything runs.
+"""The plain records of the suite: what a program file says, before anything runs, and what comes of a run.
 
-Filled by `program.py`, read by `world.py` (the script) and `compare.py` (the expectations). Knows no behaviour.
+Filled by `program.py` and `images.py`, read by `world.py` (the script) and `compare.py` (the expectations). In all of them `at`
+is a line of the program file, from 1, which a failure names; `file` and `line` are of the source that the driver gets; `either`
+are alternative forms, of which one has to fit, and a `part` is a text that a message must hold, None for any. A new field of a
+program is filled by a reader of `keys.py` or `expectations.py`.
 """
 
 from __future__ import annotations
@@ -12,7 +15,8 @@ Json = dict[str, Any]
 
 
 class SuiteError(Exception):
-    """A defect of the suite itself: a program file that cannot be read, an unknown key, a missing clause."""
+    """A defect of the suite itself: a program file that cannot be read, an unknown key, a missing clause. `line` counts from
+    1."""
 
     def __init__(self, path: str, line: int, text: str) -> None:
         super().__init__(f"{path}:{line}: {text}")
@@ -20,7 +24,7 @@ class SuiteError(Exception):
 
 @dataclass(frozen=True)
 class Diagnostic:
-    """One form of an `error:` or `warn:` expectation (C-5.1)."""
+    """One form of an `error:` or `warn:` expectation (C-5.1); without `stage` that of the code counts."""
 
     code: str
     stage: str | None = None
@@ -29,6 +33,8 @@ class Diagnostic:
 
 @dataclass(frozen=True)
 class ExpectedDiagnostic:
+    """An `error:` or `warn:` line; `severity` is "error" or "warning", `column` None for any."""
+
     severity: str
     either: tuple[Diagnostic, ...]
     file: str
@@ -39,7 +45,8 @@ class ExpectedDiagnostic:
 
 @dataclass(frozen=True)
 class ExpectedEmit:
-    """One emit; `group` is None, or the number of its unordered group (`emit~`)."""
+    """One emit: forms of channel and payload, as compact JSON. `group` is None, or the number of its unordered group
+    (`emit~`)."""
 
     either: tuple[tuple[str, str], ...]
     group: int | None
@@ -48,6 +55,8 @@ class ExpectedEmit:
 
 @dataclass(frozen=True)
 class ExpectedPanic:
+    """A `panic:` line: forms of code and part."""
+
     either: tuple[tuple[str, str | None], ...]
     file: str
     line: int
@@ -56,7 +65,7 @@ class ExpectedPanic:
 
 @dataclass(frozen=True)
 class ExpectedFail:
-    """`fails: Kind::Variant "part"`: each form is (kind, variant, part)."""
+    """A line `fails: Kind::Variant "part"`: forms of kind, variant (None for any) and part."""
 
     either: tuple[tuple[str, str | None, str | None], ...]
     at: int
@@ -64,7 +73,7 @@ class ExpectedFail:
 
 @dataclass(frozen=True)
 class ExpectedPlace:
-    """`way: n function`: the n-th place of the way of the error that `main` ends in."""
+    """A line `way: n function`: the n-th place, from 1, of the way of the error that `main` ends in."""
 
     number: int
     function: str
@@ -75,6 +84,9 @@ class ExpectedPlace:
 
 @dataclass(frozen=True)
 class ExpectedMemory:
+    """A `memory:` line: the canonical texts of all messages of the memory `name`; `("expect",)` until they are read from
+    `.expect.json`."""
+
     name: str
     items: tuple[str, ...]
     at: int
@@ -82,7 +94,8 @@ class ExpectedMemory:
 
 @dataclass(frozen=True)
 class ExpectedRequest:
-    """A `request n:` or `wire n:` line: on the n-th request (of one model), a path, an operator, an operand."""
+    """A line `request n:` or `wire n:` (`kind`): on the n-th request, from 1, a path, an operator and an operand. `model` says
+    whose requests count: None for those of all models, the name of one model or agent, or "http"."""
 
     kind: str
     model: str | None
@@ -95,7 +108,9 @@ class ExpectedRequest:
 
 @dataclass(frozen=True)
 class Reply:
-    """One scripted reply of a model (C-4.3)."""
+    """One scripted reply of a model (C-4.3). `calls` are name, JSON of the arguments, and id of each call, None for the next id;
+    `finish` None for what follows from the rest; `chunks` the parts of a stream, None for a whole reply; `fault` the items of its
+    object, None for none; `usage` the tokens in and out; `after` the milliseconds until it comes."""
 
     text: str = ""
     calls: tuple[tuple[str, str, str | None], ...] = ()
@@ -109,7 +124,8 @@ class Reply:
 
 @dataclass(frozen=True)
 class Line:
-    """One line of another scripted part of the world: an agent, an MCP server, HTTP, an answer."""
+    """One line of another scripted part of the world: an agent, an MCP server, HTTP, an answer. `word` says what it is ("reply",
+    "fault", "silence", …), `body` holds what belongs to it."""
 
     word: str
     body: Any
@@ -117,12 +133,23 @@ class Line:
 
 
 def is_of_runtime(channel: str) -> bool:
+    """Return whether the runtime emits on this channel, and no program."""
     return ":" in channel or channel == "panic"
 
 
 @dataclass
 class Program:
-    """One chunk of a program file, or one image description."""
+    """One chunk of a program file, or one image description.
+
+    `ident` is its path below `tests/` or `images/`, with `#n` for the n-th chunk; `path` that of the file. `level` is -1 until it
+    is read. `files` are the sources by name, `offsets` the lines of the program file before each. `now` is the clock in
+    milliseconds since 1970. `replies` are those of the models by name, "" for any; `scripts` the lines of the rest of the world
+    by kind and name. `memories` are earlier messages by memory; `image` is None for the image of the source, which `mutate`
+    changes step by step.
+
+    Of the expectations, `calls` are name, number and `at`; `exit` the statuses, `asserts` the number, and `tests` the outcomes by
+    name, each with `at`; `reject` is code, stage and `at`.
+    """
 
     ident: str
     path: str
@@ -164,29 +191,30 @@ class Program:
 
     @property
     def clauses(self) -> tuple[str, ...]:
+        """The clauses that it names, its own first."""
         return (self.clause, *self.also)
 
     @property
     def expectations(self) -> int:
-        """How many things it shows."""
+        """How many things it expects."""
         lists = (self.emits, self.diagnostics, self.memory, self.calls, self.requests, (self.tests or ((), 0))[0])
         single = (self.panic, self.fails, self.exit, self.asserts, self.reject)
         return sum(map(len, lists)) + sum(one is not None for one in single)
 
     @property
     def rejects(self) -> bool:
-        """A rejecting program shows a clause that forbids something (C-10.3)."""
+        """Whether it shows a clause that forbids something (C-10.3)."""
         return self.reject is not None or any(d.severity == "error" for d in self.diagnostics)
 
     @property
     def runtime_channels(self) -> list[str]:
-        """Those its expectations name: emits on others do not count (C-5.2)."""
+        """The channels of the runtime that its expectations name, sorted: emits on others do not count (C-5.2)."""
         named = {channel for emit in self.emits for channel, _ in emit.either}
         return sorted(filter(is_of_runtime, named))
 
     @property
     def operation(self) -> str:
-        """`check`, `run`, `test` or `load`: what the driver is asked to do with it."""
+        """What the driver is asked to do with it: "check", "run", "test" or "load"."""
         if self.reject is not None:
             return "load"
         if self.mode:
@@ -197,7 +225,8 @@ class Program:
 
 @dataclass
 class Observation:
-    """What a driver did with one program on one route."""
+    """What a driver did with one program on one route. `emits` are channel and JSON text, `requests` and `result` messages of the
+    protocol; `problems` are what the world had to complain of, as the fields of a `Failure`; `seconds` is how long it took."""
 
     route: str
     emits: list[tuple[str, str]] = field(default_factory=list)
@@ -209,7 +238,7 @@ class Observation:
 
 @dataclass(frozen=True)
 class Failure:
-    """One unmet expectation: absolute line in the program file, what was expected, what came."""
+    """One unmet expectation: the line in the program file, 0 for none, what was expected, and what came."""
 
     at: int
     expected: str

@@ -1,4 +1,8 @@
-"""Prints progress, failures with the command that repeats them, slow programs, the summary (C-9.3, C-13.2)."""
+"""Prints progress, failures with the command that repeats them, slow programs, the summary (C-9.3, C-13.2).
+
+Hands on `Progress` to `command` and to `concerto conformance`, the rest to `command`. What an outcome means is decided in
+`runner.py`.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +18,8 @@ SLOWEST = 10
 
 
 class Progress:
-    """One line that rewrites itself on a terminal; nothing elsewhere."""
+    """One line that rewrites itself on a terminal; nothing elsewhere. It is called with each outcome, and `clear` is called
+    before something else is printed."""
 
     def __init__(self, total: int, stream: TextIO) -> None:
         self.total, self.stream = total, stream
@@ -22,6 +27,7 @@ class Progress:
         self.shown = stream.isatty()
 
     def __call__(self, outcome: Outcome) -> None:
+        """Count an outcome and show the line."""
         self.done += 1
         self.failed += outcome.outcome not in GOOD
         if self.shown:
@@ -30,13 +36,15 @@ class Progress:
             self.stream.flush()
 
     def clear(self) -> None:
+        """Remove the line."""
         if self.shown:
             self.stream.write("\r\x1b[K")
             self.stream.flush()
 
 
 def print_failure(outcome: Outcome, command: str, limit: int = 4) -> None:
-    """File and line of the expectation, what was expected, what came, how to repeat it."""
+    """Print a program that did not pass: file and line of at most `limit` expectations, what was expected, what came, and the
+    words that run it again with the driver `command`."""
     program = outcome.program
     print(f"{outcome.outcome.upper()}  {program.ident}")
     merged: dict[Failure, list[str]] = {}
@@ -59,6 +67,7 @@ def _indent(text: str, width: int = 2000) -> str:
 
 
 def print_slowest(outcomes: list[Outcome]) -> None:
+    """Print the SLOWEST programs, if there are more programs than that."""
     timed = sorted((o for o in outcomes if o.seconds), key=lambda o: -o.seconds)[:SLOWEST]
     if len(outcomes) > SLOWEST and timed:
         print(f"the {len(timed)} slowest programs:")
@@ -67,7 +76,7 @@ def print_slowest(outcomes: list[Outcome]) -> None:
 
 
 def summary(outcomes: list[Outcome], seconds: float) -> str:
-    """`N passed, N failed`, then the outcomes that are neither."""
+    """Return the line `N passed, N failed`, with the outcomes that are neither, and the time."""
     counts = Counter(outcome.outcome for outcome in outcomes)
     failed = sum(count for name, count in counts.items() if name not in GOOD)
     kinds = [f"{counts[name]} {name}" for name in ("drift", "hang", "crash", "unexpected pass") if counts[name]]
@@ -80,4 +89,5 @@ def summary(outcomes: list[Outcome], seconds: float) -> str:
 
 
 def complain(text: str) -> None:
+    """Print a line on stderr."""
     print(text, file=sys.stderr)

@@ -1,6 +1,7 @@
 """`request n:` and `wire n:` expectations: paths into a record or into the bytes as sent, and operators (C-5.4, C-5.5).
 
-Answers for one expectation and the requests of a run; knows nothing else of a program.
+Hands on `check` to `compare.py`. It gets one expectation and the requests of a run; nothing else of a program is known here. A
+new operator is a row of `_OPERATORS`, and a word in the pattern of that name in `expectations.py`.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ class Absent(Exception):
 
 
 def check(wanted: ExpectedRequest, requests: list[Json]) -> Failure | None:
-    """The failure of one expectation, or None."""
+    """Return the failure of one expectation, None if it is met. `requests` are the messages of a run in their order. Raise
+    ValueError for `count` on text of the wire that is no JSON."""
     mine = [r for r in requests if _counts(wanted, r)]
     if wanted.number > len(mine):
         return Failure(wanted.at, f"a request {wanted.number}", f"{len(mine)} requests")
@@ -34,7 +36,8 @@ def check(wanted: ExpectedRequest, requests: list[Json]) -> Failure | None:
 
 
 def _counts(wanted: ExpectedRequest, request: Json) -> bool:
-    """`request 2` counts those to models, `request NAME 2` those to one model or agent, `request http 2` those over HTTP."""
+    """Return whether a request is one of those that the number counts: `request 2` counts those to models, `request NAME 2` those
+    to one model or agent, `request http 2` those over HTTP."""
     if wanted.model == "http":
         return request.get("kind") == "http"
     if wanted.model is None:
@@ -72,7 +75,7 @@ def _equal(wanted: ExpectedRequest, node: str) -> bool:
 
 
 def _contains(wanted: ExpectedRequest, node: str) -> bool:
-    """A string holds the text, a list an equal element; in bytes the characters stand anywhere."""
+    """Return whether a string holds the text, or a list an equal element; in bytes the characters may stand anywhere."""
     if wanted.kind == "wire":
         operand = wanted.operand
         return (operand[1:-1] if operand.startswith('"') else operand) in node
@@ -114,7 +117,7 @@ def _header(request: Json, name: str) -> str:
 
 
 def _steps(path: str) -> list[Any]:
-    """Names, indexes and slices of a path."""
+    """Return the names, indexes and slices of a path. Raise Absent for what is no path."""
     steps: list[Any] = []
     at = 0
     while at < len(path):
@@ -145,7 +148,7 @@ def _node(value: Any, path: str) -> Any:
 
 
 def _slice(text: str, path: str) -> str:
-    """The characters of the node at `path`, exactly as they stand in `text`."""
+    """Return the characters of the node at `path`, exactly as they stand in `text`. Raise Absent if there is none."""
     start, end = _span(text, 0)
     for step in _steps(path):
         children = _children(text, start)
@@ -174,7 +177,7 @@ def _skip(text: str, at: int) -> int:
 
 
 def _span(text: str, at: int) -> Span:
-    """Start and end of the JSON value at or after `at`."""
+    """Return start and end of the JSON value at or after `at`. Raise Absent if there is none."""
     at = _skip(text, at)
     if text[at : at + 1] not in ("{", "["):
         match = _SCALAR.match(text, at)
@@ -188,7 +191,8 @@ def _span(text: str, at: int) -> Span:
 
 
 def _children(text: str, at: int) -> dict[str, Span] | list[Span]:
-    """The spans of the elements of the list or object that begins at `at`; empty for a scalar."""
+    """Return the spans of the elements of the list or object that begins at `at`, those of an object by name; empty for a
+    scalar."""
     fields: dict[str, Span] = {}
     elements: list[Span] = []
     opening = text[at : at + 1]

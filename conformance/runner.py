@@ -1,6 +1,8 @@
-"""Runs programs through driver processes and settles their outcomes (C-9.1, C-9.2, section 7).
+"""Runs programs through driver processes and decides their outcomes (C-9.1, C-9.2, section 7).
 
-One worker thread per driver process takes programs from a shared queue. Hands on `Outcome`s; prints nothing.
+Hands on to `command`, `selftest` and `concerto conformance` `run_all` with its `Plan` and the `Outcome`s, of which GOOD are no
+failures; to `command` also `two_orders`. One worker thread for each driver process takes programs from a shared queue. Nothing is
+printed. What a driver is asked to do with a program is a function of `_OPERATIONS`.
 """
 
 from __future__ import annotations
@@ -24,7 +26,9 @@ GOOD = ("pass", "expected failure", "not claimed")
 
 @dataclass
 class Outcome:
-    """One program's outcome, with what was unmet on which route."""
+    """One program's outcome, with what was unmet on which route. `outcome` is "pass", "fail", "drift" (routes differ), "hang",
+    "crash", "not claimed", "expected failure" or "unexpected pass". `seconds` is the time of the slowest route; `mutated`: the
+    mutant driver has changed an answer; `observations` has one for each route."""
 
     program: Program
     outcome: str
@@ -36,7 +40,8 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Plan:
-    """How to run: the driver, the routes asked for, the known failures (ident to issue)."""
+    """How to run: the command of the driver, the routes asked for (all if empty), the known failures (ident to issue), and how
+    many seconds a driver may be silent."""
 
     command: str | list[str]
     routes: tuple[str, ...] = ()
@@ -45,7 +50,7 @@ class Plan:
 
 
 def observe(driver: Driver, program: Program, route: str) -> Observation:
-    """One program on one route."""
+    """Return what a driver does with one program on one route. Raise DriverError for a crash or a hang."""
     seen = Observation(route)
     start = time.perf_counter()
     _OPERATIONS[program.operation](driver, program, seen)
@@ -120,6 +125,7 @@ class _Worker:
         self.driver: Driver | None = None
 
     def run(self, program: Program) -> Outcome:
+        """Return the outcome of a program; a crash or a hang is one."""
         try:
             if program.isolate:
                 self.close()
@@ -154,7 +160,7 @@ class _Worker:
         return Outcome(program, outcome, failures, max(one.seconds for one in seen), mutated, seen)
 
     def _settle(self, outcome: Outcome) -> Outcome:
-        """C-9.2: known failures; a hang or a crash is never one (C-8.8)."""
+        """Return the outcome, changed in place for a known failure (C-9.2); a hang or a crash is never one (C-8.8)."""
         if outcome.program.ident in self.plan.known:
             if outcome.outcome in ("fail", "drift"):
                 outcome.outcome = "expected failure"
@@ -163,6 +169,7 @@ class _Worker:
         return outcome
 
     def close(self) -> str | None:
+        """End the driver, if one runs; return what was wrong with its end, else None."""
         driver, self.driver = self.driver, None
         return driver.close() if driver else None
 
@@ -171,12 +178,15 @@ WAYS = "ways"  # the feature of a driver that tells the way of an error
 
 
 def claimed(program: Program, hello: Json) -> bool:
+    """Return whether the driver claims a program: it has its level and its features, and gives diagnostics if the program expects
+    an error."""
     checked = hello.get("diagnostics", True) or not program.rejects
     return checked and program.level in hello["levels"] and set(program.features) <= set(hello.get("features") or [])
 
 
 def routes_of(program: Program, hello: Json, asked: tuple[str, ...]) -> list[str]:
-    """All routes for levels 1 to 4 (C-7.1), else the first; of these the ones asked for."""
+    """Return the routes that a program runs on: all that are offered for levels 1 to 4 (C-7.1), of which `asked` chooses if it is
+    not empty; the first one for other levels, for `check` and for `load`."""
     offered = list(hello["routes"])
     if program.level not in ROUTED_LEVELS or program.operation in ("check", "load"):
         return offered[:1]
@@ -186,7 +196,9 @@ def routes_of(program: Program, hello: Json, asked: tuple[str, ...]) -> list[str
 def run_all(
     programs: Iterable[Program], plan: Plan, jobs: int, done: Callable[[Outcome], None] = lambda outcome: None
 ) -> tuple[list[Outcome], list[str]]:
-    """Every outcome in the order of the programs, and what drivers did wrong at their end."""
+    """Return every outcome in the order of the programs, and what drivers did wrong at their end. At most `jobs` drivers run at a
+    time. `done` is called with each outcome as it comes, by one thread at a time. What is raised other than DriverError passes
+    through."""
     queue = list(enumerate(programs))
     total, complaints = len(queue), list[str]()
     outcomes: dict[int, Outcome] = {}
@@ -223,7 +235,8 @@ def run_all(
 
 
 def two_orders(programs: list[Program], plan: Plan) -> list[str]:
-    """C-8.7: up to 100 programs in two orders, each in one process; the idents that behave differently."""
+    """Return the idents of the programs that behave differently in two orders, each in one process (C-8.7). Of more than 100
+    programs 100 are taken."""
     step = max(1, len(programs) // 100)
     chosen = programs[::step][:100]
     forward, _ = run_all(chosen, plan, 1)

@@ -1,7 +1,7 @@
 """Tests the runner itself (C-9.4): every program fails under the null driver, and every mutant that applies.
 
-A change applies to a program when the mutant reports that it struck, and the program or the comparison of routes is
-bound to see it.
+Hands on `run` to `command`. A change applies to a program when the mutant reports that it has made it, and the program or the
+comparison of routes must see it. A new kind is a row of KINDS and a place in `drivers/mutant.py`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ def _has_emits(outcome: Outcome) -> bool:
 
 
 def _has_ordered_emits(outcome: Outcome) -> bool:
-    """Two emits whose order the program states: no unordered group, no alternatives."""
+    """Return whether the program states the order of its emits, of which it has two at least: no unordered group, no
+    alternatives."""
     emits = outcome.program.emits
     return len(emits) > 1 and all(emit.group is None and len(emit.either) == 1 for emit in emits)
 
@@ -70,7 +71,8 @@ KINDS: dict[str, tuple[bool, Callable[[Outcome], bool]]] = {
 
 
 def run(programs: list[Program], plan: Plan, jobs: int, hello: Json) -> bool:
-    """Prints one line per kind; True when nothing got past the runner."""
+    """Print one line per kind, and the programs that got past the runner; return whether there are none. `hello` is the first
+    message of the driver in `plan`."""
     good = _null(programs, jobs)
     outcomes, _ = run_all(programs, plan, jobs)
     passing = [outcome for outcome in outcomes if outcome.outcome == "pass"]
@@ -99,8 +101,8 @@ def _mutant(kind: str, routed: bool, programs: list[Program], plan: Plan, jobs: 
     return _show(kind, len(struck), [outcome for outcome in struck if outcome.outcome not in ("fail", "drift")])
 
 
-def _show(name: str, tried: int, missed: list[Outcome]) -> bool:
-    print(f"{name:18} {tried - len(missed)} of {tried} programs fail as they must")
+def _show(name: str, count: int, missed: list[Outcome]) -> bool:
+    print(f"{name:18} {count - len(missed)} of {count} programs fail as they must")
     for outcome in missed:
         print(f"  {outcome.outcome}: {outcome.program.ident}")
         for _, failure in outcome.failures[:1]:

@@ -1,8 +1,10 @@
 """Reads the clauses of `docs/spec/*.md`: ids, documents, kinds, text hashes (C-10.1, C-10.2).
 
-A clause is defined where its id stands in bold at the start of a paragraph, list item or table row. Tables whose header
-names a chapter (`| V-1 |`) number their rows: the row `1.1` is the clause V-1.1. The text of a clause runs to the next
-clause, heading or blank line outside a fence.
+Hands on to `clauses.py` the `Clause`s by `read_clauses`, `stray_musts`, `order` and the form of an ID.
+
+A clause is defined where its id stands in bold at the start of a paragraph, list item or table row. Tables whose header names a
+chapter (`| V-1 |`) number their rows: the row `1.1` is the clause V-1.1. The text of a clause runs to the next clause, heading or
+blank line outside a fence.
 """
 
 from __future__ import annotations
@@ -24,6 +26,8 @@ _MUST = re.compile(r"\bmust\b")
 
 @dataclass(frozen=True)
 class Clause:
+    """One clause: its id, the name of its document, the line on which it begins, from 1, and its text."""
+
     ident: str
     document: str
     line: int
@@ -36,32 +40,34 @@ class Clause:
 
     @property
     def hash(self) -> str:
+        """The first 16 hexadecimal digits of the SHA-256 of the text, in which all white space counts as one blank."""
         return hashlib.sha256(" ".join(self.text.split()).encode()).hexdigest()[:16]
 
 
 def read_clauses(folder: Path) -> list[Clause]:
-    """All clauses of all documents, in order; an id defined twice appears twice."""
+    """Return all clauses of all documents of a folder, in order; an id that is defined twice appears twice."""
     return [clause for path in sorted(folder.glob("*.md")) for clause in clauses_of(path.read_text("utf-8"), path.name)]
 
 
 def clauses_of(text: str, document: str) -> list[Clause]:
-    found: list[Clause] = []
+    """Return the clauses in the text of one document, in order."""
+    clauses: list[Clause] = []
     start, ident, body = 0, "", list[str]()
     for number, line, defined, ends in _lines(text):
         if ident and (defined or ends):
-            found.append(Clause(ident, document, start, "\n".join(body)))
+            clauses.append(Clause(ident, document, start, "\n".join(body)))
             ident = ""
         if defined:
             start, ident, body = number, defined, []
         body.append(line)
     if ident:
-        found.append(Clause(ident, document, start, "\n".join(body)))
-    return found
+        clauses.append(Clause(ident, document, start, "\n".join(body)))
+    return clauses
 
 
 def _lines(text: str) -> list[tuple[int, str, str, bool]]:
-    """(number, line, id defined here or "", whether the line ends a clause)."""
-    found = []
+    """Return for each line its number from 1, the line, the id that it defines or "", and whether it ends a clause."""
+    rows = []
     fenced, letter, lines = False, "", text.splitlines()
     for number, line in enumerate(lines, 1):
         if _FENCE.match(line):
@@ -73,8 +79,8 @@ def _lines(text: str) -> list[tuple[int, str, str, bool]]:
             letter = ""
         defined = "" if fenced else _defined(line, letter)
         last = not line.strip() and not _fence_follows(lines, number)
-        found.append((number, line, defined, not fenced and (last or bool(_HEADING.match(line)))))
-    return found
+        rows.append((number, line, defined, not fenced and (last or bool(_HEADING.match(line)))))
+    return rows
 
 
 def _defined(line: str, letter: str) -> str:
@@ -86,14 +92,14 @@ def _defined(line: str, letter: str) -> str:
 
 
 def _fence_follows(lines: list[str], number: int) -> bool:
-    """A blank line before a fence or an indented line does not end a clause."""
+    """Return whether a fence or an indented line stands behind line `number`: a blank line before it does not end a clause."""
     following = lines[number] if number < len(lines) else ""
     return bool(_FENCE.match(following)) or following.startswith("  ")
 
 
 def stray_musts(folder: Path) -> list[str]:
-    """C-10.2: lines that say `must` outside any clause, fence and heading."""
-    found = []
+    """Return a complaint for each line that says `must` outside of any clause, fence and heading (C-10.2)."""
+    complaints = []
     for path in sorted(folder.glob("*.md")):
         text = path.read_text("utf-8")
         inside = {
@@ -105,11 +111,11 @@ def stray_musts(folder: Path) -> list[str]:
         for number, line in enumerate(text.splitlines(), 1):
             fenced ^= bool(_FENCE.match(line))
             if not fenced and number not in inside and not _HEADING.match(line) and _MUST.search(line):
-                found.append(f"{path.name}:{number}: says must outside any clause")
-    return found
+                complaints.append(f"{path.name}:{number}: says must outside any clause")
+    return complaints
 
 
 def order(ident: str) -> list[object]:
-    """Sort key: letter, then numbers."""
+    """Return the sort key of an id: letter, then numbers."""
     letter, _, numbers = ident.partition("-")
     return [letter, *map(int, numbers.split("."))]

@@ -1,6 +1,7 @@
 """Where the suite's files lie, and how they become one list of programs: program files, images, known failures.
 
-Knows the folder, not what is done with the programs.
+Hands on `load`, `select` and `known_failures` to `command` and to `concerto conformance`, `suite` to `clauses`, and ROOT to all.
+What is done with the programs is not known here.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ _KNOWN = re.compile(r"(\S+)\s+(#\d+.*)$")
 
 
 def load(root: Path = ROOT) -> tuple[list[Program], list[str]]:
-    """All programs in order of path, and the errors of files that cannot be read."""
+    """Return all programs below a root, program files before images and each in order of path, and a line for each file that
+    cannot be read."""
     programs: list[Program] = []
     errors: list[str] = []
     tests = root / "tests"
@@ -42,7 +44,8 @@ def _collect(read: Any, programs: list[Program], errors: list[str]) -> None:
 
 
 def select(programs: list[Program], prefixes: list[str], levels: list[int]) -> list[Program]:
-    """Those under one of the path prefixes (all if none) and of one of the levels (all if none)."""
+    """Return the programs whose ident begins with one of the prefixes (all if none) and that are of one of the levels (all if
+    none). A prefix may also be written as a path of the repository; one with `#` is a whole ident."""
     wanted = [_ident(prefix) for prefix in prefixes]
     return [
         program
@@ -59,18 +62,19 @@ def _ident(prefix: str) -> str:
 
 
 def _under(ident: str, prefix: str) -> bool:
-    """`a.conc#1` is that chunk alone, not also `a.conc#10`."""
+    """Return whether an ident begins with a prefix; `a.conc#1` is that chunk alone, not also `a.conc#10`."""
     return ident == prefix if "#" in prefix else ident.startswith(prefix)
 
 
 def suite() -> dict[str, Any]:
-    """SUITE.json."""
+    """Return the content of SUITE.json."""
     data: dict[str, Any] = json.loads((ROOT / "SUITE.json").read_text(encoding="utf-8"))
     return data
 
 
 def known_failures(driver: str, root: Path = ROOT) -> dict[str, str]:
-    """Ident to issue, from `expected-fail/<driver>.txt`; a line without an issue number is an error."""
+    """Return by ident the issue of each known failure, from `expected-fail/<driver>.txt`; none if there is no such file. Raise
+    SuiteError for a line without an issue number."""
     path = root / "expected-fail" / f"{driver}.txt"
     known: dict[str, str] = {}
     if not path.exists():

@@ -1,7 +1,8 @@
 """Outcomes of programs as verdicts on clauses (O-9.24).
 
-A clause passes if every program that names it passes; one that the driver claims no program of has no verdict. Hands on
-`Verdict`s in the order of clauses; prints nothing.
+Hands on to `concerto conformance` `verdicts`, which returns a `Verdict` for each clause, `named` and `clauses_of`. A clause
+passes if every program that names it passes; one of which the driver claims no program has no verdict. Nothing is printed or run
+here.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ _WIDTH = 160
 
 @dataclass
 class Verdict:
-    """What became of the programs of one clause; `reason` is empty if all passed."""
+    """What became of the programs of one clause, by their idents; `reason` is empty if all passed."""
 
     clause: str
     programs: list[str] = field(default_factory=list)
@@ -31,40 +32,41 @@ class Verdict:
 
 
 def named(programs: Iterable[Program], wanted: str | None) -> list[Program]:
-    """The programs that name a clause of `wanted`: its id, or the beginning of ids up to a dot or dash."""
+    """Return the programs that name a clause of `wanted`: its id, or the beginning of ids up to a dot or dash; all for None."""
     return [program for program in programs if any(is_under(clause, wanted) for clause in program.clauses)]
 
 
 def is_under(clause: str, wanted: str | None) -> bool:
-    """`O-9` holds O-9.1 and not O-90.1."""
+    """Return whether a clause is `wanted` or below it: `O-9` holds O-9.1 and not O-90.1, None holds all."""
     return wanted is None or clause == wanted or clause.startswith((f"{wanted}.", f"{wanted}-"))
 
 
 def clauses_of(programs: Iterable[Program], wanted: str | None) -> dict[str, int]:
-    """How many programs name each clause."""
-    found: dict[str, int] = {}
+    """Return for each clause below `wanted` how many programs name it, in the order of clauses."""
+    counts: dict[str, int] = {}
     for program in programs:
         for clause in program.clauses:
             if is_under(clause, wanted):
-                found[clause] = found.get(clause, 0) + 1
-    return dict(sorted(found.items(), key=lambda item: _order(item[0])))
+                counts[clause] = counts.get(clause, 0) + 1
+    return dict(sorted(counts.items(), key=lambda item: _order(item[0])))
 
 
 def verdicts(outcomes: Iterable[Outcome], wanted: str | None) -> list[Verdict]:
-    found: dict[str, Verdict] = {}
+    """Return the verdicts on the clauses below `wanted`, in the order of clauses."""
+    by_clause: dict[str, Verdict] = {}
     for outcome in outcomes:
         if outcome.outcome == "not claimed":
             continue
         for clause in outcome.program.clauses:
             if is_under(clause, wanted):
-                verdict = found.setdefault(clause, Verdict(clause))
+                verdict = by_clause.setdefault(clause, Verdict(clause))
                 verdict.programs.append(outcome.program.ident)
                 verdict.reason = verdict.reason or _reason(outcome)
-    return sorted(found.values(), key=lambda verdict: _order(verdict.clause))
+    return sorted(by_clause.values(), key=lambda verdict: _order(verdict.clause))
 
 
 def _reason(outcome: Outcome) -> str:
-    """One line: the program, and what was unmet first."""
+    """Return one line: the program, and what was unmet first; an empty text for a pass."""
     if outcome.outcome == "pass":
         return ""
     ident = outcome.program.ident

@@ -1,8 +1,8 @@
 """What an editor asks of a place in a document: what a hover shows, completion, the outline (O-9.25).
 
 Hands on to `server` `hover_at`; `complete` with its `Offer`s and the words for their kinds (METHOD to HANDLE); and `outline` with
-its `Entry`s. Offsets are in characters, from 0. Names that may be offered come from the tables of built-ins and
-from the checker; none is listed here. A new kind of declaration needs a row in `WORDS` and in `SORTS`.
+its `Entry`s. Offsets are in characters, from 0. Names that may be offered come from the tables of built-ins and from the checker;
+none is listed here. A new kind of declaration needs a row in `WORDS` and in `SORTS`.
 """
 
 from __future__ import annotations
@@ -283,9 +283,9 @@ Analyser = Callable[[str], Analysis]
 
 
 def complete(text: str, offset: int, analyse: Analyser) -> list[Offer]:
-    """Return the offers at an offset of the text, none in a number, a comment or a string; `analyse` looks at a text in place of
-    it, and what it raises passes through. Text that is being typed rarely
-    parses, so a copy of it gets a name at the cursor, and if need be a `;`, and is then looked at like any other."""
+    """Return the offers at an offset of the text, none in a number, a comment or a string. Text that is being typed rarely
+    parses, so a copy of it gets a name at the cursor, and if need be an ending such as `;`; `analyse` looks at that copy, and
+    what it raises passes through."""
     before, after = _BEFORE.search(text, 0, offset), _AFTER.match(text, offset)
     assert before is not None and after is not None
     start, end = before.start(), after.end()
@@ -315,7 +315,8 @@ def complete(text: str, offset: int, analyse: Analyser) -> list[Offer]:
 
 
 def _in_memory_block(path: list[ast.Node]) -> list[Offer] | None:
-    """Return the fields of a memory, or the arguments of one of them, where a name of such stands; else None."""
+    """Return the fields of a memory where the name of a field stands, or the arguments of a field where the name of an argument
+    stands; None at any other place."""
     match path:
         case [*_, ast.MemoryBlock() as block, ast.ConfigEntry(), ast.Ident() as name]:
             present = {entry.key.text for entry in block.entries if entry.key is not name}

@@ -128,7 +128,8 @@ KINDS = {
 
 
 class Server(LanguageServer):
-    """One editor. `analyses` has each open document as it is now, `cache` what all analyses so far came to."""
+    """One editor. `analyses` has the latest analysis of each open document by its URI, `cache` what all analyses so far came to.
+    `answers` counts the answers with colours, which are named by their numbers."""
 
     def __init__(self, version: str) -> None:
         super().__init__("concerto", version, text_document_sync_kind=lsp.TextDocumentSyncKind.Full)
@@ -320,7 +321,7 @@ def _register_questions(server: Server) -> None:
 
     @server.feature(lsp.TEXT_DOCUMENT_FORMATTING)
     def formatting(params: lsp.DocumentFormattingParams) -> list[lsp.TextEdit] | None:
-        """Text with syntax errors stays as it is, as with `concerto fmt`."""
+        """Return no edit for text with syntax errors, which stays as it is, as with `concerto fmt`."""
         source = Source("document", server.text(params.text_document.uri))
         text = format_source(source, Diagnostics())
         if text is None:
@@ -340,7 +341,7 @@ def _register_colours(server: Server) -> None:
 
     @server.feature(lsp.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL_DELTA, legend)
     def delta(params: lsp.SemanticTokensDeltaParams) -> lsp.SemanticTokens | lsp.SemanticTokensDelta:
-        """The whole again for an answer that is not the last one."""
+        """Return the difference to the last answer, or all tokens to a client that holds another answer."""
         uri = params.text_document.uri
         name, before = server.coloured.get(uri, ("", []))
         data = server.token_data(uri)

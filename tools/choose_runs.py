@@ -34,6 +34,7 @@ Function = tuple[tuple[int, ...], tuple[int, ...]]  # its opcodes, and those tha
 
 
 def programs() -> Iterator[bytes]:
+    """Yield the sources of the programs that are counted; those of several files are left out."""
     for path in sorted([*(ROOT / "conformance" / "tests").rglob("*.conc"), *(ROOT / "examples").rglob("*.conc")]):
         text = path.read_bytes()
         if b"//-----" not in text:  # several files
@@ -42,7 +43,7 @@ def programs() -> Iterator[bytes]:
 
 class Counts:
     """What the functions of all programs consist of. `segments`: the weight of each; `constants`: that of the opcodes which runs
-    call CONST."""
+    call CONST; `functions`: those that have been counted."""
 
     def __init__(self) -> None:
         self.segments: Counter[Segment] = Counter()
@@ -50,15 +51,17 @@ class Counts:
         self.functions: set[Function] = set()
 
     def add(self, program: link.Program) -> None:
-        before, link.fuse = link.fuse, self.cut  # which sees the nodes of each function before it is linked to an end
+        """Count the functions of a program. The linker calls `cut` for each meanwhile."""
+        fuse, link.fuse = link.fuse, self.cut  # which sees the nodes of each function before it is linked to an end
         try:
             for code in program.codes:
                 program.link(code)
         finally:
-            link.fuse = before
+            link.fuse = fuse
 
     def cut(self, nodes: list[list[Any]], opcodes: list[int], targets: set[int]) -> None:
-        """Count the segments of a function."""
+        """Count the segments of a function, in place of the linker's `fuse`. `nodes` are its instructions, `opcodes` their
+        numbers, `targets` the indexes that jumps go to."""
         function = tuple(opcodes), tuple(sorted(targets))
         if function in self.functions:
             return
@@ -76,21 +79,23 @@ class Counts:
 
 
 def in_loops(nodes: list[list[Any]], opcodes: list[int]) -> set[int]:
-    """The instructions between a jump back and where it goes."""
+    """Return the indexes of the instructions between a jump back and where it goes."""
     index_of = {id(node): index for index, node in enumerate(nodes)}
-    found: set[int] = set()
+    indexes: set[int] = set()
     for index, opcode in enumerate(opcodes):
         if OPCODES[opcode].name == "JUMP":
             target = nodes[index][1][0]
             head = index_of.get(id(target))
             if head is None:  # the node that counts the rounds of a loop stands before it
                 head = index_of[id(target[2])]
-            found.update(range(head, index + 1))
-    return found
+            indexes.update(range(head, index + 1))
+    return indexes
 
 
 class Choice:
-    """Segments in nodes, for the runs that have been chosen so far."""
+    """Segments in nodes, for the runs that have been chosen so far. `gains` has how many nodes each possible run would save,
+    weighted; `within` the segments that hold it; `tiles` the lengths of the nodes of a segment; `longest` is how many opcodes a
+    run has at most."""
 
     def __init__(self, library: Library, weights: Counter[Segment], longest: int) -> None:
         self.library = library
@@ -105,7 +110,7 @@ class Choice:
             self.count(segment, 1)
 
     def count(self, segment: Segment, sign: int) -> None:
-        """Add what the runs that are possible in a segment would save, or take it back."""
+        """Add what the runs that are possible in a segment would save (`sign` 1), or take it back (-1)."""
         weight, tiles, at = self.weights[segment], self.tiles[segment], 0
         saved: dict[Segment, float] = {}  # a run that a segment repeats counts once: it says more of that program than of others
         for first in range(len(tiles)):
@@ -123,7 +128,7 @@ class Choice:
             self.within[run].add(segment)
 
     def choose(self) -> Segment:
-        """The run that saves most."""
+        """Choose the run that saves most, and return it. Raise ValueError if no run is left."""
         while not self.is_possible(run := max(self.gains, key=lambda run: (self.gains[run], run))):
             self.impossible.add(run)
             del self.gains[run]
@@ -137,7 +142,7 @@ class Choice:
         return run
 
     def is_possible(self, run: Segment) -> bool:
-        """Whether the opcodes can stand behind one another in one body."""
+        """Return whether the opcodes can stand behind one another in one body."""
         try:
             Run(self.library, run).body()
         except AssertionError:
@@ -145,8 +150,8 @@ class Choice:
         return True
 
     def counts(self) -> Counter[Segment]:
-        """How often each node runs, once in a segment."""
-        found: Counter[Segment] = Counter()
+        """Return how often each node runs, once in a segment."""
+        node_counts: Counter[Segment] = Counter()
         for segment, weight in self.weights.items():
             at = 0
             nodes = set()
@@ -159,11 +164,12 @@ class Choice:
                 nodes.add(run)
                 at += length
             for run in nodes:
-                found[run] += weight
-        return found
+                node_counts[run] += weight
+        return node_counts
 
 
 def main() -> int:
+    """Write the file; return the exit status 0."""
     parser = argparse.ArgumentParser(description="Choose the runs of opcodes that have lines of their own in the loop.")
     parser.add_argument("--runs", type=int, default=MANY, help="how many")
     parser.add_argument("--longest", type=int, default=LONGEST, help="how many opcodes one has at most")

@@ -16,10 +16,13 @@ TARGET = Path(__file__).resolve().parent.parent / "editors" / "vscode" / "syntax
 
 
 def text() -> str:
+    """Return the text of the grammar's file."""
     return json.dumps(grammar(), indent=2) + "\n"
 
 
 def main() -> int:
+    """Write the file if it is stale, or with `--check` only say so; return the exit status, 1 for a stale file that is
+    checked."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true", help="fail if the file is stale")
     arguments = parser.parse_args()

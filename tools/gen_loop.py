@@ -3,8 +3,9 @@ and of vm/interp/template.py (V-2.5).
 
 The functions stand in one function, with the top of the operand stack in a local variable. Dispatch is a search tree
 (tools/loop_tree.py) in which frequent opcodes are found in few steps. tools/loop_runs.txt and tools/loop_kept.txt say how
-frequent each is, and which runs of opcodes have a number, and lines, of their own. `--check` fails when the committed file is
-stale.
+frequent each is, and which runs of opcodes have a number, and lines, of their own (tools/choose_runs.py, which takes RUNS and
+`read_meanings` from here). The lines of a run are made by tools/loop_compose.py. `--check` fails when the committed file is
+stale. What the loop is around the tree is HEAD.
 """
 
 from __future__ import annotations
@@ -86,7 +87,7 @@ def run(machine, task):
 
 
 class Source:
-    """A module of the machine as text: its functions, and where the names in it come from."""
+    """A module of the machine as text: its functions by name, and where the names in it come from: module and name there."""
 
     def __init__(self, path: Path) -> None:
         package = path.parent.name
@@ -100,7 +101,7 @@ class Source:
                 self.origins |= {alias.asname or alias.name: (f"..{module}", alias.name) for alias in node.names}
 
     def assigned(self, name: str) -> ast.expr:
-        """The value of a constant of the module."""
+        """Return the value of a constant of the module. Raise SystemExit if there is none."""
         for node in self.tree.body:
             target = node.target if isinstance(node, ast.AnnAssign) else node.targets[0] if isinstance(node, ast.Assign) else None
             if isinstance(target, ast.Name) and target.id == name:
@@ -110,17 +111,18 @@ class Source:
 
 
 def read_meanings() -> tuple[Library, tuple[str, ...], dict[str, tuple[str, str]]]:
-    """The functions of the opcodes, the names of those of linked code only, and where each name in them comes from."""
+    """Return the functions of the opcodes, the names of those of linked code only, and where each name in them comes from. Raise
+    SystemExit for an opcode with no function, with two, or with one that does not fit its stack effect."""
     plain, template = Source(OPS), Source(TEMPLATE)
     linked_only: tuple[str, ...] = ast.literal_eval(template.assigned("LINKED_ONLY"))
     meanings: dict[str, Meaning] = {}
     for name in (*BY_NAME, *linked_only):
-        found = [source.functions[name] for source in (plain, template) if name in source.functions]
-        if not found:
+        functions = [source.functions[name] for source in (plain, template) if name in source.functions]
+        if not functions:
             raise SystemExit(f"{name} has no meaning: add a function to vm/interp/ops.py")
-        if len(found) > 1:
+        if len(functions) > 1:
             raise SystemExit(f"{name} has two meanings")
-        meanings[name] = Meaning(name, found[0])
+        meanings[name] = Meaning(name, functions[0])
         if not meanings[name].fits:
             row = BY_NAME.get(name)
             expected = "its stack effect" if row is None else f"the stack effect {row.stack_effect!r}"
@@ -133,52 +135,54 @@ def read_meanings() -> tuple[Library, tuple[str, ...], dict[str, tuple[str, str]
 
 
 def inlined(template: Source, sources: list[Source]) -> dict[str, ast.FunctionDef]:
-    """The functions whose text stands for their call: the methods of `Loop`, and those that the template names, whose files are
-    added to the sources."""
+    """Return the functions whose text stands for their call: the methods of `Loop`, and those that the template names, whose
+    files are added to `sources`."""
     (loop,) = [n for n in template.tree.body if isinstance(n, ast.ClassDef) and n.name == "Loop"]
-    found = {f"loop.{n.name}": n for n in loop.body if isinstance(n, ast.FunctionDef)}
+    functions = {f"loop.{n.name}": n for n in loop.body if isinstance(n, ast.FunctionDef)}
     names = template.assigned("INLINED")
     assert isinstance(names, ast.Tuple)
     for name in (ast.unparse(n) for n in names.elts):
         module, original = template.origins[name]
         sources.append(Source((ROOT / "vm" / Path(*module.removeprefix("..").split("."))).with_suffix(".py")))
-        found[name] = sources[-1].functions[original]
-    return found
+        functions[name] = sources[-1].functions[original]
+    return functions
 
 
 def group_sizes() -> dict[k.OperandKind, ast.Lambda]:
-    """How many values a counted group has, by the kind of the operand."""
+    """Return the expressions that say how many values a counted group has, by the kind of the operand."""
     sizes = Source(LINKED).assigned("GROUP_SIZES")
     assert isinstance(sizes, ast.Dict)
-    found = {}
+    expressions = {}
     for key, size in zip(sizes.keys, sizes.values, strict=True):
         assert isinstance(key, ast.Attribute) and isinstance(size, ast.Lambda)
-        found[getattr(k, key.attr)] = size
-    return found
+        expressions[getattr(k, key.attr)] = size
+    return expressions
 
 
 def never_returns(name: str) -> bool:
+    """Return whether the function of that name in vm/interp/ops.py always raises."""
     annotations = getattr(getattr(ops, name, None), "__annotations__", {})
     return bool(annotations.get("return") == "NoReturn")
 
 
 def read_runs() -> dict[tuple[str, ...], int]:
-    """How much each opcode, and each run of opcodes, weighs in the search tree."""
-    found: dict[tuple[str, ...], int] = {}
+    """Return how much each opcode, and each run of opcodes, weighs in the search tree."""
+    weights: dict[tuple[str, ...], int] = {}
     for file in (RUNS, KEPT):
         for line in file.read_text(encoding="utf-8").splitlines():
             weight, *run = line.split()
             if weight != "#":
-                found[tuple(run)] = max(found.get(tuple(run), 0), int(weight))
-    return found
+                weights[tuple(run)] = max(weights.get(tuple(run), 0), int(weight))
+    return weights
 
 
 def is_fused(run: tuple[str, ...], names: list[str]) -> bool:
-    """Whether it is more than an opcode: several, or one with a group of known size."""
+    """Return whether a run is more than an opcode of `names`: several, or one with a group of known size."""
     return len(run) > 1 or run[0] not in names
 
 
 def generate() -> str:
+    """Return the text of the loop. Raise SystemExit as `read_meanings`, and for a run of an unknown opcode."""
     library, linked_only, origins = read_meanings()
     names = [op.name for op in OPCODES] + list(linked_only)
     weights = read_runs()
@@ -193,9 +197,9 @@ def generate() -> str:
     numbers = {run[0]: number for run, number in cells.numbers.items() if len(run) == 1 and run[0] in names}
     fused = {run: (number, tuple(runs[run].operands)) for run, number in cells.numbers.items() if is_fused(run, names)}
     fused[GROWING[0]] = cells.numbers[GROWING[1]], (1,)
-    found = identifiers([line for lines in bodies.values() for line in lines]) | {"as_panic", "node_before"}
+    names_read = identifiers([line for lines in bodies.values() for line in lines]) | {"as_panic", "node_before"}
     text = HEAD.format(
-        imports=imports(found, origins | {name: ("..interp.dispatch", name) for name in ("as_panic", "node_before")}),
+        imports=imports(names_read, origins | {name: ("..interp.dispatch", name) for name in ("as_panic", "node_before")}),
         numbers="{\n" + "".join(wrapped([f'"{name}": {number},' for name, number in numbers.items()])) + "}",
         marks="(\n" + "".join(wrapped([f"({near}, {far})," for near, far in cells.marks()])) + ")",
         fused="{\n" + "".join(f"    {run!r}: {row},\n" for run, row in fused.items()) + "}",
@@ -206,42 +210,46 @@ def generate() -> str:
 
 
 def with_places(text: str, backs: list[int]) -> str:
-    """The text with the table that tells of lines: it stands before them, and is written with a number of lines that is known."""
-    before = text[: text.index("            op, arg, ins, near, far = ins\n")].count("\n") + 2  # the first line of the tree
+    """Return the text with the table that tells of lines. It stands before them, so it is written with a number of lines that is
+    known. `backs` has for each line of the tree how far back the opcode stands that fails there."""
+    first_line = text[: text.index("            op, arg, ins, near, far = ins\n")].count("\n") + 2  # the first line of the tree
     shift = len(wrapped([""] * sum(back > 0 for back in backs))) + 1
-    rows = wrapped([f"{before + shift + at}: {back}," for at, back in enumerate(backs) if back])
+    rows = wrapped([f"{first_line + shift + at}: {back}," for at, back in enumerate(backs) if back])
     return text.replace("{PLACES}", "{\n" + "".join(rows) + "}")
 
 
 def wrapped(entries: list[str]) -> list[str]:
-    """The lines of a table, some entries in each."""
+    """Return the lines of a table, ROW entries in each."""
     return [f"    {' '.join(entries[at : at + ROW])}\n" for at in range(0, len(entries), ROW)]
 
 
-def imports(found: set[str], origins: dict[str, tuple[str, str]]) -> str:
+def imports(names_read: set[str], origins: dict[str, tuple[str, str]]) -> str:
+    """Return the import statements for those of the names that are not variables of the loop."""
     by_module: dict[str, list[str]] = {}
-    for name in sorted((found - LOOP_NAMES) & set(origins)):
+    for name in sorted((names_read - LOOP_NAMES) & set(origins)):
         module, original = origins[name]
         by_module.setdefault(module, []).append(f"{original}," if original == name else f"{original} as {name},")
     return "\n".join(f"from {module} import (\n{''.join(wrapped(names))})" for module, names in sorted(by_module.items()))
 
 
 def identifiers(lines: list[Line]) -> set[str]:
-    """The names that lines read."""
+    """Return the names that lines read."""
     text = "\n".join("        " + "    " * indent + line for indent, line, _ in lines)
     tree = ast.parse(f"def run():\n    while True:\n{text}\n")
     return {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
 
 
 def main() -> int:
+    """Write the loop if it has changed, or with `--check` only say so; return the exit status, 1 for a stale file that is
+    checked."""
     text = generate()
-    before = TARGET.read_text(encoding="utf-8") if TARGET.exists() else ""
+    old_text = TARGET.read_text(encoding="utf-8") if TARGET.exists() else ""
     if "--check" in sys.argv:
-        if before != text:
+        if old_text != text:
             print("vm/generated/loop.py is stale: run make gen")
             return 1
         return 0
-    if before != text:
+    if old_text != text:
         TARGET.write_text(text, encoding="utf-8")
         print(f"wrote {TARGET.relative_to(ROOT)}: {len(text.splitlines())} lines")
     return 0

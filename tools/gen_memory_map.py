@@ -34,19 +34,20 @@ row.
 
 
 def capabilities() -> list[tuple[str, list[tuple[str, str, str]]]]:
-    """System by system: clause, capability, construct."""
+    """Return for each system, in the order of the chapter, its rows: clause, capability, construct."""
     chapter = SPEC.read_text(encoding="utf-8").partition("## 13. ")[2].partition("\n## ")[0]
-    found: list[tuple[str, list[tuple[str, str, str]]]] = []
+    systems: list[tuple[str, list[tuple[str, str, str]]]] = []
     for line in chapter.splitlines():
         if system := SYSTEM.match(line):
-            found.append((system[1], []))
+            systems.append((system[1], []))
         elif row := ROW.match(line):
-            found[-1][1].append((row[1], row[2], row[3]))
-    return found
+            systems[-1][1].append((row[1], row[2], row[3]))
+    return systems
 
 
 def shown_by() -> dict[str, list[str]]:
-    """Clause to the files, from the root of the project, of which those that are about it come first."""
+    """Return by clause the paths of the files that show it, from the root of the project; those that are about it come first.
+    Raise SystemExit for errors of the suite."""
     programs, errors = suite.load()
     if errors:
         raise SystemExit("\n".join(errors))
@@ -64,6 +65,7 @@ def shown_by() -> dict[str, list[str]]:
 
 
 def page() -> str:
+    """Return the text of the page. Raise SystemExit for a clause that nothing shows."""
     by, systems = shown_by(), capabilities()
     parts = [HEAD]
     head = ["| Clause | Capability | Construct | Shown by |", "|---|---|---|---|"]
@@ -85,6 +87,8 @@ def _link(file: str) -> str:
 
 
 def main(arguments: list[str]) -> int:
+    """Write the page if it has changed, or with `--check` only say so; return the exit status, 1 for a stale page that is
+    checked."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true", help="fail if the page is stale, write nothing")
     text, options = page(), parser.parse_args(arguments)

@@ -35,6 +35,7 @@ the operand counts. The operand follows the opcode byte as unsigned LEB128.
 
 
 def opcodes() -> str:
+    """Return the page of opcodes, with the rules of the verifier."""
     parts = [HEAD, _table("## Opcodes by number", "| No. | Opcode | Operand | Stack | Flow | What it does |", map(_row, OPCODES))]
     flows = (f"| {flow} | {meaning} |" for flow, meaning in FLOWS.items())
     parts.append(_table("## Flow", "| Flow | Where control goes |", flows))
@@ -59,7 +60,7 @@ def _table(title: str, head: str, rows: Iterable[str]) -> str:
 
 
 def builtins() -> str:
-    """Global functions, then the methods of each kind of receiver."""
+    """Return the page of global functions, then of the methods of each kind of receiver, then of the library."""
     parts = ["# Built-in functions and methods\n\nWritten by `tools/gen_reference.py` from `vm/builtins/`.\n"]
     head = "| Signature | Clause | What it does |"
     parts.append(_table("## Functions", head, map(_builtin, FUNCTIONS.values())))
@@ -82,6 +83,7 @@ def _cell(text: str) -> str:
 
 
 def diagnostics() -> str:
+    """Return the page of diagnostics, panics and refused images."""
     tables = "`compiler/diagnostics.py`, `vm/panics.py` and `vm/bytecode/rules.py`"
     parts = [f"# Diagnostics and panics\n\nWritten by `tools/gen_reference.py` from {tables}.\n"]
     rows = (f"| {c.code} | {c.stage} | {_cell(c.title)} |" for c in CODES.values())
@@ -96,7 +98,7 @@ def diagnostics() -> str:
 
 
 def commands() -> str:
-    """The commands with their flags, as their own parsers describe them."""
+    """Return the page of the commands with their flags, as their own parsers describe them."""
     parts = ["# Commands\n\nWritten by `tools/gen_reference.py` from `cli/`; `concerto COMMAND --help` says the same.\n"]
     for verb in VERBS:
         parser = argparse.ArgumentParser(prog=f"concerto {verb.name}", add_help=False)
@@ -117,6 +119,8 @@ PAGES = {"opcodes.md": opcodes, "builtins.md": builtins, "diagnostics.md": diagn
 
 
 def main(arguments: list[str]) -> int:
+    """Write the pages that have changed, or with `--check` only name them; return the exit status, 1 for stale pages that are
+    checked."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true", help="fail if a page is stale, write nothing")
     parser.add_argument("--target", type=Path, default=TARGET)

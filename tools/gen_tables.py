@@ -19,7 +19,7 @@ TARGET = Path(__file__).resolve().parent.parent / "compiler" / "generated" / "pa
 
 
 class _Log(yacc.NullLogger):  # type: ignore[misc]
-    """Keeps PLY's warnings; conflicts are reported there and only with `debug=True`."""
+    """Keeps PLY's warnings and errors; it reports conflicts only with `debug=True`, and as warnings."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
@@ -33,13 +33,13 @@ class _Log(yacc.NullLogger):  # type: ignore[misc]
     error = critical = warning
 
     def info(self, message: str, *arguments: object) -> None:
-        """Progress is not of interest."""
+        """Ignore the progress."""
 
     debug = info
 
 
 def build() -> tuple[Any, list[str]]:
-    """The parser PLY builds from the grammar, without any table module, and the complaints it has."""
+    """Return the parser that PLY builds from the grammar, without any table module, and the complaints it has."""
     log = _Log()
     nothing = ModuleType("no_tables")
     nothing.__dict__.update(__file__=str(TARGET), _tabversion="none")
@@ -51,13 +51,14 @@ def build() -> tuple[Any, list[str]]:
 
 
 def signature() -> str:
-    """What PLY compares at start to find out whether tables fit the grammar."""
+    """Return what PLY compares at start to find out whether tables fit the grammar."""
     reflected = yacc.ParserReflect({name: getattr(MODULE, name) for name in dir(MODULE)}, log=yacc.NullLogger())
     reflected.get_all()
     return str(reflected.signature())
 
 
 def text(parser: Any) -> str:
+    """Return the text of the module with the tables of a parser."""
     lines = [
         '"""LALR(1) tables of the grammar. Written by tools/gen_tables.py; do not edit."""',
         "",
@@ -85,6 +86,8 @@ def _rows(name: str, table: dict[int, dict[str, int]]) -> list[str]:
 
 
 def main() -> int:
+    """Write the module, or with `--check` only say whether it is stale; return the exit status, 1 for a stale module that is
+    checked and for a grammar with conflicts."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--check", action="store_true", help="write nothing; exit 1 if the tables are stale")
     check = options.parse_args().check

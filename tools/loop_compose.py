@@ -1,6 +1,7 @@
 """The lines of the loop for a run of opcodes, made from the functions that say what each of them does.
 
-The functions are put behind one another, with a stack of expressions between them: what a run pushes and takes again never
+Hands on to `gen_loop.py` `Meaning`, `Library` and `Run`, whose `body` returns the lines; LOOP_NAMES are the variables of the
+loop. The functions are put behind one another, with a stack of expressions between them: what a run pushes and takes again never
 reaches the operand stack, since a push and a pop cost more than the dispatch that a run saves. Reads of locals and fields wait
 until somebody needs them, and are made before the next write. Where an opcode moves to another instruction, the run is left, with
 the operand stack as it is there.
@@ -34,7 +35,9 @@ READS = (ast.Subscript, ast.Attribute, ast.Call)
 
 
 class Meaning:
-    """What one opcode does: the values it takes, deepest first, and its function."""
+    """What one opcode does: the values it takes, deepest first, and its function. `context` are the parameters that are no
+    values, `group` is the one that takes a counted number of them, None for none; `row` is None for an opcode of linked code
+    only."""
 
     def __init__(self, name: str, function: ast.FunctionDef) -> None:
         self.name = name
@@ -53,51 +56,52 @@ class Meaning:
         return self.parameters == [*takes, *self.context]
 
     def needs_operand(self, count: str) -> bool:
-        """`count`: the size of its group, "" where only the operand says it."""
+        """Return whether the lines read the operand. `count`: the size of its group, "" where only the operand says it."""
         return "operand" in self.context or (self.group is not None and not count)
 
 
 def is_truth(value: ast.expr) -> bool:
-    """Whether an expression gives a Bool for certain."""
+    """Return whether an expression gives a Bool for certain."""
     if isinstance(value, ast.BoolOp):
         return all(map(is_truth, value.values))
     return isinstance(value, ast.Compare) or (isinstance(value, ast.UnaryOp) and isinstance(value.op, ast.Not))
 
 
 def is_plain(value: ast.expr) -> bool:
+    """Return whether an expression is a name or a constant, which costs nothing to repeat."""
     return isinstance(value, (ast.Name, ast.Constant))
 
 
 def is_read(value: ast.expr) -> bool:
-    """Whether it depends on what a write may change."""
+    """Return whether an expression depends on what a write may change."""
     return any(isinstance(node, READS) for node in ast.walk(value))
 
 
 def may_wait(value: ast.expr) -> bool:
-    """Whether it can be evaluated later, or never."""
+    """Return whether an expression can be evaluated later, or never."""
     return all(isinstance(node, MAY_WAIT) or called(node) in HARMLESS for node in ast.walk(value))
 
 
 def called(node: ast.AST | None) -> str:
-    """The name of the function that an expression calls; "" for another expression."""
+    """Return the name of the function that an expression calls; "" for another expression."""
     return node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else ""
 
 
 def uses(name: str, nodes: list[ast.stmt] | list[ast.expr]) -> int:
-    """How often a name is read."""
+    """Return how often a name is read."""
     return sum(
         isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load) for node in nodes for n in ast.walk(node)
     )
 
 
 def assigned(nodes: list[ast.stmt]) -> dict[str, None]:
-    """The names that statements assign, in their order."""
+    """Return the names that statements assign, in their order, as keys."""
     walked = (n for node in nodes for n in ast.walk(node))
     return {n.id: None for n in walked if isinstance(n, ast.Name) and isinstance(n.ctx, (ast.Store, ast.Del))}
 
 
 def may_write(statements: list[ast.stmt], raises: Callable[[str], bool]) -> bool:
-    """Whether statements may change more than their own variables, and go on."""
+    """Return whether statements may change more than their own variables, and go on."""
     for node in (n for statement in statements for n in ast.walk(statement)):
         if isinstance(node, (ast.Subscript, ast.Attribute)) and not isinstance(node.ctx, ast.Load):
             return True
@@ -107,7 +111,8 @@ def may_write(statements: list[ast.stmt], raises: Callable[[str], bool]) -> bool
 
 
 class Substitution(ast.NodeTransformer):
-    """Puts expressions in the places of names, and the loop's variables in the places of the attributes of its parameter."""
+    """Puts expressions in the places of names, and the loop's variables in the places of the attributes of its parameter, which
+    `loop` names."""
 
     def __init__(self, values: Mapping[str, ast.expr], loop: str = "loop") -> None:
         self.values = values
@@ -141,7 +146,7 @@ class Substitution(ast.NodeTransformer):
 
 
 class Truths(ast.NodeTransformer):
-    """Comparisons of a Bool with True and False, as what they come to."""
+    """Replaces comparisons of the Bool `name` with True and False by what they come to."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -170,7 +175,7 @@ class Library:
         self.reserved = reserved
 
     def ends(self, statements: list[ast.stmt]) -> bool:
-        """Whether statements never come to their end."""
+        """Return whether statements never come to their end."""
         if not statements:
             return False
         last = statements[-1]
@@ -179,9 +184,11 @@ class Library:
         return isinstance(last, (ast.Return, ast.Raise)) or self.is_raising_call(last)
 
     def is_raising_call(self, statement: ast.stmt) -> bool:
+        """Return whether a statement is the call of a function that never returns."""
         return isinstance(statement, (ast.Expr, ast.Return)) and self.raises(called(statement.value))
 
     def inlined_call(self, value: ast.expr | None) -> ast.FunctionDef | None:
+        """Return the function whose text stands for a call, None for any other expression."""
         return self.inlined.get(called(value))
 
 
@@ -208,10 +215,11 @@ class Run:
         self.used.update(self.operands.values())
 
     def meaning(self, name: str) -> Meaning:
+        """Return the meaning of an opcode of the run."""
         return self.library.meanings[name.partition("/")[0]]
 
     def body(self) -> list[Line]:
-        """Write all lines. AssertionError where the opcodes cannot stand behind one another."""
+        """Write all lines and return them. Raise AssertionError where the opcodes cannot stand behind one another."""
         if len(self.operands) > 1:
             self.say(f"{', '.join(self.operands.values())} = arg")
         for at, name in enumerate(self.names):
@@ -227,38 +235,41 @@ class Run:
     # ------------------------------------------------------------ lines
 
     def say(self, text: str) -> None:
+        """Add a line."""
         self.lines.append((self.indent, text, None if self.moved else self.at))
 
     def write(self, statement: ast.stmt) -> None:
+        """Add the lines of a statement."""
         for line in ast.unparse(ast.fix_missing_locations(statement)).splitlines():
             self.say(line)
 
     def fork(self) -> Run:
-        """A run that goes on from here on a path of its own, one level deeper."""
+        """Return a run that goes on from here on a path of its own, one level deeper; its lines are apart."""
         other = copy.copy(self)
         other.lines, other.values, other.indent = [], list(self.values), self.indent + 1
         return other
 
     def fresh(self, name: str) -> str:
-        """A name like this that the run has not used yet."""
+        """Return a name like this that the run has not used yet; `_` stays."""
         if name == "_":
             return name
-        number, found = 1, name
-        while found in self.used:
+        number, free_name = 1, name
+        while free_name in self.used:
             number += 1
-            found = f"{name}{number}"
-        self.used.add(found)
-        return found
+            free_name = f"{name}{number}"
+        self.used.add(free_name)
+        return free_name
 
     def keep(self, value: ast.expr, name: str) -> ast.Name:
-        """A name for a value that is evaluated now."""
-        found = self.fresh(name)
-        self.say(f"{found} = {ast.unparse(value)}")
-        return ast.Name(found, ast.Load())
+        """Add a line that evaluates a value here, and return the name for it."""
+        free_name = self.fresh(name)
+        self.say(f"{free_name} = {ast.unparse(value)}")
+        return ast.Name(free_name, ast.Load())
 
     # ------------------------------------------------------------ the stack of expressions
 
     def take(self, name: str) -> ast.expr:
+        """Return the topmost value, which is then off the stack of expressions, or else off the operand stack."""
         if self.values:
             return self.values.pop()
         if self.taken:
@@ -267,11 +278,11 @@ class Run:
         return ast.Name("tos", ast.Load())
 
     def settle(self) -> None:
-        """Before a write: what waits is read."""
+        """Read what waits, before a write."""
         self.values = [self.keep(value, "value") if is_read(value) else value for value in self.values]
 
     def restore(self) -> None:
-        """Bring the operand stack to what it is here."""
+        """Add the lines that bring the operand stack to what it is here."""
         for text in [*([] if self.taken or not self.values else ["tos"]), *map(ast.unparse, self.values[:-1])]:
             self.say(f"st.append({text})")
         if self.values:
@@ -282,7 +293,8 @@ class Run:
             self.say("tos = st.pop()")
 
     def group(self, meaning: Meaning, count: str, needed: bool) -> ast.expr:
-        """The counted values: of a known number, or as many as the operand says."""
+        """Return the counted values as an expression: of a known number, or as many as the operand says. They are off the stack
+        then; unless they are `needed`, they are only dropped."""
         assert meaning.row is not None and meaning.group is not None
         if count:
             parts = [self.take("value") for _ in range(int(count))]
@@ -304,6 +316,7 @@ class Run:
     # ------------------------------------------------------------ one opcode
 
     def opcode(self, name: str) -> Results:
+        """Write the lines of one opcode; return what it pushes, None if it does not come to its end."""
         meaning = self.meaning(name)
         body = [copy.deepcopy(s) for s in meaning.function.body if not is_docstring(s)]
         values: dict[str, ast.expr] = {
@@ -324,7 +337,7 @@ class Run:
 
     def bind(self, body: list[ast.stmt], bound: dict[str, ast.expr], values: dict[str, ast.expr]) -> Results:
         """Write a body with `bound` expressions for its parameters, which get names where they are used more than once or too
-        late; `values` stand for its other names."""
+        late; `values` stand for its other names, and are added to. Return as `opcode`."""
         changed = assigned(body)
         for parameter, value in bound.items():
             if is_truth(value) and parameter not in changed:
@@ -342,7 +355,7 @@ class Run:
         return self.block([Substitution(values).visit(s) for s in body])
 
     def block(self, statements: list[ast.stmt]) -> Results:
-        """Write statements whose names are those of the loop; what they push, if they come to their end."""
+        """Write statements whose names are those of the loop; return as `opcode`."""
         if not statements:
             return self.exit([])
         first, rest = statements[0], statements[1:]
@@ -362,6 +375,7 @@ class Run:
         return self.block(rest)
 
     def result(self, value: ast.expr | None) -> Results:
+        """Write a `return` of a value; return as `opcode`."""
         if isinstance(value, ast.Name) and value.id == SLICE_ENDS:
             assert self.at == len(self.names) - 1, f"{self.names[self.at]} cannot stand within {self.names}"
             self.restore()
@@ -381,7 +395,7 @@ class Run:
         return self.exit([value])
 
     def exit(self, results: list[ast.expr]) -> Results:
-        """The end of a path: of the opcode, if others follow, else of the run."""
+        """Write the end of a path: of the opcode, if others follow, else of the run. Return as `opcode`."""
         if not self.moved and self.at < len(self.names) - 1:
             return results
         self.values += results
@@ -390,7 +404,7 @@ class Run:
         return None
 
     def inline(self, statement: ast.Expr | ast.Assign, function: ast.FunctionDef, rest: list[ast.stmt]) -> Results:
-        """A call as a statement: its text, then the rest."""
+        """Write the text of a function for a statement that calls it, then the rest; return as `opcode`."""
         assert isinstance(statement.value, ast.Call)
         if isinstance(statement, ast.Expr):
             return self.inlined_body(function, statement.value, rest)
@@ -402,24 +416,26 @@ class Run:
     def inlined_body(
         self, function: ast.FunctionDef, call: ast.Call, rest: list[ast.stmt], body: list[ast.stmt] | None = None
     ) -> Results:
-        """Write the text of a function, or `body` in place of it, with what a call hands over, then the rest."""
+        """Write the text of a function, or `body` in place of it, with what a call hands over, then the rest; return as
+        `opcode`."""
         parameters = [a.arg for a in function.args.args]
         loop = parameters.pop(0) if parameters[0] == "self" else ""
         statements = [copy.deepcopy(s) for s in (function.body if body is None else body) if not is_docstring(s)]
         bound = dict(zip(parameters, call.args, strict=True))
-        kept: dict[str, ast.expr] = {}
+        bindings: dict[str, ast.expr] = {}
         targets = assigned(body[-1:]) if body else {}  # of the caller
         for parameter, value in bound.items():
             if not is_plain(value) and not (isinstance(value, ast.Tuple) and not value.elts) and uses(parameter, statements) > 1:
-                kept[parameter] = self.keep(value, parameter)
+                bindings[parameter] = self.keep(value, parameter)
             else:
-                kept[parameter] = value
+                bindings[parameter] = value
         for local in assigned(statements):
-            if local not in kept and local not in targets:
-                kept[local] = ast.Name(self.fresh(local), ast.Load())
-        return self.block([*(Substitution(kept, loop).visit(s) for s in statements), *rest])
+            if local not in bindings and local not in targets:
+                bindings[local] = ast.Name(self.fresh(local), ast.Load())
+        return self.block([*(Substitution(bindings, loop).visit(s) for s in statements), *rest])
 
     def branch(self, statement: ast.If, rest: list[ast.stmt]) -> Results:
+        """Write an `if` and the rest, which stands in both branches if one of them leaves; return as `opcode`."""
         one, other = statement.body, statement.orelse
         if not has_exit([*one, *other], self.library):
             self.write(statement)
@@ -450,7 +466,7 @@ class Run:
         return list(names)
 
     def walk(self, statement: ast.For, rest: list[ast.stmt]) -> Results:
-        """`for x in y: return …`: the first element, or the rest."""
+        """Write `for x in y: return …`, which takes the first element, or the rest if there is none; return as `opcode`."""
         assert isinstance(statement.body[0], ast.Return)
         empty = self.fork()
         results = empty.block(rest)
@@ -462,7 +478,7 @@ class Run:
 
 
 def first_of(body: list[ast.stmt]) -> list[ast.expr]:
-    """What a body evaluates before anything else."""
+    """Return what a body evaluates before anything else, as a list of at most one expression."""
     first = body[0] if body else None
     if isinstance(first, ast.If):
         return [first.test]
@@ -474,21 +490,23 @@ def first_of(body: list[ast.stmt]) -> list[ast.expr]:
 
 
 def without_repeats(body: list[ast.stmt], library: Library) -> list[ast.stmt]:
-    """Without a test that has been made just before and did not come back."""
-    found: list[ast.stmt] = []
+    """Return the body without a test that has been made just before and did not come back."""
+    statements: list[ast.stmt] = []
     for statement in body:
-        before = found[-1] if found else None
-        alike = isinstance(statement, ast.If) and isinstance(before, ast.If) and ast.dump(before.test) == ast.dump(statement.test)
-        if not (alike and isinstance(before, ast.If) and library.ends(before.body)):
-            found.append(statement)
-    return found
+        last = statements[-1] if statements else None
+        alike = isinstance(statement, ast.If) and isinstance(last, ast.If) and ast.dump(last.test) == ast.dump(statement.test)
+        if not (alike and isinstance(last, ast.If) and library.ends(last.body)):
+            statements.append(statement)
+    return statements
 
 
 def opposite(test: ast.expr) -> ast.expr:
+    """Return the negation of a test."""
     return test.operand if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) else ast.UnaryOp(ast.Not(), test)
 
 
 def has_exit(statements: list[ast.stmt], library: Library) -> bool:
+    """Return whether statements may leave the opcode, or hold a call whose text stands for it."""
     return any(
         isinstance(n, (ast.Return, ast.Raise)) or (isinstance(n, ast.stmt) and library.is_raising_call(n))
         or (isinstance(n, ast.Expr) and library.inlined_call(n.value) is not None)
@@ -497,5 +515,6 @@ def has_exit(statements: list[ast.stmt], library: Library) -> bool:
 
 
 def is_docstring(statement: ast.stmt) -> bool:
+    """Return whether a statement does nothing: a docstring, or `pass`."""
     inert = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
     return inert or isinstance(statement, ast.Pass)

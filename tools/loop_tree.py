@@ -1,9 +1,10 @@
 """The search tree of the loop: from an opcode's node to its lines, by the fewest steps of CPython 3.11 for what runs often.
 
-A node names one of nine cells by two marks, each None, True or False, and within it a number that comparisons look for. A mark
-costs a load and a jump wherever it jumps to; a comparison is quick only when it jumps over at most 255 units of code (3.11 does
-not specialise one whose jump needs a prefix), and four times as dear otherwise. So the marks decide first, and
-comparisons of a cell jump over little.
+Hands on `Cells` and the type Line to `gen_loop.py` and `loop_compose.py`. A node names one of nine cells by two marks, each None,
+True or False, and within it a number that comparisons look for. A mark costs a load and a jump wherever it jumps to; a comparison
+is quick only when it jumps over at most 255 units of code (3.11 does not specialise one whose jump needs a prefix), and is
+several times as dear otherwise. So the marks decide first, and comparisons of a cell jump over little. The costs are the
+constants below.
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ SMALL_CELL = 40  # more opcodes than that are divided by weight alone
 
 
 class Cells:
-    """Runs of opcodes by cell, each in the order of its numbers. `weight` gives how often a run is met, `code` its lines."""
+    """Runs of opcodes by cell, each in the order of its numbers. `weight` gives how often a run is met, `code` its lines.
+    `numbers` has the number of each run, which nodes hold."""
 
     def __init__(self, runs: list[Name], weight: Callable[[Name], int], code: dict[Name, list[Line]]) -> None:
         self.weight = weight
@@ -52,11 +54,11 @@ class Cells:
         self.numbers = {run: number for number, run in enumerate(self.order)}
 
     def marks(self) -> list[tuple[Mark, Mark]]:
-        """The cell of each run, by its number."""
+        """Return the cell of each run, by its number."""
         return [cell for cell, members in self.members.items() for _ in members]
 
     def lines(self, indent: str) -> list[Placed]:
-        """The whole tree."""
+        """Return the whole tree, indented by `indent`."""
 
         def beneath(near: Mark, inner: str) -> list[Placed]:
             return _by_mark("far", lambda far, deeper: self._cell((near, far), deeper), inner)
@@ -71,7 +73,7 @@ class Cells:
         return self._compared(members, first, self._splits(members), 0, len(members), indent)
 
     def _compared(self, members: list[Name], first: int, splits: Splits, low: int, high: int, indent: str) -> list[Placed]:
-        """Comparisons that tell members[low:high] apart."""
+        """Return the comparisons that tell members[low:high] apart, with their lines."""
         if high - low == 1:
             return self._leaf(members[low], indent)
         _, at, below_first = splits(low, high)
@@ -89,7 +91,8 @@ class Cells:
         return [(f"{indent}# {' '.join(run)}", 0), *lines]
 
     def _splits(self, members: list[Name]) -> Splits:
-        """For a range of members: the cost of telling them apart, where to divide, whether the lower part stands first."""
+        """Return a function that gives for a range of members the cost of telling them apart, where to divide, and whether the
+        lower part stands first."""
         weights = [self.weight(run) for run in members]
         sizes = [self.units[run] for run in members]
 
@@ -107,13 +110,13 @@ class Cells:
             if high - low == 1:
                 return 0, low, True
             total = sum(weights[low:high])
-            found = []
+            options = []
             for at in choices(low, high):
-                beneath = best(low, at)[0] + best(at, high)[0]
+                inner_cost = best(low, at)[0] + best(at, high)[0]
                 for below_first in (True, False):
                     jumped = sum(sizes[low:at] if below_first else sizes[at:high])
-                    found.append((total * (QUICK if jumped <= SHORT else SLOW) + beneath, at, below_first))
-            return min(found, key=lambda choice: choice[0])
+                    options.append((total * (QUICK if jumped <= SHORT else SLOW) + inner_cost, at, below_first))
+            return min(options, key=lambda choice: choice[0])
 
         return best
 
@@ -127,6 +130,7 @@ def _by_mark(name: str, part: Callable[[Mark, str], list[Placed]], indent: str) 
 
 
 def units(lines: list[str]) -> int:
-    """How long the code of these lines is, about: every version of Python is to write the same loop."""
+    """Return how long the code of these lines is, about. It is computed from the syntax tree, so that every version of Python
+    writes the same loop."""
     parts = ast.walk(ast.parse("\n".join(lines).replace("continue", "pass").replace("break", "pass").replace("return", "pass")))
     return COMPARING + sum(LENGTHS.get(type(part), 1) for part in parts)

@@ -20,7 +20,7 @@ ROOMS = ("api", "cli", "colours", "compiler", "lsp", "runtime", "vm")
 
 
 def place_of(file: str) -> str | None:
-    """The path under the repository of a file of the product."""
+    """Return the path under the repository of a file of the product, None for any other file."""
     if file.startswith("<"):  # of Python itself, or made at run time
         return None
     path = Path(file)
@@ -32,7 +32,7 @@ def place_of(file: str) -> str | None:
 
 
 def trip(arguments: list[str]) -> dict[str, set[str]]:
-    """The functions that the command calls, by file."""
+    """Return the functions that the command calls, by file. Raise SystemExit if it ends with another code than 0."""
     codes: set[object] = set()
 
     def called(frame: FrameType, event: str, argument: object) -> None:
@@ -51,7 +51,7 @@ def trip(arguments: list[str]) -> dict[str, set[str]]:
         threading.setprofile(None)  # type: ignore[arg-type]
     if code:
         raise SystemExit(f"the command ended with {code}")
-    found: dict[str, set[str]] = {}
+    functions: dict[str, set[str]] = {}
     places: dict[str, str | None] = {}
     for one in codes:
         file: str = one.co_filename  # type: ignore[attr-defined]
@@ -61,15 +61,16 @@ def trip(arguments: list[str]) -> dict[str, set[str]]:
         name: str = one.co_qualname  # type: ignore[attr-defined]
         is_function = one.co_flags & inspect.CO_OPTIMIZED and not name.endswith(">")  # no body of a module, class, comprehension
         if place is not None and is_function:
-            found.setdefault(place, set()).add(name)
-    return found
+            functions.setdefault(place, set()).add(name)
+    return functions
 
 
 def main(arguments: list[str]) -> int:
-    found = trip(arguments or ["run", str(ROOT / "examples" / "conversation.conc"), "--offline"])
+    """Print the table for a command; return the exit status 0."""
+    functions_by_file = trip(arguments or ["run", str(ROOT / "examples" / "conversation.conc"), "--offline"])
     files: Counter[str] = Counter()
     functions: Counter[str] = Counter()
-    for place, names in found.items():
+    for place, names in functions_by_file.items():
         room = place.split("/")[0]
         files[room] += 1
         functions[room] += len(names)

@@ -1,7 +1,10 @@
 """What the driver puts in the place of the world: models, agents, MCP servers and HTTP that the runner plays (C-8.4).
 
-Each request becomes an event with a number of its own; the `reply` that names it is the answer. One that is given up is
-told by `abort`. Knows the records of the implementation, nothing of sessions but what a provider needs.
+Hands on to `concerto.py` `Runner`, the classes that ask it (`AskingProvider`, `AskingChild`, `AskingServer`, `AskingNetwork`),
+`answered`, and `send` and `receive`, the two ends of the protocol. Each request becomes an event with a number of its own, and
+the `reply` that names the number is its answer. A request whose answer is not waited for any more is followed by `abort`. The
+classes keep the contracts of those of the implementation whose place they take. A new kind of request is a class that calls
+`Runner.ask`.
 """
 
 from __future__ import annotations
@@ -27,11 +30,13 @@ Json = dict[str, Any]
 
 
 def send(message: Json) -> None:
+    """Write one message to the runner, at once."""
     sys.stdout.write(json.dumps(message, ensure_ascii=False, separators=(",", ":")) + "\n")
     sys.stdout.flush()
 
 
 def receive() -> Json:
+    """Return the next message of the runner. End the process with status 0 when there is none."""
     line = sys.stdin.readline()
     if not line:
         sys.exit(0)
@@ -40,7 +45,9 @@ def receive() -> Json:
 
 
 class Runner:
-    """What one run has asked of the runner, and who waits for its replies."""
+    """What one run has asked of the runner, and who waits for its replies. `id` is that of the run; `requests` counts its
+    requests, `calls` by name the calls of models, agents and tools, `attempts` by request id how often it was sent. `waiting` has
+    by number the requests that get one reply, `streams` those that get several."""
 
     def __init__(self, number: int) -> None:
         self.id = number
@@ -53,7 +60,8 @@ class Runner:
     def ask(
         self, kind: str, name: str, record: Json, attempt: int = 1, wire: str | None = None, headers: Json | None = None
     ) -> int:
-        """The number that replies name."""
+        """Send a request and return its number, which replies name. `record` is the request as data, `wire` the body as it would
+        be sent, None where there is none."""
         self.requests += 1
         send({
             "id": self.id, "event": "request", "to": self.requests, "kind": kind, "name": name, "attempt": attempt,
@@ -62,13 +70,16 @@ class Runner:
         return self.requests
 
     def called(self, name: str) -> None:
+        """Count a call of a model, agent or tool."""
         self.calls[name] = self.calls.get(name, 0) + 1
 
     def abort(self, to: int) -> None:
+        """Tell the runner that the reply to a request is not waited for any more."""
         send({"id": self.id, "event": "abort", "to": to})
 
     async def reply(self, to: int, seconds: float | None = None) -> Json:
-        """The answer; TimeoutError after `seconds`, and then, or when the task is cancelled, it is not waited for any more."""
+        """Wait for the reply to the request of number `to` and return it. Raise TimeoutError after `seconds`, None for no limit.
+        The request is aborted then, and also when the task is cancelled."""
         future = self.waiting[to] = asyncio.get_running_loop().create_future()
         try:
             async with asyncio.timeout(seconds):
@@ -78,7 +89,7 @@ class Runner:
                 self.abort(to)
 
     def give(self, message: Json) -> None:
-        """A reply that has come, to who waits for it; none waits for what was given up."""
+        """Hand a reply that has come to whoever waits for it; drop one that nobody waits for."""
         if message["to"] in self.streams:
             self.streams[message["to"]].put_nowait(message)
             return
@@ -88,7 +99,8 @@ class Runner:
 
 
 async def answered(runner: Runner, channel: str, value: Any) -> Any:
-    """The host's answer to an awaited emit."""
+    """Return the host's answer to an awaited emit, which the runner gives. Raise NoListener where nobody listens, RuntimeError
+    for any other fault."""
     message = await runner.reply(runner.ask("answer", channel, {"channel": channel, "payload": json.loads(to_json(value))}))
     fault = message.get("fault")
     if fault is None:
@@ -99,7 +111,7 @@ async def answered(runner: Runner, channel: str, value: Any) -> Any:
 
 
 class AskingProvider(Provider):
-    """Lowers requests as the connection's own provider does, and gets its replies from the runner."""
+    """A provider that lowers requests as the connection's own provider, `real`, does, and gets its replies from the runner."""
 
     def __init__(self, runner: Runner, real: Provider, env: dict[str, str], redactor: Any) -> None:
         self.runner = runner
@@ -149,6 +161,7 @@ class AskingProvider(Provider):
                 self.runner.abort(to)
 
     def announce(self, request: Request, origin: Origin) -> int:
+        """Send a request to the runner and return its number. Raise CallFailure if the key is missing."""
         resolve_key(self.settings, self.env, self.redactor, origin)
         arguments = self.real.lower(request)
         runner, name = self.runner, request.id.rpartition("-")[0]
@@ -161,7 +174,8 @@ class AskingProvider(Provider):
 
 
 class AskingChild:
-    """The process of an agent, played by the runner: a prompt is a request, its lines are the replies."""
+    """The process of an agent, played by the runner: a prompt is a request, and each reply is a line or the end of the process.
+    `asked` are the numbers of its requests."""
 
     stderr = ""
 
@@ -177,7 +191,8 @@ class AskingChild:
         return self.exit_code is not None
 
     async def write(self, text: str) -> None:
-        """What answers a question of the agent is no request: the lines after it are those of the prompt."""
+        """Send a line of the agent's input as a request. An answer to a question of the agent is none: the lines after it belong
+        to the prompt."""
         if text.startswith('{"type":"response"'):
             return
         self.runner.called(self.name)
@@ -207,7 +222,8 @@ class AskingChild:
 
 
 class AskingServer:
-    """An MCP server, played by the runner. A result that is a String is its text, any other its structured content."""
+    """An MCP server, played by the runner. A result that is a string is the text of an answer, any other its structured content.
+    It raises ServerFailure after the time limit, and for a server that has ended."""
 
     def __init__(self, runner: Runner, settings: McpSettings) -> None:
         self.runner = runner
@@ -224,7 +240,7 @@ class AskingServer:
         return Answer(None if texts else value, texts, "error" in body)
 
     async def aclose(self) -> None:
-        """There is nothing to close."""
+        """Do nothing: there is nothing to close."""
 
     async def _asked(self, record: Json) -> Json:
         name, seconds = self.settings.name, self.settings.timeout
@@ -239,7 +255,7 @@ class AskingServer:
 
 
 class AskingNetwork:
-    """Gets the replies of HTTP from the runner. Every name has a public address, except `localhost`."""
+    """A network whose HTTP replies come from the runner. Every name has a public address, except `localhost`."""
 
     def __init__(self, runner: Runner) -> None:
         self.runner = runner
@@ -254,6 +270,7 @@ class AskingNetwork:
 
 
 def http_reply_of(message: Json, host: str) -> HttpReply:
+    """Return the HTTP reply in a message of the runner. Raise HttpFailure for a fault other than a status."""
     fault = message.get("fault")
     if fault is None:
         body = message["body"]
@@ -265,6 +282,7 @@ def http_reply_of(message: Json, host: str) -> HttpReply:
 
 
 def reply_of(message: Json, origin: Origin, request: Request) -> Reply:
+    """Return the reply of a model in a message of the runner. Raise CallFailure for a fault or a refusal."""
     fault = message.get("fault")
     if fault is not None:
         raise failure_of(fault, origin)
@@ -282,12 +300,14 @@ def reply_of(message: Json, origin: Origin, request: Request) -> Reply:
 
 
 def call_of(call: Json) -> Call:
+    """Return the call of a tool in a reply; its arguments are a JSON object, or a text that is none."""
     arguments = call["arguments"]
     text = arguments if isinstance(arguments, str) else json.dumps(arguments, separators=(",", ":"), ensure_ascii=False)
     return Call(call["id"], call["name"], arguments if isinstance(arguments, dict) else None, text)
 
 
 def failure_of(fault: Json, origin: Origin) -> CallFailure:
+    """Return the failure that a fault of the script means."""
     kind = fault["kind"]
     if kind == "timeout":
         return origin.timed_out()

@@ -1,6 +1,8 @@
 """The driver of this implementation: conformance/PROTOCOL.md on standard input and output.
 
-With `asking.py` beside it, the only file of the suite, but the oracle, that imports the implementation (C-1.2).
+The runner starts it as a process. With `asking.py` beside it, it is the only file of the suite, but the oracle, that imports the
+implementation (C-1.2). An operation is a function of OPERATIONS, which takes the message (`op`) and returns the result without
+its id; a route is a branch of `by_route`.
 """
 
 from __future__ import annotations
@@ -64,6 +66,8 @@ LAST: dict[str, Compilation] = {}  # the newest one, by what it was made from: t
 
 
 def compilation(op: Json) -> Compilation:
+    """Return what the compiler makes of the files of a message. The newest one is kept, since the routes of a program share
+    it."""
     key = json.dumps([op["op"] != "check", op["main"], op["files"]])
     if key not in LAST:
         LAST.clear()
@@ -72,6 +76,7 @@ def compilation(op: Json) -> Compilation:
 
 
 def compiled(op: Json) -> Compilation:
+    """Compile the files of a message, which are texts, or bytes in base64 as `{"base64": …}`."""
     def read(name: str) -> bytes | None:
         content = op["files"].get(name)
         if content is None:
@@ -84,10 +89,12 @@ def compiled(op: Json) -> Compilation:
 
 
 def diagnostics_of(result: Compilation) -> list[Json]:
+    """Return the diagnostics of a compilation as the protocol has them."""
     return [diagnostic_json(d, result.sources[d.span.file]) for d in result.diagnostics.ordered()]
 
 
 def diagnostic_json(d: Diagnostic, source: Source) -> Json:
+    """Return one diagnostic as the protocol has it; line and column count from 1."""
     line, column = source.position(d.span.start)
     severity = "error" if d.is_error else "warning"
     return {
@@ -97,12 +104,14 @@ def diagnostic_json(d: Diagnostic, source: Source) -> Json:
 
 
 def check(op: Json) -> Json:
+    """Return the result of `check`: the diagnostics."""
     result = compilation(op)
     failed = result.diagnostics.has_errors
     return {"status": "error" if failed else "ok", "diagnostics": diagnostics_of(result), "exit": 65 if failed else 0}
 
 
 def compile_(op: Json) -> Json:
+    """Return the result of `compile`: the diagnostics, and the image in base64 if there are no errors."""
     result = compilation(op)
     if result.image is None:
         return {"status": "error", "diagnostics": diagnostics_of(result), "exit": 65}
@@ -114,11 +123,13 @@ def compile_(op: Json) -> Json:
 
 
 def rejected(error: ImageError) -> Json:
+    """Return the result for an image that is refused."""
     stage = "load" if error.code.startswith("V0") else "verify"
     return {"status": "rejected", "stage": stage, "code": error.code, "exit": 74}
 
 
 def load(op: Json) -> Json:
+    """Return the result of `load`: whether the image is accepted."""
     try:
         load_bytes(base64.b64decode(op["image"]))
     except ImageError as error:
@@ -132,8 +143,10 @@ def load(op: Json) -> Json:
 LEFT_OUT = {"mode": "run", "route": "interp", "main": "main.conc"}  # what a `run` means that does not say it
 
 
-def run(given: Json) -> Json:
-    op = LEFT_OUT | given
+def run(message: Json) -> Json:
+    """Return the result of `run`: how `main` ended, or the tests. Emits and requests go to the runner meanwhile. What the message
+    does not say is taken from LEFT_OUT."""
+    op = LEFT_OUT | message
     diagnostics: list[Json] = []
     try:
         if op.get("image"):
@@ -160,7 +173,8 @@ def run(given: Json) -> Json:
 
 
 def run_tests(op: Json, program: Program, folder: str) -> Json:
-    """Each test in a world of its own; events are numbered through all of them."""
+    """Run each test in a world of its own, and return the result of all; emits are numbered through all of them. A cancelled test
+    ends the run, and its result is returned."""
     tests: list[Json] = []
     total: Json = {"fuel": 0, "calls": {}}
     emitted = requests = 0
@@ -181,12 +195,14 @@ def run_tests(op: Json, program: Program, folder: str) -> Json:
 
 
 def no_main(file: str) -> Json:
+    """Return the diagnostic for a program without `main`."""
     row = {"stage": "names", "code": "E1013", "severity": "error", "file": file, "line": 1, "column": 1}
     return {**row, "message": "no main function to run"}
 
 
 def by_route(route: str, result: Compilation) -> Program | str:
-    """The program as the route makes it; a text when assembling changed the bytes."""
+    """Return the program as the route makes it; a text that says why when assembling has changed the bytes. Raise ImageError for
+    an image that is refused."""
     assert result.image is not None
     if route in ("interp", "trans", "resume"):
         return load_image(result.image)
@@ -201,7 +217,7 @@ def by_route(route: str, result: Compilation) -> Program | str:
 
 @contextlib.contextmanager
 def file_system(op: Json, program: Program) -> Iterator[str]:
-    """The files of the run, in a directory of their own that ends with it."""
+    """Give the folder with the files of the run, which is removed at the end; `/` for a run that uses no files."""
     stores = any("store" in memory.steps for memory in program.image.memories)
     if not stores and not op.get("fs") and not any(text.startswith("fs:") for text in op.get("permissions", ())):
         yield "/"
@@ -219,13 +235,13 @@ DISABLE = "disable-tool="
 
 
 def permissions_of(op: Json) -> Permissions:
-    """The whole file system of a run is that of the message."""
+    """Return the permissions in a message. The whole file system of a run is the folder of the message."""
     texts = op.get("permissions", ())
-    made = Permissions.of_texts(text for text in texts if not text.startswith(DISABLE))
-    made.disabled = tuple(text.removeprefix(DISABLE) for text in texts if text.startswith(DISABLE))
+    permissions = Permissions.of_texts(text for text in texts if not text.startswith(DISABLE))
+    permissions.disabled = tuple(text.removeprefix(DISABLE) for text in texts if text.startswith(DISABLE))
     for key in ("fs_read", "fs_write"):
-        made.scopes[key] = (".",) if made.scopes[key] is True else made.scopes[key]
-    return made
+        permissions.scopes[key] = (".",) if permissions.scopes[key] is True else permissions.scopes[key]
+    return permissions
 
 
 class Cancelled(Exception):
@@ -233,8 +249,8 @@ class Cancelled(Exception):
 
 
 class Resumed(Session):
-    """Before each step it is written, dropped, and made anew from the bytes: the machine, and volatile logs of memories, of which
-    each snapshot has only what came since the one before (C-7.1, M-14.6)."""
+    """A session that is written before each step, dropped, and made anew from the bytes: the machine, and volatile logs of
+    memories, of which each snapshot has only what came since the one before (C-7.1, M-14.6)."""
 
     def __init__(self, program: Program, host: Host) -> None:
         super().__init__(program, host)
@@ -247,7 +263,9 @@ class Resumed(Session):
 
 
 class World:
-    """One run of main, or of the function of a test: its events out, its replies in, its virtual clock."""
+    """One run of `main`, or of the function of a test: its events out, its replies in, its virtual clock, which counts
+    milliseconds. `outcome` is None until the run has ended; `kept` are the emits of a test by channel and value; `emitted` counts
+    the emits."""
 
     def __init__(self, op: Json, program: Program, folder: str, function: int | None = None) -> None:
         self.op = op
@@ -296,6 +314,8 @@ class World:
                 self.session.memories[name].append(message["role"], message["content"])
 
     def run(self) -> Json:
+        """Run the program to its end and return the result; the loop of this world is closed then. Raise ConfigFailure for a
+        wrong configuration."""
         asyncio.set_event_loop(self.loop)
         limits = self.op.get("limits") or {}
         try:
@@ -317,33 +337,35 @@ class World:
         return self.result(outcome)
 
     def result(self, outcome: Outcome) -> Json:
-        made: Json = {"status": "ok", "exit": outcome.exit_code, "fuel": outcome.fuel, "calls": self.runner.calls}
+        """Return the result that the protocol has for an outcome."""
+        result: Json = {"status": "ok", "exit": outcome.exit_code, "fuel": outcome.fuel, "calls": self.runner.calls}
         memories = self.session.memories
         clean = self.session.redactor.clean
         image = self.program.image
         bases = {m.name: log_of(image.memories, m) for m in image.memories}
         plain = [name for name, base in bases.items() if not {"store", "keys", "made"} & base.steps.keys()]
-        made["memories"] = {name: [m.as_json() for m in memories[name].messages()] for name in plain}
+        result["memories"] = {name: [m.as_json() for m in memories[name].messages()] for name in plain}
         if outcome.panic is not None:
             panic = outcome.panic
             trace = [dict(zip(FRAME, frame, strict=True)) for frame in panic.trace]
             place = trace[0] if trace else {"file": "", "line": 0, "column": 0}
-            made["status"] = "panic"
-            made["panic"] = {"code": panic.code, "message": clean(panic.message), **place, "trace": trace}
+            result["status"] = "panic"
+            result["panic"] = {"code": panic.code, "message": clean(panic.message), **place, "trace": trace}
         elif outcome.exit_code:
             error = outcome.error
-            made["status"] = "error"
-            made["fails"] = {
+            result["status"] = "error"
+            result["fails"] = {
                 "kind": getattr(error, "family", None) or typeof(error),
                 "variant": getattr(error, "variant", None) if hasattr(error, "family") else None,
                 "message": clean(display(error)),
                 "way": [place if isinstance(place, int) else dict(zip(FRAME, place, strict=True)) for place in outcome.trace],
             }
-        return made
+        return result
 
     # ------------------------------------------------------------ events
 
     def emit(self, channel: str, value: Any, by_runtime: bool) -> None:
+        """Send an emit to the runner. Those of the program are kept for its test; an audited call of a tool is counted."""
         if not by_runtime:
             self.kept.append((channel, value))
         elif channel == "audit:tool_call":
@@ -352,10 +374,11 @@ class World:
         self.emitted += 1
 
     async def answer(self, channel: str, value: Any, run: Any) -> Any:
+        """Return the runner's answer to an awaited emit, as `answered` does."""
         return await answered(self.runner, channel, value)
 
     def provider(self, connection: str) -> Provider:
-        """The session's own provider for `offline`; for every other connection one that asks the runner."""
+        """Return the session's own provider for `offline`, for every other connection one that asks the runner."""
         settings = self.session.connections[connection]
         if not settings.row.wires:
             return self.session.pool[connection]
@@ -365,14 +388,18 @@ class World:
         return self.providers[connection]
 
     async def child(self, name: str, arguments: list[str], env: dict[str, str], folder: str) -> AskingChild:
+        """Return the process of an agent, which the runner plays. Raise OSError for the name of any other command."""
         if all(agent.name != name for agent in self.program.image.agents):
             raise OSError("this world has no commands")
         return AskingChild(self.runner, name)
 
     async def server(self, settings: McpSettings) -> AskingServer:
+        """Return the MCP server of these settings, which the runner plays."""
         return AskingServer(self.runner, settings)
 
     def idle(self, until: int | None) -> None:
+        """Tell the runner that every task waits, at most until the time `until`, None for no end. Take replies until it sends the
+        new time. Raise Cancelled if it cancels the run."""
         send({"id": self.runner.id, "event": "idle", "until": until})
         while True:
             message = receive()
@@ -386,15 +413,17 @@ class World:
 
 
 def connectors(program: Program) -> dict[str, Json]:
-    """The command of an agent is named after its connector, where no manifest says more."""
-    found = [agent.fields for agent in program.image.agents if "process" not in agent.fields]
-    return {fields["connector"]: {"command": fields["connector"]} for fields in found}
+    """Return the fields of agents by connector. The command of an agent is named after its connector if it declares no
+    process."""
+    agent_fields = [agent.fields for agent in program.image.agents if "process" not in agent.fields]
+    return {fields["connector"]: {"command": fields["connector"]} for fields in agent_fields}
 
 
 OPERATIONS = {"check": check, "compile": compile_, "load": load, "run": run}
 
 
 def main() -> int:
+    """Answer the messages of the runner until `bye`; return the exit status 0."""
     while True:
         op = receive()
         if op["op"] == "hello":

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """The mutant driver: `mutant.py KIND ROUTE CMD...` runs CMD as a driver and changes one of its answers per run (C-9.4).
 
-A kind of `ROUTE_KINDS` strikes only on ROUTE, so that the comparison of routes must see it. The result of a changed run
-carries `"mutated": true`, which tells the runner's self-test that there was something to find.
+`selftest.py` starts it, and lists in its own `KINDS` on which programs each kind is tried. A kind of ROUTE_KINDS changes only
+answers on ROUTE, so that the comparison of routes must see it. The result of a changed run carries `"mutated": true`, which tells
+the self-test that there was something to find. A new kind is a name in KINDS and a place that asks `strikes` for it.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ STAGES = ("parse", "names", "types", "flow", "declare")
 
 
 class Mutant:
-    """Passes lines both ways and changes at most one thing between a run's first message and its result."""
+    """Passes lines both ways and changes at most one thing between a run's first message and its result. `active` says whether
+    the run may be changed, `changed` whether it has been; `held` is an emit that waits to be swapped; `doubled` are the numbers
+    of requests that the mutant has sent a second time."""
 
     def __init__(self, kind: str, route: str, command: list[str]) -> None:
         self.kind, self.route = kind, route
@@ -32,7 +35,7 @@ class Mutant:
         self.begin({})
 
     def begin(self, message: dict[str, Any]) -> None:
-        """A new run: nothing is changed yet, and whether anything may be."""
+        """Prepare for a new run: nothing is changed yet. `message` is what the runner asks for."""
         self.runs = message.get("op") == "run"
         self.active = self.kind not in ROUTE_KINDS or (self.runs and message.get("route") == self.route)
         self.changed = False
@@ -41,23 +44,28 @@ class Mutant:
         self.doubled: set[int] = set()
 
     def to_child(self, message: dict[str, Any]) -> None:
+        """Send a message to the driver."""
         assert self.child.stdin
         with self.lock:
             self.child.stdin.write(json.dumps(message, ensure_ascii=False) + "\n")
             self.child.stdin.flush()
 
     def send(self, message: dict[str, Any]) -> None:
+        """Send a message to the runner."""
         sys.stdout.write(json.dumps(message, ensure_ascii=False) + "\n")
         sys.stdout.flush()
 
     def strikes(self, *kinds: str) -> bool:
-        """Whether this run is still to be changed by one of these kinds; says so only once."""
+        """Return whether this run is still to be changed by one of these kinds; the run counts as changed then, so it is true
+        once."""
         if self.kind in kinds and self.active and not self.changed:
             self.changed = True
             return True
         return False
 
     def downward(self) -> None:
+        """Pass the messages of the runner to the driver until they end, but for replies to doubled requests; close its input
+        then."""
         for line in sys.stdin:
             message = json.loads(line)
             if message.get("op") in ("run", "check", "compile", "load", "resume"):
@@ -68,6 +76,8 @@ class Mutant:
         self.child.stdin.close()
 
     def upward(self) -> int:
+        """Pass the messages of the driver to the runner, with the change, until it ends; return its exit status. A second thread
+        runs `downward`."""
         threading.Thread(target=self.downward, daemon=True).start()
         assert self.child.stdout
         for line in self.child.stdout:
@@ -85,6 +95,7 @@ class Mutant:
         return self.child.wait()
 
     def emit(self, message: dict[str, Any]) -> None:
+        """Pass an emit on, perhaps dropped, altered or held back. Emits of the runtime are never changed."""
         if ":" in message["channel"] or message["channel"] == "panic":
             self.flush()
             self.numbered(message)
@@ -98,7 +109,7 @@ class Mutant:
             self.numbered(message)
 
     def swap(self, message: dict[str, Any]) -> None:
-        """Hold an emit back until a different one follows at once."""
+        """Hold an emit back until a different one follows at once, then send that one first."""
         held, self.held = self.held, message
         if held is None:
             return
@@ -110,16 +121,19 @@ class Mutant:
         self.numbered(held)
 
     def flush(self) -> None:
+        """Send the emit that is held back, if there is one."""
         held, self.held = self.held, None
         if held is not None:
             self.numbered(held)
 
     def numbered(self, message: dict[str, Any]) -> None:
+        """Send an emit with the next number."""
         message["n"] = self.emitted
         self.emitted += 1
         self.send(message)
 
     def request(self, message: dict[str, Any]) -> None:
+        """Pass a request on, or drop it and answer it, alter its last message, or send it twice."""
         if message.get("kind") == "model" and self.strikes("request-drop"):
             body = {"text": "", "calls": [], "finish": "stop", "tokens_in": 0, "tokens_out": 0}
             self.to_child({"id": message["id"], "op": "reply", "to": message["to"], "body": body, "final": True})
@@ -133,6 +147,7 @@ class Mutant:
             self.send({**message, "to": -message["to"]})
 
     def result(self, message: dict[str, Any]) -> None:
+        """Pass a result on with what changes it; it says whether the run has been changed. The message is changed in place."""
         if self.runs and self.strikes("emit-add"):
             self.numbered({"id": message["id"], "event": "emit", "channel": "mutant", "json": "0"})
         self.diagnostics(message)
@@ -147,10 +162,11 @@ class Mutant:
         self.send({**message, "mutated": self.changed})
 
     def diagnostics(self, message: dict[str, Any]) -> None:
-        found = [d for d in message.get("diagnostics") or [] if d["code"][:1] == "E"]
-        if not found or not self.strikes(*DIAGNOSTIC_KINDS):
+        """Change the first error of a result in place, if the kind is one of DIAGNOSTIC_KINDS."""
+        errors = [d for d in message.get("diagnostics") or [] if d["code"][:1] == "E"]
+        if not errors or not self.strikes(*DIAGNOSTIC_KINDS):
             return
-        first = found[0]
+        first = errors[0]
         if self.kind == "diagnostic-drop":
             message["diagnostics"].remove(first)
         elif self.kind == "diagnostic-move":

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The null driver: claims everything and answers `ok` to everything, and nothing else.
+"""The null driver: it claims every level and answers `ok` to everything, and does nothing else.
 
-Every program must fail under it (C-9.4).
+`selftest.py` starts it; every program must fail under it (C-9.4).
 """
 
 import json

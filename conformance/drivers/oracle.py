@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """The driver of the second evaluator: one route, no fuel (C-12.3). It checks nothing, so it claims no diagnostics.
 
-A program it cannot evaluate is answered by the status `not claimed`; its emits are held back until it is known to be claimed.
+The runner starts it as a process. A program that it cannot evaluate is answered by the status `not claimed`; emits
+are held back until the program has ended, so that such a program shows none. What a program means is said in
+`oracle/`, what the host does for it in `oracle_host.py`; here are the operations and the results of the protocol.
 """
 
 from __future__ import annotations
@@ -32,11 +34,12 @@ HELLO = {
 
 
 def send(message: Json) -> None:
+    """Write one message to the runner; it goes out with the next flush."""
     sys.stdout.write(compact(message) + "\n")
 
 
 def ask(message: Json) -> Json:
-    """The runner's answer to an event."""
+    """Send an event and return the runner's answer. Raise NotClaimed if that cancels the run."""
     send(message)
     sys.stdout.flush()
     answer: Json = json.loads(sys.stdin.readline())
@@ -50,7 +53,8 @@ class NotClaimed(Exception):
 
 
 def evaluate(op: Json) -> tuple[Json, Emits]:
-    """The result of the program and its emits; raises NotClaimed."""
+    """Return the result of a program and its emits, pairs of channel and JSON text. Raise NotClaimed for whatever
+    fails in the evaluator. The work is done in a thread with a stack of STACK bytes."""
     outcome: list[Any] = []
 
     def work() -> None:
@@ -73,17 +77,20 @@ def evaluate(op: Json) -> tuple[Json, Emits]:
 
 
 def program_of(op: Json) -> Program:
+    """Return the program of the files in a message. Raise what the evaluator raises for text that it cannot read."""
     files = {name: c.encode() if isinstance(c, str) else base64.b64decode(c["base64"]) for name, c in op["files"].items()}
     return Program(files, op["main"])
 
 
 def cases_of(node: Any) -> list[Any]:
-    """Those of `@test(cases: […])` (O-8.26)."""
-    given = [a for mark in node.decorators if mark.name.text == "test" for a in mark.arguments]
-    return [case for a in given if a.name is not None and a.name.text == "cases" for case in a.value.items]
+    """Return the expressions in `@test(cases: […])` of a function, none without it (O-8.26)."""
+    arguments = [a for mark in node.decorators if mark.name.text == "test" for a in mark.arguments]
+    return [case for a in arguments if a.name is not None and a.name.text == "cases" for case in a.value.items]
 
 
 def started(op: Json, name: str, case: int | None = None) -> tuple[Json, Emits]:
+    """Run a function, for a test with the arguments of the case of that index, and return its result and the emits.
+    Raise NotClaimed if there is no such function, or a limit of steps was not reached."""
     program, steps = program_of(op), op["limits"].get("steps")
     function = program.root.find(name)
     if not isinstance(function, Function):
@@ -92,12 +99,12 @@ def started(op: Json, name: str, case: int | None = None) -> tuple[Json, Emits]:
     evaluator = Evaluator(program, host, op["limits"].get("depth", 10_000), steps)
     emits: Emits = []
     try:
-        given = []
+        arguments = []
         if case is not None:
             types, written = function.signature.types, cases_of(function.node)[case]
             parts = written.items if len(types) > 1 else [written]
-            given = [evaluator.alone(part, type_, function.scope) for part, type_ in zip(parts, types, strict=True)]
-        value, _ = evaluator.enter(function, given)
+            arguments = [evaluator.alone(part, type_, function.scope) for part, type_ in zip(parts, types, strict=True)]
+        value, _ = evaluator.enter(function, arguments)
         result: Json = {"status": "ok", "exit": 0}
         if is_error(value):
             error = value.payload[0]
@@ -117,14 +124,15 @@ def started(op: Json, name: str, case: int | None = None) -> tuple[Json, Emits]:
 
 
 def tested(op: Json) -> tuple[Json, Emits]:
-    """Every `@test` in source order, each in a world of its own (O-8.1 to O-8.5)."""
+    """Run every `@test` in source order, each in a world of its own, and return the result and all emits (O-8.1 to
+    O-8.5)."""
     tests, emits, asserts = [], [], 0
     program = program_of(op)
     for item in program.parsed(op["main"]):
         marks = {mark.name.text: mark.arguments for mark in item.decorators}
         if "test" not in marks:
             continue
-        texts = {mark: [a.value.value for a in given if a.name is None] for mark, given in marks.items()}
+        texts = {mark: [a.value.value for a in arguments if a.name is None] for mark, arguments in marks.items()}
         name, cases = (texts["test"] or [item.name.text])[0], cases_of(item)
         for number in range(len(cases)) if cases else [None]:
             result, own = started(op, item.name.text, number)
@@ -145,6 +153,7 @@ def tested(op: Json) -> tuple[Json, Emits]:
 
 
 def run(op: Json) -> None:
+    """Answer one operation: with the emits and the result, or with `not claimed`."""
     try:
         if op["op"] != "run" or set(op["limits"]) - {"depth", "steps"} or any("tool" in p for p in op["permissions"]):
             raise NotClaimed(f"{op['op']} with these fields")
@@ -158,6 +167,8 @@ def run(op: Json) -> None:
 
 
 def main() -> int:
+    """Answer the messages of the runner until `bye` or the end of the input; return the exit status 0. The process
+    gets at most MEMORY bytes."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     for line in sys.stdin:
         op = json.loads(line)

@@ -1,8 +1,10 @@
 """The host of the second evaluator: the world of one run, behind permissions (O-4.12 to O-4.21, G-8, G-10).
 
-Files are a table without links, chance is seeded; HTTP and time go through the runner. For each function the evaluator
-has hosted there is one here, `fs_exists` for `std::fs::exists`: it takes and gives plain data and raises `Failure`.
-Written from the specification, as the evaluator is; of the implementation it knows nothing.
+Hands on `Host` and `compact` to `oracle.py`. Files are a table without links, chance is seeded; HTTP and time go
+through the runner. For each function that the evaluator leaves to the host (`HOSTED` in `oracle/library/table.py`)
+there is one method here, `fs_exists` for `std::fs::exists`: it takes and returns plain data, and raises `Failure` for
+an error of its family, `Panic` for a panic. Such a method has a docstring only where the specification does not say
+all. It is written from the specification, as the evaluator is, and imports nothing of the implementation (C-12.1).
 """
 
 from __future__ import annotations
@@ -34,7 +36,10 @@ SECRET = {"KEY", "APIKEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE"
 
 
 class Host:
-    """`ask` sends the runner a message and gives its answer."""
+    """The world of one run as its message `op` describes it. `ask` sends the runner a message and returns its answer.
+    `files` has the content of files by path, `folders` the paths of folders, `.` among them; `emits` are channel and
+    JSON text of each emit, audits included; `now` is in milliseconds since 1970; `input` is None without standard
+    input."""
 
     def __init__(self, op: Json, ask: Callable[[Json], Json]) -> None:
         self.ask, self.testing, self.now, self.random = ask, op["mode"] == "test", op["now"], random.Random(op["seed"])
@@ -52,22 +57,24 @@ class Host:
     # ------------------------------------------------------------ secrets, permissions
 
     def cleaned(self, text: str, form: Callable[[str], str] = str) -> str:
-        """Without the values of secrets (G-10.3, G-10.5): what the program shows passes here."""
+        """Return a text without the values of secrets (G-10.3, G-10.5): what the program shows passes here. `form`
+        turns a value into the way in which it would stand in the text."""
         for name, value in self.env.items():
             if len(value) >= 6 and SECRET & set(name.upper().split("_")):
                 text = text.replace(form(value), f"<secret {name}>")
         return text
 
     def shown(self) -> list[tuple[str, str]]:
-        """The emits."""
+        """Return the emits without secrets."""
         return [(channel, self.cleaned(text, lambda secret: compact(secret)[1:-1])) for channel, text in self.emits]
 
     def scopes(self, kind: str) -> set[str]:
-        """Of the grants of one kind; that of a bare one is empty."""
+        """Return the scopes of the grants of one kind; that of a bare grant is an empty text."""
         return {scope for granted, scope in self.grants if granted == kind}
 
     def permit(self, kind: str, scope: str, fits: Fits, channel: str, fields: Json, **access: Any) -> None:
-        """O-4.19, O-4.21. `fits`: whether the scope of a grant holds what is asked for; `fields`: of the error."""
+        """Allow an access or raise Failure (O-4.19, O-4.21); either is audited. `fits` says whether the scope of a
+        grant covers what is asked for; `fields` are those of the error, `access` those of the audit."""
         if any(map(fits, self.scopes(kind))):
             self.emits.append((f"audit:{channel}", compact(access)))
             return
@@ -128,7 +135,7 @@ class Host:
     # ------------------------------------------------------------ std::fs
 
     def path(self, operation: str, path: str, kind: str = "fs:read") -> str:
-        """The path as the tables have it, if it may be used (O-4.13, O-4.14, L-7.3.5)."""
+        """Return a path as the tables have it. Raise Failure if it may not be used (O-4.13, O-4.14, L-7.3.5)."""
         plain = posixpath.normpath(path)
         inside = plain.split("/")[0] not in ("", "..")  # a bare grant is of the folder, and of nothing else
 
@@ -141,7 +148,8 @@ class Host:
         return plain
 
     def file(self, path: str, written: str) -> bytes:
-        """The content of what must be a file."""
+        """Return the content of a path that must be a file; raise Failure for any other. `written` is the path in the
+        message."""
         if path in self.folders:
             raise Failure("NotAFile", f"{written}: not a file", path=written)
         if path not in self.files:
@@ -180,10 +188,10 @@ class Host:
     def fs_temp_dir(self) -> str:
         fields = {"path": ""}
         self.permit("fs:write", "/tmp", lambda scope: True, "file_access", fields, operation="temp_dir", path="/tmp")
-        made = f"/tmp/concerto-{len(self.temporary)}"
-        self.temporary.add(made)
-        self.folders.add(made)
-        return made
+        folder = f"/tmp/concerto-{len(self.temporary)}"
+        self.temporary.add(folder)
+        self.folders.add(folder)
+        return folder
 
     def fs_exists(self, path: str) -> bool:
         return self.path("exists", path) in {*self.files, *self.folders}
@@ -197,6 +205,8 @@ class Host:
         return sorted(posixpath.basename(inner) for inner in every if (posixpath.dirname(inner) or ".") == plain)
 
     def written(self, operation: str, path: str, content: bytes, keep: bool) -> None:
+        """Write a file, after what it holds if `keep` is true. Raise Failure for a path that may not or cannot be
+        written."""
         plain = self.path(operation, path, "fs:write")
         if (posixpath.dirname(plain) or ".") in self.folders and plain not in self.folders:
             self.files.setdefault(plain, b"")
@@ -221,8 +231,8 @@ class Host:
     def io_read_bytes(self) -> bytes:
         if self.input is None:
             raise Failure("Unavailable", "no standard input")
-        found, self.input = self.input, b""
-        return found
+        content, self.input = self.input, b""
+        return content
 
     def io_read_all(self) -> str:
         return self.io_read_bytes().decode()
@@ -239,7 +249,9 @@ class Host:
     # ------------------------------------------------------------ std::http
 
     def opened(self, url: str, first: str, base: str = "") -> tuple[str, tuple[str, str]]:
-        """A URL as it is sent, and its origin, if its host may be reached (O-4.15, G-8.3)."""
+        """Return a URL as it is sent, and its origin: scheme, and host with port (O-4.15, G-8.3). Raise Failure for
+        no URL, and for a host that may not be reached. `first` is the URL that the program asked for, `base` the one
+        that `url` is relative to."""
         try:
             parts = urlsplit(url := urljoin(base, url))
             host, port = (parts.hostname or "").removesuffix("."), parts.port or PORTS[parts.scheme]
@@ -281,20 +293,21 @@ class Host:
         return self.http_post(url, body, headers, "PUT")
 
     def http_request(self, method: str, url: str, body: Any, headers: Text | None, timeout_ms: int = 0) -> Json:
-        """L-7.2.2, L-7.2.3."""
+        """Return the reply of a request as status, body and headers (L-7.2.2, L-7.2.3). The runner says what times
+        out, so the limit `timeout_ms` is not looked at."""
         if method.upper() not in VERBS:
             raise Panic("P013", f"no method of HTTP: {method}")
-        given, plain = json.loads(headers or "{}"), type(body) is str or body is None
-        if not plain and "content-type" not in map(str.lower, given):
-            given["content-type"] = "application/json"
-        for name, value in given.items():
+        fields, plain = json.loads(headers or "{}"), type(body) is str or body is None
+        if not plain and "content-type" not in map(str.lower, fields):
+            fields["content-type"] = "application/json"
+        for name, value in fields.items():
             if not HEADER.fullmatch(f"{name}: {value}") or FRAMING.fullmatch(name):
                 raise Failure(None, f"the header {name} cannot be set", url=url)
         text = body if plain or isinstance(body, Text) else compact(body)
-        return self.followed(method.upper(), url, text, given)
+        return self.followed(method.upper(), url, text, fields)
 
     def followed(self, method: str, url: str, body: str | None, headers: Json) -> Json:
-        """With at most five redirects, each an access of its own."""
+        """Return the reply behind at most five redirects, each of which is an access of its own."""
         here, onward, origin = "", url, None
         for _ in range(6):
             here, reached = self.opened(onward, url, here)
@@ -311,7 +324,7 @@ class Host:
         raise Failure("Network", f"{url}: too many redirects", url=url)
 
     def exchange(self, method: str, url: str, body: str | None, headers: Json, first: str) -> Json:
-        """One request and its reply."""
+        """Return the reply to one request, which the runner gives. Raise Failure for a fault."""
         self.requests += 1
         host = urlsplit(url).hostname
         record = {"method": method, "url": url, "headers": headers, "body": body}
@@ -320,9 +333,10 @@ class Host:
         self.now = self.ask({"event": "idle", "until": None})["now"]
         if fault := reply.get("fault"):
             raise Failure("Timeout" if fault["kind"] == "timeout" else "Network", f"{host}: {fault['kind']}", url=first)
-        found = {name.lower(): value for name, value in (reply["body"].get("headers") or {}).items()}
-        return {"status": reply["body"]["status"], "body": reply["body"].get("body") or "", "headers": found}
+        fields = {name.lower(): value for name, value in (reply["body"].get("headers") or {}).items()}
+        return {"status": reply["body"]["status"], "body": reply["body"].get("body") or "", "headers": fields}
 
 
 def compact(value: Any) -> str:
+    """Return a value as JSON without blanks."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -1,4 +1,9 @@
-"""Declarations that programs may use, and expressions and changes that use them: generics, impls, enums, modules, the library."""
+"""Declarations that programs may use, and expressions and changes that use them: generics, impls, enums, modules, the library.
+
+Hands on `Declared` to `expressions`, and `declarations` to `statements`. A row of an expression is a template with the types of
+its parts, as `Expressions.fill` takes it. A new declaration is a row of DECLARATIONS, with rows in the method of each type that
+it gives.
+"""
 
 from __future__ import annotations
 
@@ -76,21 +81,24 @@ DECLARATIONS = [
 
 
 def declarations(text: str) -> list[Stmt]:
-    """Those that a program text needs, directly or through each other."""
+    """Return the declarations that a program text needs, directly or through each other."""
     needed: set[int] = set()
     while True:
-        found = {
+        rows = {
             i for i, (word, _) in enumerate(DECLARATIONS)
             if re.search(rf"\b(?:{word})\b", text + "".join(DECLARATIONS[k][1] for k in needed))
         }  # fmt: skip
-        if found == needed:
+        if rows == needed:
             return [Stmt(DECLARATIONS[i][1]) for i in sorted(needed)]
-        needed = found
+        needed = rows
 
 
 class Declared(Base):
+    """Expressions that go through a declaration or the library. `_int`, `_box` and so on return the rows for the types of these
+    names; `fill` and `modest` come from the classes made of this one."""
+
     def use(self, t: Type) -> Expr | None:
-        """An expression of the type that goes through a declaration or the library."""
+        """Return an expression of the type that goes through a declaration or the library."""
         written = type_text(t)
         rows: list[tuple[Any, ...]] = [
             ("id($)", t), ("@.get()", ("Box", t)), ("@.v", ("Box", t)), ("first_of(@, $)", ("Array", t), t),
@@ -107,11 +115,13 @@ class Declared(Base):
         return self.fill(t, template, *types)  # type: ignore[attr-defined, no-any-return]
 
     def path(self) -> Expr:
-        """Of what `generate.py` puts in the folder of a program, of what lies outside, and of what is none."""
+        """Return the path of a file: one that `generate.py` puts in the folder of a program, one outside of it, or none at
+        all."""
         names = ["in/a.txt", "in", "in/w", "in/./w", "in/../b", "b", "in/a.txt/c", "../x", "", "."]
         return Expr(STRING, f'"{self.pick(names)}"')
 
     def variable(self) -> Expr:
+        """Return the name of an environment variable, set or not, permitted or not."""
         return Expr(STRING, f'"{self.pick(["A", "A_TOKEN", "UNSET", "A", "DENIED"])}"')
 
     def _int(self, t: Type) -> list[tuple[Any, ...]]:
@@ -199,7 +209,8 @@ class Declared(Base):
     _stack = _queue
 
     def method_change(self, t: Type) -> list[Any]:
-        """A *mut* method or a `mut self` method of the type, as parts of the text after the place."""
+        """Return the call of a *mut* method, or of one with `mut self`, as the parts of the text after the place; an empty list
+        for a type without one."""
         e = t[-1]
 
         def argument(wanted: Type) -> Any:

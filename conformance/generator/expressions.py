@@ -1,4 +1,9 @@
-"""Expressions of a wanted type. `sited`: the type is expected where the expression stands (L-3.2.4, L-3.3)."""
+"""Expressions of a wanted type.
+
+Hands on `Expressions` to `statements`. `sited` says that the type is expected where the expression stands, so that forms without
+a type of their own may stand there (L-3.2.4, L-3.3). A new form of a type is a row in its `of_…` method, of a form for every type
+a case of `control`.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +18,15 @@ COMPARABLE = [INT, FLOAT, STRING]
 
 
 class Expressions(Declared):
+    """Chooses expressions at random; each method returns one of the wanted type. Those with `| None` return None where they have
+    no form for it, and another is chosen. `of_int` and so on are the operations that give a type, `arms` the patterns that test
+    one."""
+
     def expr(self, t: Type, sited: bool = False) -> Expr:
-        """An expression of type `t`; deeper ones get rarer."""
-        made = self._expr(t, sited)
-        made.open |= sited
-        return made
+        """Return an expression of type `t`; deeper ones get rarer."""
+        expression = self._expr(t, sited)
+        expression.open |= sited
+        return expression
 
     def _expr(self, t: Type, sited: bool) -> Expr:
         self.depth += 1
@@ -26,12 +35,13 @@ class Expressions(Declared):
                 return self.leaf(t, sited)
             if sited and self.chance(0.08) and (converted := self.converted(t)):
                 return converted
-            made = self.control(t, sited) if self.chance(0.25) else self.use(t) if self.chance(0.2) else None
-            return made or self.operation(t) or self.leaf(t, sited)
+            expression = self.control(t, sited) if self.chance(0.25) else self.use(t) if self.chance(0.2) else None
+            return expression or self.operation(t) or self.leaf(t, sited)
         finally:
             self.depth -= 1
 
     def leaf(self, t: Type, sited: bool) -> Expr:
+        """Return a name in scope, a literal, or for a function type a closure."""
         known = self.visible(t)
         if known and self.chance(0.7):
             return Expr(t, self.pick(known).name)
@@ -40,7 +50,7 @@ class Expressions(Declared):
         return self.literal(t, sited)
 
     def converted(self, t: Type) -> Expr | None:
-        """A value of another type that converts where `t` is expected (L-3.3.4 to L-3.3.6)."""
+        """Return a value of another type that converts where `t` is expected (L-3.3.4 to L-3.3.6)."""
         if t == FLOAT:
             return Expr(t, self.leaf(INT, False)) if self.chance(0.5) else self.fill(t, "($ + $)", INT, INT)
         if t[0] == "Option" and t[1][0] not in ("Option", "Nilable"):
@@ -50,34 +60,39 @@ class Expressions(Declared):
         return None
 
     def receiver(self, t: Type) -> Expr:
+        """Return an expression that a method may be called on."""
         known = self.visible(t)
         if known and self.chance(0.7):
             return Expr(t, self.pick(known).name)
         return Expr(t, "(", self.expr(t), ")")
 
     def operation(self, t: Type) -> Expr | None:
-        made: Callable[[], Expr | None] = {
+        """Return an operation that gives type `t`."""
+        builder: Callable[[], Expr | None] = {
             "Int": self.of_int, "Float": self.of_float, "String": self.of_string, "Bool": self.of_bool,
             "Array": lambda: self.of_array(t),
             "Map": lambda: self.of_map(t), "Option": lambda: self.of_option(t), "Result": lambda: self.of_result(t),
             "Nilable": lambda: self.of_nilable(t), "Tuple": lambda: self.of_tuple(t), "Struct": lambda: self.of_struct(t),
         }.get(t[0], lambda: None)  # fmt: skip
-        return made()
+        return builder()
 
     def fill(self, t: Type, template: str, *types: Any) -> Expr:
-        """`template` with `@` for receivers, `$` for operands and `#` for arguments of the `types`, in order."""
+        """Return the expression of a template, in which `@` stands for a receiver, `$` for an operand and `#` for an argument.
+        `types` are theirs, in order: a type, an expression to take as it is, or ("Plain", parameters, result) for a closure whose
+        result is inferred."""
         rest, parts, word = list(types), [], ""
         for c in template:
             if c in "@$#":
                 wanted = rest.pop(0)
-                made = self.filled(c, wanted)
-                parts += [word, made]
+                part = self.filled(c, wanted)
+                parts += [word, part]
                 word = ""
             else:
                 word += c
         return Expr(t, *parts, word)
 
     def filled(self, how: str, wanted: Any) -> Expr:
+        """Return the part that stands for `@`, `$` or `#`, as `how` says."""
         if isinstance(wanted, Expr):
             return wanted
         if wanted[0] == "Plain":
@@ -251,7 +266,7 @@ class Expressions(Declared):
     # ------------------------------------------------------------ closures, calls
 
     def closure(self, t: Type, plain: bool = False) -> Expr:
-        """`plain`: its result is no coercion site, as where a method infers it."""
+        """Return a closure of a function type. `plain`: its result is no coercion site, as where a method infers it."""
         names = [self.fresh("p") for _ in t[1]]
         saved, loops, in_try, result = self.vars, self.loops, self.in_try, self.result
         self.vars = [*self.vars, *(Var(n, p, False) for n, p in zip(names, t[1], strict=True))]
@@ -267,7 +282,7 @@ class Expressions(Declared):
         return Expr(t, f"|{heads}| -> {type_text(t[2])} ", body if isinstance(body.parts[0], Block) else Block([], body))
 
     def side_effects(self) -> list[Stmt]:
-        """A statement inside a closure: it may change what it captured."""
+        """Return a statement for the inside of a closure or branch: it may change a variable that it captured, or emit."""
         counters = [v for v in self.all_visible() if v.mutable and v.type in (INT, ("Array", INT))]
         if counters and self.chance(0.7):
             v = self.pick(counters)
@@ -331,12 +346,13 @@ class Expressions(Declared):
         return Expr(("Tuple", t, t), "(", self.expr(t), ", ", self.expr(t), ")")
 
     def scoped(self, name: str, type_: Type, make: Callable[[], Expr]) -> list[Any]:
+        """Return the parts of a value of `type_`, and of what `make` returns while `name` is in scope for it."""
         first = self.expr(type_)
         saved = self.vars
         self.vars = [*self.vars, Var(name, type_, False)]
-        made = make()
+        body = make()
         self.vars = saved
-        return [first, "; ", made]
+        return [first, "; ", body]
 
     def tail(self, t: Type, sited: bool) -> Block:
         return Block(self.side_effects() if self.chance(0.1) else [], self.expr(t, sited))
@@ -369,7 +385,7 @@ class Expressions(Declared):
         return Expr(t, "try ", Block(body, value), " catch ", Block([], self.expr(t, sited)))
 
     def narrowed(self, t: Type) -> Expr:
-        """A block in which a condition says that a variable holds a value (L-3.3.18)."""
+        """Return a block in which a condition says that a variable holds a value (L-3.3.18)."""
         name = self.fresh("q")
         form = self.pick([
             f"if {name} != nil {{ {name} + $ }} else {{ $ }}", f"if {name} == nil {{ $ }} else {{ {name} + $ }}",
@@ -395,7 +411,7 @@ class Expressions(Declared):
         return Expr(t, "match (", self.expr(subject), ") ", Block(arms))
 
     def arms(self, t: Type) -> list[tuple[str, list[tuple[str, Type]]]]:
-        """Some refutable patterns of a type, with what they bind."""
+        """Return some refutable patterns of a type, each with the names and types that it binds."""
         n = self.fresh("m")
         k = self.int_text()
         rows: dict[str, list[tuple[str, list[tuple[str, Type]]]]] = {

@@ -1,4 +1,8 @@
-"""Makes a program smaller while it keeps showing the same difference (C-12.6)."""
+"""Makes a program smaller while it keeps showing the same difference (C-12.6).
+
+Hands on `reduce` to `generate.py`. A `Change` alters the tree in place and returns the function that takes it back. A new way of
+making a program smaller is a function that yields changes, which `reduce` tries.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,8 @@ OPEN = {"Map": "{}", "Array": "[]", "Nilable": "nil", "Option": "None"}
 
 
 def reduce(items: list[Stmt], shows: Callable[[list[Stmt]], bool], budget: int = 1500) -> list[Stmt]:
-    """The smallest items found; `shows` tells whether items still show the difference."""
+    """Return the smallest items found within `budget` tries; `shows` tells whether items still show the difference. The
+    expressions and blocks of `items` are changed in place, the list itself is not."""
     root = Block(items)
     left = budget
 
@@ -38,7 +43,8 @@ Change = Callable[[], Callable[[], None]]
 
 
 def _statements(root: Node) -> Iterator[Change]:
-    """Cut halves of blocks, then single statements; the last ones first."""
+    """Yield the changes that cut halves of blocks, then single statements, the last ones first, and those that unpack a
+    statement."""
     for node in reversed(list(walk(root))):
         if isinstance(node, Block):
             size = len(node.statements)
@@ -50,17 +56,17 @@ def _statements(root: Node) -> Iterator[Change]:
                 yield from _lifted(node, inner)
 
 
-def _cut(block: Block, gone: list[Stmt]) -> Change:
+def _cut(block: Block, removed: list[Stmt]) -> Change:
     def change() -> Callable[[], None]:
         before = block.statements
-        block.statements = [s for s in before if s.required or all(s is not g for g in gone)]
+        block.statements = [s for s in before if s.required or all(s is not g for g in removed)]
         return lambda: setattr(block, "statements", before)
 
     return change
 
 
 def _lifted(block: Block, outer: Stmt) -> Iterator[Change]:
-    """A compound statement is replaced by what stands in one of its blocks."""
+    """Yield the changes that replace a compound statement by what stands in one of its blocks."""
     for inner in children(outer):
         if isinstance(inner, Block) and inner.statements:
             body = inner.statements
@@ -74,7 +80,7 @@ def _lifted(block: Block, outer: Stmt) -> Iterator[Change]:
 
 
 def _expressions(root: Node) -> Iterator[Change]:
-    """Replace an expression by one of its type inside it, or by a smallest one."""
+    """Yield the changes that replace an expression by one of its type inside it, or by a smallest one."""
     for node in walk(root):
         if isinstance(node, Expr) and not (len(node.parts) == 1 and isinstance(node.parts[0], str)):
             inner = [
@@ -96,7 +102,7 @@ def _parts(node: Expr, parts: list[str | Expr]) -> Change:
 
 
 def _smallest(t: Type) -> str | None:
-    """A literal that has this type wherever it stands."""
+    """Return a literal that has this type wherever it stands, None for a type without one."""
     if t[0] in OPEN:
         return f"({{ let z: {type_text(t)} = {OPEN[t[0]]}; z }})"
     return SMALLEST.get(t[0]) if t != ("Enum", "F") else "F::U"

@@ -1,4 +1,8 @@
-"""Statements, functions and whole programs. Everything terminates: loops walk something small, functions call earlier ones."""
+"""Statements, functions and whole programs. Everything terminates: loops walk something small, functions call earlier ones.
+
+Hands on `generate` to `generate.py` and to tests. A new statement is a method of `Statements` and a row in `statement`, with how
+often it is chosen.
+"""
 
 from __future__ import annotations
 
@@ -12,16 +16,21 @@ from .values import KEYS, Base, Var
 
 
 class Statements(Expressions):
+    """Chooses statements at random. Each method for one returns it with those that belong to it, or an empty list where it cannot
+    stand; what a statement declares is in scope behind it."""
+
     def block(self, size: int, extra: list[Var] | None = None, result: Callable[[], Expr] | None = None) -> Block:
+        """Return a block of `size` statements, with `extra` variables in scope in it; `result` makes the expression that it ends
+        in."""
         saved = self.vars
         self.vars = [*self.vars, *(extra or [])]
-        made = Block([s for _ in range(size) for s in self.statement()])
-        made.result = result and result()
+        block = Block([s for _ in range(size) for s in self.statement()])
+        block.result = result and result()
         self.vars = saved
-        return made
+        return block
 
     def statement(self) -> list[Stmt]:
-        """One statement, or a few that belong together."""
+        """Return one statement, or a few that belong together."""
         self.depth += 1
         try:
             options: list[tuple[int, Callable[[], list[Stmt]]]] = [
@@ -32,8 +41,8 @@ class Statements(Expressions):
             ]  # fmt: skip
             if self.depth > 4:
                 options = options[:4]
-            made = self.random.choices([m for _, m in options], [w for w, _ in options])[0]
-            return made() or self.emit()
+            choice = self.random.choices([m for _, m in options], [w for w, _ in options])[0]
+            return choice() or self.emit()
         finally:
             self.depth -= 1
 
@@ -49,18 +58,18 @@ class Statements(Expressions):
         return [Stmt(f"{head} = ", value, ";")]
 
     def alias(self) -> list[Stmt]:
-        """A second name for a container, then a change through one of them (L-5.5.2)."""
+        """Return a second name for a container, then a change through one of the two (L-5.5.2)."""
         known = [v for v in self.all_visible() if v.type[0] in ("Array", "Map", "Tuple", "Struct", "Option")]
         if not known:
             return []
         v, name = self.pick(known), self.fresh("a")
         self.vars = [*self.vars, Var(name, v.type, True)]
         wrapped = self.chance(0.3)
-        made = [Stmt(f"let mut {name} = {v.name};")]
+        statements = [Stmt(f"let mut {name} = {v.name};")]
         if wrapped:
             self.vars = [*self.vars, Var(name + "w", ("Array", v.type), True)]
-            made.append(Stmt(f"let mut {name}w = [{name}, {v.name}];"))
-        return [*made, *self.change(), Stmt(f'emit("alias", ["${{{name}}}", "${{{v.name}}}"]);')]
+            statements.append(Stmt(f"let mut {name}w = [{name}, {v.name}];"))
+        return [*statements, *self.change(), Stmt(f'emit("alias", ["${{{name}}}", "${{{v.name}}}"]);')]
 
     def let_function(self) -> list[Stmt]:
         t = ("Fn", tuple(self.scalar() for _ in range(self.random.randrange(3))), self.type(1))
@@ -78,13 +87,13 @@ class Statements(Expressions):
             (f"P {{ x: {a}, tags: mut {b}, .. }}", ("Struct", "P"), [Var(a, INT, False), Var(b, ("Array", STRING), True)]),
             (f"[..{a}]", ("Array", u), [Var(a, ("Array", u), False)]),
         ]  # fmt: skip
-        pattern, type_, made = self.pick(rows)
+        pattern, type_, variables = self.pick(rows)
         value = self.expr(type_)
-        self.vars = [*self.vars, *made]
+        self.vars = [*self.vars, *variables]
         return [Stmt(f"let {pattern} = ", value, ";")]
 
     def place(self) -> tuple[str, Type] | None:
-        """A place rooted in a mutable variable, a few steps deep."""
+        """Return a place rooted in a mutable variable, a few steps deep, and its type; None without such a variable."""
         roots = [v for v in self.all_visible() if v.mutable]
         if not roots:
             return None
@@ -95,6 +104,7 @@ class Statements(Expressions):
         return text, t
 
     def step(self, text: str, t: Type) -> tuple[str, Type]:
+        """Return a place one step inside of `text`, a place of type `t`, and its type."""
         if t[0] == "Array":
             return f"{text}[{self.pick(['0', '0', '0', '1', '2'])}]", t[1]
         if t[0] == "Map":
@@ -129,13 +139,13 @@ class Statements(Expressions):
         return [Stmt(f"{text} = ", self.modest(t), ";")]
 
     def modest(self, t: Type) -> Expr:
-        """In a loop a value may not be made of itself twice, or it would double every round."""
+        """Return an expression of a type. In a loop a value may not be made of itself twice, or it would double every round."""
         if self.loops and t not in (INT, FLOAT, BOOL):
             return self.literal(t, True)
         return self.expr(t, True)
 
     def change(self) -> list[Stmt]:
-        """A *mut* method on a place."""
+        """Return a call of a *mut* method on a place."""
         place = self.place()
         if place is None:
             return []
@@ -172,10 +182,10 @@ class Statements(Expressions):
         return [Stmt('emit("e", ', self.expr(self.type(2), self.chance(0.1)), ");")]
 
     def dynamic(self) -> list[Stmt]:
-        """A value behind Any and what may be asked of it (L-3.7.1)."""
+        """Return a value behind Any and uses of it (L-3.7.1)."""
         t = self.pick([INT, FLOAT, STRING, ("Array", INT), ("Map", STRING, INT), ("Struct", "P"), ("Tuple", INT, STRING)])
         name = self.fresh("y")
-        made = [Stmt(f"let mut {name}: Any = ", self.expr(t), ";")]
+        statements = [Stmt(f"let mut {name}: Any = ", self.expr(t), ";")]
         uses = {
             "Int": [
                 f"({name} + 1.5)",
@@ -201,10 +211,10 @@ class Statements(Expressions):
             "Struct": [f"{name}.x", f"{name}.tags.len()", f"{name}.zz", f"({name}.y == 1)"],
             "Tuple": [f"{name}.0", f"{name}[1]", f"{name}.len()"],
         }[t[0]]
-        return made + [Stmt(f'emit("y", {use});') for use in self.random.sample(uses, 2)] + [Stmt(f'emit("y", {name});')]
+        return statements + [Stmt(f'emit("y", {use});') for use in self.random.sample(uses, 2)] + [Stmt(f'emit("y", {name});')]
 
     def leave(self) -> list[Stmt]:
-        """`break`, `continue`, `return` or `throw` under a condition."""
+        """Return `break`, `continue`, `return` or `throw` under a condition."""
         ways: list[Any] = []
         for label in self.loops:
             word = f" '{label}" if label else ""
@@ -234,18 +244,19 @@ class Statements(Expressions):
         kind = self.random.randrange(6)
         saved, self.loops = self.loops, [*self.loops, label]
         if kind == 0:
-            made = [Stmt(f"let mut {name} = 0;", required=True), self.counted(head, name)]
+            statements = [Stmt(f"let mut {name} = 0;", required=True), self.counted(head, name)]
         else:
             iterable, type_, pattern = self.iterable(name)
             bound = [Var(n, b, False) for n, b in type_]
             body = self.block(self.pick([1, 2, 3]), bound)
             self.loops = saved
             iterable_code = iterable if isinstance(iterable, str) else self.expr(iterable)
-            made = [Stmt(f"{head}for {pattern} in ", "(", iterable_code, ") ", body)]
+            statements = [Stmt(f"{head}for {pattern} in ", "(", iterable_code, ") ", body)]
         self.loops = saved
-        return made
+        return statements
 
     def counted(self, head: str, name: str) -> Stmt:
+        """Return a loop that counts the variable `name` up to 3; `head` is its label."""
         body = self.block(2, [Var(name, INT, False)])
         body.statements.insert(0, Stmt(f"{name} += 1;", required=True))
         if self.chance(0.5):
@@ -254,6 +265,8 @@ class Statements(Expressions):
         return Stmt(f"{head}loop ", body)
 
     def iterable(self, name: str) -> tuple[Any, list[tuple[str, Type]], str]:
+        """Return what a loop walks, a text or the type of an expression; the names that its pattern binds, with their types; and
+        the pattern, made of `name`."""
         u, s = name + "b", self.scalar()
         return self.pick([
             (self.pick(["0..3", "1..=2", "3..1", "-1..1", "9223372036854775806..", "0..0"]), [(name, INT)], name),
@@ -275,7 +288,7 @@ class Statements(Expressions):
         return [Stmt("try ", body, *first, " catch ", self.block(1))]
 
     def closures(self) -> list[Stmt]:
-        """Closures made in a loop: each round has its own variables (L-5.9.3)."""
+        """Return closures made in a loop: each round has its own variables (L-5.9.3)."""
         fs, i, k = self.fresh("fs"), self.fresh("i"), self.fresh("k")
         saved, first = self.vars, self.expr(INT)
         self.vars = [*self.vars, Var(i, INT, False), Var(k, INT, True)]
@@ -286,7 +299,7 @@ class Statements(Expressions):
         return [Stmt(f"let mut {fs}: Array<fn() -> Int> = [];"), Stmt(f"for {i} in 0..3 ", body), Stmt(f'emit("fs", {calls});')]
 
     def families(self) -> list[Stmt]:
-        """Built-in errors: thrown, propagated, caught by family, inside each other."""
+        """Return built-in errors: thrown, propagated, caught by family, inside each other."""
         e, n = self.fresh("e"), self.fresh("n")
         ways = [
             [f"let {n} = ", self.receiver(STRING), f'.parse_int()?;\nemit("pi", {n});'],
@@ -309,14 +322,15 @@ class Statements(Expressions):
         return [Stmt("try ", body, *chosen, f' catch Any({e}) {{ emit("f", typeof({e})); }}')]
 
     def round_trip(self) -> list[Stmt]:
-        """A value as JSON and back, behind Any."""
+        """Return statements that turn a value into JSON and back, behind Any."""
         name = self.fresh("j")
-        made = [Stmt(f"let {name} = json::parse(json::stringify(", self.expr(self.type(2)), ")).unwrap();")]
-        return [*made, Stmt(f'emit("j", {name});'), Stmt(f'emit("j", "${{{name}}} ${{typeof({name})}}");')]
+        statements = [Stmt(f"let {name} = json::parse(json::stringify(", self.expr(self.type(2)), ")).unwrap();")]
+        return [*statements, Stmt(f'emit("j", {name});'), Stmt(f'emit("j", "${{{name}}} ${{typeof({name})}}");')]
 
     # ------------------------------------------------------------ functions, programs
 
     def function(self) -> Stmt:
+        """Return a function that later ones and `main` may call."""
         name = self.fresh("g")
         parameters = [self.type(1) for _ in range(self.random.randrange(4))]
         result = self.pick([self.type(2), self.scalar(), ("Result", self.scalar(), STRING)])
@@ -334,6 +348,7 @@ class Statements(Expressions):
         return Stmt(f"fn {name}({heads}) -> {type_text(result)} ", body)
 
     def recursion(self) -> Stmt:
+        """Return a recursive function of limited depth that later ones and `main` may call."""
         t = self.scalar()
         name, saved = self.fresh("g"), self.vars
         self.vars = [Var("n", INT, False), Var("acc", t, False)]
@@ -346,6 +361,8 @@ class Statements(Expressions):
         return Stmt(outer + inner, step, ") } }")
 
     def program(self) -> list[Stmt]:
+        """Return the items of a program: the declarations that it needs, functions, and `main`, which shows its last
+        variables."""
         items: list[Stmt] = []
         for _ in range(self.random.randrange(4)):
             items.append(self.recursion() if self.chance(0.2) else self.function())
@@ -358,7 +375,7 @@ class Statements(Expressions):
 
 
 def generate(seed: int) -> list[Stmt]:
-    """The program of a seed: the first try that has 5 to 200 lines."""
+    """Return the items of the program of a seed: the first of its tries that has 5 to 200 lines, else the hundredth."""
     for attempt in range(100):
         items = Statements(f"{seed}/{attempt}").program()
         if 5 <= program_text(items).count("\n") <= 200:

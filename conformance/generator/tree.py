@@ -1,6 +1,9 @@
 """The shape of a generated program: text with expressions and blocks inside, so that a part can be cut out or replaced.
 
-Knows nothing of how programs are made or judged.
+Hands on to the generator and to `reduce` the nodes `Expr`, `Stmt` and `Block`, `walk`, `children`, and the texts `program_text`
+and `type_text`. A `Type` is a tuple: its name, then its arguments, as in `("Map", STRING, INT)`; that of a function is `("Fn",
+(parameters, …), result)`, that of a declared type `("Struct", name)` or `("Enum", name)`. How programs are made or judged is not
+known here.
 """
 
 from __future__ import annotations
@@ -14,7 +17,8 @@ INT, FLOAT, STRING, BOOL, NIL, ANY = ("Int",), ("Float",), ("String",), ("Bool",
 
 
 class Expr:
-    """An expression of a type; `parts` are texts, expressions and blocks."""
+    """An expression of a type; `parts` are texts, expressions and blocks. `open`: it may need its type to be expected where it
+    stands."""
 
     def __init__(self, type_: Type, *parts: Any) -> None:
         self.type, self.parts = type_, list(parts)
@@ -22,7 +26,7 @@ class Expr:
 
 
 class Stmt:
-    """A statement, an item or a match arm."""
+    """A statement, an item or a match arm. `required`: it must not be cut out."""
 
     def __init__(self, *parts: Any, required: bool = False) -> None:
         self.parts, self.required = list(parts), required
@@ -39,6 +43,7 @@ Node = Expr | Stmt | Block
 
 
 def children(node: Node) -> Iterator[Node]:
+    """Yield the nodes directly inside a node; texts are none."""
     parts: list[Any] = [*node.statements, node.result] if isinstance(node, Block) else node.parts
     for part in parts:
         if isinstance(part, (Expr, Stmt, Block)):
@@ -46,13 +51,14 @@ def children(node: Node) -> Iterator[Node]:
 
 
 def walk(node: Node) -> Iterator[Node]:
+    """Yield a node and all nodes inside it, outer ones first."""
     yield node
     for child in children(node):
         yield from walk(child)
 
 
 def text(node: Any, indent: int = 0) -> str:
-    """The program text; every statement stands on its own line."""
+    """Return the program text of a node or text; every statement of a block stands on a line of its own, `indent` levels deep."""
     if isinstance(node, str):
         return node
     if isinstance(node, Block):
@@ -65,11 +71,12 @@ def text(node: Any, indent: int = 0) -> str:
 
 
 def program_text(items: list[Stmt]) -> str:
+    """Return the text of a program, which ends with a line end."""
     return "".join(text(item) + "\n" for item in items)
 
 
 def type_text(t: Type) -> str:
-    """A type as it is written."""
+    """Return a type as it is written in a program."""
     head = t[0]
     if head == "Tuple":
         return "(" + ", ".join(map(type_text, t[1:])) + (",)" if len(t) == 2 else ")")

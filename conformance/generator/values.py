@@ -1,4 +1,8 @@
-"""Types and literals, biased to boundaries; the names in scope."""
+"""Types and literals, biased to boundaries; the names in scope.
+
+Hands on `Base`, on which `declared`, `expressions` and `statements` build, `Var`, and the tables of types that programs declare.
+A new literal is a word in one of the lists at the top; a new kind of type is a case of `type` and of `_literal`.
+"""
 
 from __future__ import annotations
 
@@ -41,12 +45,16 @@ VARIANTS = ["A", "B", "C"]
 
 
 class Var:
+    """A variable in scope."""
+
     def __init__(self, name: str, type_: Type, mutable: bool) -> None:
         self.name, self.type, self.mutable = name, type_, mutable
 
 
 class Base:
-    """The source of chance, the names in scope, and what the place allows."""
+    """The source of chance, the names in scope, and what the place allows. `functions` are name, parameter types and result of
+    those that may be called; `loops` the labels of the loops around, None for one without; `result` that of the function around;
+    `in_try` says whether a `throw` is caught; `depth` counts the expressions and statements around."""
 
     def __init__(self, seed: str) -> None:
         self.random = random.Random(seed)
@@ -59,31 +67,37 @@ class Base:
         self.depth = 0
 
     def chance(self, p: float) -> bool:
+        """Return true with the probability `p`."""
         return self.random.random() < p
 
     def pick(self, options: Any) -> Any:
+        """Return one of the options."""
         return self.random.choice(options)
 
     def fresh(self, prefix: str = "v") -> str:
-        """A new name, or one that shadows."""
+        """Return a new name, or, for variables, now and then one that shadows another."""
         if prefix == "v" and self.vars and self.chance(0.12):
             return self.pick(self.vars).name
         self.count += 1
         return f"{prefix}{self.count}"
 
     def visible(self, type_: Type) -> list[Var]:
+        """Return the variables in scope of exactly this type."""
         seen: dict[str, Var] = {v.name: v for v in self.vars}
         return [v for v in seen.values() if v.type == type_]
 
     def all_visible(self) -> list[Var]:
+        """Return the variables in scope."""
         return list({v.name: v for v in self.vars}.values())
 
     # ------------------------------------------------------------ types
 
     def scalar(self) -> Type:
+        """Return a random type without parts."""
         return self.pick([INT, INT, INT, FLOAT, STRING, STRING, BOOL])
 
     def type(self, depth: int = 2) -> Type:
+        """Return a random type, nested at most `depth` levels."""
         if depth == 0 or self.chance(0.45):
             return self.scalar()
         inner = depth - 1
@@ -112,10 +126,10 @@ class Base:
         return self.pick(EXTREME) if self.chance(0.08) else self.pick(SMALL)
 
     def literal(self, t: Type, sited: bool) -> Expr:
-        """The smallest expressions of a type; `sited`: the type is expected there, so open forms are legal."""
-        made = self._literal(t, sited)
-        made.open = sited
-        return made
+        """Return a small expression of a type. `sited`: the type is expected there, so open forms are legal."""
+        literal = self._literal(t, sited)
+        literal.open = sited
+        return literal
 
     def _literal(self, t: Type, sited: bool) -> Expr:
         match t[0]:
@@ -148,8 +162,8 @@ class Base:
             case "Result":
                 return self.result_literal(t, sited)
             case "Nilable":
-                made = Expr(t, "nil") if self.chance(0.4) else Expr(t, self.literal(t[1], True))
-                return made if sited else self.annotated(made)
+                expression = Expr(t, "nil") if self.chance(0.4) else Expr(t, self.literal(t[1], True))
+                return expression if sited else self.annotated(expression)
         raise ValueError(t)
 
     def payload_literal(self, t: Type) -> Expr:
@@ -164,6 +178,7 @@ class Base:
         return Expr(t, *parts, end)
 
     def key(self, t: Type) -> str:
+        """Return the text of a map key of a type."""
         return (
             '"' + self.pick(KEYS) + '"'
             if t == STRING
@@ -191,9 +206,9 @@ class Base:
 
     def result_literal(self, t: Type, sited: bool) -> Expr:
         good = self.chance(0.6)
-        made = Expr(t, "Ok(" if good else "Err(", self.literal(t[1 if good else 2], True), ")")
-        return made if sited else self.annotated(made)
+        expression = Expr(t, "Ok(" if good else "Err(", self.literal(t[1 if good else 2], True), ")")
+        return expression if sited else self.annotated(expression)
 
-    def annotated(self, made: Expr) -> Expr:
-        """Where no type is expected: a block that states it."""
-        return Expr(made.type, f"({{ let z: {type_text(made.type)} = ", made, "; z })")
+    def annotated(self, expression: Expr) -> Expr:
+        """Return an expression for a place where no type is expected: a block that states its type."""
+        return Expr(expression.type, f"({{ let z: {type_text(expression.type)} = ", expression, "; z })")

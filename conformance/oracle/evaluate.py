@@ -1,6 +1,8 @@
 """Expressions: literals, operators, places, blocks, branches, loops, errors, closures.
 
-A loop body makes new cells for its variables every round (L-5.9.3). What else elaboration means: `calls`.
+Hands on `Evaluator` to the driver `drivers/oracle.py`. A loop body makes new cells for its variables every round
+(L-5.9.3). What elaboration means, and what an `on_X` returns, is said in `calls`. A new form of expression is a
+method `on_X` here.
 """
 
 
@@ -23,6 +25,8 @@ CONVERTED = (INT, FLOAT, STRING, BOOL)  # what a cast makes of values of other t
 
 
 class Evaluator(Calls):
+    """The meaning of every expression, in the methods `on_X` of the AST classes X."""
+
     # ------------------------------------------------------------ literals
 
     def on_IntLiteral(self, node: Any, scope: Scope, expected: Type | None) -> Typed:
@@ -38,7 +42,7 @@ class Evaluator(Calls):
         return STRING, lambda env: sized("".join([display(code(env)) for code in codes]))
 
     def on_ArrayExpr(self, node: Any, scope: Scope, expected: Type | None) -> Typed:
-        """Array, tuple or map: one Join per type argument, with what is expected there."""
+        """An array, tuple or map: one Join per type argument, with what is expected there."""
         kind, head = LITERALS[type(node)], LITERALS[type(node)].__name__
         nodes = [part for e in node.entries for part in (e.key, e.value)] if kind is Map else node.items
         count, wanted = {Arr: 1, Map: 2}.get(kind, len(nodes)), inside(expected, head)
@@ -55,15 +59,15 @@ class Evaluator(Calls):
     on_TupleExpr = on_MapExpr = on_ArrayExpr
 
     def on_StructExpr(self, node: ast.StructExpr, scope: Scope, expected: Type | None) -> Typed:
-        found = resolve(scope, texts(node.path))
-        of = found if isinstance(found, Variant) else None
-        item = of.item if of else declared(found)
+        target = resolve(scope, texts(node.path))
+        of = target if isinstance(target, Variant) else None
+        item = of.item if of else declared(target)
         if of and isinstance(item, str):
             extra = [(f.name.text, self.expr(f.value, scope)[1]) for f in node.fields]
-            made = lambda env: {"message": of.name, **{name: code(env) for name, code in extra}}  # noqa: E731
-            return (item,), lambda env: Err(item, of.name, (given := made(env)).pop("message"), given)
+            fields_of = lambda env: {"message": of.name, **{name: code(env) for name, code in extra}}  # noqa: E731
+            return (item,), lambda env: Err(item, of.name, (extras := fields_of(env)).pop("message"), extras)
         written = (item, *[type_of(t, scope) for t in node.type_arguments or []])
-        type_ = found if isinstance(found, tuple) else written if written[1:] else item.instance(lambda p: Var())
+        type_ = target if isinstance(target, tuple) else written if written[1:] else item.instance(lambda p: Var())
         convert(type_, inside(expected, item) or ANY)
         types, rest = item.parts(type_, of and of.name), item.defaults(of and of.name).items()
         rows = [(f.name.text, self.site(f.value, scope, types[f.name.text])) for f in node.fields]
@@ -126,15 +130,15 @@ class Evaluator(Calls):
 
         def run(env: Any) -> Any:  # L-3.5.8
             try:
-                return cast(given := value(env), target)
+                return cast(operand := value(env), target)
             except Panic as panic:
-                assert panic.code == "P008", given
+                assert panic.code == "P008", operand
                 return stop(Leave(outer, err(Err("RuntimeError", None, panic.message, {}))))
 
         return target, run
 
     def on_Pipe(self, node: ast.Pipe, scope: Scope, expected: Type | None) -> Typed:
-        """L-5.9.2: the left side first; what it gave is then read where it stands as an argument."""
+        """The left side comes first (L-5.9.2); what it gave is then read where it stands as an argument."""
         self.piped[id(node.left)] = None
         type_, code = self.expr(node.applied, scope, expected)
         local, left = self.piped.pop(id(node.left))
@@ -143,7 +147,8 @@ class Evaluator(Calls):
     # ------------------------------------------------------------ places
 
     def step(self, node: Any, receiver: Type, scope: Scope, place: bool) -> tuple[Type, str, Code]:
-        """The last step of `node`: its type, and how it is taken."""
+        """Return the last step of `node`: its type, how it is taken (as in `places`), and the code of its key.
+        `place`: it is assigned to, or a method may change it."""
         head = (t := whole(receiver))[0]
         if isinstance(node, ast.FieldAccess):
             name, how = node.name.text, "index" if place and head == "Map" else "error" if head in PARENTS else "field"
@@ -170,10 +175,10 @@ class Evaluator(Calls):
     on_TupleAccess = on_Index = on_FieldAccess
 
     def place(self, node: Any, scope: Scope) -> Place | None:
-        """None for an expression that is none."""
+        """Return the place that an expression denotes, None for an expression that is none."""
         if isinstance(node, ast.PathExpr):
-            found = scope.find(node.segments[0].text) if len(node.segments) == 1 else None
-            return Place(prune(found.type), found, [], lambda env: env[found][0]) if isinstance(found, Local) else None
+            root = scope.find(node.segments[0].text) if len(node.segments) == 1 else None
+            return Place(prune(root.type), root, [], lambda env: env[root][0]) if isinstance(root, Local) else None
         if not isinstance(node, (ast.GroupExpr, ast.FieldAccess, ast.TupleAccess, ast.Index)) or id(node) in self.piped:
             return None
         inner = self.place(node.inner if isinstance(node, ast.GroupExpr) else node.receiver, scope)
@@ -206,9 +211,9 @@ class Evaluator(Calls):
             if isinstance(statement, ast.Let):
                 codes.append(self._let(statement, inner))
             elif isinstance(statement, ast.ExprStmt):
-                made, code = self.expr(statement.expr, inner, DISCARD)
-                type_ = NEVER if prune(made) == NEVER else type_
-                codes.append(self._thrown(made, code, scope))
+                statement_type, code = self.expr(statement.expr, inner, DISCARD)
+                type_ = NEVER if prune(statement_type) == NEVER else type_
+                codes.append(self._thrown(statement_type, code, scope))
         codes.append(lambda env: None)
         if node.result is not None:
             type_, result = self.expr(node.result, inner, expected)  # L-3.12.9 puts discarded tails beside statements
@@ -216,7 +221,7 @@ class Evaluator(Calls):
         return type_, lambda env: [code(env) for code in codes][-1]
 
     def _thrown(self, type_: Type, code: Code, scope: Scope) -> Code:
-        """L-5.12.2: a statement of a `try` body throws its Err."""
+        """Return the code of a statement, which throws its Err in a `try` body (L-5.12.2)."""
         target, type_ = scope.target, known(type_)
         if target and type_ and type_[0] == "Result":
             target.raised.append(type_[2])
@@ -225,13 +230,15 @@ class Evaluator(Calls):
 
     def _let(self, node: ast.Let, scope: Scope) -> Code:
         type_ = None if node.type is None else type_of(node.type, scope)
-        made, value = self.expr(node.value, scope, type_) if node.value else (type_, lambda env: None)
-        value = self.converted(value, type_ and convert(made, type_), node.value)
-        waits = isinstance(node.pattern, ast.BindPattern) and prune(made or ANY)[0] in WAITING
-        bind = self.binder(node.pattern, type_ or (reopened(made, Var) if waits else closed(made)), scope)
+        value_type, value = self.expr(node.value, scope, type_) if node.value else (type_, lambda env: None)
+        value = self.converted(value, type_ and convert(value_type, type_), node.value)
+        waits = isinstance(node.pattern, ast.BindPattern) and prune(value_type or ANY)[0] in WAITING
+        bind = self.binder(node.pattern, type_ or (reopened(value_type, Var) if waits else closed(value_type)), scope)
         return lambda env: bind(env, value(env))
 
     def binder(self, pattern: ast.Pattern, type_: Type, scope: Scope) -> Any:
+        """Return what binds the variables of a pattern to a value; it panics with P009 if the pattern does not
+        fit."""
         matcher, at = Patterns(scope, self.constant, None, self.program.at).of(pattern, type_), self.program.at(pattern)
         return lambda env, value: matcher(env, value) or stop(Panic("P009", f"no arm matches {display(value)}", at))
 
@@ -270,7 +277,8 @@ class Evaluator(Calls):
     # ------------------------------------------------------------ loops
 
     def _loop(self, node: Any, scope: Scope, expected: Type | None, rounds: Code, start: Type = NIL) -> Typed:
-        """The loop that runs its body once for each of the `rounds`; break values join with `start` (L-5.7.2)."""
+        """Return type and code of the loop that runs its body once for each of the `rounds`; break values join with
+        `start` (L-5.7.2)."""
         loop, inner = Join(expected, node.label and node.label.text), Scope(scope)
         inner.loops = (loop, *scope.loops)
         body = landing(self.expr(node.body, inner, DISCARD)[1], loop.again)
@@ -297,7 +305,7 @@ class Evaluator(Calls):
         return self._loop(node, scope, expected, lambda env: iter(int, 1), NEVER)
 
     def on_Break(self, node: Any, scope: Scope, expected: Type | None) -> Typed:
-        """`break`, `continue`, `return`."""
+        """`break`, `continue` and `return`: control leaves to the Join of the loop or function."""
         label, value, again = getattr(node, "label", None), getattr(node, "value", None), isinstance(node, ast.Continue)
         loops = [loop for loop in scope.loops if label is None or loop.label == label.text]
         join = scope.frame if isinstance(node, ast.Return) else loops[0]
@@ -309,7 +317,7 @@ class Evaluator(Calls):
     # ------------------------------------------------------------ errors
 
     def raiser(self, type_: Type, scope: Scope) -> Code:
-        """A function that sends an error to the target of L-3.12.2 that is innermost here."""
+        """Return a function that sends an error to the target of L-3.12.2 that is innermost here."""
         frame, target, result = scope.frame, scope.target, scope.frame.expected
         if target is not None:
             target.raised.append(type_)
@@ -320,12 +328,12 @@ class Evaluator(Calls):
         return lambda error: stop(Leave(frame, err(self.adapted(error, type_, wanted))))
 
     def adapted(self, error: Any, type_: Type, wanted: Type | None) -> Any:
-        """On its way out of a function: L-3.12.3, L-3.3.13."""
+        """Return an error as it leaves a function whose errors are of the type `wanted` (L-3.12.3, L-3.3.13)."""
         if wanted is None or has_kind(error, wanted):
             return error
         if wanted[0] in PARENTS and isinstance(error, str):
             return Err("RuntimeError", None, error, {})
-        rows = [made["from"] for made in self.program.prelude.names["From"].impls.get(wanted[0], ())]
+        rows = [methods["from"] for methods in self.program.prelude.names["From"].impls.get(wanted[0], ())]
         fitting = [f for f in rows if has_kind(error, f.signature.types[0])]
         conversion = None if fitting else convert(type_, wanted)
         return self.enter(fitting[0], [error])[0] if fitting else conversion(error) if conversion else error
@@ -370,8 +378,8 @@ class Evaluator(Calls):
         inner.target = both
         is_name = lambda t: len(t.path) == 1 and t.path[0].text[0] in LOWER  # noqa: E731
         every = [c for c in node.catches if c.type is None or is_name(c.type)]
-        taken = [type_of(clause.type, scope) for clause in node.catches if clause not in every]
-        covered = len(taken) < len(node.catches) or not node.catches or {ANY, ("Error",), ("RuntimeError",)} & {*taken}
+        types = [type_of(clause.type, scope) for clause in node.catches if clause not in every]
+        covered = len(types) < len(node.catches) or not node.catches or {ANY, ("Error",), ("RuntimeError",)} & {*types}
         both.takes_casts = bool(covered) or getattr(scope.target, "takes_casts", False)
         body = self.collect(both, node.body, inner)
         attempt = landing(lambda env: ok(body(env)), both)
@@ -391,9 +399,9 @@ class Evaluator(Calls):
             rows.append((ANY, lambda env, error, leave=self.raiser(ANY, scope): leave(error), body))
 
         def run(env: Any) -> Any:
-            made = attempt(env)
-            (value,) = made.payload
-            if is_good(made):
+            outcome = attempt(env)
+            (value,) = outcome.payload
+            if is_good(outcome):
                 return value
             test, bind, code = next(row for row in rows if has_kind(value, row[0]))
             value = Err("RuntimeError", None, value, {}) if test == ANY and lifted and isinstance(value, str) else value
@@ -414,12 +422,12 @@ class Evaluator(Calls):
             pattern = p.pattern or ast.BindPattern(span=p.span, name=p.name, mutable=False)
             rows.append((self.binder(pattern, t, inner), None))
         type_, call = self.body(node.body, inner, rows)
-        made = lambda own: Fn(None, len(rows), lambda given: call(dict(own), given))  # noqa: E731
-        return ("Function", type_, *types), lambda env: made(dict(env))
+        closure = lambda own: Fn(None, len(rows), lambda arguments: call(dict(own), arguments))  # noqa: E731
+        return ("Function", type_, *types), lambda env: closure(dict(env))
 
 
 def element_type(t: Type) -> Type:
-    """Of what stands at an index, and of what a loop walks."""
+    """Return the type of what stands at an index of a value of type `t`, and of what a loop over it walks."""
     plain = {"Range": INT, "Bytes": INT, "String": STRING, "Map": ("Tuple", *t[1:])}.get(t[0], ANY)
     return joined(t[1:]) if t[0] == "Tuple" else t[1] if t[0] in ("Array", "Set", "Queue", "Stack") else plain
 

@@ -1,7 +1,9 @@
 """Places: chains of `.name`, `.N`, `[index]` (L-5.5.1, L-5.5.5, L-5.6, L-3.7.1), and patterns (L-5.8).
 
-A write gives the new value of the root: nothing is changed in place. A step is how ("field", "error", "at", "index"),
-and the key. A pattern becomes a function that tests a value and fills the variables it binds.
+Hands on `read`, `write`, `Place` and `Patterns` to `calls` and `evaluate`. A write returns the new value of the root:
+nothing is changed in place. A step is a pair of how it is taken ("field", "error", "at", "index") and the key. A
+pattern becomes a function of environment and value that tests the value and fills the variables it binds; a new
+pattern is a case of `Patterns.of`.
 """
 
 from collections import namedtuple
@@ -17,7 +19,8 @@ Code = Any  # a function of the environment
 
 
 def part(value: Any, name: Any, of_error: bool = False) -> Any:
-    """A field, or a part of a payload. Of what is read as an error: L-3.11.1, L-3.11.13, L-3.11.14."""
+    """Return a field, or a part of a payload. Of what is read as an error, None for what it lacks (L-3.11.1,
+    L-3.11.13, L-3.11.14)."""
     fields = value.fields if isinstance(value, Rec) else {}
     if not of_error and not isinstance(value, Err):
         return fields.get(name) if isinstance(value, Rec) else value.payload[name]
@@ -27,10 +30,12 @@ def part(value: Any, name: Any, of_error: bool = False) -> Any:
 
 
 def present(value: Map, key: Any) -> Any:
+    """Return the key of a map as it is stored; panic P005 for a key that is not in it."""
     return key_of(key) if key_of(key) in value else stop(Panic("P005", f"key not found: {display(key)}"))
 
 
 def read(value: Any, how: str, key: Any) -> Any:
+    """Return what is one step inside of a value; panic for a step that the value does not have."""
     if how == "error" or how == "field" and isinstance(value, (Rec, Map, Err)):
         return value.get((str, key)) if isinstance(value, Map) else part(value, key, how == "error")
     if how == "index" and isinstance(key, Rng) and type(value) in (Arr, str, bytes):
@@ -43,13 +48,13 @@ def read(value: Any, how: str, key: Any) -> Any:
 
 
 def write(value: Any, steps: list[Any], new: Any) -> Any:
-    """`value` with `new` stored at the end of `steps`."""
+    """Return `value` with `new` stored at the end of `steps`; panic for a place that the value does not have."""
     if not steps:
         return new
     (how, key), *rest = steps
     if isinstance(value, Map) and how != "at":
-        found = present(value, key) if rest else key_of(key)
-        return Map({**value, found: write(value.get(found), rest, new)})
+        stored_key = present(value, key) if rest else key_of(key)
+        return Map({**value, stored_key: write(value.get(stored_key), rest, new)})
     if isinstance(value, (str, Rng)) or isinstance(value, Rec) and key not in value.fields:
         raise Panic("P014" if how == "field" else "P007", f"{kind_of(value)} has no place {key}")
     inner = write(read(value, how, key), rest, new)
@@ -59,13 +64,15 @@ def write(value: Any, steps: list[Any], new: Any) -> Any:
 
 
 class Place(namedtuple("Place", "type root rows code")):
-    """Where a chain begins, a variable (`root`) or another expression (`code`), and its steps."""
+    """Where a chain begins, a variable (`root`) or another expression (`code`, with `root` None), and its steps: how,
+    and the code of the key. `type` is that of the whole chain."""
 
     def steps(self, env: Any) -> list[tuple[str, Any]]:
+        """Return the steps with the values of their keys."""
         return [(how, key(env)) for how, key in self.rows]
 
     def read(self, env: Any, steps: Any, exists: bool = False) -> Any:
-        """`exists`: a key on the way must (L-5.5.5)."""
+        """Return the value of the place. `exists`: a key on the way must be there (L-5.5.5)."""
         value = self.code(env)
         for how, key in steps:
             value = read(value, "index" if exists and isinstance(value, Map) else how, key)
@@ -76,18 +83,20 @@ CASES = {name: Variant(RESULT if name in ("Ok", "Err") else OPTION, name) for na
 
 
 class Patterns:
-    """One pattern: the variables it binds go to `scope`; alternatives share them (L-5.8.6). `reads`: the names that the
-    arm reads, None where every value must match; then `at` gives the place of an array pattern."""
+    """One pattern: the variables it binds go to `scope`; alternatives share them (L-5.8.6). `constant` returns the
+    value of a constant. `reads`: the names that the arm reads, None where every value must match; then `at` returns
+    the place of an array pattern."""
 
     def __init__(self, scope: Scope, constant: Any, reads: set[str] | None = None, at: Any = None) -> None:
         self.scope, self.constant, self.bound, self.reads, self.at = scope, constant, {}, reads, at
 
     def bare(self, word: str, type_: Type) -> Variant | None:
-        """The variant of the matched type by its name alone (L-5.8.14)."""
+        """Return the variant of the matched type that its name alone means (L-5.8.14), None if there is none."""
         head = prune(type_[1])[0] if type_[0] == "Nilable" else type_[0]
         return Variant(head, word) if isinstance(head, Item) and word in head.variants else None
 
     def of(self, node: Any, type_: Type) -> Any:
+        """Return the test of a pattern against values of the type `type_`."""
         type_ = known(type_) or ANY
         if type_[0] == "Nilable" and prune(type_[1])[0] != "Option":
             words = getattr(node, "path", None) or [node]
@@ -126,11 +135,11 @@ class Patterns:
                 return self._sequence(Arr, node.items, types, self.at and self.at(node))
             case _:
                 nodes: dict[Any, Any] = {f.name.text: f.pattern for f in getattr(node, "fields", ())}
-                found = (self.bare(texts(node.path)[0], type_) if len(node.path) == 1 else None) or resolve(
+                target = (self.bare(texts(node.path)[0], type_) if len(node.path) == 1 else None) or resolve(
                     self.scope, texts(node.path)
                 )
                 nodes.update(enumerate(getattr(node, "items", ())))
-                return self._parts(CASES[found.name] if isinstance(found, Function) else found, nodes, type_)
+                return self._parts(CASES[target.name] if isinstance(target, Function) else target, nodes, type_)
 
     def _bind(self, node: Any, type_: Type) -> Any:
         name, inner, mutable = node.name.text, getattr(node, "inner", None), getattr(node, "mutable", False)
@@ -146,26 +155,26 @@ class Patterns:
         return lambda env, value: local.bind(env, value) or test(env, value)
 
     def _sequence(self, kind: type, nodes: Any, types: Any, at: Any = None) -> Any:
-        """Every part of a tuple or an array; `..` takes what the others leave. With a place `at`, an array of another
-        length is P010 (L-5.8.11)."""
-        made = [self.of(p, t) for p, t in zip(nodes, types, strict=True)]
+        """Return the test of every part of a tuple or an array; `..` takes what the others leave. With a place `at`,
+        an array of another length is P010 (L-5.8.11)."""
+        tests = [self.of(p, t) for p, t in zip(nodes, types, strict=True)]
         start = next((i for i, p in enumerate(nodes) if isinstance(p, ast.RestPattern)), None)
 
         def test(env: Any, value: Any) -> bool:
-            more = len(value) - len(made) if type(value) is kind else -2
+            more = len(value) - len(tests) if type(value) is kind else -2
             if start is not None and more >= -1:
                 value = (*value[:start], Arr(value[start : start + more + 1]), *value[start + more + 1 :])
             elif more:
                 if at is None or type(value) is not kind:
                     return False
-                needed = len(made) - (start is not None)
+                needed = len(tests) - (start is not None)
                 return bool(stop(Panic("P010", f"array pattern: expected {needed} elements, found {len(value)}", at)))
-            return all(p(env, v) for p, v in zip(made, value, strict=True))
+            return all(p(env, v) for p, v in zip(tests, value, strict=True))
 
         return test
 
     def _parts(self, target: Any, nodes: dict[Any, ast.Pattern], type_: Type) -> Any:
-        """A constant, or what has fields or a payload: `nodes` by name or position."""
+        """Return the test against a constant, or of what has fields or a payload: `nodes` by name or position."""
         if is_constant(target):
             return lambda env, value: equal(value, self.constant(target))
         item, name = declared(getattr(target, "item", target)), getattr(target, "name", None)
@@ -175,11 +184,12 @@ class Patterns:
             types = {name: STRING if name in (0, "kind", "message") else ANY for name in nodes}
         else:
             types = {0: type_[2 if name == "Err" else 1] if type_[0] in ("Option", "Result") else ANY}
-        made, of_error = [(name, self.of(p, types[name])) for name, p in nodes.items()], target in PARENTS
+        tests, of_error = [(name, self.of(p, types[name])) for name, p in nodes.items()], target in PARENTS
         kind = (declared(target),)
-        return lambda env, value: has_kind(value, kind) and all(p(env, part(value, n, of_error)) for n, p in made)
+        return lambda env, value: has_kind(value, kind) and all(p(env, part(value, n, of_error)) for n, p in tests)
 
 
 def is_constant(item: Any) -> bool:
+    """Return whether a name denotes a constant."""
     return isinstance(item, Item) and isinstance(item.node, ast.Const)
 

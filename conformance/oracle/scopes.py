@@ -1,6 +1,9 @@
 """Names: modules and their files, declarations, variables, and types as they are written (L-3.1, L-5.4, L-8).
 
-Declarations are looked at when something asks for them: order of declaration never matters (L-5.4.2).
+Hands on `Program` to the driver and to the library; to the files that evaluate the kinds of declarations (`Function`,
+`Item`, `Variant`, `Local`), `Scope` and `Join`, `resolve`, `declared` and `type_of`; and METHODS and DECLARED, which
+`library/table.py` fills. Declarations are looked at when something asks for them: order of declaration never matters
+(L-5.4.2). A new kind of declaration is a row of DECLARATIONS, a new type expression one of TYPES.
 """
 
 from __future__ import annotations
@@ -28,14 +31,14 @@ class Local:
         self.type, self.mutable = type_, mutable
 
     def bind(self, env: Any, value: Any) -> None:
+        """Give the variable a new cell with a value in an environment, which is changed."""
         env[self] = [value]
 
 
 class Function:
-    """A declared function or method; `code` is made at the first call. `trait`: it is chosen by run-time type.
-
-    A built-in one has `run`, in Python, and the `kind` or module it belongs to; a *mut* one gives result and receiver.
-    """
+    """A declared function or method; `code` is made at the first call. `trait`: it is chosen by run-time type, among
+    `choices` if there are some. `owner`: type parameters and type of what it belongs to. A built-in one has `run`, in
+    Python, and the `kind` or module it belongs to; a *mut* one returns result and receiver."""
 
     code, run, kind, trait, choices = None, None, None, None, ()
 
@@ -72,7 +75,8 @@ fn with(self, a: Media? = nil, b: Media? = nil, c: Media? = nil) -> Prompt {{ le
 
 
 class Item:
-    """A struct, schema, enum, trait, alias or constant. `methods`: of impls too; `impls`: of a trait, by head."""
+    """A struct, schema, enum, trait, alias or constant. `methods`: by name, those of impls too; `impls`: of a trait,
+    methods by head; `params`: its type parameters."""
 
     parent, hidden = "", ()  # "Error" if it implements it; fields that have no text when nothing is in them
 
@@ -85,26 +89,28 @@ class Item:
         self.methods = {m.name.text: Function(m, inner, owner, trait=self) for m in getattr(node, "methods", ())}
 
     def parser(self) -> Function:
-        """`E::parse` (L-3.10.6)."""
+        """Return the function `E::parse` of an enum (L-3.10.6)."""
         arms = "".join(f'"{name}" => Self::{name}, ' for name in self.variants)
         text = f"fn parse(text: String) -> Self? {{ match text {{ {arms}_ => nil }} }}"
-        (node,) = parse(decode_source("", text.encode(), found := Diagnostics()), found).items
+        (node,) = parse(decode_source("", text.encode(), diagnostics := Diagnostics()), diagnostics).items
         me = self.instance(lambda p: (p,))
         return self.methods.setdefault("parse", Function(node, Scope(self.scope, barrier=True, Self=me), ((), me)))
 
     def instance(self, argument: Any) -> Type:
+        """Return the type with `argument` of each type parameter."""
         return (self, *map(argument, self.params))
 
     def parts(self, t: Type, variant: str | None = None) -> dict[Any, Type]:
-        """Types of the fields or of the payload (of the item, or of one of its variants) in the instance `t`."""
-        given, node = dict(zip(self.params, t[1:], strict=False)), self.variants.get(variant, self.node)
+        """Return the types of the fields by name, or of the payload by index, of the item or of one of its variants,
+        in the instance `t`."""
+        arguments, node = dict(zip(self.params, t[1:], strict=False)), self.variants.get(variant, self.node)
         rows = {f.name.text: f.type for f in node.fields or []} | dict(enumerate(getattr(node, "items", None) or []))
         types = {name: type_of(part, self.scope) for name, part in rows.items()}
         types.update((f.name.text, ("Option", types[f.name.text])) for f in node.fields or [] if f.optional)
-        return {name: substitute(t, given) for name, t in types.items()}
+        return {name: substitute(t, arguments) for name, t in types.items()}
 
     def defaults(self, variant: str | None = None) -> dict[str, Any]:
-        """Of the fields, None where there is none."""
+        """Return the expressions of the defaults of fields by name, None where there is none."""
         return {f.name.text: f.default for f in self.variants.get(variant, self.node).fields or []}
 
 
@@ -123,11 +129,9 @@ class Variant:
 
 
 class Join:
-    """Collects the values of branches, elements, breaks, returns; they convert to the type expected, or to their join.
-
-    Control leaves to the Join of a function or a loop with a value, to `again` for the next round; to that of a `try`
-    body with an error (L-3.12.2), whose type is in `raised`.
-    """
+    """Collects the values of branches, elements, breaks, returns; they convert to the type expected, or to their
+    join. Control leaves to the Join of a function or a loop with a value, to `again` for the next round; to that of a
+    `try` body with an error (L-3.12.2), whose type is in `raised`."""
 
     def __init__(self, expected: Type | None, label: str | None = None) -> None:
         self.expected, self.label, self.again = known(expected), label, object()
@@ -135,11 +139,14 @@ class Join:
         self.takes_casts = False  # a `try` body, of which a clause takes the failure of a cast (L-3.5.8)
 
     def add(self, type_: Type, code: Any) -> Any:
+        """Add a value of a type, and return its code with the conversion, which `close` may still decide."""
         later = [None if self.expected in (None, DISCARD) else convert(type_, self.expected)]
         self.rows.append((type_, later))
         return lambda env: later[0](code(env)) if later[0] else code(env)
 
     def close(self, result: Type = NEVER, join: Any = joined_values) -> Type:
+        """Return the type of all values, which they convert to. `result` is one more type, `join` makes one of
+        several."""
         types = [prune(t) for t in (result, *(t for t, _ in self.rows))]
         if self.expected is not None:
             return self.expected if self.expected != DISCARD else NEVER if {*types} == {NEVER} else ANY
@@ -150,10 +157,8 @@ class Join:
 
 
 class Scope:
-    """A block, or what a declaration sees. Behind a `barrier` local variables are not visible (L-2.4.5).
-
-    `frame`, the Join of what is returned, `loops` and `target`, the innermost `try` body, are those of the function.
-    """
+    """A block, or what a declaration sees. Behind a `barrier` local variables are not visible (L-2.4.5). `frame`, the
+    Join of what is returned, `loops` and `target`, the innermost `try` body, are those of the function."""
 
     def __init__(self, parent: Scope, frame: Join | None = None, barrier: bool = False, **names: Any) -> None:
         self.parent, self.module, self.barrier = parent, getattr(parent, "module", None), barrier
@@ -162,38 +167,41 @@ class Scope:
         self.loops, self.target = ((), None) if frame or parent is None else (parent.loops, parent.target)
 
     def own(self, name: str) -> Any:
-        """What this scope itself declares or imports; something explicit wins over a glob (L-8.2.2)."""
-        found = self.names.get(name)
-        if isinstance(found, list):  # the path of an import
+        """Return what this scope itself declares or imports, None for nothing; something explicit wins over a glob
+        (L-8.2.2)."""
+        binding = self.names.get(name)
+        if isinstance(binding, list):  # the path of an import
             del self.names[name]  # for `use a;` in a module that has no `a` the name further out is meant
-            self.names[name], found = found, resolve(self, found)
+            self.names[name], binding = binding, resolve(self, binding)
         globs, self.globs = self.globs, []  # their own paths are not looked for in themselves
         for path in globs:
-            found = member(resolve(self, path), name) if found is None else found
+            binding = member(resolve(self, path), name) if binding is None else binding
         self.globs = globs
-        return found
+        return binding
 
     def find(self, name: str) -> Any:
+        """Return what a name denotes here, from the inside out; None for an unknown one."""
         scope, hidden = self, ()  # behind a barrier, variables are
         while scope is not None:
-            if (found := scope.own(name)) is not None and not isinstance(found, hidden):
-                return found
+            if (binding := scope.own(name)) is not None and not isinstance(binding, hidden):
+                return binding
             hidden, scope = Local if scope.barrier else hidden, scope.parent
         program = self.module.program
         return program.file_module(program.root, name) or program.prelude.names.get(name) or DECLARED.get(name)
 
     def declare(self, name: str, type_: Type, mutable: bool = False) -> Local:
+        """Declare a variable and return it."""
         self.names[name] = local = Local(type_, mutable)
         return local
 
     def parameters(self, node: Any) -> tuple[Param, ...]:
-        """Declares the type parameters of an item."""
-        made = tuple(Param(p.name.text, p) for p in getattr(node, "type_parameters", None) or ())
-        self.names.update((p.name, (p,)) for p in made)
-        return made
+        """Declare the type parameters of an item, and return them."""
+        parameters = tuple(Param(p.name.text, p) for p in getattr(node, "type_parameters", None) or ())
+        self.names.update((p.name, (p,)) for p in parameters)
+        return parameters
 
     def add(self, items: list[Any]) -> None:
-        """Declares items; impls wait until a method is looked for."""
+        """Declare items; impls wait until a method is looked for."""
         for item in items:
             if isinstance(item, ast.Use):
                 self.use(item.tree, [])
@@ -203,6 +211,7 @@ class Scope:
                 self.names[item.name.text] = DECLARATIONS[type(item)](item, self)
 
     def use(self, tree: ast.UseTree, before: list[str]) -> None:
+        """Declare what a `use` brings in; `before` is the path in front of the tree."""
         path = [*before, *texts(tree.path)]
         for part in tree.group or []:
             self.use(part, path)
@@ -214,6 +223,8 @@ class Scope:
 
 
 class Module(Scope):
+    """A module. `folder` is where the files of its modules lie, `above` the module around it, None for the root."""
+
     def __init__(self, program: Program, folder: str, above: Module | None, items: list[Any]) -> None:
         super().__init__(None)  # type: ignore[arg-type]
         self.program, self.folder, self.above, self.module = program, folder, above, self
@@ -221,6 +232,7 @@ class Module(Scope):
 
 
 def inner_module(node: ast.Module, scope: Scope) -> Module | None:
+    """Return the module that an item declares, from its braces or from its file."""
     m, program = scope.module, scope.module.program
     return program.file_module(m, node.name.text) if node.items is None else Module(program, m.folder, m, node.items)
 
@@ -230,7 +242,8 @@ DECLARATIONS: Any = {ast.Function: Function, ast.Module: inner_module, **dict.fr
 
 
 class Program:
-    """All files. Modules are read when a name leads to them."""
+    """All files, as bytes by name. Modules are read when a name leads to them; `impls` are those read and not yet
+    filed."""
 
     def __init__(self, files: dict[str, bytes], main: str) -> None:
         self.files, self.sources, self.found, self.impls = {"": PRELUDE.encode(), **files}, {}, {}, []
@@ -240,11 +253,13 @@ class Program:
         self.root = Module(self, main.rpartition("/")[0], None, self.parsed(main))
 
     def parsed(self, name: str) -> list[Any]:
-        found = Diagnostics()
-        self.sources[name] = source = decode_source(name, self.files[name], found)
-        return parse(source, found).items
+        """Return the items of a file. Its source is kept, for places."""
+        diagnostics = Diagnostics()
+        self.sources[name] = source = decode_source(name, self.files[name], diagnostics)
+        return parse(source, diagnostics).items
 
     def file_module(self, above: Module, name: str) -> Module | None:
+        """Return the module of that name whose file lies in the folder of `above`, None without such a file."""
         stem = f"{above.folder}/{name}".lstrip("/")
         file = next((n for n in (f"{stem}.conc", f"{stem}/mod.conc") if n in self.files), None)
         if file is not None and file not in self.found:
@@ -252,54 +267,57 @@ class Program:
         return self.found[file] if file else None
 
     def at(self, node: ast.Node) -> tuple[str, int]:
+        """Return file and line of a node; the line counts from 1."""
         return node.span.file, self.sources[node.span.file].position(node.span.start).line
 
 
 def texts(path: Any) -> list[str]:
+    """Return the names of a path."""
     return [part.text for part in path]
 
 
 def resolve(scope: Scope, path: list[str]) -> Any:
-    """What a path denotes (L-8.3); None for a predeclared name."""
+    """Return what a path denotes (L-8.3); None for a predeclared name that is no type."""
     first, module = path[0], scope.module
     roots = {"self": module, "super": module.above, "crate": module.program.root, "std": "std"}
-    found = roots[first] if first in roots and len(path) > 1 else scope.find(first)
-    found = first if found is None and first in (PLAIN | STRUCTURAL.keys()) else found
-    return functools.reduce(member, path[1:], found)
+    binding = roots[first] if first in roots and len(path) > 1 else scope.find(first)
+    binding = first if binding is None and first in (PLAIN | STRUCTURAL.keys()) else binding
+    return functools.reduce(member, path[1:], binding)
 
 
-def declared(found: Any) -> Any:
-    """The declaration, or the word, behind an alias, `Self` or a type parameter."""
-    if isinstance(found, Item) and isinstance(found.node, ast.TypeAlias):
-        found = type_of(found.node.target, found.scope)
-    return found[0] if isinstance(found, tuple) else found
+def declared(binding: Any) -> Any:
+    """Return the declaration, or the word, behind an alias, `Self` or a type parameter."""
+    if isinstance(binding, Item) and isinstance(binding.node, ast.TypeAlias):
+        binding = type_of(binding.node.target, binding.scope)
+    return binding[0] if isinstance(binding, tuple) else binding
 
 
 def member(owner: Any, name: str) -> Any:
+    """Return what a name denotes behind the `::` of an owner, None for nothing."""
     owner = declared(owner)
     if isinstance(owner, Module):
-        found = owner.above if name == "super" else owner.own(name)
-        return owner.program.file_module(owner, name) if found is None and owner is owner.program.root else found
+        binding = owner.above if name == "super" else owner.own(name)
+        return owner.program.file_module(owner, name) if binding is None and owner is owner.program.root else binding
     if owner in PARENTS or isinstance(owner, Item) and name in owner.variants:
         return Variant(owner, name)
-    found = owner.methods.get(name) if isinstance(owner, Item) else METHODS.get((owner, name))
-    if found is None and name == "parse" and isinstance(owner, Item) and owner.variants:
+    binding = owner.methods.get(name) if isinstance(owner, Item) else METHODS.get((owner, name))
+    if binding is None and name == "parse" and isinstance(owner, Item) and owner.variants:
         return owner.parser()
-    return name if owner == "std" else found
+    return name if owner == "std" else binding
 
 
 def type_of(node: ast.TypeExpr | None, scope: Scope) -> Type:
-    """The type a type expression denotes."""
+    """Return the type that a type expression denotes, Nil for no expression."""
     return NIL if node is None else TYPES[type(node)](node, scope)
 
 
 def _named(node: ast.NamedType, scope: Scope) -> Type:
     name, arguments = node.path[-1].text, [type_of(a, scope) for a in node.arguments or []]
-    found = resolve(scope, texts(node.path))
-    if isinstance(found, Item) and isinstance(found.node, ast.TypeAlias):
-        return substitute(type_of(found.node.target, found.scope), dict(zip(found.params, arguments, strict=True)))
-    if isinstance(found, (Item, Variant, tuple)):
-        return found if isinstance(found, tuple) else (found, *arguments)
+    target = resolve(scope, texts(node.path))
+    if isinstance(target, Item) and isinstance(target.node, ast.TypeAlias):
+        return substitute(type_of(target.node.target, target.scope), dict(zip(target.params, arguments, strict=True)))
+    if isinstance(target, (Item, Variant, tuple)):
+        return target if isinstance(target, tuple) else (target, *arguments)
     return (name, *arguments, *([("Error",)] if name == "Result" and len(arguments) == 1 else []))
 
 

@@ -1,8 +1,10 @@
 """Static types as far as evaluation depends on them: assignability, join, coercions and casts (L-3.3 to L-3.5).
 
-A type is a tuple: its head, then its arguments. The head is a word, or the declaration (`Item`, `Param`) of a named
-type, or the set of a union of literals; a function type is `("Function", result, *parameters)`. `Var` stands for a type
-that is still open (L-3.2.2, L-3.2.6).
+Hands on to the files that evaluate `convert`, `join` with `joined` and `joined_values`, `has_kind` and `checked`,
+`cast`, `built`, and the words for types. A type is a tuple: its head, then its arguments. The head is a word, or the
+declaration (`Item`, `Param`) of a named type, or the set of a union of literals; a function type is `("Function",
+result, *parameters)`. `Var` stands for a type that is still open (L-3.2.2, L-3.2.6). A new coercion is a case of
+`convert`.
 """
 
 import base64
@@ -35,13 +37,15 @@ PLAIN = {"Int", "Float", "String", "Bool", "Nil", "Any", "Never", "Range", "Byte
 
 
 def prune(t: Type) -> Type:
+    """Return a type without the Vars around it that are known."""
     while isinstance(t, Var) and t.bound is not None:
         t = t.bound
     return t
 
 
 def substitute(t: Type, names: dict[Any, Type], instead: Type | None = None) -> Type:
-    """With types for the type parameters, and perhaps one instead of what is open."""
+    """Return a type with types for its type parameters, and perhaps one instead of what is open, which then becomes
+    known."""
     t = prune(t)
     if isinstance(t, Var):
         t.bound = instead
@@ -50,24 +54,25 @@ def substitute(t: Type, names: dict[Any, Type], instead: Type | None = None) -> 
 
 
 def closed(t: Type) -> Type:
-    """With every open part turned into Any: what a `let` keeps (L-3.2.2)."""
+    """Return a type with every open part turned into Any, for good: what a `let` keeps (L-3.2.2)."""
     return substitute(t, {}, ANY)
 
 
 def reopened(t: Type, make: Any) -> Type:
-    """A copy with `make()` for each part that is open; the parts themselves stay open (L-3.2.8)."""
+    """Return a copy with `make()` for each part that is open; the parts themselves stay open (L-3.2.8)."""
     t = prune(t)
     return make() if isinstance(t, Var) else (t[0], *[reopened(p, make) for p in t[1:]])
 
 
 def known(t: Type | None) -> Type | None:
-    """An expected type; None where it is still open."""
+    """Return an expected type; None where it is still open."""
     t = prune(t)
     return None if isinstance(t, Var) else t
 
 
 def inside(t: Type | None, head: Any) -> Type | None:
-    """The expected type as a literal of kind `head` sees it, without `?` and Option around it (L-3.2.4), or None."""
+    """Return the expected type as a literal of kind `head` sees it, without `?` and Option around it (L-3.2.4), or
+    None."""
     t = known(t)
     while t and t[0] != head and t[0] in ("Nilable", "Option", "Result"):
         t = known(t[1])
@@ -75,24 +80,27 @@ def inside(t: Type | None, head: Any) -> Type | None:
 
 
 def to_float(value: Any) -> Any:
+    """Return an Int as Float, other values as they are."""
     return float(value) if type(value) is int else value
 
 
 def message(error: Any) -> str:
-    """Of what is read as an error (L-3.11.1, L-3.11.14)."""
+    """Return the message of what is read as an error (L-3.11.1, L-3.11.14)."""
     own = error.fields.get("message") if isinstance(error, Rec) else None
     return error.message if isinstance(error, Err) else own if isinstance(own, str) else display(error)
 
 
 def present(t: Type) -> bool:
-    """No value of the type is an absence: `T?` and `Option<T>` then convert into each other (L-3.3.14)."""
+    """Return whether no value of the type is an absence: `T?` and `Option<T>` then convert into each other
+    (L-3.3.14)."""
     head = (known(t) or ANY)[0]
     is_open = isinstance(head, Param) or type(getattr(head, "node", None)).__name__ == "Trait"
     return not is_open and head not in ("Any", "Nil", "Option", "Nilable")
 
 
 def lifted(a: Type, b: Type) -> tuple[Any, Any]:
-    """What the sides of `==` and `!=` undergo (L-3.6.14): where one is an Option, the other becomes one."""
+    """Return what each side of `==` and `!=` undergoes (L-3.6.14), None for nothing: where one is an Option, the
+    other becomes one."""
     a, b = prune(a), prune(b)
     one_of_two = not isinstance(a, Var) and not isinstance(b, Var) and (a[0] == "Option") != (b[0] == "Option")
     if not one_of_two or {a[0], b[0]} & {"Any", "Never"}:
@@ -102,7 +110,8 @@ def lifted(a: Type, b: Type) -> tuple[Any, Any]:
 
 
 def convert(a: Type, b: Type) -> Any:
-    """What a value of type `a` undergoes where `b` is expected (L-3.3); None if nothing. Open parts become known."""
+    """Return what a value of type `a` undergoes where `b` is expected (L-3.3); None if nothing. Open parts become
+    known."""
     a, b = prune(a), prune(b)
     if isinstance(a, Var) or isinstance(b, Var):
         first, second = (a, b) if isinstance(a, Var) else (b, a)
@@ -134,14 +143,14 @@ def convert(a: Type, b: Type) -> Any:
     if a[0] == b[0] and b != ("Function", NIL):
         inners = [convert(x, y) for x, y in zip(a[1:], b[1:], strict=False)]
         if a[0] == "Result" and prune(a[2])[0] in PARENTS and prune(b[2]) == STRING:  # L-3.3.17
-            return lambda made: err(message(made.payload[0])) if is_error(made) else made
+            return lambda result: err(message(result.payload[0])) if is_error(result) else result
         if a[0] == "Nilable" and (inner := inners[0]):
             return lambda value: None if value is None else inner(value)
     return None
 
 
 def has_kind(value: Any, t: Type) -> bool:
-    """Shallow test of a value's kind: L-3.3.3, patterns, catch clauses."""
+    """Return whether a value is of a type as far as its outermost kind tells: L-3.3.3, patterns, catch clauses."""
     head = (t := prune(t))[0]
     if isinstance(head, Param) or head == "Any":
         return True
@@ -156,23 +165,24 @@ def has_kind(value: Any, t: Type) -> bool:
 
 
 def served(trait: Any, value: Any) -> Any:
-    """The head under which a trait has an impl for a value; that of an error family serves those below (L-3.10.2)."""
+    """Return the head under which a trait has an impl for a value, None for none; that of an error family serves
+    those below (L-3.10.2)."""
     return next((head for head in ancestors(head_of(value)) if head in trait.impls), None)
 
 
 def checked(value: Any, t: Type) -> Any:
-    """A dynamic value where `t` is expected (L-3.3.3)."""
+    """Return a dynamic value where `t` is expected (L-3.3.3), an Int as Float; panic P007 for another kind."""
     value = to_float(value) if prune(t) in (FLOAT, ("Nilable", FLOAT)) else value
     return value if has_kind(value, t) else stop(mismatch(show(t), value))
 
 
 def whole(t: Type) -> Type:
-    """What a value has that is there: of `T?` that T has (L-3.3.18)."""
+    """Return the type of a value that is there: of `T?` it is that T (L-3.3.18)."""
     return prune(t[1]) if (t := prune(t))[0] == "Nilable" else t
 
 
 def join(a: Type, b: Type) -> Type:
-    """L-3.4.1."""
+    """Return the join of two types (L-3.4.1); open parts become known."""
     a, b = prune(a), prune(b)
     if isinstance(a, Var) or isinstance(b, Var):
         convert(a, b)
@@ -193,11 +203,12 @@ def join(a: Type, b: Type) -> Type:
 
 
 def joined(types: Any) -> Type:
+    """Return the join of all types, Never for none."""
     return functools.reduce(join, types, NEVER)
 
 
 def joined_values(types: Any) -> Type:
-    """Of values that are converted to it: beside an Option others become Options too (L-3.4.3)."""
+    """Return the type of values that are converted to it: beside an Option others become Options too (L-3.4.3)."""
     types = [t for t in types if t != NEVER and not isinstance(t, Var)]
     options, others = [t for t in types if t[0] == "Option"], [whole(t) for t in types if t[0] != "Option"]
     if options and others and all(map(present, others)):
@@ -206,6 +217,7 @@ def joined_values(types: Any) -> Type:
 
 
 def show(t: Type) -> str:
+    """Return a type as messages have it."""
     t = known(t) or ("_",)
     head, inner = getattr(t[0], "name", t[0]), ", ".join(map(show, t[1:]))
     return f"({inner})" if head == "Tuple" else f"{head}<{inner}>" if inner else head
@@ -217,7 +229,7 @@ MAYBE_FALSE = (bool, type(None), int, float, str, bytes, Arr, Map, Tup)
 
 
 def cast(value: Any, t: Type) -> Any:
-    """L-3.5.1 to L-3.5.6."""
+    """Return what `as` makes of a value (L-3.5.1 to L-3.5.6); panic P008 for a value that cannot be cast."""
     t = prune(t)
     if t == STRING:
         return display(value)
@@ -229,7 +241,8 @@ def cast(value: Any, t: Type) -> Any:
 
 
 def scalar(text: str, t: Type) -> Any:
-    """What a text is as an Int, Float, Bool or Bytes, or the text."""
+    """Return what a text is as an Int, Float, Bool or Bytes; the text itself where it is none. Raise ValueError for
+    wrong base64."""
     if t == ("Bytes",):
         return base64.b64decode(text, validate=True)
     parsed = (parse_int if t == INT else parse_float)(text) if t in (INT, FLOAT) else NONE
@@ -237,7 +250,8 @@ def scalar(text: str, t: Type) -> Any:
 
 
 def deep(value: Any, t: Type) -> Any:
-    """Checked through all elements and fields, Int to Float where asked (L-3.5.6)."""
+    """Return a value checked through all elements and fields, Int to Float where asked (L-3.5.6); panic P008 for one
+    that does not fit."""
     head, value = (t := prune(t))[0], to_float(value) if t == FLOAT else value
     if not has_kind(value, t) or head == "Tuple" and len(value) != len(t) - 1:
         raise Panic("P008", f"cannot cast {display(value)} to {show(t)}")
@@ -256,15 +270,16 @@ def deep(value: Any, t: Type) -> Any:
 
 
 def built(value: Any, t: Type, default: Any, path: str = "$") -> Any:
-    """A JSON value as a `t` (L-7.1.2); `default` gives that of a field, when all else of its struct is there."""
+    """Return a JSON value as a `t` (L-7.1.2); `default` gives that of a field, when all else of its struct is there.
+    Raise Failure for a value that does not fit; `path` says where."""
     head, value = (t := prune(t))[0], to_float(value) if t == FLOAT else value
     if head in ("Option", "Nilable"):
-        made = None if value is None else built(value, t[1], default, path)
-        return made if head == "Nilable" else NONE if value is None else some(made)
+        result = None if value is None else built(value, t[1], default, path)
+        return result if head == "Nilable" else NONE if value is None else some(result)
     if type(value) is Arr and head in SEQUENCES and (head != "Tuple" or len(value) == len(t) - 1):
         types = t[1:] if head == "Tuple" else t[1:] * len(value)
-        made = SEQUENCES[head](built(v, types[i], default, f"{path}[{i}]") for i, v in enumerate(value))
-        return unique(made) if head == "Set" else made
+        result = SEQUENCES[head](built(v, types[i], default, f"{path}[{i}]") for i, v in enumerate(value))
+        return unique(result) if head == "Set" else result
     if isinstance(value, Map) and head == "Map":
         rows = {name: built(v, t[2], default, f"{path}.{name}") for (_, name), v in value.items()}
         return Map({key_of(built(scalar(name, prune(t[1])), t[1], default, path)): v for name, v in rows.items()})
@@ -276,23 +291,23 @@ def built(value: Any, t: Type, default: Any, path: str = "$") -> Any:
         return scalar(value, t)
     if not has_kind(value, t):
         assert not isinstance(head, frozenset), "the text of a mismatch"
-        found = "null" if value is None else quoted(value[:40]) if type(value) is str else kind_of(value)
-        raise Failure(None, f"expected {show(t)}, found {found} at {path}")
+        description = "null" if value is None else quoted(value[:40]) if type(value) is str else kind_of(value)
+        raise Failure(None, f"expected {show(t)}, found {description} at {path}")
     return value
 
 
 def _fields(value: Map, t: Type, default: Any, path: str, variant: str | None = None) -> dict[str, Any]:
-    types, defaults, made = t[0].parts(t, variant), t[0].defaults(variant), {}
+    types, defaults, fields = t[0].parts(t, variant), t[0].defaults(variant), {}
     for name, part in types.items():
         if (str, name) in value or defaults[name] is None and prune(part)[0] in ("Option", "Nilable"):
-            made[name] = built(value.get((str, name)), part, default, f"{path}.{name}")
+            fields[name] = built(value.get((str, name)), part, default, f"{path}.{name}")
         elif defaults[name] is None:
             raise Failure(None, f"missing field `{name}` of {show(t)} at {path}")
-    return {name: made[name] if name in made else default(t[0], name, part) for name, part in types.items()}
+    return {name: fields[name] if name in fields else default(t[0], name, part) for name, part in types.items()}
 
 
 def _named(name: str, t: Type, path: str) -> Case:
-    """A variant that holds nothing by its name (L-5.1.21)."""
+    """Return the variant that a name means; it holds nothing (L-5.1.21). Raise Failure for any other name."""
     units = [variant for variant in t[0].variants if not t[0].parts(t, variant)]
     if name not in units:
         among = " as one of " + ", ".join(map(quoted, units)) if units else ""
@@ -301,7 +316,7 @@ def _named(name: str, t: Type, path: str) -> Case:
 
 
 def _case(value: Map, t: Type, default: Any, path: str) -> Case:
-    """Of the shape of L-5.1.9."""
+    """Return the variant that an object of the shape of L-5.1.9 means."""
     variant, data, path = value.get((str, "variant")), value.get((str, "data")), path + ".data"
     types = t[0].parts(t, variant)
     if 0 not in types:

@@ -1,8 +1,9 @@
 """Values and what they mean: kinds, texts, equality, order, arithmetic (L-5.1 to L-5.3).
 
-Every value is immutable: a write builds the new containers along its path, so no two values can ever share a change.
-Int, Float, String, Bool and nil are the Python values of those names; a Map's keys are pairs of type and key (L-3.1.5).
-A panic is raised without a place; the node that is being evaluated adds its own.
+All files of the evaluator, and its host, take values from here. Every value is immutable: a write builds the new
+containers along its path, so no two values can ever share a change. Int, Float, String, Bool and nil are the Python
+values of those names; a Map's keys are pairs of type and key (L-3.1.5). A panic is raised without a place; the node
+that is being evaluated adds its own. A new kind of value needs a row in KINDS, TEXTS and JSON.
 """
 
 import base64
@@ -19,14 +20,15 @@ MAX, MIN, NUMERIC = 2**63 - 1, -(2**63), {int, float}
 
 
 class Panic(Exception):
-    """L-5.13: ends the program. `at`: file and line."""
+    """Ends the program (L-5.13). `at`: file and line, None until they are known."""
 
     def __init__(self, code: str, message: str, at: Any = None) -> None:
         self.code, self.message, self.at = code, message, at
 
 
 class Failure(Panic):
-    """What makes a function of the library give an Err; one that gives no Result panics."""
+    """Makes a function of the library give an Err of its family; one that gives no Result panics. `fields` are those
+    of the error."""
 
     def __init__(self, variant: str | None, message: str, **fields: Any) -> None:
         super().__init__("P407", message)
@@ -34,7 +36,7 @@ class Failure(Panic):
 
 
 def stop(error: Exception) -> Any:
-    """Raises, where only an expression can stand."""
+    """Raise an error, where only an expression can stand."""
     raise error
 
 
@@ -71,38 +73,40 @@ some, ok, err = [lambda value, case=case: case._replace(payload=(value,))
 
 
 def is_good(value: Case) -> bool:
-    """Some or Ok."""
+    """Return whether a value is Some or Ok."""
     return value.variant in ("Some", "Ok")
 
 
 def is_error(value: Any) -> bool:
+    """Return whether a value is an Err of a Result."""
     return isinstance(value, Case) and value.item is RESULT and not is_good(value)
 
 
 def kind_of(value: Any) -> str:
-    """`typeof` (L-5.1)."""
+    """Return the kind of a value as `typeof` says it (L-5.1)."""
     named = value.item.name if isinstance(value, (Rec, Case)) else getattr(value, "family", None)
     return named or KINDS.get(type(value)) or type(value).__name__
 
 
 def head_of(value: Any) -> Any:
-    """What impls are filed under: the declaration of the value's type, or its kind."""
+    """Return what impls are filed under: the declaration of the value's type, or its kind."""
     return value.item if isinstance(value, (Rec, Case)) and value.item not in (OPTION, RESULT) else kind_of(value)
 
 
 def ancestors(head: Any) -> Any:
-    """A family and those above it; a declaration that implements Error, and Error; another head alone."""
+    """Yield a family and those above it; a declaration that implements Error, and Error; another head alone."""
     while head:
         yield head
         head = getattr(head, "parent", None) or PARENTS.get(head)
 
 
 def limited(value: Any, size: int, what: str, limit: int) -> Any:
+    """Return a value whose size is within a limit; panic P103 for any other."""
     return value if size <= limit else stop(Panic("P103", f"{what} limit exceeded: {limit}"))
 
 
 def sized(value: Any) -> Any:
-    """A new String or collection within the limits of G-6.1."""
+    """Return a new value; panic P103 for a String, Bytes or collection beyond the limits of G-6.1."""
     if type(value) is str:
         return limited(value, 4 * len(value) > 1 << 24 and len(value.encode()), "string size", 1 << 24)
     if type(value) is bytes:
@@ -111,14 +115,14 @@ def sized(value: Any) -> Any:
 
 
 def nested(walk: Any) -> Any:
-    """A function that calls itself for the parts of a value, to the depth of G-6.1."""
+    """Return a function that calls itself for the parts of a value, to the depth of G-6.1; panic P103 beyond."""
     level = 0
 
-    def run(*given: Any) -> Any:
+    def run(*arguments: Any) -> Any:
         nonlocal level
         level = limited(level + 1, level, "nesting", 256)
         try:
-            return walk(*given)
+            return walk(*arguments)
         finally:
             level -= 1
 
@@ -126,10 +130,12 @@ def nested(walk: Any) -> Any:
 
 
 def mismatch(expected: str, value: Any) -> Panic:
+    """Return the panic for a value of another kind."""
     return Panic("P007", f"expected {expected}, found {kind_of(value)}")
 
 
 def of_kind(expected: str, kinds: Any, value: Any) -> Any:
+    """Return a value whose Python type is one of `kinds`; panic P007 for any other."""
     return value if type(value) in kinds else stop(mismatch(expected, value))
 
 
@@ -137,6 +143,7 @@ number = functools.partial(of_kind, "a number", NUMERIC)
 
 
 def key_of(value: Any) -> tuple[type, Any]:
+    """Return the key of a Map for a value; panic P007 for one that cannot be a key."""
     return type(value), of_kind("a key", (str, int, bool, bytes), value)
 
 
@@ -144,35 +151,36 @@ def key_of(value: Any) -> tuple[type, Any]:
 
 
 def clamped(start: int, end: int, length: int) -> slice:
-    """L-5.6.2."""
+    """Return the slice from `start` to `end`, both within the length (L-5.6.2)."""
     return slice(max(0, min(start, length)), max(0, min(end, length)))
 
 
 def element(items: Any, index: Any, extra: int = 0) -> int:
-    """An index that must exist; `extra`: 1 if the end is one too."""
+    """Return an index that must exist, P004 else; `extra`: 1 if the end is one too."""
     exists = 0 <= of_kind("Int", (int,), index) < size(items) + extra
     return int(index) if exists else stop(Panic("P004", f"index out of range: index {index}, length {size(items)}"))
 
 
 def bounds(r: Rng) -> range:
-    """L-5.7.6."""
+    """Return the integers of a range (L-5.7.6)."""
     end = MAX if r.end is None else r.end
     return range(r.start or 0, end + (r.inclusive or r.end is None))
 
 
 def elements(value: Any, expected: str = "a value to walk") -> Any:
-    """What a loop walks (L-5.7.4 to L-5.7.10), and `len` counts."""
+    """Return what a loop walks (L-5.7.4 to L-5.7.10), and `len` counts; panic P007 for what is neither."""
     items = {Map: entries, Rng: bounds}.get(type(value))
     return items(value) if items else of_kind(expected, (str, bytes, *SEQUENCES.values()), value)
 
 
 def size(value: Any) -> int:
-    """`len`; a range may be longer than Python's `len` can say."""
+    """Return the length of a value; a range may be longer than Python's `len` can say."""
     counted = elements(value, "a value with a length")
     return max(0, counted.stop - counted.start) if isinstance(counted, range) else len(counted)
 
 
 def entries(m: Map) -> Arr:
+    """Return the pairs of a Map."""
     return Arr(Tup((key, v)) for (_, key), v in m.items())
 
 
@@ -183,21 +191,23 @@ quoted = functools.partial(json.dumps, ensure_ascii=False)
 
 
 def float_text(value: float, debug: bool) -> str:
-    """L-5.1.2."""
+    """Return the text of a Float (L-5.1.2); the debug form of a whole one ends in `.0`."""
     plain = format(Decimal(repr(value)), "f").removesuffix(".0").replace("Infinity", "inf")
     return plain + ".0" if debug and value.is_integer() else plain
 
 
 def listed(values: Any, debug: bool) -> str:
+    """Return texts with commas between them."""
     return ", ".join(display(v, debug) for v in values)
 
 
-def fields(found: Any, debug: bool) -> str:
-    return "{" + ", ".join(f"{name}: {display(v, debug)}" for name, v in found) + "}"
+def fields(pairs: Any, debug: bool) -> str:
+    """Return named values in braces."""
+    return "{" + ", ".join(f"{name}: {display(v, debug)}" for name, v in pairs) + "}"
 
 
 def shown(value: Rec) -> list[Any]:
-    """The fields; those of a Message that are left out have no text (L-6.9.3)."""
+    """Return the fields of a record by name; those of a Message that are left out have no text (L-6.9.3)."""
     return [(name, v) for name, v in value.fields.items() if v or name not in getattr(value.item, "hidden", ())]
 
 
@@ -230,7 +240,7 @@ TEXTS: dict[type, Any] = {type(None): lambda v, debug: "nil", int: lambda v, deb
 
 @nested
 def display(value: Any, debug: bool = False) -> str:
-    """Display text (L-5.1), or the debug form (L-5.1.19)."""
+    """Return the Display text of a value (L-5.1), or the debug form (L-5.1.19)."""
     return TEXTS[type(value)](value, debug)
 
 
@@ -238,11 +248,13 @@ def base64_text(value: bytes) -> str:
     return base64.b64encode(value).decode()
 
 
-def json_object(found: Any) -> str:
-    return "{" + ",".join(f"{quoted(name)}:{json_text(v)}" for name, v in found) + "}"
+def json_object(pairs: Any) -> str:
+    """Return named values as a JSON object."""
+    return "{" + ",".join(f"{quoted(name)}:{json_text(v)}" for name, v in pairs) + "}"
 
 
 def case_json(value: Case) -> str:
+    """Return an Option, Result or variant as JSON."""
     item, variant, held = value
     data = Rec(None, held) if isinstance(held, dict) else held and (held[0] if len(held) == 1 else Arr(held))
     row = [(variant.lower(), data)] if item is RESULT else [("variant", variant), ("data", data)]
@@ -261,7 +273,7 @@ JSON: dict[type, Any] = {float: lambda v: display(v, True) if math.isfinite(v) e
 
 @nested
 def json_text(value: Any) -> str:
-    """The JSON column of L-5.1, compact."""
+    """Return a value as the JSON column of L-5.1 says, compact."""
     return JSON[type(value)](value)
 
 
@@ -270,7 +282,8 @@ def json_text(value: Any) -> str:
 
 @nested
 def equal(a: Any, b: Any) -> bool:
-    """L-5.3.1, L-5.3.2. Python compares Int with Float by mathematical value too."""
+    """Return whether two values are equal (L-5.3.1, L-5.3.2). Python compares Int with Float by mathematical value
+    too."""
     if {type(a), type(b)} <= NUMERIC:
         return bool(a == b)
     if isinstance(a, (Rec, Case)) and type(a) is type(b) and a[:-1] == b[:-1]:
@@ -284,14 +297,17 @@ def equal(a: Any, b: Any) -> bool:
 
 
 def has(xs: Any, x: Any) -> bool:
+    """Return whether a collection has an element equal to `x`."""
     return any(equal(x, y) for y in xs)
 
 
 def unique(xs: Any) -> Set:
+    """Return a Set of the elements, of equal ones the first."""
     return Set(x for i, x in enumerate(xs) if not has(xs[:i], x))
 
 
 def compared(op: str, a: Any, b: Any) -> bool:
+    """Return whether two numbers or two Strings are in this order; panic P007 for other values."""
     if not ({type(a), type(b)} <= NUMERIC or type(a) is type(b) is str):
         raise Panic("P007", f"expected two numbers or two Strings, found {kind_of(a)} and {kind_of(b)}")
     return bool({"<": operator.lt, ">": operator.gt, "<=": operator.le, ">=": operator.ge}[op](a, b))
@@ -308,16 +324,18 @@ EXACT = {"+": operator.add, "-": operator.sub, "*": operator.mul}
 
 
 def in_range(value: Any) -> Any:
+    """Return a number; panic P002 for an Int beyond 64 bits."""
     return value if type(value) is float or MIN <= value <= MAX else stop(Panic("P002", "integer overflow"))
 
 
 def saturated(value: Any) -> int:
-    """Float to Int, truncating (L-3.5.1)."""
+    """Return a Float as Int, truncated and within 64 bits (L-3.5.1); 0 for NaN."""
     return 0 if value != value else int(max(MIN, min(MAX, value)))
 
 
 def arithmetic(op: str, a: Any, b: Any) -> Any:
-    """L-5.2, L-3.6.1 to L-3.6.3."""
+    """Return the value of an operator (L-5.2, L-3.6.1 to L-3.6.3); panic for other kinds, overflow, and division of
+    Ints by 0."""
     if op == "+" and str in (type(a), type(b)):
         return sized(display(a) + display(b))
     if op == "+" and type(a) is type(b) is bytes:
@@ -351,10 +369,13 @@ def _floats(op: str, a: float, b: float) -> float:
 
 
 def failed(family: str, message: str, **extra: Any) -> Case:
+    """Return an Err of a family without variant."""
     return err(Err(family, None, message, extra))
 
 
 def parse_int(text: str, form: str = "[+-]?[0-9]+", kind: type = int) -> Case:
+    """Return the number that a text is, as a Result; `form` is the pattern of the text, `kind` the type of the
+    number."""
     trimmed = text.strip(WHITE)
     good = re.fullmatch(form, trimmed) and (kind is float or MIN <= int(trimmed) <= MAX)
     return ok(kind(trimmed)) if good else failed("ParseError", f"not a number: {text}", input=text)

@@ -23,17 +23,19 @@ REPLIES = [
 
 
 async def ask_on_the_terminal(request: concerto.Struct) -> bool:
+    """Return whether the person at the terminal types `y`."""
     question = f"Refund {request.amount} euro for order {request.order} ({request.reason})? [y/n] "
     answer = await asyncio.to_thread(input, question)
     return answer.strip().lower() == "y"
 
 
 async def approve(request: concerto.Struct) -> bool:
+    """Return True: every refund is approved."""
     return True
 
 
 async def refunds(decide: Callable[[concerto.Struct], Awaitable[bool]]) -> list[str]:
-    """What became of each letter."""
+    """Return what the program says about each letter; `decide` is asked about the large refunds."""
     program = concerto.compile(path=Path(__file__).with_suffix(".conc"))
     async with program.session(offline_script=REPLIES) as session:
         session.on("progress", print)

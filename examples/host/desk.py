@@ -30,16 +30,18 @@ REPLIES = [
 
 
 async def ask_on_the_terminal(refund: concerto.Struct) -> bool:
+    """Return whether the person at the terminal types `y`."""
     question = f"Pay back {refund.price} euro for order {refund.order} ({refund.reason})? [y/n] "
     return (await asyncio.to_thread(input, question)).strip().lower() == "y"
 
 
 async def approve(refund: concerto.Struct) -> bool:
+    """Return True: every refund is approved."""
     return True
 
 
 async def answers(decide: Decide) -> list[str]:
-    """What each customer hears."""
+    """Return what each customer hears; `decide` is asked about the large refunds."""
     program = concerto.compile(path=Path(__file__).parent.parent / "desk" / "main.conc")
     async with program.session(offline_script=REPLIES) as session:
         session.on_emit("approve", decide)

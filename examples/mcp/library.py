@@ -1,4 +1,5 @@
-"""An MCP server over stdio, written with the official SDK: `python -m pip install mcp`."""
+"""The MCP server of `main.conc` over stdio, written with the official SDK: `python -m pip install mcp`. A tool is a function
+under `@server.tool`, and a ToolError is what the model learns of a failure."""
 
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError

@@ -1,4 +1,8 @@
-"""`std::media` (O-1.200). `table` files it; files are the host's."""
+"""`std::media` (O-1.200): what a Media is by its first bytes, and how it is shown.
+
+Hands on to `table`, which files them, the signatures MEDIA and OF_FILES with their functions, the RECORD, and `text`.
+Files are read by the host.
+"""
 
 import hashlib
 import re
@@ -16,7 +20,8 @@ MARKS = {
 
 
 def described(kind: str, data: bytes, name: str | None, path: str | None = None) -> dict[str, Any]:
-    """The fields of a Media, or the reason why there is none."""
+    """Return the fields of a Media of some bytes. Raise Failure for what is none, with the field `path` if there is
+    one."""
     fields = {} if path is None else {"path": path}
     if len(data) > 20 << 20:
         raise Failure("TooLarge", f"{len(data)} bytes", **fields)
@@ -25,23 +30,27 @@ def described(kind: str, data: bytes, name: str | None, path: str | None = None)
         mime = "text/plain" if data.decode(errors="replace").encode() == data else None
     if mime is None:
         raise Failure("UnknownContent", "no such content", **fields)
-    found = mime.partition("/")[0]
-    if (found if found in KINDS else "document") != kind:
+    group = mime.partition("/")[0]
+    if (group if group in KINDS else "document") != kind:
         raise Failure("OtherKind", f"it is {mime}", **fields)
     return {"kind": kind, "mime": mime, "bytes": len(data), "hash": hashlib.sha256(data).hexdigest(), "name": name}
 
 
 def checked(kind: str) -> str:
+    """Return a kind; panic P013 for what is none."""
     if kind not in KINDS:
         raise Panic("P013", f"no kind of a Media: {kind}")
     return kind
 
 
 def of_bytes(kind: str, data: bytes, name: str | None) -> Case:
+    """Return the Media of some bytes, as a Result."""
     return ok(Rec(DECLARED["Media"], described(checked(kind), data, name)))
 
 
 def link(kind: str, url: str) -> Case:
+    """Return the Media of an address, as a Result; nothing is fetched. Raise Failure for no address of http or
+    https."""
     checked(kind)
     try:
         parts = urlsplit(url) if len(url) <= 2048 and not re.search(r"[^\x21-\x7e]|[\\<>\"{}|^`]", url) else None
@@ -54,6 +63,7 @@ def link(kind: str, url: str) -> Case:
 
 
 def text(media: Rec) -> str:
+    """Return the Display text of a Media; sizes from 1000 bytes on are rounded to kB, from 999.5 kB on to MB."""
     kind, mime, size, _, name = media.fields.values()
     unit = f"{size} B" if size < 1000 else f"{(size + 500) // 1000} kB"
     if size >= 999_500:
@@ -67,6 +77,7 @@ MEDIA = {"bytes(kind: String, data: Bytes, name: String? = nil) -> Result<Media,
 
 
 def of_file(kind: str) -> Any:
+    """Return the function that reads a file as a Media of a kind."""
     def run(world: Any, path: str) -> Case:
         name = path.rstrip("/").rpartition("/")[2]
         return ok(Rec(DECLARED["Media"], described(kind, world.host.fs_read_bytes(path, "read_media"), name, path)))

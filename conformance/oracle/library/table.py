@@ -1,8 +1,11 @@
 """What programs find declared (L-6, L-7): each signature in the language itself, with what it does.
 
-The parser reads the signatures, so that calls are typed like any other. An implementation takes receiver and arguments;
-one of a *mut* method gives its result and the new receiver; those under "World" take the evaluator first, which keeps
-emits and counts assertions. What reaches the host is not here.
+Importing this module files all functions in METHODS and DECLARED of `scopes`; `calls` also takes `json_parse` and
+`map_good`. The parser reads the signatures, so that calls are typed like any other. An implementation takes receiver
+and arguments; one of a *mut* method returns its result and the new receiver; those under "World" take the evaluator
+first, which keeps emits and counts assertions. What reaches the host is only named here, in HOSTED
+(`drivers/oracle_host.py`). A new function is an entry of LIBRARY, WORLD or HOSTED. A wrong argument is a Panic or a
+Failure.
 """
 
 import functools
@@ -28,66 +31,79 @@ truth = functools.partial(of_kind, "Bool", (bool,))
 
 
 def at(items: Any, index: int) -> Case:
+    """Return Some of the item at an index, None outside."""
     return some(items[index]) if 0 <= index < len(items) else NONE
 
 
 def length(value: Any) -> int:
+    """Return the length of a value; panic P002 for a range longer than an Int."""
     return in_range(size(value))
 
 
 # ---------------------------------------------------------------- numbers, String
 
 
-def extreme(pick: Any, *given: Any) -> Any:
-    if all(type(number(x)) is int for x in given):
-        return pick(given)
-    return math.nan if any(x != x for x in given) else pick([float(x) for x in given])
+def extreme(pick: Any, *numbers: Any) -> Any:
+    """Return what `pick` chooses of numbers, which are all Floats unless all are Ints; NaN if one is NaN."""
+    if all(type(number(x)) is int for x in numbers):
+        return pick(numbers)
+    return math.nan if any(x != x for x in numbers) else pick([float(x) for x in numbers])
 
 
 def clamp(x: Any, lo: Any, hi: Any) -> Any:
+    """Return `x` between two bounds; panic P013 if they are in the wrong order."""
     return extreme(lambda xs: sorted(xs)[1], x, lo, hi) if number(lo) <= number(hi) else stop(Panic("P013", "clamp"))
 
 
 def whole(toward: Any) -> Any:
+    """Return what rounds a number to an Int by the function `toward`."""
     return lambda x: number(x) if type(x) is int else saturated(toward(x) if math.isfinite(number(x)) else x)
 
 
 def lines(text: str) -> Arr:
+    """Return the lines of a text without their ends; a last line that is empty is none."""
     *ended, last = text.split("\n")
-    found = [line.removesuffix("\r") for line in ended]
-    return Arr([*found, last] if last else found)
+    texts = [line.removesuffix("\r") for line in ended]
+    return Arr([*texts, last] if last else texts)
 
 
 # ---------------------------------------------------------------- collections
 
 
 def push(xs: Any, x: Any) -> Any:
+    """Return no result, and the collection with an item more."""
     return None, type(xs)((*xs, x))
 
 
 def pop(xs: Any) -> Any:
+    """Return the last item, and the collection without it."""
     return at(xs, len(xs) - 1), type(xs)(xs[:-1])
 
 
 def sort(xs: Arr) -> Any:
+    """Return no result, and the items in order, NaN last; panic P007 for items that have none."""
     for x in xs:
         compared("<", xs[0], x)
     return None, Arr(sorted(xs, key=lambda x: (x != x, x)))
 
 
 def mapped(xs: Any, f: Any) -> Arr:
+    """Return an Array of what a function gives for each element."""
     return Arr(f(x) for x in elements(xs))
 
 
 def kept(xs: Any, f: Any) -> Arr:
+    """Return an Array of the elements for which a function is true."""
     return Arr(x for x in elements(xs) if truth(f(x)))
 
 
 def flat_map(xs: Arr, f: Any) -> Arr:
+    """Return the Arrays that a function gives for each item, as one Array."""
     return Arr(x for part in xs for x in of_kind("Array", (Arr,), f(part)))
 
 
 def joined(xs: Any, separator: str) -> str:
+    """Return the Display texts with a separator between them."""
     return separator.join(map(display, xs))
 
 
@@ -95,14 +111,18 @@ def joined(xs: Any, separator: str) -> str:
 
 
 def map_good(value: Case, f: Any) -> Case:
+    """Return Some or Ok of what a function gives for the content; None and Err as they are."""
     return value._replace(payload=(f(*value.payload),)) if is_good(value) else value
 
 
 def unwrap(value: Case, message: str = "unwrap of", good: bool = True) -> Any:
+    """Return the content of Some or Ok, or without `good` of Err; panic P006 for the other."""
     return value.payload[0] if is_good(value) is good else stop(Panic("P006", f"{message} {display(value)}"))
 
 
 def context(r: Case, message: str) -> Case:
+    """Return a Result with `message` in front of the text of its error: an error of a family keeps its family, a
+    String becomes the whole text, and anything else a RuntimeError."""
     error = r.payload[0]
     text = f"{message}: {display(error)}"
     plain = text if isinstance(error, str) else Err("RuntimeError", None, text, {})
@@ -113,12 +133,14 @@ def context(r: Case, message: str) -> Case:
 
 
 def from_json(value: Any) -> Any:
+    """Return the value of a program for one of Python's `json`."""
     if isinstance(value, list):
         return Arr(map(from_json, value))
     return Map({(str, k): from_json(v) for k, v in value.items()}) if isinstance(value, dict) else value
 
 
 def json_parse(text: str) -> Case:
+    """Return the value of a JSON text as a Result; a number beyond Int is a Float."""
     try:
         whole_number = lambda digits: int(digits) if MIN <= int(digits) <= MAX else float(digits)  # noqa: E731
         return ok(from_json(json.loads(text, parse_int=whole_number, parse_constant=int)))  # `NaN` is no JSON
@@ -127,67 +149,76 @@ def json_parse(text: str) -> Case:
 
 
 def pretty(value: Any, indent: int) -> str:
-    """Compact JSON broken into lines: after brackets that are not empty, and commas."""
-    made, level = "", 0
+    """Return a value as compact JSON broken into lines: after brackets that are not empty, and commas."""
+    output, level = "", 0
     for token in re.findall(r'"(?:[^"\\]|\\.)*"|\[\]|\{\}|[][{},:]|[^][{},:"]+', json_text(value)):
         level += (token in ("[", "{")) - (token in ("]", "}"))
         line_end = "\n" + " " * indent * level
         after = line_end if token in ("[", "{", ",") else " " * (token == ":")
-        made += line_end + token if token in ("]", "}") else token + after
-    return made
+        output += line_end + token if token in ("]", "}") else token + after
+    return output
 
 
 def template(text: str, names: Map) -> str:
+    """Return a text with values for `${name}` and `{{name}}`; unknown names stay as they are."""
     return re.sub(r"\$\{(\w+)\}|\{\{(\w+)\}\}", lambda m: display(names.get((str, m[1] or m[2]), m[0])), text)
 
 
 def compiled(pattern: str) -> Any:
+    """Return a pattern of Python's `re`. Raise Failure for a wrong one."""
     try:
         return re.compile(pattern)
     except re.error as error:
         raise Failure(None, str(error), pattern=pattern) from None
 
 
-def groups(found: re.Match[str], start: int = 0) -> Arr:
-    return Arr(NONE if g is None else some(g) for g in [found[0], *found.groups()][start:])
+def groups(match: re.Match[str], start: int = 0) -> Arr:
+    """Return the groups of a match from number `start` on, the whole match as number 0."""
+    return Arr(NONE if g is None else some(g) for g in [match[0], *match.groups()][start:])
 
 
-def record(found: re.Match[str]) -> Rec:
-    fields = {"text": found[0], "start": found.start(), "end": found.end(), "groups": groups(found, 1)}
+def record(match: re.Match[str]) -> Rec:
+    """Return a match as a RegexMatch."""
+    fields = {"text": match[0], "start": match.start(), "end": match.end(), "groups": groups(match, 1)}
     return Rec(DECLARED["RegexMatch"], fields)
 
 
 def expanded(pattern: str, text: str, template: str) -> Case:
+    """Return the text with each match replaced by the template, in which `$1` and `$<name>` are groups and `$$` is a
+    dollar sign."""
     plain = re.sub(r"\$(?:(\$)|(\d)|<(\w+)>)", lambda m: m[1] or rf"\g<{m[2] or m[3]}>", template.replace("\\", r"\\"))
     return ok(compiled(pattern).sub(plain, text))
 
 
-def first(made: Any) -> Any:
-    return lambda p, s: ok(NONE if (found := compiled(p).search(s)) is None else some(made(found)))
+def first(form: Any) -> Any:
+    """Return a function of pattern and text that gives `form` of the first match as an Option."""
+    return lambda p, s: ok(NONE if (match := compiled(p).search(s)) is None else some(form(match)))
 
 
 # ---------------------------------------------------------------- with the evaluator
 
 
 def hosted(head: str, name: str) -> Any:
-    """What the host does: it has a function `fs_exists` for `std::fs::exists`, which takes and gives plain data."""
+    """Return what calls the host, which has a method `fs_exists` for `std::fs::exists`, with plain data in and
+    out."""
 
-    def run(world: Any, *given: Any) -> Any:
-        plain = [v if v is None or isinstance(v, (str, int, bytes)) else Text(json_text(v)) for v in given]
-        made, type_ = getattr(world.host, f"{head}_{name}")(*plain), METHODS[head, name].signature.result
-        value = built(from_json(made), type_[1] if type_[0] == "Result" else type_, None)
+    def run(world: Any, *arguments: Any) -> Any:
+        plain = [v if v is None or isinstance(v, (str, int, bytes)) else Text(json_text(v)) for v in arguments]
+        answer, type_ = getattr(world.host, f"{head}_{name}")(*plain), METHODS[head, name].signature.result
+        value = built(from_json(answer), type_[1] if type_[0] == "Result" else type_, None)
         return ok(value) if type_[0] == "Result" else value
 
     return run
 
 
 def emitted(world: Any, channel: str, payload: Any) -> None:
+    """Keep an emit; panic P103 for a payload beyond 1 MiB."""
     world.host.emits.append((channel, limited(text := json_text(payload), len(text.encode()), "emit payload", 1 << 20)))
     world.sent.append(Rec(DECLARED["Emit"], {"channel": channel, "payload": payload}))
 
 
 def asserted(world: Any, holds: bool, message: str | None, form: str, *values: Any) -> None:
-    """O-8.6 to O-8.10."""
+    """Count an assertion; panic P011 if it does not hold (O-8.6 to O-8.10)."""
     world.asserts += 1
     if not holds:
         text = "" if message and not values else form.format(*(display(v, True) for v in values))
@@ -195,22 +226,24 @@ def asserted(world: Any, holds: bool, message: str | None, form: str, *values: A
 
 
 def measured(world: Any, f: Any) -> Tup:
+    """Return what a function gives and how many milliseconds of the run's clock it took."""
     start = world.host.time_now_ms()
     return Tup((f(), world.host.time_now_ms() - start))
 
 
 def unused() -> Rec:
-    """No call of a model is evaluated here."""
+    """Return a ModelUsage of zeros: no call of a model is evaluated here."""
     item = DECLARED["ModelUsage"]
     return Rec(item, {name: 0.0 if name == "cost" else 0 for name in item.defaults()})
 
 
 def unlimited(world: Any) -> Rec:
-    """A program with limits is none of ours."""
+    """Return a BudgetLeft without limits: a program that has some is not claimed."""
     return Rec(item := DECLARED["BudgetLeft"], dict.fromkeys(item.defaults()))
 
 
 def from_file(world: Any, path: str, names: Map | None) -> Case:
+    """Return the text of a file with values for names, as a Result."""
     return map_good(METHODS["fs", "read_file"].run(world, path), lambda text: template(text, names or Map()))
 
 
@@ -218,7 +251,7 @@ def from_file(world: Any, path: str, names: Map | None) -> Case:
 
 
 def renamed(rows: Rows, old: str, new: str) -> Rows:
-    """The same functions for another receiver, or for none."""
+    """Return the same functions for another receiver, or for none."""
     return {signature.replace(old, new): run for signature, run in rows.items()}
 
 
@@ -376,7 +409,8 @@ struct HttpResponse { status: Int, body: String, headers: Map<String, String> }
 
 
 def file(table: dict[str, Rows], kind: str | None = None) -> None:
-    """Files functions under METHODS, by what they belong to; `kind`: if not by that, how they are called."""
+    """File functions under METHODS, by what they belong to. `kind` says how they are called, if not by that: "World"
+    with the evaluator first."""
     source = "".join(f"trait {head} {{ {' '.join(f'fn {s};' for s in rows)} }}" for head, rows in table.items())
     module = Program({"library": source.encode()}, "library").root
     traits, module.names = module.names, {}  # the names denote what is predeclared

@@ -1,6 +1,8 @@
 """Bytes and the modules of the library that read and write texts (L-6.10, L-7.5.4, L-7.12 to L-7.15).
 
-`table` files them.
+Hands on to `table`, which files them, ROWS and FMT: signatures with their functions; and RECORDS. What is wrong with
+a text raises Failure, with the column from 1; a wrong argument of another kind is a Panic. A module is a part of this
+file, in the order of ROWS.
 """
 
 import base64
@@ -16,6 +18,7 @@ from ..values import (NONE, NUMERIC, Any, Arr, Case, Failure, Map, Panic, Rec, T
 
 
 def at_fault(reason: str, at: int, family: str | None = None) -> Any:
+    """Raise Failure for a fault at an index of a text, which counts from 0."""
     return stop(Failure(family, f"{reason} at character {at + 1}", column=at + 1))
 
 
@@ -23,23 +26,26 @@ def at_fault(reason: str, at: int, family: str | None = None) -> Any:
 
 
 def from_hex(text: str) -> Case:
+    """Return the bytes of hexadecimal digits, as a Result."""
     if odd := re.search("[^0-9a-fA-F]", text):
         return at_fault("no digit", odd.start())
     return ok(bytes.fromhex(text)) if len(text) % 2 == 0 else at_fault("an end", len(text))
 
 
 def from_base64(text: str) -> Case:
+    """Return the bytes of base64 with its padding, as a Result; unused bits must be 0."""
     padding = min(len(text) - len(text.rstrip("=")), 9 if len(text) % 4 else 2)
     body = text[: len(text) - padding]
     if odd := re.search("[^A-Za-z0-9+/]", body):
         return at_fault("no digit", odd.start())
     if len(text) % 4:
         return at_fault("an end", len(text))
-    made = base64.b64decode(text)
-    return ok(made) if base64.b64encode(made).decode() == text else at_fault("a bit too many", len(body) - 1)
+    data = base64.b64decode(text)
+    return ok(data) if base64.b64encode(data).decode() == text else at_fault("a bit too many", len(body) - 1)
 
 
 def from_base64url(text: str) -> Case:
+    """Return the bytes of base64url, with or without padding, as a Result."""
     body = text.rstrip("=") if len(text) % 4 == 0 else text
     if odd := re.search("[^A-Za-z0-9_-]", body):
         return at_fault("no digit", odd.start())
@@ -49,10 +55,12 @@ def from_base64url(text: str) -> Case:
 
 
 def to_base64(b: bytes) -> str:
+    """Return bytes as base64."""
     return base64.b64encode(b).decode()
 
 
 def decode(b: bytes) -> Case:
+    """Return the text that bytes in UTF-8 are, as a Result."""
     try:
         return ok(b.decode())
     except UnicodeDecodeError as error:
@@ -60,6 +68,7 @@ def decode(b: bytes) -> Case:
 
 
 def from_array(xs: Arr) -> Case:
+    """Return the bytes of an Array of numbers from 0 to 255, as a Result; panic for one that holds something else."""
     odd = next((x for x in xs if type(x) is not int), 0)
     if type(odd) is not int:
         raise mismatch("Array<Int>", odd)
@@ -87,21 +96,23 @@ FORM = re.compile(r"(?:(.)?([<>^]))?([+-])?(0(?=.*))?(\d+)?([,_])?(?:\.(\d+))?([
 
 
 def rounded(value: Any, decimals: int) -> str:
+    """Return a number with so many decimals, ties away from zero."""
     context = Context(prec=1500)
     return format(Decimal(value).quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP, context), "f")
 
 
 def grouped(text: str, separator: str, size: int = 3) -> str:
+    """Return the text of a number with a separator between groups of its whole part, each of `size` digits."""
     whole, point, fraction = text.partition(".")
     return re.sub(rf"(?<=\w)(?=(?:\w{{{size}}})+$)", separator, whole) + point + fraction
 
 
 def one_format(value: Any, form: str) -> str:
-    """L-7.5.4."""
-    found = FORM.fullmatch(form) if form else None
-    if found is None:
+    """Return a value in the form between braces (L-7.5.4); panic for a form that is none or is of another type."""
+    match = FORM.fullmatch(form) if form else None
+    if match is None:
         raise Panic("P013", f"no format: {form}")
-    fill, align, sign, zero, width, separator, precision, kind = found.groups()
+    fill, align, sign, zero, width, separator, precision, kind = match.groups()
     cut, is_number = None if precision is None else int(precision), type(value) in NUMERIC
     if not is_number and (sign == "+" or zero or separator or kind not in (None, "?")):
         raise mismatch("a number", value)
@@ -115,6 +126,7 @@ def one_format(value: Any, form: str) -> str:
 
 
 def body_of(value: Any, kind: str | None, cut: int | None, separator: str) -> str:
+    """Return the digits of a number in a kind of form, with its minus sign; `cut` is the precision."""
     if kind and kind in "dxXob":
         if type(value) is not int or cut is not None:
             raise Panic("P013", f"a form of Ints: {kind}")
@@ -131,17 +143,19 @@ def body_of(value: Any, kind: str | None, cut: int | None, separator: str) -> st
 
 
 def formatted(template: str, args: Arr) -> str:
+    """Return a template with the arguments in its braces, in order; braces without an argument stay."""
     rest = iter(args)
 
-    def hole(found: re.Match[str]) -> str:
+    def hole(match: re.Match[str]) -> str:
         for value in rest:
-            return display(value) if found[1] is None else one_format(value, found[1])
-        return found[0]
+            return display(value) if match[1] is None else one_format(value, match[1])
+        return match[0]
 
     return re.sub(r"\{(?::([^}]*))?\}", hole, template)
 
 
 def number_text(x: Any, decimals: int | None, thousands: str, point: str) -> str:
+    """Return a number with so many decimals and with these signs; panic P013 for fewer than none."""
     if decimals is not None and decimals < 0:
         raise Panic("P013", "decimals")
     if x - x != 0:
@@ -157,7 +171,7 @@ FMT = {"format(t: String, args: Array<Any>) -> String": formatted, 'number(x: An
 
 
 def csv_rows(text: str, separator: str) -> list[tuple[int, list[str]]]:
-    """Rows with where they begin (L-7.12.5)."""
+    """Return the rows of a table, each with the index in the text at which it begins (L-7.12.5)."""
     if len(separator) != 1 or separator in '"\r\n':
         raise Panic("P013", "separator")
     field = re.compile(rf'"((?:[^"]|"")*)("?)|([^{re.escape(separator)}\r\n]*)')
@@ -165,13 +179,13 @@ def csv_rows(text: str, separator: str) -> list[tuple[int, list[str]]]:
     while at < len(text):
         start, row, more = at, [], True
         while more:
-            found = field.match(text, at)
-            assert found
-            if found[1] is not None and not found[2]:
+            match = field.match(text, at)
+            assert match
+            if match[1] is not None and not match[2]:
                 no_table("a quote that is not closed", text, at)
-            row.append(found[3] if found[1] is None else found[1].replace('""', '"'))
-            more = text[found.end() : found.end() + 1] == separator
-            at = found.end() + more
+            row.append(match[3] if match[1] is None else match[1].replace('""', '"'))
+            more = text[match.end() : match.end() + 1] == separator
+            at = match.end() + more
         if at < len(text) and text[at] not in "\r\n":
             no_table("text behind a closing quote", text, at)
         at += 2 if text[at : at + 2] == "\r\n" else 1
@@ -181,11 +195,13 @@ def csv_rows(text: str, separator: str) -> list[tuple[int, list[str]]]:
 
 
 def no_table(reason: str, text: str, at: int) -> Any:
-    before = text[:at].split("\n")
-    raise Failure(None, reason, line=len(before), column=len(before[-1]) + 1)
+    """Raise Failure for a fault at an index of a text, with line and column from 1."""
+    earlier_lines = text[:at].split("\n")
+    raise Failure(None, reason, line=len(earlier_lines), column=len(earlier_lines[-1]) + 1)
 
 
 def csv_maps(text: str, separator: str) -> Case:
+    """Return the rows behind the first as Maps by the names in it, as a Result."""
     rows = csv_rows(text, separator)
     names = rows[0][1] if rows else []
     if len({*names}) < len(names):
@@ -197,11 +213,13 @@ def csv_maps(text: str, separator: str) -> Case:
 
 
 def csv_text(rows: Any, separator: str) -> str:
+    """Return rows as a table; each line ends with LF."""
     csv_rows("", separator)
     return "".join((separator.join(csv_field(v, separator) for v in row) or '""' * len(row)) + "\n" for row in rows)
 
 
 def csv_field(value: Any, separator: str) -> str:
+    """Return a value as a field, quoted where it must be; an absent one is empty."""
     value = value.payload[0] if isinstance(value, Case) and value.variant == "Some" else value
     text = "" if value is None or value == NONE else display(value)
     quoted = text[:1] == "\ufeff" or {separator, '"', "\r", "\n"} & {*text}
@@ -209,6 +227,7 @@ def csv_field(value: Any, separator: str) -> str:
 
 
 def csv_of_maps(rows: Any, separator: str) -> str:
+    """Return Maps as a table whose first row has all their names; no rows give an empty text."""
     names = list(dict.fromkeys(name for row in rows for name in row))
     limited("", len(names) * len(rows), "string", 1 << 24)
     for _, name in names:
@@ -227,6 +246,7 @@ CSV = {f"parse(s: String, {SEPARATOR}) -> Result<Array<Map<String, String>>, Par
 
 
 def url_parts(text: str) -> Case:
+    """Return the parts of an absolute URL as a Url, as a Result."""
     if odd := re.search(r"[\0-\x20\x7f\\<>\"{}|^`]|%(?![0-9a-fA-F]{2})", text):
         return at_fault("no URL", odd.start())
     if not re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", text):
@@ -245,6 +265,7 @@ def url_parts(text: str) -> Case:
 
 
 def url_query(parts: Map) -> str:
+    """Return a query of names and values; an Array gives a pair for each item, an absent value none."""
     pairs = []
     for (_, name), value in parts.items():
         of_kind("String", (str,), name)
@@ -256,6 +277,7 @@ def url_query(parts: Map) -> str:
 
 
 def url_text(scheme: str, host: str, path: str, query: Map, port: Any, fragment: str) -> str:
+    """Return the URL of its parts; panic P013 for what is no part of one."""
     sound = re.fullmatch(r"[A-Za-z][A-Za-z0-9+.-]*", scheme) and re.fullmatch(r"[^\0-\x20/?#@\\%]+", host)
     if not sound or port is not None and not 0 < port < 65536:
         raise Panic("P013", "no part of a URL")
@@ -267,6 +289,7 @@ def url_text(scheme: str, host: str, path: str, query: Map, port: Any, fragment:
 
 
 def url_decoded(text: str, start: int = 0) -> str:
+    """Return a text without its escapes; `start` is where it begins in the text of the program."""
     if odd := re.search("%(?![0-9a-fA-F]{2})", text):
         at_fault("no escape", start + odd.start())
     try:
@@ -276,16 +299,18 @@ def url_decoded(text: str, start: int = 0) -> str:
 
 
 def url_pairs(text: str) -> list[tuple[str, str]]:
-    found, at = [], len(text) - len(text.removeprefix("?"))
+    """Return the names and values of a query, in order."""
+    pairs, at = [], len(text) - len(text.removeprefix("?"))
     for part in text.removeprefix("?").split("&"):
         name, _, value = part.replace("+", " ").partition("=")
         pair = url_decoded(name, at), url_decoded(value, at + len(name) + 1)
-        found += [pair] if part else []
+        pairs += [pair] if part else []
         at += len(part) + 1
-    return found
+    return pairs
 
 
 def url_joined(base: str, reference: str) -> str:
+    """Return a reference as seen from a base URL; panic P013 for what is no URL."""
     try:
         if max(len(base), len(reference)) <= 65_536:
             return urljoin(base, reference)
@@ -315,6 +340,7 @@ MONTHS = ("January", "February", "March", "April", "May", "June", "July", "Augus
 
 
 def zone_of(name: str) -> dt.tzinfo:
+    """Return the zone of a name or offset. Raise Failure for an unknown one."""
     offset = re.fullmatch(r"([+-])([01]\d|2[0-3]):([0-5]\d)", name)
     if name in ("UTC", "Z") or offset:
         minutes = int(offset[2]) * 60 + int(offset[3]) if offset else 0
@@ -326,9 +352,10 @@ def zone_of(name: str) -> dt.tzinfo:
 
 
 def bounded(work: Any) -> Any:
-    def run(*given: Any) -> Case:
+    """Return a function that gives the result of `work` as an Ok, and raises Failure for years that have no date."""
+    def run(*arguments: Any) -> Case:
         try:
-            return ok(work(*given))
+            return ok(work(*arguments))
         except (OverflowError, ValueError):
             raise Failure("OutOfRange", "no year of the calendar") from None
 
@@ -336,6 +363,7 @@ def bounded(work: Any) -> Any:
 
 
 def shown(moment: dt.datetime, zone: str) -> Rec:
+    """Return a moment as a DateTime of a zone."""
     m = moment.astimezone(zone_of(zone))
     offset = int((m.utcoffset() or dt.timedelta()).total_seconds() // 60)
     row = (m.year, m.month, m.day, m.hour, m.minute, m.second, m.microsecond // 1000, offset, zone)
@@ -343,15 +371,18 @@ def shown(moment: dt.datetime, zone: str) -> Rec:
 
 
 def local(parts: Any, zone: str) -> Rec:
+    """Return the DateTime of a zone's clock; `parts` are year to millisecond. Raise Failure for one that does not
+    exist."""
     *head, millisecond = parts
     try:
-        there = dt.datetime(*head, millisecond * 1000)
+        clock = dt.datetime(*head, millisecond * 1000)
     except ValueError:
         raise Failure("Invalid", "no such date") from None
-    return shown(there.replace(tzinfo=zone_of(zone)).astimezone(UTC), zone)
+    return shown(clock.replace(tzinfo=zone_of(zone)).astimezone(UTC), zone)
 
 
 def moment(d: Rec) -> dt.datetime:
+    """Return the moment of a DateTime."""
     *head, ms, offset, _ = (d.fields[name] for name in NAMES)
     return dt.datetime(*head, ms * 1000, tzinfo=dt.timezone(dt.timedelta(minutes=offset)))
 
@@ -361,12 +392,13 @@ READ = {"Y": r"\d{4}", "z": r"[Zz]|[+-]\d\d:?(?:\d\d)?", "p": "am|pm", "f": r"\d
 
 
 def by_pattern(text: str, zone: str, pattern: str) -> Rec:
+    """Return the DateTime of a text of the form `pattern`; `zone` is taken where the text names none."""
     form = "".join(f"(?P<{sign}>{READ[sign]})" if sign in READ else re.escape(other or sign)
         for sign, other in re.findall("(?s)%(.)|(.)", pattern))  # fmt: skip
-    found = re.fullmatch(form, text, re.IGNORECASE | re.ASCII) if "%Y" in pattern and "%Q" not in pattern else None
-    if not found:
+    match = re.fullmatch(form, text, re.IGNORECASE | re.ASCII) if "%Y" in pattern and "%Q" not in pattern else None
+    if not match:
         return at_fault("no date", 0, "Invalid")
-    part = found.groupdict()
+    part = match.groupdict()
     month = part.get("B") or part.get("b")
     number = int(part.get("m") or 1) if not month else [m[:3].lower() for m in MONTHS].index(month[:3].lower()) + 1
     hour = int(part.get("H") or part.get("I") or 0)
@@ -378,13 +410,14 @@ def by_pattern(text: str, zone: str, pattern: str) -> Rec:
 
 
 def parsed(text: str, zone: str, pattern: str) -> Rec:
+    """Return the DateTime of a text in ISO 8601, or of the form `pattern` if it is not empty."""
     if pattern:
         return by_pattern(text, zone, pattern)
-    found = ISO.fullmatch(text)
-    if not found:
+    match = ISO.fullmatch(text)
+    if not match:
         longest = next(n for n in range(len(text), -1, -1) if begins(text[:n]))
         return at_fault("no date", longest, "Invalid")
-    year, _, month, day, hour, _, minute, second, fraction, offset = found.groups("")
+    year, _, month, day, hour, _, minute, second, fraction, offset = match.groups("")
     numbers = [int(part or 0) for part in (year, month, day, hour, minute, second, fraction[:3].ljust(3, "0"))]
     if offset and offset not in "Zz":
         digits = offset[1:].replace(":", "").ljust(4, "0")
@@ -393,26 +426,29 @@ def parsed(text: str, zone: str, pattern: str) -> Rec:
 
 
 def begins(text: str) -> bool:
-    """Whether whole parts of a date: a fault stands where a part begins that is none."""
+    """Return whether a text consists of whole parts of a date: a fault stands where a part begins that is none."""
     return bool(re.fullmatch(r"(\d{4}(-?\d\d(-?\d\d([Tt ](\d\d(:?\d\d(:?\d\d)?)?)?)?)?-?)?-?)?", text))
 
 
 def added(d: Rec, years: int, months: int, days: int, *rest: int) -> Rec:
-    found, zone = moment(d), d.fields["zone"]
+    """Return a DateTime later by these amounts: days and longer ones by the calendar of its zone, the others by the
+    clock."""
+    start, zone = moment(d), d.fields["zone"]
     if years or months or days:
         count = d.fields["year"] * 12 + d.fields["month"] - 1 + years * 12 + months
         first, day = dt.date(count // 12, count % 12 + 1, 1), d.fields["day"]
-        while (there := first + dt.timedelta(days=day - 1)).month != first.month:
+        while (date := first + dt.timedelta(days=day - 1)).month != first.month:
             day -= 1
-        there += dt.timedelta(days=days)
+        date += dt.timedelta(days=days)
         clock = [d.fields[name] for name in NAMES[3:7]]
-        found = moment(local([there.year, there.month, there.day, *clock], zone))
+        start = moment(local([date.year, date.month, date.day, *clock], zone))
     hours, minutes, seconds, ms = rest
     passed = dt.timedelta(hours=hours, minutes=minutes, seconds=seconds, milliseconds=ms)
-    return shown(found.astimezone(UTC) + passed, zone)
+    return shown(start.astimezone(UTC) + passed, zone)
 
 
 def date_text(d: Rec, pattern: str) -> str:
+    """Return a DateTime in ISO 8601, or in the form `pattern` if it is not empty."""
     m, zone, minutes = moment(d), d.fields["zone"], d.fields["offset_minutes"]
     offset = "Z" if zone == "UTC" else f"{'-' if minutes < 0 else '+'}{abs(minutes) // 60:02}:{abs(minutes) % 60:02}"
     if not pattern:
@@ -421,7 +457,7 @@ def date_text(d: Rec, pattern: str) -> str:
     words |= {"a": words["A"][:3], "b": words["B"][:3], "z": offset, "Z": zone, "%": "%"}
     words |= {"f": f"{m.microsecond // 1000:03}", "Y": f"{m.year:04}"}
     words |= {sign: m.strftime("%" + sign) for sign in "mdHIMSjV"}
-    part = lambda found: words.get(found[1]) or at_fault("no part", found.start(), "Invalid")  # noqa: E731
+    part = lambda match: words.get(match[1]) or at_fault("no part", match.start(), "Invalid")  # noqa: E731
     return re.sub("(?s)%(.?)", part, pattern)
 
 
