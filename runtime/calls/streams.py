@@ -31,7 +31,7 @@ STREAMS = "streams"  # the key in the state of a session: streams on their way, 
 
 async def begin_stream(run: EffectContext, effect: Effect, call: StreamedCall, started: Callable[[StreamedCall], object]) -> Any:
     """Start a streamed call and wait for its first chunk. Return a PendingCommit of the Ok of its Stream, or the Err of a reply
-    that never began; raises a panic of the call. `started` is called with the call once it has its stream. When this is
+    that never began. Raises a panic of the call. `started` is called with the call once the call has its stream. When this is
     cancelled, so is the call."""
     calls = run.state.setdefault(STREAMS, {})
     stream = Stream(effect.payload.model, effect)
@@ -69,7 +69,8 @@ class StreamedCall(CallRun):
         self.serve: Callable[[Effect], None] = lambda effect: None  # called with the effect that waits for the next chunk
 
     def attach(self, stream: Any, forget: Callable[[], object]) -> None:
-        """Bind the call to the Stream that the program holds. `forget` is called when nothing comes any more, perhaps twice."""
+        """Bind the call to the Stream that the program holds; it must be done before any other method is called. `forget` is
+        called when nothing comes any more, perhaps twice."""
         future = self.services.future
         assert future is not None  # the services of a session have a loop
         self.future = future
@@ -137,7 +138,8 @@ class StreamedCall(CallRun):
     # ------------------------------------------------------------ the job
 
     async def run(self) -> None:
-        """Run the call from its request until its turn is committed; this is the job that `EffectContext.hold` keeps."""
+        """Run the call from its request until its turn is committed; this is the job that `EffectContext.hold` keeps. Failures
+        and panics are not raised but put into `outcome`."""
         try:
             self._put_outcome(await self.up_to_commit(self.plain))
             await self.over
@@ -153,7 +155,7 @@ class StreamedCall(CallRun):
                 self.conversation.close()
 
     def cut(self, failure: CallFailure) -> None:
-        """End the stream because its model was shut down: whoever waits for a chunk, or asks for the next one, gets the
+        """End the stream because its model was shut down: the task that waits for a chunk, or asks for the next one, gets the
         failure."""
         if self.stream.walked:
             self._put_outcome(failure)
