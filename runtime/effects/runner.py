@@ -61,7 +61,7 @@ class EffectRunner:
         self._interrupted = False
 
     def begin(self, effect: Effect, performing: Coroutine[Any, Any, Any]) -> None:
-        """Perform an effect: `next` will give it when the coroutine is over."""
+        """Run the coroutine that performs an effect as a job; `next` will give both when the coroutine is over."""
         job = self._jobs[effect] = self.loop.create_task(performing)
         job.add_done_callback(lambda _: self._job_is_over(effect, job))
 
@@ -123,11 +123,12 @@ class EffectRunner:
         return None if job is None else (effect, job)
 
     def __bool__(self) -> bool:
-        """Whether an effect is being performed."""
+        """Return whether an effect is being performed."""
         return bool(self._jobs)
 
     async def close(self, effects: list[Effect]) -> None:
-        """Cancel these effects, for which no task waits any more. Returns when their jobs are over."""
+        """Cancel these effects, for which no task waits any more, and what `hold` runs for them. Return when their jobs are
+        over."""
         jobs = [self._jobs.pop(effect) for effect in effects if effect in self._jobs]
         background = [self._background.pop(effect) for effect in effects if effect in self._background]
         await stop_all(self.loop, [*jobs, *background])
@@ -138,5 +139,5 @@ class EffectRunner:
         await stop_all(self.loop, [] if job is None else [job])
 
     async def close_all(self) -> None:
-        """Cancel everything, at the end of a run. Returns when all jobs are over."""
+        """Cancel everything, at the end of a run. Return when all jobs are over."""
         await self.close([*self._jobs, *self._background])
