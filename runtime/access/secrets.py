@@ -47,8 +47,8 @@ class Redactor:
         self.known: list[str] = []
 
     def add(self, value: str, name: str) -> None:
-        """Hide a value from now on, under a name; one that is hidden already keeps its first name. A value of fewer than
-        SHORTEST_SECRET code points is not hidden."""
+        """Hide a value, under a name, in every text that is cleaned afterwards; one that is hidden already keeps its first name.
+        A value of fewer than SHORTEST_SECRET code points is not hidden."""
         if len(value) >= SHORTEST_SECRET and value not in self._names:
             self._names[value] = name
             self.known[:] = sorted(self._names, key=len, reverse=True)

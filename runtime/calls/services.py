@@ -151,7 +151,8 @@ if TYPE_CHECKING:
             """Send a request and return the whole reply. Raises CallFailure."""
 
         async def stream(self, request: Request, give: Callable[[str], Awaitable[None]]) -> Reply:
-            """Do the same, and call `give` with each piece of the text as it comes; the next piece waits until `give` returns."""
+            """Do what `send` does, and call `give` with each piece of the text as it comes; the next piece waits until `give`
+            returns."""
 
     class ToolRunner(Protocol):
         """What runs the tools of one call."""

@@ -129,7 +129,7 @@ class StreamedCall(CallRun):
         return succeeded(None)
 
     def _in_session_thread(self, call: Callable[[], object]) -> None:
-        """A commit may run in the thread of a store, where no future may be set."""
+        """Call a function in the thread of the session: a commit may run in that of a store, where no future may be set."""
         if self.conversation is None:
             call()
         else:
@@ -169,7 +169,7 @@ class StreamedCall(CallRun):
             self.arrival.set_result(None)
 
     def _end(self, finish: str) -> None:
-        """Nothing comes any more: give the stream its Response, unless it has one (O-1.74)."""
+        """End the stream: give it its Response with this `finish`, unless it has one (O-1.74), and forget the call."""
         if self.stream.response is None:
             reply = Reply(self.text, finish=finish, model=self.settings.model)
             self.stream.response = response_value(self._response(reply, False))
@@ -209,7 +209,7 @@ class StreamedCall(CallRun):
         return not self.chunks
 
     def _response(self, reply: Reply, cached: bool) -> Response:
-        """The text of the Response is that of all chunks, those of tool rounds too (O-1.72)."""
+        """Return the Response, whose text is that of all chunks, those of tool rounds too (O-1.72)."""
         response = super()._response(reply, cached)
         response.text = self.text
         return response

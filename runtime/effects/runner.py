@@ -90,8 +90,8 @@ class EffectRunner:
             self._sleeper.set_result(None)
 
     def is_committing(self, effect: Effect) -> None:
-        """Say that an effect changes a store from now on, which nobody can take back. No other result comes before its own, so
-        that a race, for example, is won by the call whose turn is stored."""
+        """Take note that an effect begins to change a store, which nobody can take back: no other result will come before its
+        own, so that a race, for example, is won by the call whose turn is stored."""
         if effect in self._jobs:
             self._urgent = effect
 

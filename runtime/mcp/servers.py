@@ -146,7 +146,7 @@ class Server:
         return list(self.offered.values())
 
     def _may_connect(self, guard: str) -> bool:
-        """Whether anything of the capability is granted, and not the whole server disabled."""
+        """Return whether anything of the capability is granted, and not the whole server disabled."""
         permissions = permissions_of(self.run)
         return bool(permissions.scopes.get(guard)) and permissions.allows_some_of(self.name)
 

@@ -90,7 +90,7 @@ class Bounded(httpx2.AsyncByteStream):
 
 
 class Pinned(httpx2.AsyncBaseTransport):
-    """The transport of one server: it connects to the address that was checked, whatever the name resolves to now, and to no
+    """The transport of one server: it connects to the address that was checked, whatever the name resolves to by then, and to no
     other host."""
 
     def __init__(self, target: Target, address: str) -> None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     Json = dict[str, Any]
 
 DEFAULT_MAX_TOKENS = 4096
-# The last API version that takes sampling parameters; the SDK has no argument for them any more.
+# The last API version that takes sampling parameters; the SDK has no arguments for them.
 SAMPLING_VERSION = "2023-06-01"
 SAMPLING = ("temperature", "top_p")
 EMPTY = "(empty)"  # stands for a text that is empty, which the API refuses
@@ -96,7 +96,7 @@ class Anthropic(SdkProvider):
             arguments["stop_sequences"] = params["stop"]
         sampling = {name: params[name] for name in SAMPLING if name in params}
         if sampling:
-            arguments["extra_body"] = sampling  # the SDK has no arguments for them any more, an older API version takes them
+            arguments["extra_body"] = sampling  # they go past the SDK, and to an older API version
             arguments["extra_headers"] = {"anthropic-version": SAMPLING_VERSION}
         output: Json = {}
         if request.schema is not None and request.schema.strategy == "native":
@@ -109,8 +109,8 @@ class Anthropic(SdkProvider):
         return arguments
 
     def _think(self, request: Request, arguments: Json, output: Json) -> None:
-        """Say how much the model thinks (O-1.210): newer models choose the number of tokens by an effort, older ones get one.
-        Without `max_tokens` there is room for both thoughts and text. Raises NotSent."""
+        """Write into `arguments` and `output` how much the model is to think (O-1.210): newer models choose the number of tokens
+        by an effort, older ones get one. Without `max_tokens` there is room for both thoughts and text. Raises NotSent."""
         params = request.params
         effort, budget = params.get("reasoning"), params.get("reasoning_tokens")
         if budget is None and effort == "none":

@@ -93,6 +93,6 @@ class Patience:
                     step.stop()
 
     def end(self, limit: str = "") -> None:
-        """End what is waited for now in a TimeoutError; the first limit that is named stays in `over`."""
+        """Make what `waiting` waits for end in a TimeoutError; the first limit that is named stays in `over`."""
         self.over = self.over or limit
         self._scope.reschedule(asyncio.get_running_loop().time())

@@ -77,8 +77,8 @@ class ProviderPool:
 
 
 def wire_class(settings: ConnectionSettings) -> type[SdkProvider]:
-    """Return the class that sends the requests of a connection. Its module is imported only now (O-1.24): importing an SDK takes
-    long."""
+    """Return the class that sends the requests of a connection. Its module must be imported here and not before (O-1.24): a run
+    that sends nothing starts without it."""
     from importlib import import_module
 
     module, _, name = settings.row.wires[settings.api].rpartition(".")

@@ -35,8 +35,8 @@ class Unusable(Exception):
 
 
 def read(path: str, name: str, key: bytes) -> Any:
-    """Return the content of the file `name` in the folder `path`, and note that it was used now. Raises Unusable for a folder or
-    a file that cannot be trusted or does not fit `key`, and OSError, also when there is no such file."""
+    """Return the content of the file `name` in the folder `path`, and set the time of its last use. Raises Unusable for a folder
+    or a file that cannot be trusted or does not fit `key`, and OSError, also when there is no such file."""
     folder = open_folder(path)
     try:
         value = content(folder, name, key)

@@ -194,8 +194,8 @@ class Session:
         return self.host.breakers.states(self.connections, self.host.now())
 
     def _fuel_mark(self) -> Callable[[], object]:
-        """Return a function that gives back the fuel used since now. An operation on a store that had to wait is tried again,
-        and only the try that succeeds may cost fuel."""
+        """Return a function that gives back the fuel that is used after this call. An operation on a store that had to wait is
+        tried again, and only the try that succeeds may cost fuel."""
         machine, fuel = self.machine, self.machine.reserve
         return lambda: setattr(machine, "reserve", fuel)
 
@@ -397,7 +397,8 @@ class Session:
         return None if self.deadline is None else self.deadline - self.work.loop.time()
 
     def _overdue(self, seconds: float) -> None:
-        """Called by the thread that watches, by the real time: a virtual clock stands still while a store is waited for."""
+        """End the run with P102. The thread that watches calls this, by the real time: a virtual clock stands still while a store
+        is waited for."""
         self.expire(seconds)
         with suppress(RuntimeError):  # the loop is closed: the run is over
             self.work.loop.call_soon_threadsafe(self.work.interrupt)

@@ -417,7 +417,7 @@ def _noted(session: Session) -> bool:
 
 
 def _note(session: Session, digest: bytes) -> None:
-    """Note that the snapshot with this digest has the volatile logs as they are now."""
+    """Note that the snapshot with this digest has the volatile logs as they are at this moment."""
     for _, store in session.memories.volatile_stores():
         if session.written == b"":
             store.changed = None

@@ -148,7 +148,7 @@ class Watchdog:
         self.asleep = True
 
     def add(self, watch: Watch) -> None:
-        """Look after a machine from now on, and wake the thread if it sleeps."""
+        """Begin to look after a machine, and wake the thread if it sleeps."""
         with self.changing:
             self.watches[watch] = None
             if not self.started:
@@ -207,7 +207,7 @@ _watchdog = Watchdog()
 
 
 def _forked() -> None:
-    """A child process has none of its parent's threads."""
+    """Begin anew in a child process, which has none of its parent's threads."""
     global _watchdog
     _watchdog = Watchdog()
 
