@@ -23,8 +23,9 @@ class PendingCommit:
 
     `commit` stores and returns the value of the effect. It is one operation on stores: when a store makes it wait it is called
     again from its beginning. It is called when the task goes on, and never when the task was cancelled before: a call that lost a
-    race leaves nothing in a memory, although its reply has come (O-6.12). `over` is called once, when `commit` is done or given
-    up. `after` is work that follows the commit and that the task waits for, such as folding a summary (M-9.5)."""
+    race leaves nothing in a memory, although its reply has come (O-6.12). `over` is called when `commit` is done or has failed;
+    of a task that was cancelled before, `conversations.drop_turns` gives back what `over` would. `after` is work that follows the
+    commit and that the task waits for, such as folding a summary (M-9.5)."""
 
     __slots__ = ("commit", "after", "over")
 
