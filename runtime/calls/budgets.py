@@ -6,7 +6,7 @@ draws on, and every request of a metered provider draws on them: retries, schema
 tasks. A request that finds no room waits for others; `_stuck` finds those that would wait for ever, and they get an error
 instead. Hands on `Account` to the session and the Python API, `Purse` to the session, `services.py` and `call.py`, `Asker` to
 `services.py`, `Reservation` to `call.py`, and `BudgetSpent`, which is raised for a request that cannot be reserved, to the
-performer of models. What a request has used says `usage.py`.
+performer of models. What a request has used is counted by `usage.py`.
 """
 
 from __future__ import annotations
