@@ -76,8 +76,9 @@ def read_bytes(spot: Spot) -> bytes:
 
 
 def read_media(spot: Spot, kind: str) -> Content:
-    """Return the content of a file, which is to be of `kind`: image, audio or document (O-1.200). No more than MOST_BYTES bytes
-    are read. Failed (UnknownContent, OtherKind or TooLarge) for another content, Failed (NotAFile) when it is no regular file."""
+    """Return the content of a file, which is to be of `kind`: image, audio or document (O-1.200). A file of more than MOST_BYTES
+    bytes is not read. Failed (UnknownContent, OtherKind or TooLarge) for another content, Failed (NotAFile) when it is no regular
+    file."""
     with _regular(spot, READ) as file:
         size = os.fstat(file.fileno()).st_size
         data: bytes = b"" if size > MOST_BYTES else file.read(MOST_BYTES + 1)
