@@ -1,8 +1,8 @@
 """Circuit breakers of connections: a connection that fails again and again is left alone for a while (O-1.231).
 
-Hands on `Breakers`, which a host has one of, to `host.py`, the Python API and the calls of models; a call asks the `Breaker` of
-its connection before each request and tells it how the request ended. Threads and event loops may share both. What is counted is
-decided in `calls/call.py`, which tells a failure of the endpoint from an answer that says no.
+Hands on `Breakers`, which a host has one of, to `host.py`, the Python API and `calls/services.py`. A call (`calls/call.py`) asks
+the `Breaker` of its connection before each request and tells it how the request ended; failures of the classes in COUNTED count,
+any other answer shows that the endpoint works. Hands on OPEN to calls too. Threads and event loops may share both.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ TRIAL: Literal["trial"] = "trial"
 
 class Breaker:
     """The breaker of one endpoint. It opens after `most` failures in a row; `seconds` later it lets one request through, the
-    trial. The next success closes it. Times are seconds of the clock of whoever asks."""
+    trial. The next success closes it. `now` is in seconds, by one clock for all calls; a `request` is any object, known by its
+    identity."""
 
     __slots__ = ("most", "seconds", "failures", "_opened", "_trial", "_lock")
 
@@ -70,14 +71,14 @@ class Breaker:
             self.failures, self._opened, self._trial = 0, None, None
 
     def dropped(self, request: object) -> None:
-        """Note that nobody knows how a request would have ended: was it the trial, another one may be tried."""
+        """Note that nobody knows how a request would have ended: if it was the trial, another one may be tried."""
         with self._lock:
             if self._trial is request:
                 self._trial = None
 
     def state(self, now: float) -> tuple[State, int, float]:
         """Return CLOSED, OPEN or TRIAL (the next request is one, or one is on its way), the failures in a row, and the seconds
-        until a trial."""
+        until a trial, 0.0 unless it is OPEN."""
         with self._lock:
             if self._opened is None:
                 return CLOSED, self.failures, 0.0
@@ -96,7 +97,7 @@ class Breakers:
         self._lock = allocate_lock()
 
     def of(self, connection: ConnectionSettings) -> Breaker | None:
-        """Return the breaker of a connection; None for one without the field."""
+        """Return the breaker of a connection; None for one without the field `breaker`."""
         fields = connection.breaker
         if fields is None:
             return None
@@ -110,5 +111,5 @@ class Breakers:
 
     def states(self, connections: Mapping[str, ConnectionSettings], now: float) -> dict[str, tuple[State, int, float]]:
         """Return what `Breaker.state` gives, by the names of those connections that have a breaker."""
-        found = {name: self.of(connection) for name, connection in connections.items()}
-        return {name: breaker.state(now) for name, breaker in found.items() if breaker is not None}
+        breakers = {name: self.of(connection) for name, connection in connections.items()}
+        return {name: breaker.state(now) for name, breaker in breakers.items() if breaker is not None}

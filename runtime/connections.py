@@ -1,10 +1,11 @@
 """Connections: the merge of their declarations, their keys and headers, and checks of what no compiler has seen (O-1.1 to
 O-1.28).
 
-Hands on `ConnectionSettings` to calls and providers; `resolve_all`, `check_connections`, `check_names` and `check_stages` to the
-session, the first two to `concerto inspect` too; `check_model`, `check_fields` and `check_decorators` to the settings of models,
-agents, MCP servers and scripted replies; `resolve_key` and `resolve_headers` to the providers that use an SDK. The fields that a
-connection, a model or a decorator takes are rows in `vm/declaration_fields.py`; providers are rows in `vm/providers.py`.
+Hands on `ConnectionSettings` to calls and providers; `resolve_all`, `check_connections`, `check_names`, `check_stages` and
+`stated_connections` to the session, the first two to `concerto inspect` too; `resolve` and `check_connections` to `concerto
+models`; `check_model`, `check_fields`, `check_decorators` and `stated_fields` to the settings of models, agents, MCP servers and
+scripted replies; `resolve_key` and `resolve_headers` to the providers that use an SDK. The fields that a connection, a model or a
+decorator takes are rows in `vm/declaration_fields.py`; providers are rows in `vm/providers.py`.
 """
 
 from __future__ import annotations
@@ -35,8 +36,9 @@ CLIENT_FIELDS = ("organization", "project")
 
 class ConnectionSettings:
     """A connection with every default filled in; `resolve` makes it of fields that it has checked. Keys that stand in variables
-    of the environment are not in it. `row` is that of its provider; `timeout` is in seconds, or has several
-    limits in seconds by name (O-1.212); None when the connection sets none."""
+    of the environment are not in it. `row` is that of its provider; `timeout` is in seconds, or has several limits in seconds by
+    name (O-1.212), None when the connection sets none. The other attributes are the fields of CONNECTION in
+    `vm/declaration_fields.py`."""
 
     __slots__ = ("name", "row", *CONNECTION)
 
@@ -81,7 +83,8 @@ class ConnectionSettings:
 
     @property
     def address(self) -> str:
-        """Host and port for messages: a URL may hold more than everybody should see. Without such a host it says so."""
+        """Host and port of the base URL, for messages: a URL may hold more than everybody should see. Words that say so when it
+        has no host or is missing."""
         from urllib.parse import urlsplit  # a run without failures starts without it
 
         if self.base_url is None:
@@ -100,8 +103,8 @@ class ConnectionSettings:
 
 
 def merged_fields(name: str, layers: Sequence[Layer]) -> dict[str, Any]:
-    """Return the fields of one connection. The first layer is the strongest: host, then program; the predeclared ones are the
-    weakest (O-1.2)."""
+    """Return the fields of one connection. A layer has fields by connection; the first layer is the strongest: host, then
+    program. The predeclared fields are weaker than any layer (O-1.2)."""
     fields: dict[str, Any] = dict(PREDECLARED.get(name, {}))
     for layer in reversed(layers):
         fields.update(layer.get(name, {}))
@@ -109,9 +112,9 @@ def merged_fields(name: str, layers: Sequence[Layer]) -> dict[str, Any]:
 
 
 def resolve(name: str, layers: Sequence[Layer]) -> ConnectionSettings:
-    """Return the settings of one connection; `layers` as in `merged_fields`. Raises ConfigFailure for unknown fields, and for a
-    provider that is missing, unknown, or does not go with the other fields. Whether values fit is seen by `check_connections`,
-    which has to come first."""
+    """Return the settings of one connection; `layers` are as in `merged_fields`. Raises ConfigFailure for unknown fields, and for
+    a provider that is missing, unknown, or does not go with the other fields. Whether values fit is checked by
+    `check_connections`, which has to be called first."""
     fields = merged_fields(name, layers)
     _check(name, fields)
     return ConnectionSettings(name, fields)
@@ -142,10 +145,11 @@ def _check(name: str, fields: Fields) -> None:
 
 
 def resolve_key(settings: ConnectionSettings, env: Mapping[str, str], redactor: Redactor, origin: Origin) -> str:
-    """Return the key of a connection, trimmed, and make it known to the redactor. It is read at the first request, not before.
+    """Return the key of a connection, trimmed, and make it known to the redactor. It is to be read at the first request, not
+    before. A provider that needs no key may have a stand-in for it (`ProviderRow.stand_in_key`).
 
-    A provider that needs no key may have a stand-in for it. Raises NotSent when there is none, or when no header can carry it;
-    the failure names the variable, never a value (O-1.26, G-10.2)."""
+    Raises NotSent, made by `origin`, when there is no key, or when no header can carry it; the failure must name the variable,
+    never a value (O-1.26, G-10.2)."""
     variable = settings.api_key_env
     key = (settings.api_key or (env.get(variable, "") if variable else "")).strip()
     if not key:
@@ -159,8 +163,8 @@ def resolve_key(settings: ConnectionSettings, env: Mapping[str, str], redactor: 
 
 
 def resolve_headers(settings: ConnectionSettings, env: Mapping[str, str], redactor: Redactor, origin: Origin) -> dict[str, str]:
-    """Return the extra request headers. Values from `{ env = "N" }` are trimmed, and become known to the redactor as secrets
-    (O-1.13). Raises NotSent, as `resolve_key`, for such a variable."""
+    """Return the extra request headers by name. Values from `{ env = "N" }` are trimmed, and become known to the redactor as
+    secrets (O-1.13). Raises NotSent, as `resolve_key`, for a variable that is not set or that no header can carry."""
     headers: dict[str, str] = {}
     for header, value in settings.headers.items():
         if isinstance(value, str):
@@ -203,7 +207,8 @@ def check_fields(
 ) -> None:
     """Raise ConfigFailure E4001 for an unknown field, E4004 for a value that a field does not take; nil counts as absent.
 
-    `owner` begins the message. `forms` says how the value of a field is written, where its name does not tell."""
+    `owner` begins the message. `table` has the fields that there are by name. `forms` says how the value of a field is written,
+    where its description in the table does not tell."""
     for name, value in fields.items():
         if name not in table:
             raise ConfigFailure("E4001", f"{owner}: unknown field {name}; fields are {', '.join(table)}")
@@ -244,7 +249,8 @@ def check_names(host_fields: Mapping[str, Any], declared: Mapping[str, Any]) -> 
 
 
 def check_connections(layers: list[Mapping[str, Mapping[str, Any]]]) -> None:
-    """Raise ConfigFailure as `check_fields` for fields of connections that do not fit, E4004 for a connection without fields."""
+    """Raise ConfigFailure as `check_fields` for fields of connections that do not fit, and E4004 for a connection whose fields
+    are no object. `layers` are as in `merged_fields`."""
     for layer in layers:
         for name, fields in layer.items():
             if not isinstance(fields, dict):
@@ -253,8 +259,9 @@ def check_connections(layers: list[Mapping[str, Mapping[str, Any]]]) -> None:
 
 
 def stated_fields(owner: str, fields: Mapping[str, Any], table: Mapping[str, Field]) -> dict[str, Any]:
-    """Return what a host gives under the own names of its fields, durations as numbers. Raises ConfigFailure E4001 for two names
-    that say the same; whether the values fit is for `check_fields`."""
+    """Return the fields that a host gives, each under the name that it has in `table`, durations as numbers. Raises ConfigFailure
+    E4001 for two names that say the same, and E4004 for a duration that is none; whether other values fit is for
+    `check_fields`."""
     two = twice(table, fields)
     if two is not None:
         raise ConfigFailure("E4001", f"{owner}: {two[0]} and {two[1]} say the same; keep one of them")
@@ -268,7 +275,8 @@ def stated_fields(owner: str, fields: Mapping[str, Any], table: Mapping[str, Fie
 
 
 def stated_connections(layer: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the connections that a host gives, each as `stated_fields` does; what is no object stays, to be refused."""
+    """Return the connections that a host gives, each as `stated_fields` does, which raises; what is no object stays, to be
+    refused by `check_connections`."""
     return {
         name: stated_fields(f"connection {name}", fields, CONNECTION) if isinstance(fields, dict) else fields
         for name, fields in layer.items()
@@ -289,7 +297,8 @@ def check_stages(pipelines: Sequence[Pipeline]) -> None:
 
 
 def check_decorators(owner: str, place: str, decorators: Mapping[str, Mapping[str, Any]]) -> None:
-    """Raise ConfigFailure for decorators that `place` (model, agent, stage) does not have, or whose arguments do not fit.
+    """Raise ConfigFailure for decorators that `place` (model, agent, stage) does not have, or whose arguments do not fit;
+    `decorators` has the arguments by decorator, `owner` begins the message.
 
     Their arguments are constants, so nil is refused, and a decorator may need one of them (E4009)."""
     for decorator, arguments in decorators.items():

@@ -3,8 +3,8 @@
 Hands on `CallFailure`, which is raised anywhere in the runtime; the performer of an effect turns it into an error value of the
 language (`records.py: failed`). `Origin` makes the failures of one request: which status means which error is in the tables above
 it. `ConfigFailure` is a wrong setting, found before the run or when what it is for is first used. Hands on the classes of
-failures (`CONNECTION` and its neighbours) to `calls/retry.py` and agents, and `install_advice` to what needs such a library.
-Failures of memories are `memory/entries.py: MemoryFailure`, a CallFailure too.
+failures (`CONNECTION` and its neighbours) to calls, agents and `breaker.py`, and `install_advice` to what needs such a library.
+Failures of memories are `memory/entries.py: MemoryFailure`, a CallFailure too. Nothing here retries or logs.
 """
 
 from __future__ import annotations
@@ -29,11 +29,12 @@ FALLBACK_VARIANTS: dict[tuple[str, str | None], str] = {
     ("ConnectionError", "Open"): "open",
 }
 
-MESSAGE_LENGTH = 2000  # characters of a message that others wrote: more of it is cut
+MESSAGE_LENGTH = 2000  # code points of a message that others wrote: more of it is cut
 
 
 class CallFailure(Exception):
-    """The error of a call: family `kind`, `variant`, `message`, and further `fields` of plain data; one that is None is left out.
+    """The error of a call: its family `kind`, `variant` (None where it has none), `message`, and further `fields` of plain data;
+    one that is None is left out.
 
     `retry_class` is one of RETRY_CLASSES, None when no retry can mend it."""
 
@@ -52,13 +53,14 @@ class CallFailure(Exception):
         return self.retry_class or FALLBACK_VARIANTS.get((self.kind, self.variant))
 
     def after(self, models: Sequence[str]) -> CallFailure:
-        """Return a copy, a plain CallFailure, whose message ends with the models that were asked, this one's last (O-1.230)."""
+        """Return a copy, a plain CallFailure, whose message ends with the names of the models that were asked, of which the last
+        one has failed so (O-1.230)."""
         message = f"{self.message} (models tried: {', '.join(models)})"
         return CallFailure(self.kind, self.variant, message, self.retry_class, **self.fields)
 
     def exhausted(self, attempts: int) -> CallFailure:
-        """Return a copy, a plain CallFailure, with the number of attempts in its message, after the last one has failed
-        (O-1.130)."""
+        """Return a copy, a plain CallFailure, with the number of attempts in its message; it is for a failure that no further
+        attempt follows (O-1.130)."""
         message = f"{self.message} ({attempts} attempts)"
         return CallFailure(self.kind, self.variant, message, self.retry_class, **self.fields)
 
@@ -88,7 +90,8 @@ class CallFailure(Exception):
 
 
 class Returned(CallFailure):
-    """An error value that a function of the program has returned. It becomes the error of the call as it is."""
+    """An error value that a function of the program has returned: `value` becomes the error of the call as it is. `for_model` is
+    what models are told of it, None for its message."""
 
     def __init__(self, value: Any, for_model: str | None = None) -> None:
         super().__init__(value.family, value.variant, value.message, **{FOR_MODEL: for_model})
@@ -100,7 +103,7 @@ class NotSent(CallFailure):
 
 
 class ConfigFailure(Exception):
-    """A setting of the manifest or the host that the language refuses; `code` is its diagnostic, such as E4001."""
+    """A setting of the program, the manifest or the host that the language refuses; `code` is its diagnostic, such as E4001."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
@@ -132,7 +135,7 @@ class Origin:
         self.timeout = timeout
 
     def failure(self, kind: str, variant: str | None, message: str, retry_class: str | None = None, **fields: Any) -> CallFailure:
-        """Return a failure with the fields that its kind always has; of `message` the first MESSAGE_LENGTH characters are
+        """Return a failure with the fields that its kind always has; of `message` the first MESSAGE_LENGTH code points are
         kept."""
         if kind == "ConnectionError":
             fields["connection"] = self.connection
@@ -142,13 +145,13 @@ class Origin:
         return CallFailure(kind, variant, text, retry_class, model=self.model, provider=self.connection, **fields)
 
     def not_sent(self, kind: str, variant: str, message: str, **fields: Any) -> NotSent:
-        """Return a failure of a request that was not sent."""
+        """Return the failure of a request that was not sent, made as by `failure`."""
         failure = self.failure(kind, variant, message, **fields)
         return NotSent(kind, variant, failure.message, **failure.fields)
 
     def of_status(self, status: int, message: str, retry_after_ms: int | None = None) -> CallFailure:
-        """Return the failure that an HTTP status of an error means. `retry_after_ms` is how long the server asks to wait, None
-        when it does not say."""
+        """Return the failure that an HTTP status of 400 or more means. `retry_after_ms` is how many milliseconds the server asks
+        to wait, None when it does not say."""
         other = SERVER_STATUS if status >= 500 else OTHER_CLIENT_STATUS
         kind, variant, retry_class = STATUS.get(status, other)
         return self.failure(kind, variant, message, retry_class, status=status, retry_after_ms=retry_after_ms)
@@ -161,8 +164,8 @@ class Origin:
         return self.failure("ConnectionError", "ProviderUnavailable", message, status=status)
 
     def timed_out(self, limit: str | None = None, seconds: float | None = None, message: str = "") -> CallFailure:
-        """Return the failure for a time limit that ran out; `limit` says which of several (O-1.212), `seconds` how long it
-        was."""
+        """Return the failure for a time limit that ran out; `limit` names it where there are several (O-1.212), `seconds` says
+        how long it was, None for the `timeout` of the origin. `message` stands in place of the usual one unless it is empty."""
         seconds = self.timeout if seconds is None else seconds
         fields = {"timeout_seconds": seconds, "limit": limit}
         return self.failure("TimeoutError", None, message or f"no reply within {seconds:g} s", TIMEOUT, **fields)
@@ -201,7 +204,7 @@ def install_advice(extra: str) -> str:
 
 
 def _required(extra: str) -> list[str]:
-    """The requirements of an extra, as the installed metadata has them."""
+    """Return the requirements of an extra, as the installed metadata has them; none when Concerto is not installed."""
     from importlib.metadata import PackageNotFoundError, requires
 
     try:

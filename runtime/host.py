@@ -3,7 +3,7 @@
 Hands on `Host`, plain values and functions that the command line, the Python API and tests give; `NoListener` and `ToolError`,
 which code of the host raises; `call_host_function` to tools; and, to performers, tools and memories, what becomes of exceptions
 of that code: their whole text for the program and the log, a neutral one for models (G-9.10). A new thing that a session needs
-from outside is a field here, never an import of it.
+from outside is a field of `Host`; the runtime must not import it.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from .session.code_cache import CodeCache
 
 
-LONG_WRITE = 1 << 16  # characters
-TURN_OF_OTHERS = 0.0001  # seconds
+LONG_WRITE = 1 << 16  # code points of a line after which other threads get a turn
+TURN_OF_OTHERS = 0.0001  # seconds of it
 
 
 def log_to_stderr(level: str, text: str) -> None:
@@ -196,7 +196,8 @@ class ToolError(Exception):
 
 
 def exception_text(error: BaseException) -> str:
-    """Return the text of an exception, cleaned and at most 2,000 code points; its class when it has no text or cannot give it."""
+    """Return the text of an exception, cleaned and at most MESSAGE_LENGTH code points of it; its class when it has no text or
+    cannot give it. Secrets are not taken out."""
     try:
         text = str(error)
     except Exception:
@@ -210,14 +211,15 @@ def class_name(error: BaseException) -> str:
 
 
 def full_text(error: BaseException) -> str:
-    """Return class and text of an exception, for the log."""
+    """Return class and text of an exception, for the log, as `exception_text` and `class_name` give them."""
     text, name = exception_text(error), class_name(error)
     return name if text == name else f"{name}: {text}"
 
 
 def message_and_fields(clean: Callable[[str], str], what: str, error: Exception) -> tuple[str, dict[str, Any]]:
     """Return message and fields of the error value that an exception becomes: the message for the program, and in the field
-    FOR_MODEL the text for models. `what` names the code that raised it, `clean` takes secrets out."""
+    FOR_MODEL the text for models, which is the same for a ToolError alone. `what` names the code that raised it, `clean` takes
+    secrets out."""
     message = clean(exception_text(error))
     model_message = message if isinstance(error, ToolError) else neutral_text(what, error)
     return message, {FOR_MODEL: model_message}
@@ -265,7 +267,7 @@ if TYPE_CHECKING:
 
 async def call_host_function(run: EffectContext, effect: Effect, method: Method, handler: Any, arguments: list[Any]) -> Any:
     """Call the host's function that runs in place of a method (O-4.32, O-9.43), and return its value, as a Result when the method
-    has one. `handler` makes it a value of the declared type, which is not checked here.
+    has one. `handler` is the row of `Host.tools`: it makes the value one of the declared type, which is not checked here.
 
     An exception becomes an Err of ToolError (G-9.10), and panic P415 when the method has no Result to carry it."""
 

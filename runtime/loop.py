@@ -2,8 +2,9 @@
 
 Hands on `OfflineLoop` to the command line and the session: it lets offline runs start without asyncio (V-6.6, V-8.6, G-14.5). It
 has the few methods of asyncio's loop that the runtime uses, under the same names; its clock stands still while anything can run
-and then jumps to the next timer. Hands on to effects, calls and memories the functions below it (`gather`, `within`, `pause`,
-`stop_all`, `wait_until_done`), which work on both loops, and `asyncio_loop`. Nothing here knows the machine.
+and then jumps to the next timer. Hands on to the session, effects and memories the functions below it (`gather`, `within`,
+`pause`, `stop_all`, `wait_until_done`), which work on both loops; and `asyncio_loop` to the session, calls and memories. Nothing
+here knows the machine.
 """
 
 from __future__ import annotations
@@ -23,8 +24,9 @@ class Cancelled(BaseException):
 
 
 class Future:
-    """A result to come, with the methods of asyncio's Future. Before it is done, `result` and `exception` give None. RuntimeError
-    when a result is set a second time."""
+    """A result to come, with those methods of asyncio's Future that the runtime uses. Other than there, `result` and `exception`
+    give None before it is done, and `exception` gives None for a cancelled one. RuntimeError when a result is set a second
+    time."""
 
     __slots__ = ("loop", "_state", "_result", "_callbacks")
 
@@ -41,7 +43,7 @@ class Future:
         return self._state == "cancelled"
 
     def result(self) -> Any:
-        """Return the result, or raise the error; raises Cancelled when it was cancelled. None when it is not done."""
+        """Return the result, None when it is not done. Raise the error that was set, or Cancelled when it was cancelled."""
         if self._state == "cancelled":
             raise Cancelled
         if self._state == "failed":
@@ -127,7 +129,7 @@ class CoroutineTask(Future):
 
 
 class Timer:
-    """What `call_later` returns; a cancelled one is passed over, and does not hold the clock."""
+    """What `call_later` returns; when it is cancelled, its callback is not called and the clock does not jump to it."""
 
     __slots__ = ("callback", "cancelled")
 
@@ -142,7 +144,7 @@ class Timer:
 class OfflineLoop:
     """An event loop with a virtual clock, in seconds, that begins at `now`.
 
-    It waits for other threads only while `hold_clock` says so; a run in which nothing can go on is an error of ours."""
+    It waits for other threads only while `hold_clock` says so; a run in which nothing can go on is a defect of the runtime."""
 
     def __init__(self, now: float = 0.0) -> None:
         self._now = now
@@ -173,7 +175,7 @@ class OfflineLoop:
         self._threads += change
 
     def call_later(self, delay: float, callback: Callable[[], object]) -> Timer:
-        """Call back after `delay` seconds of the virtual clock; the Timer that is returned can be cancelled."""
+        """Call `callback` after `delay` seconds of the virtual clock; return a Timer, which can be cancelled."""
         self._timer_count += 1
         timer = Timer(callback)
         heappush(self._timers, (self._now + delay, self._timer_count, timer))
@@ -186,11 +188,11 @@ class OfflineLoop:
         return CoroutineTask(self, coroutine)
 
     async def sleep(self, seconds: float) -> None:
-        """Wait by the virtual clock."""
-        woken = Future(self)
-        timer = self.call_later(seconds, lambda: None if woken.done() else woken.set_result(None))
+        """Wait so many seconds by the virtual clock."""
+        over = Future(self)
+        timer = self.call_later(seconds, lambda: None if over.done() else over.set_result(None))
         try:
-            await woken
+            await over
         finally:
             timer.cancel()  # the clock must not jump to a time that nobody waits for
 
@@ -234,7 +236,8 @@ def asyncio_loop() -> Any:
 
 
 async def wait_until_done(loop: Any, job: Any) -> None:
-    """Wait until a job is over, however it ends; its error is not raised."""
+    """Wait until a job of this loop is over, however it ends; its error is not raised. A cancellation of the caller leaves the
+    job running."""
     if not job.done():
         over = loop.create_future()
         job.add_done_callback(lambda _: None if over.done() else over.set_result(None))
@@ -273,20 +276,20 @@ async def gather(loop: Any, coroutines: list[Coroutine[Any, Any, Any]]) -> list[
     """Run coroutines side by side and return their results in order. The first failure cancels the others and is raised; of
     several at one instant it is that of the first coroutine. A cancellation stops all. Returns or raises when all are over."""
     jobs = [loop.create_task(coroutine) for coroutine in coroutines]
-    decided = loop.create_future()
-    waiting = len(jobs)
+    decision = loop.create_future()
+    remaining = len(jobs)
 
     def job_is_over(job: Any) -> None:
-        nonlocal waiting
-        waiting -= 1
-        if (_has_failed(job) or not waiting) and not decided.done():
-            decided.set_result(None)
+        nonlocal remaining
+        remaining -= 1
+        if (_has_failed(job) or not remaining) and not decision.done():
+            decision.set_result(None)
 
     for job in jobs:
         job.add_done_callback(job_is_over)
     try:
         if jobs:
-            await decided
+            await decision
         failed = [job for job in jobs if job.done() and _has_failed(job)]
         return [job.result() for job in failed or jobs]  # the first of `failed` raises
     finally:

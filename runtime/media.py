@@ -1,9 +1,9 @@
 """Media in messages: what of a program's Media is sent and kept, and the tokens that it counts (O-1.200 to O-1.203).
 
 Hands on `MediaPart`, which the messages of `records.py` hold, to memories, providers and calls; `media_parts` to those who make
-messages of values of the program, `tokens_of` to those who count; `WithMedia`, `media_in` and `told` to the tools that models
-call. `Unsent` is raised for what has no content. How a part is written for a provider stands in `providers/media.py`, how a
-memory keeps it in `memory/entries.py`.
+messages of values of the program; `has_media` and `size_of` to calls; `WithMedia`, `media_in` and `told` to the tools that models
+call. `Unsent` is raised for what has no content. What a part counts is decided by `tokens_of`. How a part is written for a
+provider stands in `providers/media.py`, how a memory keeps it in `memory/entries.py`.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ..vm.values.media import Content
     from .connections import ConnectionSettings
 
+# What a content counts when there is no connection that says so.
 UNKNOWN_TOKENS: int = CONNECTION["media_tokens"].default
 BYTES_PER_TOKEN = 4  # of text, as a memory counts it (M-11.2)
 
@@ -44,7 +45,7 @@ class MediaPart:
 
     @property
     def text(self) -> str:
-        """The Display of the Media."""
+        """The Display of the Media that the part was made of (O-1.200)."""
         content = self.content
         return media_text(content.kind, content.url or self.name, content.size, is_link=content.data is None)
 
@@ -59,8 +60,8 @@ class MediaPart:
 
 
 def media_parts(values: Iterable[Any], settings: ConnectionSettings | None = None) -> tuple[MediaPart, ...]:
-    """Return the parts that values of the language's Media are in a message. Their tokens are those of the connection; without
-    one a picture is what nobody knows the size of. Raises Unsent for a Media without content."""
+    """Return the parts that values of the language's Media are in a message. `settings` are those of the connection that the
+    message is for, by which tokens are counted (`tokens_of`). Raises Unsent for a Media without content."""
     return tuple([_part(value, settings) for value in values])
 
 
@@ -73,7 +74,8 @@ def _part(value: Any, settings: ConnectionSettings | None) -> MediaPart:
 
 def tokens_of(content: Content, settings: ConnectionSettings | None) -> int:
     """Return the tokens of a content: of a picture by what its provider publishes, of a text those of its bytes, of anything else
-    the connection's `media_tokens`. It is an estimate: only the provider knows."""
+    the connection's `media_tokens`; without a connection all but texts count UNKNOWN_TOKENS. It is an estimate: only the provider
+    knows."""
     if content.mime == TEXT:
         return -(-content.size // BYTES_PER_TOKEN)
     if settings is None:
@@ -93,14 +95,14 @@ class WithMedia:
 
 
 def media_in(value: Any) -> list[Any]:
-    """Return the Media in a value, in their order."""
-    found: list[Any] = []
+    """Return the Media in a value, at any depth, in their order."""
+    media: list[Any] = []
     pending = [value]
     while pending:
         at = pending.pop()
         kind = type(at)
         if kind is Media:
-            found.append(at)
+            media.append(at)
         elif kind is Map:
             pending += reversed(at.items.values())
         elif kind in (Array, Set, Queue, Stack, tuple):
@@ -111,7 +113,7 @@ def media_in(value: Any) -> list[Any]:
             pending += reversed(at.values())
         elif kind is EnumValue:
             pending += reversed(at.payload or ())
-    return found
+    return media
 
 
 def told(values: Iterable[Any]) -> str:

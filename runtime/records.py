@@ -1,6 +1,6 @@
 """The neutral records between the call algorithm and all providers, mocks too (O-1.82, O-1.83), and their values in the machine.
 
-Hands on `Request` and `EmbedRequest` to providers, which turn them into what their wire wants; `Reply` to the call algorithm;
+Hands on `Request`, `EmbedRequest` and `SideRequest` to providers, which turn them into what their wire wants; `Reply` to calls;
 `Msg`, `Call`, `ToolDef`, `SchemaField` and `ProviderState`, which they hold, and of which memories keep some; their `as_json()`,
 if they have one, to traces and digests; the limits of time (`Timeout`, `DEFAULTS`, `call_seconds`) to settings and providers. At
 the end stand the ways between values of the machine and plain data: `to_plain`, `response_value`, `failed`, `succeeded`,
@@ -35,7 +35,7 @@ DEFAULTS: dict[str, float] = {name: field.default for name, field in TIMEOUT.ite
 
 
 def call_seconds(timeout: Timeout) -> float:
-    """Return the seconds that a request for a whole reply may take, from the value of a field `timeout`."""
+    """Return the seconds that a request for a whole reply may take, from the value of a field `timeout` (`TimeLimits.call`)."""
     if type(timeout) is float:
         return timeout
     return float(timeout) if isinstance(timeout, (int, float)) else TimeLimits(timeout).call
@@ -44,9 +44,9 @@ def call_seconds(timeout: Timeout) -> float:
 class TimeLimits:
     """The limits of one provider request in seconds, from the value of a field `timeout` (O-1.212).
 
-    `connect` bounds the time until there is a connection, `call` a reply that comes as a whole. Of a stream `first` bounds the
-    wait for its beginning, `idle` the wait between two of its pieces, `total` all the waiting. `are_named` says whether the
-    program set them by name."""
+    `timeout` is a number, or has limits by name; a limit that is left out or None has its value in DEFAULTS. `connect` bounds the
+    time until there is a connection, `call` a reply that comes as a whole. Of a stream `first` bounds the wait for its beginning,
+    `idle` the wait between two of its pieces, `total` all the waiting. `are_named` says whether the program set them by name."""
 
     __slots__ = ("connect", "first", "idle", "total", "call", "are_named")
 
@@ -91,8 +91,8 @@ class ProviderState:
     """An assistant message in its provider's own form, which goes back to it as it came (O-1.209): signatures, reasoning and
     whatever else is no part of the record. It is for one connection, wire (with its address) and model, and no program sees it.
 
-    `more`: whether it holds anything that the record of the message has not; only then a memory keeps it.
-    """
+    `content` has the form that `SdkProvider.raw_form` names. `more` says whether it holds anything that the record of the message
+    has not; only then a memory keeps it."""
 
     __slots__ = ("connection", "wire", "model", "content", "more")
 
@@ -104,7 +104,7 @@ class ProviderState:
         self.more = more
 
     def is_for(self, connection: str, wire: str, model: str) -> bool:
-        """Whether it may go back there: no other provider or model would understand it."""
+        """Return whether it may go back there: no other provider or model would understand it."""
         return (self.connection, self.wire, self.model) == (connection, wire, model)
 
     def __repr__(self) -> str:
@@ -112,11 +112,11 @@ class ProviderState:
 
 
 class Msg:
-    """A message. It is never changed, so requests and memories share it.
+    """A message. It must not be changed, since requests and memories share it.
 
-    `role` is one of ROLES. `call_id` names the call that a tool message answers. `media` stand before the text. `state` is no
-    part of the record. `plain` is the JSON when role and content are all there is, which is what most wires send; None for any
-    other message, and before `as_json` was called."""
+    `role` is one of ROLES. `call_id` names the call that a tool message answers, `is_error` is True when that call failed; both
+    are None for other messages. `media` stand before the text. `state` is no part of the record. `plain` is the JSON when role
+    and content are all there is, which is what most wires send; None for any other message, and before `as_json` was called."""
 
     __slots__ = ("role", "content", "calls", "call_id", "is_error", "state", "media", "plain", "_json")
 
@@ -159,7 +159,7 @@ class Msg:
         return record
 
     def with_content(self, content: str) -> Msg:
-        """Return a copy with another text."""
+        """Return a copy with another text and the same media, calls and state."""
         return Msg(self.role, content, self.calls, self.call_id, self.is_error, self.state, self.media)
 
     def __repr__(self) -> str:
@@ -196,7 +196,8 @@ class SchemaField:
 
 
 class SideRequest:
-    """A request to a connection for something else than a reply. `model` begins the messages of its failures."""
+    """A request to a connection for something else than a reply. `model` begins the messages of its failures. `params` is empty,
+    and `progress` as in `Request`."""
 
     __slots__ = ("connection", "model", "timeout", "params", "progress")
 
@@ -230,8 +231,7 @@ LONG = "1h"
 class CachePlan:
     """What one request says of the prompt cache. `marked` are messages of the request up to which the next one is likely to be
     the same; `tools` whether the tools are such a part, too. `lifetime` is SHORT or LONG; `is_asked` says that the program
-    has asked for it. `name` leads requests that begin alike
-    to one server, "" where the provider takes none."""
+    has asked for it. `name` leads requests that begin alike to one server, "" where the provider takes none."""
 
     __slots__ = ("marked", "tools", "lifetime", "is_asked", "name")
 
@@ -243,13 +243,15 @@ class CachePlan:
         self.name = name
 
     def marks(self, message: Msg) -> bool:
+        """Return whether the plan marks this very message."""
         return any(message is one for one in self.marked)
 
 
 class Request:
-    """One provider request; a transport retry sends the same object again (M-5.3). `timeout` is what the program set, `cache`
-    what is said of the provider's prompt cache, None for nothing, `progress` what is known of the reply on its way,
-    `has_media` is False where no message has media; none of them is part of the record that traces and digests have."""
+    """One provider request; a transport retry sends the same object again (M-5.3). `params` has the parameters that are set, by
+    the names of `calls/settings.py: PARAMS`, and `extra`. `timeout` is what the program set, in seconds (`TimeLimits`).
+    `cache` is what is said of the provider's prompt cache, None for nothing; `progress` is what is known of the reply on its way,
+    and `has_media` is False where no message has media; these three are no part of the record that traces and digests have."""
 
     __slots__ = (
         "id",
@@ -325,9 +327,9 @@ class Reply:
 
     `finish` is stop, length or tool. `tokens_in` are all input tokens; `cached` of them were read from the provider's cache and
     `cache_write` written to it (O-1.221). `reasoning` are those output tokens that are in no text. `reports` says whether the
-    provider reported input and output tokens. `raw` is its own form of the assistant message, which goes back in `state`; `notes`
-    name parameters that were left out (O-1.134); `data` is what an agent said beside its text (O-7.12); `thoughts` is what the
-    provider shows of the model's reasoning, None where it shows nothing (O-1.210)."""
+    provider reported input tokens, and whether output tokens. `raw` is its own form of the assistant message, None without one,
+    which goes back in `state`; `notes` name parameters that were left out (O-1.134); `data` is what an agent said beside its text
+    (O-7.12); `thoughts` is what the provider shows of the model's reasoning, None where it shows nothing (O-1.210)."""
 
     __slots__ = (
         "text", "calls", "finish", "model", "tokens_in", "tokens_out", "cached", "cache_write", "reasoning", "reports", "raw",
@@ -388,8 +390,8 @@ class Reply:
 
 
 def to_plain(value: Any) -> Any:
-    """Return a value of the machine in a config field as plain data (L-5.1.20). TypeError with the name of its Python class when
-    it has no such form."""
+    """Return a value of the machine in a config field as plain data (L-5.1.20). Raises TypeError with the name of its Python
+    class when it has no such form, and panic P103 for a struct beyond the limits of JSON."""
     if isinstance(value, (str, int, float, bool)) or value is None:
         return value
     if isinstance(value, (Array, tuple)):

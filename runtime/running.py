@@ -2,7 +2,7 @@
 
 Hands on `EffectContext` to performers and to all whom they call in `access/`, `agents/`, `calls/`, `mcp/`, `schema/` and
 `tools/`; `session/session.py: Session` is what they get, and says more of each method. Hands on `context_around` to the functions
-of the host (`host.py`) and the effects that a host answers (`effects/world.py`).
+of the host (`host.py`) and to the performer of `std::call` (`effects/world.py`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Which addresses of the network a program may reach without a grant that names them (G-8.3, G-8.11).
 
-Hands on `is_public` to `network.py`. The tables below decide alone: the module `ipaddress` of one Python takes addresses for
-global that the one of another does not.
+Hands on `is_public` to `network.py`. The tables below decide alone, and `is_global` of the module `ipaddress` is not asked: its
+answer differs between versions of Python. Nothing is looked up in a network here.
 """
 
 from __future__ import annotations
@@ -53,15 +53,16 @@ _CARRIERS = tuple((IPv6Network(network), shift) for network, shift in CARRIERS)
 
 def is_public(text: str) -> bool:
     """Return whether an address is public: not loopback, private, link-local, shared, metadata, multicast, reserved or of another
-    special purpose, however it is wrapped. ValueError for a text that is no address."""
-    address = unwrapped(ip_address(text.partition("%")[0]))
+    special purpose. An IPv4 address inside an IPv6 address counts; a zone behind `%` does not. Raises ValueError for a text that
+    is no address."""
+    address = _carried_address(ip_address(text.partition("%")[0]))
     if isinstance(address, IPv4Address):
         return not any(address in network for network in _V4)
     return address in _GLOBAL_V6 and not any(address in network for network in _V6)
 
 
-def unwrapped(address: IPv4Address | IPv6Address) -> IPv4Address | IPv6Address:
-    """Return the IPv4 address that an IPv6 address carries, else the address itself."""
+def _carried_address(address: IPv4Address | IPv6Address) -> IPv4Address | IPv6Address:
+    """Return the IPv4 address that an IPv6 address of CARRIERS has inside, else the address itself."""
     if isinstance(address, IPv6Address):
         for network, shift in _CARRIERS:
             if address in network:

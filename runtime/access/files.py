@@ -1,10 +1,11 @@
 """The files of a session: a path is found in a granted root, walked from there without leaving it, and operated on (L-7.3,
 G-8.2).
 
-Hands on `Files` and `Failed` to the performer of `std::fs` (`effects/files.py`), and these with `OPERATIONS`, WRITING, `Spot`
-and `read_bytes` to the files of tests (`effects/tests.py`). An operation takes and gives plain data; it raises Failed with a
-variant of FsError, or the OSError of the system, which `failure_of` translates. It blocks the loop until it is done. Links are
-resolved here, component by component; the system never follows one. Only regular files and directories are operated on.
+Hands on `Files` and `Failed` to the performer of `std::fs` (`effects/files.py`), and these with `OPERATIONS`, WRITING, `Spot`,
+`own_directory` and `read_bytes` to the files of tests (`effects/tests.py`). An operation takes and gives plain data; it raises
+Failed with a variant of FsError, or the OSError of the system, which `failure_of` translates. It blocks the loop until it is
+done. Links are resolved here, component by component; the system must never follow one. Only regular files and directories are
+operated on. A new operation is a function here, a row in OPERATIONS and, if it changes anything, a name in WRITING.
 """
 
 from __future__ import annotations
@@ -36,8 +37,8 @@ NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_LINKS
 
 
 class Failed(Exception):
-    """An operation that failed: the `variant` of FsError (here NotFound, NotAFile, Io or InvalidUtf8), of `read_media` that of
-    MediaError, and the reason, without the path."""
+    """An operation that failed: the `variant` of FsError (here NotFound, NotAFile, Io or InvalidUtf8; in a test Unsupported too),
+    of `read_media` that of MediaError, and the `reason`, without the path."""
 
     def __init__(self, variant: str, reason: str) -> None:
         super().__init__(reason)
@@ -46,7 +47,8 @@ class Failed(Exception):
 
 
 def failure_of(error: OSError) -> Failed:
-    """Return an error of the system as a variant of FsError."""
+    """Return an error of the system as a Failed: NotFound when something of the path is missing or no directory, NotAFile for a
+    directory, Io for anything else."""
     if error.errno in (errno.ENOENT, errno.ENOTDIR):
         return Failed("NotFound", "no such file or directory")
     if error.errno == errno.EISDIR:
@@ -55,7 +57,7 @@ def failure_of(error: OSError) -> Failed:
 
 
 def read_file(spot: Spot) -> str:
-    """Return the text of a file. Failed (InvalidUtf8) when it is no UTF-8, and as `read_bytes`."""
+    """Return the text of a file. Raises as `read_bytes`, and Failed (InvalidUtf8) when it is no UTF-8."""
     data = read_bytes(spot)
     try:
         return data.decode()
@@ -64,8 +66,8 @@ def read_file(spot: Spot) -> str:
 
 
 def read_bytes(spot: Spot) -> bytes:
-    """Return the bytes of a file. Failed (Io) when they are more than a String may hold, Failed (NotAFile) when it is no regular
-    file."""
+    """Return the bytes of a file. Failed (Io) when they are more than a String may hold (`limits.string`, in bytes), Failed
+    (NotAFile) when it is no regular file."""
     with _regular(spot, READ) as file:
         data: bytes = file.read(limits.string + 1)
     if len(data) > limits.string:
@@ -74,8 +76,9 @@ def read_bytes(spot: Spot) -> bytes:
 
 
 def read_media(spot: Spot, kind: str) -> Content:
-    """Return the content of a file, which is to be of a kind (O-1.200), and read no more than a Media may have. Failed, with a
-    variant of MediaError, for another content, and (NotAFile) when it is no regular file."""
+    """Return the content of a file, which is to be of `kind`: image, audio or document (O-1.200). A file of more than MOST_BYTES
+    bytes is not read. Failed (UnknownContent, OtherKind or TooLarge) for another content, Failed (NotAFile) when it is no regular
+    file."""
     with _regular(spot, READ) as file:
         size = os.fstat(file.fileno()).st_size
         data: bytes = b"" if size > MOST_BYTES else file.read(MOST_BYTES + 1)
@@ -86,8 +89,8 @@ def read_media(spot: Spot, kind: str) -> Content:
 
 
 def _regular(spot: Spot, flags: int) -> Any:
-    """Return the file at a spot, opened to append with O_APPEND in `flags`, else to read. Failed (NotAFile) unless it is a
-    regular one."""
+    """Return the file at a spot, opened in binary mode: to append when `flags` has O_APPEND, else to read. Failed (NotAFile)
+    unless it is a regular one."""
     if spot.name == ".":
         raise Failed("NotAFile", "not a file")
     try:
@@ -108,8 +111,8 @@ def write_file(spot: Spot, text: str) -> None:
 
 
 def write_bytes(spot: Spot, data: bytes) -> None:
-    """Write a new file beside the old one, if there is one, and put it in its place: readers see one or the other. Its
-    permissions stay. Failed (NotAFile) where something else than a regular file is."""
+    """Write a new file beside the old one, if there is one, and put it in its place: readers see one or the other. The
+    permission bits of the old file stay. Failed (NotAFile) where something else than a regular file is."""
     mode = _mode(spot)
     if spot.name == "." or not (mode is None or stat.S_ISREG(mode)):
         raise Failed("NotAFile", "not a file")
@@ -133,7 +136,7 @@ def append_file(spot: Spot, text: str) -> None:
 
 
 def remove_file(spot: Spot) -> None:
-    """Remove a file, or a link itself. Failed (NotAFile) for a directory."""
+    """Remove a file, or of a link the link itself. Failed (NotAFile) for a directory."""
     mode = _mode(spot)
     if spot.name == "." or (mode is not None and stat.S_ISDIR(mode)):
         raise Failed("NotAFile", "not a file")
@@ -141,7 +144,7 @@ def remove_file(spot: Spot) -> None:
 
 
 def exists(spot: Spot) -> bool:
-    """Return whether there is a regular file or a directory."""
+    """Return whether there is a regular file or a directory at the spot."""
     mode = _mode(spot)
     return mode is not None and (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
@@ -180,8 +183,8 @@ def make_dir(spot: Spot) -> None:
 
 
 def remove_dir(spot: Spot, recursive: bool) -> None:
-    """Remove a directory, with `recursive` all that is in it too. Failed (NotFound) when there is nothing, Failed (Io) for what
-    is no directory and for a granted directory itself."""
+    """Remove a directory; with `recursive` all that is in it too, without it the OSError of a directory that is not empty passes
+    through. Failed (NotFound) when there is nothing, Failed (Io) for what is no directory and for a granted directory itself."""
     mode = _mode(spot)
     if mode is None:
         raise Failed("NotFound", "no such file or directory")
@@ -216,7 +219,7 @@ STEP = os.O_RDONLY | flag("O_DIRECTORY") | flag("O_NOFOLLOW") | flag("O_NONBLOCK
 
 
 class Outside(Exception):
-    """The path leads out of the root."""
+    """The path leads out of the root that it was looked for in."""
 
 
 @record
@@ -235,11 +238,11 @@ class Spot:
 
 
 def walk(root: Root, components: Sequence[str], *, follow: bool = True) -> Spot:
-    """Walk from a root, component by component, and return where the path ends, with a descriptor that the caller closes; without
-    `follow` a link at its end is not resolved.
+    """Walk from a root along `components`, which begin at its descriptor, and return where the path ends; the caller closes the
+    Spot. Without `follow` a link at the end is not resolved.
 
-    Raises Outside when the path leaves the root, OSError when a component other than the last is missing or no directory, and
-    after MOST_LINKS links."""
+    Raises Outside when the path leaves the root, and OSError when a component other than the last is missing or no directory, or
+    for more than MOST_LINKS links."""
     walker = _Walk(root, components, follow)
     try:
         return walker.run()
@@ -318,7 +321,8 @@ class _Walk:
 
 
 def own_directory(prefix: str) -> str:
-    """Make a directory among those for temporary files, and return its path without links. Raises Failed (Io)."""
+    """Make a directory among those for temporary files, whose name begins with `prefix`, and return its path without links.
+    Raises Failed (Io)."""
     import tempfile
 
     try:
@@ -332,9 +336,9 @@ EVERYTHING = ("/",)
 
 
 class Files:
-    """The granted roots of a session. They are opened when the object is made, before its first operation on files, so no
-    operation can change what they name; Unsupported is raised then where the system cannot keep paths inside a root. `made` are
-    the directories of `temp_dir`, which `close` removes."""
+    """The granted roots of a session, by the name of the capability. They are opened when the object is made, before its first
+    operation on files, so no operation can change what they name; Unsupported is raised then where the system cannot keep paths
+    inside a root. `made` are the paths of temporary directories, which `close` removes."""
 
     def __init__(self, run: EffectContext) -> None:
         self.run = run
@@ -348,8 +352,8 @@ class Files:
         }
 
     async def access(self, operation: str, path: str, arguments: list[Any]) -> Any:
-        """Perform an operation (a key of OPERATIONS, or `temp_dir`) under the permissions, and return what it gives. Raises
-        Denied and Failed."""
+        """Perform an operation (a key of OPERATIONS, or `temp_dir`) under the permissions, and return what it gives; `arguments`
+        are those behind the path. Raises Denied and Failed."""
         if operation == "temp_dir":
             return await self._temporary()
         capability = "fs:write" if operation in WRITING else "fs:read"
@@ -365,13 +369,13 @@ class Files:
             raise failure_of(error) from None
 
     def allows(self, operation: str, path: str, reached: Spot | OSError | None) -> bool:
-        """Return whether a path, of which `_reach` gave `reached`, is inside a granted root; what can be no path counts as
+        """Return whether a path is inside a granted root. `reached` is what `_reach` gave for it; what can be no path counts as
         inside, and fails later."""
         return reached is not None
 
     def perform(self, operation: str, path: str, reached: Spot | OSError | None, arguments: list[Any]) -> Any:
-        """Perform an operation that is permitted, and close `reached`. `make_dir` makes the directories above, too. Raises Failed
-        and OSError."""
+        """Perform an operation (a key of OPERATIONS) that is permitted, and close `reached`, which is as in `allows`. `make_dir`
+        makes the directories above, too. Raises Failed and OSError."""
         function, follow = OPERATIONS[operation]
         if operation == "make_dir" and isinstance(reached, OSError) and reached.errno == errno.ENOENT:
             above = os.path.dirname(path.rstrip("/"))

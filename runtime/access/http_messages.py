@@ -1,10 +1,10 @@
 """The messages of HTTP as `std::http` has them: the target of a URL, a request, a reply (G-8.3, G-8.10).
 
-Hands on `Target`, `HttpRequest`, `HttpReply` and `HttpFailure` to the performer of `std::http` (`effects/world.py`) and to
-`network.py`, which carries them; `Target`, `HttpFailure` and `header_fault` to MCP servers; and the limits MOST_BYTES and
-MOST_REDIRECTS to all of them. Nothing here connects, and redirects are followed elsewhere. What a program could smuggle into a
-URL or a header is refused when these are made. A header that a redirect must not take along is a name in BOUND_TO_HOST, or has
-a word of a secret in its name (`secrets.py`).
+Hands on `Target`, `HttpRequest`, `HttpReply`, `HttpFailure`, REDIRECTS and MOST_REDIRECTS to the performer of `std::http`
+(`effects/world.py`), which follows redirects; `HttpRequest`, `HttpReply`, `HttpFailure` and MOST_BYTES to `network.py`, which
+carries them; and `Target`, `HttpFailure`, `header_fault`, PORTS and both limits to MCP servers. Nothing here connects. What a
+program could smuggle into a URL or a header is refused when these are made. A header that a redirect must not take along is a
+name in BOUND_TO_HOST, or has a word of a secret in its name (`secrets.py`).
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 
-MOST_BYTES = 8 * 1024 * 1024  # bytes of a body (G-6.1)
-MOST_REDIRECTS = 5
+MOST_BYTES = 8 * 1024 * 1024  # of a body (G-6.1)
+MOST_REDIRECTS = 5  # of one request
 PORTS = {"http": 80, "https": 443}
 REDIRECTS = (301, 302, 303, 307, 308)
 # Headers that a redirect to another origin does not take along.
@@ -49,14 +49,14 @@ class HttpFailure(Exception):
 
 
 class Target:
-    """A URL taken apart: `scheme` is http or https; `host` in lower case, in ASCII and without brackets; `port` also where the
-    URL has none; `path` with the query; `url` is the whole without the fragment, written in one canonical form, so that nobody
-    reads it in another way than we did."""
+    """A URL taken apart: `scheme` is http or https; `host` is in lower case, in ASCII and without brackets; `port` is that of the
+    scheme where the URL has none; `path` has the query with it; `url` is the whole without the fragment, written in one
+    canonical form, so that nobody reads it in another way than we did."""
 
     __slots__ = ("scheme", "host", "port", "path", "url")
 
     def __init__(self, url: str) -> None:
-        """Raises HttpFailure (InvalidUrl)."""
+        """Raise HttpFailure (InvalidUrl) for a text that is no URL of http or https, or that programs could read differently."""
         if len(url) > MOST_URL:
             raise invalid(url, f"it is longer than {MOST_URL} characters")
         if not url.isprintable() or " " in url:
@@ -89,7 +89,7 @@ class Target:
 
 
 def invalid(url: str, why: str) -> HttpFailure:
-    """Return the failure for a URL that is none; of a long one its beginning is named."""
+    """Return the failure for a URL that is none; its message shows the first 200 characters of it."""
     return HttpFailure("InvalidUrl", f"invalid URL {ascii_text(url[:200])}: {why}")
 
 
@@ -99,8 +99,8 @@ def ascii_text(text: str) -> str:
 
 
 class HttpRequest:
-    """A request; `body` is None where it has none. The constructor raises HttpFailure for headers that cannot be sent, or that
-    are more than MOST_HEADERS characters."""
+    """A request; `body` is None where it has none. The constructor raises HttpFailure, without a variant, for headers that cannot
+    be sent or have more than MOST_HEADERS characters together."""
 
     __slots__ = ("method", "target", "headers", "body")
 
@@ -117,8 +117,9 @@ class HttpRequest:
             raise HttpFailure(None, f"the headers have more than {MOST_HEADERS} characters")
 
     def redirected(self, status: int, location: str) -> HttpRequest:
-        """Return the request that follows a redirect (RFC 9110, 15.4): 303 of all but a HEAD, and 301 or 302 of a POST, become
-        GET without a body. Another origin gets no credentials. HttpFailure (InvalidUrl) when `location` leads to no URL."""
+        """Return the request that follows a redirect of this one (RFC 9110, 15.4); `status` is one of REDIRECTS, `location` the
+        header of that name. 303 of all but a HEAD, and 301 or 302 of a POST, become GET without a body. Another origin gets no
+        credentials. Raises HttpFailure (InvalidUrl) when `location` leads to no URL."""
         try:
             target = Target(urljoin(self.target.url, location))
         except ValueError:
@@ -134,7 +135,7 @@ class HttpRequest:
 
 
 def header_fault(name: str, value: str) -> str | None:
-    """Return why a header cannot be set, naming it; None when it can."""
+    """Return why a header cannot be set, in a text that names it; None when it can."""
     if not is_token(name) or not (value.isascii() and (value.isprintable() or not value)):
         return f"header {ascii_text(name[:80])!r} holds characters that a header cannot carry"
     if name.lower() in FRAMING or name.lower().startswith("proxy-"):
@@ -153,8 +154,8 @@ def is_token(name: str) -> bool:
 
 
 class HttpReply:
-    """A reply. `headers` are by name in lower case; several of one name are joined by commas (RFC 9110, 5.3). `body` has
-    the bytes without their content encoding."""
+    """A reply. `headers` are by name in lower case; the values of several headers of one name are joined by commas (RFC 9110,
+    5.3). `body` has the bytes without their content encoding."""
 
     __slots__ = ("status", "headers", "body")
 

@@ -1,9 +1,9 @@
 """The network: the permission to reach a host, the check of its addresses, exchanges with a checked one (O-4.15, G-8.3).
 
 Hands on `with_checked_address`, through which `std::http` and MCP servers reach a host, and to these servers `host_permission`;
-`SystemNetwork`, the network of a real run, to the command line and the API; and the protocol `Network`, for hosts that give
-another one. No exchange ends by a time limit of its own: that is for the caller. The requests and replies are those of
-`http_messages.py`.
+`SystemNetwork`, the network of a real run, to the command line, the API and MCP servers; and the protocol `Network`, for hosts
+that give another one. No exchange ends by a time limit of its own: that is for the caller. The requests and replies are those
+of `http_messages.py`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
         """What a host gives for the network of a run. Both methods raise HttpFailure."""
 
         async def resolve(self, host: str, port: int) -> list[str]:
-            """Return every address of a name; an empty list when it has none."""
+            """Return every address of a name, as texts; an empty list when it has none."""
 
         async def exchange(self, request: HttpRequest, address: str) -> HttpReply:
             """Send one request to that address, which was checked, and return its reply. It follows no redirect."""
@@ -49,9 +49,10 @@ async def with_checked_address(
 ) -> T:
     """Resolve a host, check its addresses, and return what `perform` returns for one of them.
 
-    The name of a host that is not granted is not even looked up, since a look-up tells its name server something. Raises Denied
-    when the permissions do not allow the host or one of its private addresses, and HttpFailure when the name has no address. What
-    `network.resolve` and `perform` raise passes through. Audit records are emitted as by `guarded`."""
+    The name of a host that is not granted must not be looked up, since a look-up tells its name server something. Raises Denied
+    when the permissions do not allow the host or one of its private addresses, HttpFailure (Network) when the name has no
+    address, and ValueError for an address of `network` that is none. What `network.resolve` and `perform` raise passes through.
+    Audit records are emitted as by `guarded`."""
     permissions = permissions_of(run)
     access = Access("net", host_permission(host, port), "audit:net_access", {"host": host, "port": port})
 
@@ -79,7 +80,7 @@ class SystemNetwork:
     """The resolver of the system, and exchanges over httpx2."""
 
     async def resolve(self, host: str, port: int) -> list[str]:
-        """Return every address of a name once, in the order that the system prefers. HttpFailure when it has none."""
+        """Return every address of a name once, in the order that the system prefers. HttpFailure (Network) when it has none."""
         try:
             entries = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
         except (OSError, UnicodeError):
@@ -89,7 +90,7 @@ class SystemNetwork:
     async def exchange(self, request: HttpRequest, address: str) -> HttpReply:
         """Send one request to `address` under the name of its target's host, and return the reply with its whole body.
 
-        A redirect is returned like any reply. Raises HttpFailure, also when the body has more than MOST_BYTES bytes."""
+        A redirect is returned like any reply. Raises HttpFailure (Network), also when the body has more than MOST_BYTES bytes."""
         target = request.target
         host = f"[{address}]" if ":" in address else address
         url = f"{target.scheme}://{host}:{target.port}{target.path}"
@@ -138,33 +139,34 @@ async def _body(reply: httpx2.Response, host: str) -> bytes:
 
 
 class _Decoder:
-    """A gzip body, of one member or several, or a deflate body, with the header of zlib or without."""
+    """Decodes a gzip body, of one member or several, or a deflate body, with the header of zlib or without, part by part.
+    `pending` are the bytes that are not decoded yet."""
 
     def __init__(self, coding: str) -> None:
         self.windows = WINDOW_BITS[coding]
-        self.waiting = b""
+        self.pending = b""
         self.members = 0
         self.stream: Any = None
 
     @property
     def is_whole(self) -> bool:
         """Return whether the body has ended here: its last member is complete and nothing is left over."""
-        return self.stream is not None and bool(self.stream.eof) and not self.waiting
+        return self.stream is not None and bool(self.stream.eof) and not self.pending
 
     def decode(self, data: bytes, most: int) -> bytes:
         """Return what the next bytes decode to, at most `most` bytes; the rest stays for the next call. Raises zlib.error."""
-        self.waiting += data
+        self.pending += data
         decoded = b""
-        while self.waiting and len(decoded) < most:
+        while self.pending and len(decoded) < most:
             if self.stream is None or self.stream.eof:
-                if len(self.waiting) < 2:
+                if len(self.pending) < 2:
                     break
                 self.members += 1
                 if self.members > MOST_MEMBERS:
                     raise zlib.error("too many members")
-                self.stream = zlib.decompressobj(self.windows if self.windows > 15 or _is_zlib(self.waiting) else -15)
-            decoded += self.stream.decompress(self.waiting, most - len(decoded))
-            self.waiting = self.stream.unconsumed_tail or self.stream.unused_data
+                self.stream = zlib.decompressobj(self.windows if self.windows > 15 or _is_zlib(self.pending) else -15)
+            decoded += self.stream.decompress(self.pending, most - len(decoded))
+            self.pending = self.stream.unconsumed_tail or self.stream.unused_data
         return decoded
 
 

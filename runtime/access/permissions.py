@@ -37,7 +37,7 @@ class Permissions:
     __slots__ = ("scopes", "named", "tools", "disabled", "in_python")
 
     def __init__(self, scopes: Mapping[str, Scope] | None = None) -> None:
-        """Raises Malformed for a scope that is written wrongly."""
+        """Grant each scope of `scopes`, by capability key, as `grant` does. Raises Malformed for one that is written wrongly."""
         self.scopes: dict[str, Scope] = dict.fromkeys(BY_KEY, ())
         self.named: dict[str, tuple[str, ...]] = dict.fromkeys(BY_KEY, ())
         self.tools: dict[str, bool | tuple[str, ...]] = {}
@@ -48,7 +48,8 @@ class Permissions:
 
     @classmethod
     def of_texts(cls, texts: Iterable[str]) -> Permissions:
-        """Return the permissions of texts such as `fs:read=in`, or `net` for the whole capability. Raises Malformed."""
+        """Return the permissions of texts such as `fs:read=in`, or `net` for the whole capability. Raises Malformed for a text
+        that names no capability or has a wrong scope."""
         permissions = cls()
         for text in texts:
             name, has_scope, scope = text.partition("=")
@@ -72,7 +73,8 @@ class Permissions:
             self.scopes[key] = self.named[key]
 
     def way(self, key: str, flag: str, scope: str) -> str:
-        """Return how a missing permission is granted where the program runs: a flag, or an argument in Python (O-4.19)."""
+        """Return how a missing permission is granted where the program runs: a flag, or an argument in Python (O-4.19). `key` and
+        `flag` are those of the capability; `scope` is what to grant, "" for the whole capability."""
         if not self.in_python:
             return f"{flag}={scope}" if scope else flag
         return f"permissions=Permissions({key}={f'({scope!r},)' if scope else True})"
@@ -84,14 +86,15 @@ class Permissions:
         return listed and tool not in self.disabled and f"{tool}.{method}" not in self.disabled
 
     def allows_some_of(self, tool: str) -> bool:
-        """Return whether a tool is not closed as a whole; that each of its methods is disabled by itself is not looked at."""
+        """Return whether a tool is not closed as a whole; whether each of its methods is disabled by itself is not looked at."""
         return bool(self.tools.get(tool, True)) and tool not in self.disabled
 
     def check_tools(self, declared: Mapping[str, Iterable[str]], open_servers: Iterable[str]) -> None:
         """Raise ConfigFailure E4003 for a tool or method that is to be disabled and does not exist: a misspelt one would stay
         enabled.
 
-        `declared` has the methods by tool. The tools of `open_servers` are known only once they are connected."""
+        `declared` has the methods by tool. `open_servers` are MCP servers that declare no methods: what they offer is known only
+        once they are connected, so any method of theirs passes."""
         disablable = {name for tool, methods in declared.items() for name in (tool, *(f"{tool}.{method}" for method in methods))}
         disablable.update(open_servers)
         for name in self.disabled:
@@ -105,7 +108,8 @@ class Permissions:
         return granted if isinstance(granted, bool) else name in granted
 
     def allows_command(self, command: str) -> bool:
-        """Return whether a command may be started (O-4.17): a bare name, or an absolute path whose links are resolved."""
+        """Return whether a command may be started (O-4.17). `command` is a bare name, or an absolute path whose links are
+        resolved."""
         granted = self.scopes["run"]
         if isinstance(granted, bool):
             return granted
@@ -114,8 +118,8 @@ class Permissions:
         return any(command == (real_path(scope) if "/" in scope else scope) for scope in granted)
 
     def allows_host(self, host: str, port: int) -> bool:
-        """Return whether a host may be reached: a grant names it, or is `*.domain` for what lies below it; without a port it is
-        for all."""
+        """Return whether a host may be reached: a grant names it, or is `*.domain` and the host lies below the domain. A grant
+        without a port is for all ports."""
         granted = self.scopes["net"]
         return granted if isinstance(granted, bool) else any(_matches(scope, host, port) for scope in granted)
 
@@ -196,7 +200,8 @@ def deny(run: EffectContext, access: Access) -> NoReturn:
 
 
 def denied_error(family: str, denied: Denied, **fields: Any) -> Err:
-    """Return the Err of a denied operation that has a Result (O-4.19); `family` is its error type."""
+    """Return the Err of a denied operation that has a Result (O-4.19); `family` is its error type, `fields` are the fields of the
+    error besides `capability` and `flag`."""
     all_fields = {**fields, "capability": denied.capability, "flag": denied.flag}
     return Err(ErrorValue(family, "PermissionDenied", denied.message, all_fields))
 

@@ -1,8 +1,9 @@
 """Granted paths as open directories, so that what they name cannot change during a run (G-8.2).
 
-Hands on `Roots`, which finds the `Root` that a path lies in, to `files.py`, which walks the path from there; ANCHOR and `beneath`
-to the files of tests. Also what of the operating system files and processes need, and `Unsupported` where it is missing (G-8.12,
-G-11.4), to all that starts processes (`require_processes`) or performs `std::fs`; and `real_path` to permissions and agents.
+Hands on `Roots`, which finds the `Root` that a path lies in, `flag` and `is_too_long` to `files.py`, which walks the path from
+there; ANCHOR and `beneath` to the files of tests (`effects/tests.py`). What files and processes need of the operating system is
+checked here too (G-8.12, G-11.4): `require_processes` and `Unsupported`, which is raised where it is missing, go to all that
+starts processes or performs `std::fs`. `real_path` goes to permissions and child processes (`agents/children.py`).
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ LONGEST = 4096  # bytes, as Linux has it; Python takes time with the square of t
 
 
 def is_too_long(path: str) -> bool:
-    """Return whether a text has more than LONGEST bytes in UTF-8, which is more than any system takes for a path."""
+    """Return whether a path has more than LONGEST bytes in UTF-8, so that it is refused (L-7.3.5)."""
     return len(path) > LONGEST or len(path.encode("utf-8", "replace")) > LONGEST
 
 
@@ -51,7 +52,8 @@ INSTEAD = "Linux, macOS or WSL have it"
 
 
 class Unsupported(Exception):
-    """This system has no way to do it safely; `message` says what is missing and what to do instead."""
+    """This system has no way to do something safely: `what` names it, `missing` the calls that the system lacks, `otherwise`
+    another way. `message` says it all."""
 
     def __init__(self, what: str, missing: str, otherwise: str) -> None:
         super().__init__(what)
@@ -75,7 +77,8 @@ def require_files() -> None:
 
 
 def require_processes(what: str) -> None:
-    """Raise Unsupported where a process could not be ended with all that it starts (G-11.2); `what` names what needs it."""
+    """Raise Unsupported where a process could not be ended with all that it starts (G-11.2); `what` names, for the message, what
+    would start one."""
     missing = [name for name in PROCESSES.split() if not hasattr(os, name)]
     missing += [name for name in SIGNALS.split() if not hasattr(signal, name)]
     if missing:
@@ -110,7 +113,7 @@ class Root:
         return os.path.join(self.base, *self.tail)
 
     def below(self, path: str) -> list[str] | None:
-        """Return the components from `fd` to an absolute path at or below the granted one, else None."""
+        """Return the components from `fd` to an absolute path, None when it is not at or below the granted path."""
         for granted in (self.written, self.real):
             rest = beneath(granted, path)
             if rest is not None:
@@ -118,7 +121,7 @@ class Root:
         return None
 
     def below_base(self, path: str) -> list[str] | None:
-        """Return the components from `fd` to an absolute path that a link leads to, else None."""
+        """Return the components from `fd` to an absolute path that a link leads to, None when it does not lie below `base`."""
         return beneath(self.base, path)
 
 
@@ -137,7 +140,7 @@ class Roots:
     __slots__ = ("folder", "opened")
 
     def __init__(self, folder: str, granted: Iterable[str]) -> None:
-        """Raises Unsupported where the system cannot keep paths inside a root."""
+        """Open the roots of the paths in `granted`. Raises Unsupported where the system cannot keep paths inside a root."""
         require_files()
         self.folder = folder
         self.opened: list[Root] = []
@@ -146,7 +149,8 @@ class Roots:
                 self.opened.append(Root(self.absolute(path)))
 
     def absolute(self, path: str) -> str:
-        """Return the absolute path without `.` and `..`; links are resolved later, on the way."""
+        """Return a path as an absolute one without `.` and `..`, which are taken out of its text (L-7.3.5). Links are resolved
+        later, on the way."""
         joined = os.path.normpath(os.path.join(self.folder, path))
         return "/" + joined.lstrip("/")  # POSIX keeps two leading slashes
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 # Shorter keys, such as `k` for a local server, are no secrets, and replacing them would garble every text.
-SHORTEST_SECRET = 4
+SHORTEST_SECRET = 4  # code points
 
 
 # A variable whose name has one of these words between its underscores holds a secret (G-10.5).
@@ -35,7 +35,8 @@ def is_secret_name(name: str) -> bool:
 
 
 class Redactor:
-    """Replaces each known value by `<secret NAME>`, the longest one first, so that no part of one is left.
+    """Replaces each known value by `<secret NAME>`. The longest one comes first, so that of a value that contains another one no
+    part is left.
 
     `known` has the values, longest first; it stays the same list, so that others may hold it."""
 
@@ -46,8 +47,8 @@ class Redactor:
         self.known: list[str] = []
 
     def add(self, value: str, name: str) -> None:
-        """Hide a value from now on, under a name; one that is hidden already keeps its first name. A value of fewer than
-        SHORTEST_SECRET characters is not hidden."""
+        """Hide a value, under a name, in every text that is cleaned afterwards; one that is hidden already keeps its first name.
+        A value of fewer than SHORTEST_SECRET code points is not hidden."""
         if len(value) >= SHORTEST_SECRET and value not in self._names:
             self._names[value] = name
             self.known[:] = sorted(self._names, key=len, reverse=True)
@@ -103,7 +104,7 @@ def whole_text(text: str) -> str:
 
 def clean_text(text: str) -> str:
     """Return a text from outside as a program may have it: lone surrogates become U+FFFD, and tag characters, which are
-    invisible, are removed except in an emoji flag (O-0.6)."""
+    invisible, are removed except in an emoji flag (O-0.6, G-9.1)."""
     if text.isascii():
         return text
     text = whole_text(text)

@@ -1,8 +1,9 @@
 """Calls of agents, which go the way of calls of models (O-2.47, O-3.27, O-7.9 to O-7.37).
 
 Hands on to the performer of agents (`effects/agents.py`): `AgentSender`, which stands where a model's call has its provider;
-`call_settings`; `Listening`, the handlers of one call, with `HandlerLeft`; and `plain`. Hands on to tests of programs
-(`effects/tests.py`) `ScriptedAgent`, the mock of an agent. The process of an agent is `process.py`.
+`call_settings`; `Listening`, the handlers of one call, with `HandlerLeft`; and `plain`. Hands on `ScriptedAgent`, the mock of an
+agent, to the performer of mocks (`effects/tests.py`). The process of an agent is `process.py`; the algorithm of a call is
+`calls/call.py`.
 """
 
 from __future__ import annotations
@@ -43,13 +44,15 @@ if TYPE_CHECKING:
         name: str
 
         async def exchange(self, prompt: str, context: Any, listener: Listener) -> Answer:
-            """Send one prompt and return the answer. Raises CallFailure, and what the listener raises."""
+            """Send one prompt and return the answer; `context` is as in `messages.prompt_lines`. Raises CallFailure, and what the
+            listener raises."""
 
 
 class AgentSender(Provider):
-    """An agent as the provider of a call. It sends only the text of the last user message: an agent has a memory of its own.
-    `context` is a tuple with the plain data of the context, or an empty one. `send` raises CallFailure, and what the listener
-    raises (of `Listening`: HandlerLeft); an agent does not stream, embed or lower requests."""
+    """An agent as the provider of a call. It sends only the text of the last message, the user's: an agent has a memory of its
+    own. `context` is a tuple with the plain data of the context, or an empty one. `send` raises CallFailure, what the listener
+    raises (`Listening.on_message`) and, of a mock, what its `exhausted` gives. An agent does not stream, embed or lower
+    requests."""
 
     unmetered = True
 
@@ -91,7 +94,7 @@ UNHANDLED = "listen:unhandled"  # the channel for messages without a handler (O-
 
 
 class HandlerLeft(Exception):
-    """A handler returned an Err, which becomes the result of the whole `listen` (O-7.35)."""
+    """A handler returned an Err; it is `outcome`, the result of the whole `listen` (O-7.35)."""
 
     def __init__(self, outcome: Err) -> None:
         super().__init__(outcome)
@@ -99,8 +102,8 @@ class HandlerLeft(Exception):
 
 
 class Listening:
-    """The handlers of one call (none for a plain `execute`), as a `Listener`. They run one after another, as children of the
-    task that waits for the call (O-7.33 to O-7.36)."""
+    """The handlers of one call (none for a plain `execute`), as a `Listener` of `process.py`. They run one after another, as
+    children of the task that waits for `effect`, the call (O-7.33 to O-7.36)."""
 
     def __init__(self, run: EffectContext, effect: Effect) -> None:
         call: AgentCall = effect.payload
@@ -110,14 +113,15 @@ class Listening:
         self.listens = call.handlers is not None
 
     def _handler(self, message_type: str) -> tuple[Any, str | None]:
-        """Return the closure for messages of a type, and the schema of its parameter; None for each that there is none of."""
+        """Return the closure for messages of a type, and the name of the schema of its parameter; None for each that there is
+        none of."""
         rows = {kind: (handler, schema) for kind, handler, schema in self.effect.payload.handlers or ()}
         return rows.get(message_type, (None, None))
 
     async def on_message(self, message: dict[str, Any]) -> Any:
         """Run the handler of a message; return plain data to send back, None for nothing. A message without a handler is
         emitted on UNHANDLED. Raises HandlerLeft; CallFailure (AgentError, Protocol) for a message that does not fit the schema
-        of the handler; and panic P103 for a value that is beyond the limits on JSON."""
+        of the handler; and panic P103 for a value that is beyond the limits on JSON. A panic of the handler ends the run."""
         handler, schema = self._handler(message["type"])
         if handler is None:
             self.run.runtime_emit(UNHANDLED, message)
@@ -148,10 +152,10 @@ if TYPE_CHECKING:
 
 
 class ScriptedAgent:
-    """The mock of an agent (O-8.12, O-8.16). `messages` are delivered in order at every call; without them the next reply of
-    `script` is the answer. `exhausted` returns the exception that is raised when there is none. `sleep` takes seconds.
-    ConfigFailure for `messages` that `checked` refuses. `exchange` raises CallFailure, that exception, and what the listener
-    raises."""
+    """The mock of an agent (O-8.12, O-8.16). `messages` are delivered in order at every call; when they are None the next reply
+    of `script` is the answer. `exhausted` returns the exception that is raised when there is none. `sleep` takes seconds.
+    The constructor raises ConfigFailure as `scripted_messages`. `exchange` raises CallFailure, the exception of `exhausted`, and
+    what the listener raises."""
 
     name = MOCK
 
@@ -166,7 +170,7 @@ class ScriptedAgent:
         self.settings = settings
         self.origin = Origin(settings.name, settings.name, settings.timeout)
         self._script = script
-        self._messages = None if messages is None else checked(messages)
+        self._messages = None if messages is None else scripted_messages(messages)
         self._sleep = sleep
         self._exhausted = exhausted
 
@@ -192,9 +196,9 @@ class ScriptedAgent:
         return object_answer(last)
 
 
-def checked(messages: Any) -> Messages:
-    """Return scripted messages, cleaned. ConfigFailure unless all are Maps with a String `type`, of which the last one, and no
-    other, ends an exchange."""
+def scripted_messages(messages: Any) -> Messages:
+    """Return the messages of a mock, cleaned. Raises ConfigFailure (E4004) unless they are a list of Maps with a String `type`,
+    of which the last one, and no other, ends an exchange (RESULT or ERROR)."""
     if not isinstance(messages, list) or not messages:
         raise ConfigFailure("E4004", "`messages` is an Array of at least one Map")
     for index, message in enumerate(messages):

@@ -1,9 +1,9 @@
 """A child process: lines out of it, text into it, the end of its stderr, and a stop that leaves nothing running (O-7.14, O-7.15,
 G-11.1 to G-11.3).
 
-Hands on `Child` to agents, MCP servers and ShellTool, with the exceptions that its methods raise (`ChildEnded`, `LineTooLong`,
-`LineNotText`, `OutputTooLong`); and `adopt_orphans` to `cli/run.py`. Whether a process may be started is decided in
-`children.py`.
+Hands on `Child` to agents, MCP servers and ShellTool (`effects/files.py`), with the exceptions that its methods raise
+(`ChildEnded`, `LineTooLong`, `LineNotText`, `OutputTooLong`); and `adopt_orphans` to `cli/run.py`. Whether a process may be
+started is decided in `children.py`: nothing here asks for a permission.
 """
 
 from __future__ import annotations
@@ -32,14 +32,15 @@ if TYPE_CHECKING:
 PROC = "/proc"
 ZOMBIES = ("Z", "X")
 SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER of Linux
-_adopting = False
+_adopting = False  # whether this process is the parent of orphans below it
 _leaders: dict[int, int] = {}  # by the id of each child that is not stopped yet, the tick at which it started
 _starting: dict[object, int] = {}  # for each child that has no known id yet, a tick before which it did not start
 
 
 class Row(NamedTuple):
-    """What the system says of a process. `parent` and `session` are ids of processes. `started` is in clock ticks since the
-    system started, from `psutil` in hundredths of a second since 1970: it is only compared."""
+    """What the system says of a process. `state` is the letter of `/proc/PID/stat`; of `psutil` only that of a zombie is known.
+    `parent` and `session` are ids of processes. `started` is in clock ticks since the system started, from `psutil` in
+    hundredths of a second since 1970: it is only compared."""
 
     state: str
     parent: int
@@ -58,7 +59,7 @@ def adopt_orphans() -> None:
 
 
 def begin(pid: int) -> None:
-    """Note that a child has started."""
+    """Note that the child with this id has started."""
     _leaders[pid] = row.started if (row := _row(str(pid))) is not None else 0
 
 
@@ -76,7 +77,7 @@ def starting() -> Iterator[None]:
 
 
 def end(pid: int) -> None:
-    """Note that a child is stopped, and reap orphans that have ended."""
+    """Note that the child with this id is stopped, and reap adopted orphans that have ended."""
     _leaders.pop(pid, None)
     if _adopting:
         table = _table()
@@ -158,8 +159,8 @@ def descendants(pid: int) -> set[int]:
 
 
 def alive(pid: int, family: set[int]) -> bool:
-    """Whether any process runs that belongs to the child `pid` now or is one of `family`; one that only waits to be reaped does
-    not."""
+    """Return whether any process runs that belongs to the child `pid` or is one of `family`; one that only waits to be reaped
+    does not run. Without a table of processes the process group alone is looked at."""
     table = _table()
     if table:
         return bool(descendants(pid)) or any(table[other].state not in ZOMBIES for other in family if other in table)
@@ -190,7 +191,7 @@ class LineNotText(Exception):
 
 
 class OutputTooLong(Exception):
-    """The output is longer than the caller takes."""
+    """The output has more bytes than the caller takes."""
 
 
 class _Streams(asyncio.subprocess.SubprocessStreamProtocol):
@@ -217,20 +218,20 @@ class Child:
 
     @classmethod
     async def start(cls, arguments: Sequence[str], env: Mapping[str, str], folder: str) -> Child:
-        """Start a process in `folder`. `arguments` begin with the command; `env` is its whole environment.
+        """Start a process in the directory `folder`. `arguments` begin with the command; `env` is its whole environment.
 
         Raises OSError or ValueError when it cannot be started, and `roots.Unsupported` on a system where it could not be ended.
         A caller that is cancelled meanwhile leaves no process behind: it is stopped as soon as it has started."""
         require_processes("a process")
-        starting = asyncio.ensure_future(cls._start(arguments, env, folder))
+        start = asyncio.ensure_future(cls._start(arguments, env, folder))
         try:
-            return await asyncio.shield(starting)
+            return await asyncio.shield(start)
         except asyncio.CancelledError:
-            while not starting.done():
+            while not start.done():
                 with contextlib.suppress(asyncio.CancelledError):
-                    await asyncio.wait((starting,))
-            if not starting.cancelled() and starting.exception() is None:
-                await starting.result().stop()
+                    await asyncio.wait((start,))
+            if not start.cancelled() and start.exception() is None:
+                await start.result().stop()
             raise
 
     @classmethod
@@ -257,12 +258,12 @@ class Child:
 
     @property
     def exit_code(self) -> int | None:
-        """The exit code; None while it runs, the negative number of the signal that ended it."""
+        """The exit code; None while it runs, and the number of a signal that ended it as a negative one."""
         return self._process.returncode
 
     @property
     def ended(self) -> bool:
-        """Whether it has exited, or is being stopped."""
+        """Whether it has exited, or `stop` was called."""
         return self._streams.exited.is_set() or self._stopping is not None
 
     @property
@@ -271,8 +272,8 @@ class Child:
         return self._stderr.decode("utf-8", "replace")
 
     async def write(self, text: str) -> None:
-        """Write a text, as UTF-8, to its standard input; wait while the pipe is full. Raises ChildEnded when nobody reads it any
-        more."""
+        """Write a text, as UTF-8, to its standard input; wait without a time limit while the pipe is full. Raises ChildEnded when
+        nobody reads it any more."""
         assert self._process.stdin is not None
         try:
             self._process.stdin.write(text.encode("utf-8", "surrogatepass"))

@@ -1,8 +1,8 @@
 """Starting the processes of a program: the words of a command, the environment, the permission (O-4.17, O-4.38, O-4.42, G-11.1).
 
 Hands on `split_command`, `environment`, `start` and `start_process`, with their exceptions `Missing` and `NotStarted`, to
-agents, MCP servers and ShellTool: a program starts no process in another way. Hands on `permitted_name` to MCP servers. What a
-running process can do is `child.py`.
+agents, MCP servers and ShellTool (`effects/files.py`): a program must start no process in another way. Hands on
+`permitted_name` to MCP servers. What a running process can do is `child.py`. The variables that every child sees are INHERITED.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ INHERITED = ("PATH", "HOME", "LANG", "TMPDIR")  # variables that every child see
 
 
 class Missing(Exception):
-    """The host lacks the variable `source`, which the child was to see under `name`."""
+    """The host lacks the variable of the environment `source`, which the child was to see under `name`."""
 
     def __init__(self, name: str, source: str) -> None:
         super().__init__(name, source)
@@ -62,11 +62,12 @@ def split_command(command: str, args: Sequence[str] | None = None) -> list[str]:
 
 
 def environment(run: EffectContext, owner: str, variables: Mapping[str, str | dict[str, str]]) -> dict[str, str]:
-    """Return the environment of a child: those of PATH, HOME, LANG and TMPDIR that the host has, and `variables`. Raises Missing
-    when the host lacks one of the latter.
+    """Return the environment of a child: those variables of INHERITED that the host has, and `variables`. Raises Missing when the
+    host lacks one of the latter.
 
-    `variables` maps the name that the child sees to the name that the host has, or to `{"value": text}`. Values of secret names
-    become known to the redactor: by the variable of the host, a text by `OWNER.NAME`, since each owner may have another one."""
+    `variables` maps the name that the child sees to the name that the host has, or to `{"value": text}`. The values of secret
+    names become known to the redactor: one of the host by its variable there, a text by `OWNER.NAME`, since each `owner` (the
+    name of an agent or tool) may have another one."""
     host = run.host.env
     env = {name: host[name] for name in INHERITED if name in host}
     for name, source in variables.items():
@@ -89,26 +90,27 @@ def permitted_name(name: str, folder: str) -> str:
 
 
 async def start(run: EffectContext, words: Sequence[str], folder: str, begin: Callable[[list[str]], Awaitable[T]]) -> T:
-    """Start a command, if that is permitted: return what `begin` returns for its argument list. `words` has at least one word; a
-    path in it is relative to `folder`.
+    """Start a command, if that is permitted: return what `begin` returns for its argument list. `words` has at least one word,
+    the command, which may be a path relative to `folder`.
 
     Raises Denied, and NotStarted when `begin` raises OSError or ValueError; its other exceptions pass through."""
     name = words[0]
     command = permitted_name(name, folder)
 
-    async def started() -> T:
+    async def perform() -> T:
         try:
             return await begin([command, *words[1:]])
         except (OSError, ValueError) as error:
             raise NotStarted(name, getattr(error, "strerror", None) or error) from None
 
     access = Access("run", command, "audit:run", {"command": command})
-    return await guarded(run, access, permissions_of(run).allows_command(command), started)
+    return await guarded(run, access, permissions_of(run).allows_command(command), perform)
 
 
 async def start_process(run: EffectContext, owner: str, words: Sequence[str], env: dict[str, str], folder: str) -> Child:
     """Start a process of the system in `folder`, or what the host has in its place; `owner` is the name of the agent or tool that
-    it is for. The caller must `stop` it. Raises as `start`, and `roots.Unsupported` where no process could be ended safely."""
+    it is for, `env` the whole environment. The caller must `stop` it. Raises as `start`, and `roots.Unsupported` where no process
+    could be ended safely; other exceptions of the host's own `children` pass through."""
 
     async def begin(arguments: list[str]) -> Child:
         from .child import Child

@@ -2,8 +2,8 @@
 of an agent (O-7.1 to O-7.8).
 
 Hands on `AgentSettings`, `Answer`, the functions for lines and the types of messages (RESULT, ERROR, INIT_ACK) to `process.py`;
-of these the settings, the answers, `read_object`, RESULT and ERROR to `calls.py`; `AgentSettings` to the performer of agents.
-Nothing here starts a process or waits for one.
+of these `AgentSettings`, `Answer`, `object_answer`, `message_fields`, `read_object`, RESULT and ERROR to `calls.py`; and
+`AgentSettings` to the performer of agents (`effects/agents.py`). Nothing here starts a process or waits for one.
 """
 
 from __future__ import annotations
@@ -32,22 +32,21 @@ ENVELOPE = ("type", "in_reply_to")
 
 @record
 class Answer:
-    """The answer that ends an exchange: its text, and in `data` the fields of a JSON object without those of the
-    protocol, None for a plain line
-    (O-7.12)."""
+    """The answer that ends an exchange: its text, and in `data` the fields of a JSON object without those of the protocol, None
+    for a plain line (O-7.12)."""
 
     text: str
     data: dict[str, Any] | None = None
 
 
 def init_line(params: dict[str, Any]) -> str:
-    """Return the line of the handshake, with its line end."""
+    """Return the line that begins the handshake, with its line end."""
     return compact_json({"type": "init", "params": params}) + "\n"
 
 
 def prompt_lines(prompt: str, context: Any, number: int, *, as_json: bool) -> str:
-    """Return the line, or lines, of prompt number 1, 2, …, with their line ends. `context` is a tuple with the plain data of the
-    context, or an empty one."""
+    """Return the line, or lines, of prompt number 1, 2, …, with their line ends: one JSON object with `as_json`, else text.
+    `context` is a tuple with the plain data of the context, or an empty one."""
     if as_json:
         message = {"id": request_id(number), "prompt": prompt}
         if context:
@@ -91,7 +90,7 @@ def plain_answer(line: str) -> Answer:
 
 
 def object_answer(message: dict[str, Any]) -> Answer:
-    """Return a message as an answer; without a String `text` its text is the whole message as JSON."""
+    """Return a message as an answer; without a String in its field `text` the text is the whole message as JSON."""
     text = message.get("text")
     return Answer(text if isinstance(text, str) else compact_json(message), message_fields(message))
 
@@ -108,17 +107,19 @@ FIELDS = {**AGENT, "process": object_of(PROCESS)}  # the compiler takes the proc
 class AgentSettings:
     """What an agent is called and started with: its declaration, and what manifest and host configure (O-7.1 to O-7.8).
 
-    `command` is the argument list, None when nobody has configured the connector; `timeout` is the limit of one exchange in
-    seconds. `working_dir` is relative to the project, `env` as `variables` of `children.py: environment`, `params` go into the
-    handshake. `policy` is the rule for failures of the process (without `@retry` one attempt), `schema_attempts` how many replies
-    are asked for at most; `log_channel` is that of `@log`, None without it."""
+    `connector` is the name that the configuration has for the process; `json_input` and `json_output` say whether its lines are
+    JSON. `command` is the argument list, None when nobody has configured the connector; `timeout` is the limit of one exchange in
+    seconds. `working_dir` is relative to the project, `env` is as `variables` of `children.py: environment`, `params` go into the
+    handshake, which an empty Map leaves out. `policy` is the rule for failures of the process (without `@retry` one attempt),
+    `schema_attempts` says how many replies are asked for at most; `log_channel` is that of `@log`, None without it."""
 
     def __init__(
         self, name: str, fields: Mapping[str, Any], decorators: Mapping[str, Mapping[str, Any]],
         host_fields: Mapping[str, Any],
     ) -> None:
-        """`host_fields` are those that the host gives for the connector, over the manifest's. Raises ConfigFailure for fields,
-        decorators or a command that do not fit."""
+        """`fields` are those of the declaration, with those of the manifest in `process`; `host_fields` are those that the host
+        gives for the connector, over the manifest's. `decorators` has the arguments by decorator. Raises ConfigFailure for
+        fields, decorators or a command that do not fit."""
         check_fields(f"agent {name}", fields, FIELDS)
         host_fields = stated_fields(f"agent {name}", host_fields, PROCESS)
         check_fields(f"agent {name}", host_fields, PROCESS)

@@ -1,9 +1,9 @@
 """The process of one agent in a session: its start, the handshake, and exchanges one after another (O-7.13 to O-7.36).
 
 Hands on `AgentProcess` to the performer of agents, and `Listener` to `calls.py`, which implements it. Lines are written and read
-by `messages.py`, the process is a `child.py: Child`. Every failure of the agent is a CallFailure, after which no process is left;
-only after a message `error` the process stays. An error of the listener, or a cancellation, ends the process too and passes
-through.
+by `messages.py`, the process is a `child.py: Child`. Every failure of the agent is a CallFailure, after which no process may be
+left; only after a message `error` the process stays. An error of the listener, or a cancellation, ends the process too and
+passes through.
 """
 
 from __future__ import annotations
@@ -42,16 +42,16 @@ if TYPE_CHECKING:
         listens: bool
 
         async def on_message(self, message: dict[str, Any]) -> Any:
-            """Handle a message; return plain data to send back, None for nothing."""
+            """Handle a message, which has a String `type`; return plain data to send back, None for nothing."""
 
 
-HANDSHAKE_SECONDS = 10.0
+HANDSHAKE_SECONDS = 10.0  # from the first line to the agent until its answer
 LAST_WORDS = 200  # characters of stderr in a message
 
 
 class AgentProcess:
     """The process of an agent, started at the first exchange and again after it ended. `launch` starts a child, if that is
-    permitted; it raises CallFailure."""
+    permitted; it raises CallFailure (`effects/agents.py: launch`)."""
 
     def __init__(self, settings: AgentSettings, launch: Callable[[], Awaitable[Child]]) -> None:
         self.settings = settings
@@ -65,8 +65,9 @@ class AgentProcess:
     async def exchange(self, prompt: str, context: Any, listener: Listener) -> Answer:
         """Send one prompt and return the answer; `listener` gets the messages before it. `context` is as in `prompt_lines`.
 
-        It waits first for the exchanges before it; from then on the timeout of the settings runs, over a start of the process and
-        the work of `listener` too. Raises CallFailure, and whatever `listener` raises, which ends the process."""
+        It waits first for the exchanges before it; from then on the timeout of the settings runs, which covers a start of the
+        process and the work of `listener` too. Raises CallFailure, and whatever `launch` and `listener` raise, which ends the
+        process."""
         async with self._turn:
             try:
                 async with asyncio.timeout(self.settings.timeout):
@@ -106,7 +107,8 @@ class AgentProcess:
                 await child.write(response_line(message, value))
 
     def _answer(self, line: str, message: dict[str, Any] | None, listens: bool) -> Answer | None:
-        """Return the answer that a line is, None for a message before it. Raises AgentFailed, ProtocolBroken."""
+        """Return the answer that a line is, None for a message before it. `message` is the line as a JSON object, None when it is
+        none or was not read as one. Raises AgentFailed, ProtocolBroken."""
         if not (listens or self.settings.json_output):
             return plain_answer(line)
         kind = None if message is None else message.get("type")
@@ -187,7 +189,8 @@ class AgentProcess:
 
 
 class ProtocolBroken(Exception):
-    """The agent broke the protocol: how, in which line if it was one, and the end of its stderr, which no model sees."""
+    """The agent broke the protocol. The arguments say how, in which line if it was one, and the end of its stderr, which no model
+    sees."""
 
     def __init__(self, message: str, line: str | None = None, last_words: str = "") -> None:
         super().__init__(message, line, last_words)

@@ -3,10 +3,10 @@ replaced by what it has used when it is over.
 
 An `Account` belongs to a call of the host, a session, or several sessions of a host. A `Purse` holds all accounts that a request
 draws on, and every request of a metered provider draws on them: retries, schema attempts, tool rounds, losers of races, parallel
-tasks. A request that finds no room waits for others; who would wait for ever is found by `_stuck` and gets an error instead.
-Hands on `Account` to the session and the Python API, `Purse` to the session, `services.py` and `call.py`, `Asker` to
-`services.py` and the performer of models, `Reservation` to `call.py`, and `BudgetSpent`, which is raised for a request that
-cannot be reserved, to the performer of models. What a request has used says `usage.py`.
+tasks. A request that finds no room waits for others; `_stuck` finds those that would wait for ever, and they get an error
+instead. Hands on `Account` to the session and the Python API, `Purse` to the session, `services.py` and `call.py`, `Asker` to
+`services.py`, `Reservation` to `call.py`, and `BudgetSpent`, which is raised for a request that cannot be reserved, to the
+performer of models. What a request has used is counted by `usage.py`.
 """
 
 from __future__ import annotations
@@ -39,19 +39,21 @@ _numbers = count()
 
 
 class BudgetSpent(NotSent):
-    """A request that cannot be reserved. It is not sent, counts as no request, and no retry can mend it."""
+    """A request that cannot be reserved: `variant` is one of VARIANTS, `model` the id that the request names. It is not sent,
+    counts as no request, and no retry can mend it."""
 
     def __init__(self, variant: str, message: str, model: str, **fields: Any) -> None:
         super().__init__("BudgetError", variant, message, model=model, **fields)
 
     def panic(self) -> Panic:
-        """Return the panic for a request for vectors, which has no Result to carry the failure."""
+        """Return the panic for a request for vectors, which has no Result to carry the failure. KeyError for ModelCalls, for
+        which such a request does not count."""
         return Panic(PANICS[self.variant or ""], self.message)
 
 
 class Asker:
-    """Who makes the requests of one call: the path of the `task` that waits for them or, of a reply in chunks, has asked for the
-    last chunk. None where nobody knows."""
+    """Who makes the requests of one call. `task` is the path of the task that waits for them or, of a reply in chunks, has asked
+    for the last chunk; None where nobody knows."""
 
     __slots__ = ("task",)
 
@@ -60,7 +62,8 @@ class Asker:
 
 
 class Reservation:
-    """What one request may use at most: `amounts` of tokens, dollars and requests. It ends with one `Purse.settle`, not with two.
+    """What one `request` may use at most: `amounts` of tokens, dollars and requests. Whoever has reserved must end it by exactly
+    one `Purse.settle`.
 
     That of a reply in chunks (`is_held`) ends when the task of its `asker` has read on, any other by itself. `number` is the
     order of asking."""
@@ -81,8 +84,8 @@ class Reservation:
 
 
 class Account:
-    """Limits of tokens, cost in dollars and requests, None for no limit; what is `used` of them; `open` reservations, and who is
-    `waiting` for some of them to be given back. `whose` names the account in messages."""
+    """Limits of tokens, cost in dollars and requests, None for no limit; what is `used` of them; the reservations that are
+    `open`, and the requests that are `waiting` for some of them to be given back. `whose` names the account in messages."""
 
     __slots__ = ("limits", "used", "open", "waiting", "whose")
 
@@ -100,7 +103,8 @@ class Account:
         return any(limit is not None for limit in self.limits)
 
     def left(self) -> list[Any]:
-        """Return, for each kind (KINDS), what a request could reserve now; None without a limit. It takes the lock."""
+        """Return, for each kind in the order of KINDS, what a request could reserve now; None without a limit. It takes the lock,
+        which the caller must not hold."""
         with _lock:
             return self._left()
 
@@ -112,8 +116,8 @@ class Account:
         ]
 
     def lacks(self, reservation: Reservation) -> str | None:
-        """Return the first kind of which less is left than a request would reserve; None when it can be reserved. The caller
-        holds the lock."""
+        """Return the first kind (of KINDS) of which less is left than a request would reserve; None when it can be reserved. The
+        caller holds the lock."""
         for kind, amount, left in zip(KINDS, reservation.amounts, self._left(), strict=True):
             if left is not None and amount > left:
                 return kind
@@ -137,8 +141,8 @@ class Account:
 
 
 class _Turn:
-    """A request that waits until others have given back something of the `account` that it lacks. Its loop may run in another
-    thread than theirs. Once it `is_woken` it looks again, and counts no more as waiting."""
+    """A request that waits until others have given back something to the `account` that has too little left. Its loop may run in
+    another thread than theirs. Once it `is_woken` it looks again, and does not count as waiting."""
 
     __slots__ = ("reservation", "account", "future", "is_woken")
 
@@ -160,9 +164,9 @@ class Purse:
     """The accounts that the requests of a session draw on. `pricing` has dollars per million tokens by model id; `future` makes a
     future of the loop that runs the session. Accounts may be shared with sessions of other threads, a purse may not.
 
-    `waits` says of these tasks, and of those that they wait for, for whose ends they wait, and whether one end is enough; it is
-    called in the session's thread only. `call_soon` calls a function in that thread; RuntimeError when nobody waits there any
-    more."""
+    `waits` takes paths of tasks, and says of these and of those that they wait for, for whose ends they wait, and whether one end
+    is enough (`Waits`); it is called in the session's thread only. `call_soon` calls a function in that thread; it raises
+    RuntimeError when nobody waits there any more."""
 
     __slots__ = ("accounts", "pricing", "future", "waits", "call_soon", "thread", "published", "is_limited", "limits_cost")
 
@@ -185,7 +189,8 @@ class Purse:
         self.limits_cost = any(account.limits[1] is not None for account in self.accounts)
 
     def in_its_thread(self, function: Callable[[], object]) -> None:
-        """Call a function now in the thread of the session, else soon."""
+        """Call a function in the thread of the session: at once when this is that thread, else soon, or never when its loop has
+        ended."""
         if self.thread == get_ident():
             function()
             return
@@ -193,7 +198,7 @@ class Purse:
             self.call_soon(function)
 
     def left(self) -> list[Any]:
-        """Return, for each kind (KINDS), the least that any account has left; None when none has a limit."""
+        """Return, for each kind in the order of KINDS, the least that any account has left; None when no account limits it."""
         every = zip(*(account.left() for account in self.accounts), strict=True)
         return [min((left for left in kind if left is not None), default=None) for kind in every]
 
@@ -201,17 +206,18 @@ class Purse:
         self, request: Request, free: bool, asker: Asker | None = None,
         listed: Callable[[int, int, int, int], float | None] | None = None,
     ) -> Reservation:  # fmt: skip
-        """Reserve what a request may use at most. Wait while something may be given back by others, who do not wait, directly or
-        through others, for this request to end. Raises BudgetSpent when nobody can, or when the cost is limited and nobody knows
-        the price; a wait that can end no more, since its tasks have come to wait for each other, ends so for the newest request.
+        """Reserve what a request may use at most, and return the reservation. Wait while something may be given back by others,
+        who do not wait, directly or through others, for this request to end. Raises BudgetSpent when nobody can give anything
+        back, or when the cost is limited and nobody knows the price. A wait that cannot end, because tasks have come to wait for
+        each other, ends in BudgetSpent for the newest request.
 
         A `free` request costs nothing. `listed` gives the published price in dollars of a model without one of its own, for
         tokens in, out, read from a cache and written to it; None where there is none."""
         return await self._admit(self._estimate(request, free, asker or Asker(), listed))
 
     async def reserve_vectors(self, request: EmbedRequest, tokens: int, free: bool, task: str | None = None) -> Reservation:
-        """Do the same for a request for vectors of texts with that many tokens (M-10.16), for which `task` waits: it counts as no
-        call of a model, and is priced by `pricing` alone. Raises BudgetSpent as `reserve`."""
+        """Do what `reserve` does for a request for vectors of texts with that many tokens (M-10.16), for which the task of the
+        path `task` waits: it counts as no call of a model, and is priced by `pricing` alone. Raises BudgetSpent as `reserve`."""
         cost = 0.0 if free else price(self.pricing, request.model, tokens, 0)
         if cost is None and self.limits_cost:
             raise no_price(request.model)
@@ -247,8 +253,8 @@ class Purse:
                     account.waiting.remove(turn)
 
     def look(self) -> None:
-        """End what waits for ever. To be called in the session's thread whenever its tasks have come to wait for something: one
-        that holds a reservation may now wait for one that waits for it."""
+        """End what waits for ever. It must be called in the session's thread whenever tasks of the session have come to wait for
+        something: one that holds a reservation may wait by then for one that waits for it."""
         if not any(account.waiting for account in self.accounts):
             return
         with _lock:
@@ -257,8 +263,8 @@ class Purse:
             turn.wake()
 
     def _end_deadlocks(self) -> list[_Turn]:
-        """Of the requests that wait for ever mark the newest as woken, until none waits for ever, and return those: they look
-        again, and fail if nothing has changed. The caller holds the lock."""
+        """Mark the newest of the requests that wait for ever as woken, until none waits for ever, and return all that were
+        marked: they look again, and fail if nothing has changed. The caller holds the lock."""
         woken: list[_Turn] = []
         while stuck := _stuck(self.accounts):
             newest = max(stuck, key=lambda turn: turn.reservation.number)
@@ -276,7 +282,7 @@ class Purse:
 
     def settle(self, use: Use | None, reservation: Reservation | None = None) -> None:
         """Count what a request has used, and end its reservation, if it has one. `use` is None when nothing was sent. Requests
-        that wait for something to be given back look again."""
+        that wait for something to be given back look again. ValueError for a reservation that has ended."""
         woken: list[_Turn] = []
         with _lock:
             for account in self.accounts:

@@ -111,7 +111,8 @@ class Response:
 
 
 class Validated:
-    """The accepted value of a schema call as the tree of `schema/validation.py`, with the response it came in."""
+    """The accepted value of a schema call as the tree of `schema/validation.py`, with the response it came in. `repaired` says
+    that the reply had more than the JSON, or another spelling of it (`schema/acceptance.py: Verdict`)."""
 
     __slots__ = ("tree", "response", "repaired")
 
@@ -123,10 +124,10 @@ class Validated:
 
 class Tally:
     """Sums over the provider requests of one call. Tokens and cost are those of the requests that were answered; `cost` is in
-    dollars, None once a request had no price. `attempts` counts the requests that broke, too.
+    dollars, None once a request had no price. `attempts` counts all requests, also those that broke.
 
-    So does `usage`, which is what the program reads through `std::usage`, None where no task is known. `requests` numbers the
-    request ids, `schema_attempt` counts from 1."""
+    `usage` is what the program reads through `std::usage`: requests that broke are in it too; None where no task is known.
+    `requests` counts the ids of requests, `schema_attempt` is the number of the attempt, from 1 on for each model."""
 
     __slots__ = (
         "tokens_in", "tokens_out", "cached", "cache_write", "reasoning", "cost", "attempts", "schema_attempt", "used_tools",
@@ -147,7 +148,7 @@ class Tally:
         self.requests = 0
 
     def add(self, reply: Reply, cost: float | None) -> None:
-        """Add the tokens of a reply as its provider reports them (G-9.7)."""
+        """Add the tokens of a reply as its provider reports them (G-9.7), and its cost in dollars, None where nobody knows it."""
         self.tokens_in += reply.tokens_in
         self.tokens_out += reply.tokens_out
         self.cached += reply.cached
@@ -171,7 +172,7 @@ async def execute(
     run_id: str,
 ) -> Response:
     """Call the model with a prompt, append the turn and return the response. `run_id` must be unique in the session: the ids of
-    requests and the turn carry it. Raises CallFailure."""
+    requests and the turn carry it. Raises as `prepare_execute` and the function that it returns."""
     commit = await prepare_execute(services, settings, prompt, conversation, run_id=run_id)
     return commit()
 
@@ -186,11 +187,11 @@ async def prepare_execute(
     messages: Sequence[Msg] = (),
     media: Sequence[MediaPart] = (),
 ) -> Callable[[], Response]:
-    """Call the model and return the function that appends the turn and gives the response. `media` stand before the prompt.
+    """Call the model and return the function that appends the turn and gives the response. `media` stand before the prompt. With
+    `messages`, of which the prompt is the last one, the call is `chat` (O-1.71).
 
-    Raises CallFailure. So does that function when the store cannot store the turn; it lets MustWait
-    (`memory/stores/operations.py`) through and may be called again then. With `messages`, of which the prompt is the last one,
-    the call is `chat` (O-1.71)."""
+    Raises CallFailure. So does the returned function when the store cannot store the turn; it lets MustWait
+    (`memory/stores/operations.py`) through and may be called again then."""
     method = "chat" if messages else "execute"
     call = CallRun(services, settings, prompt, conversation, run_id, method, messages, media)
     commit: Callable[[], Response] = await call.up_to_commit(call.plain)
@@ -208,8 +209,8 @@ async def execute_with_schema(
     retry_message: str | None = None,
     validators: Validators | None = None,
 ) -> Validated:
-    """Call the model until a reply fits the schema, append the turn and return the accepted value. Raises CallFailure, of kind
-    SchemaError when none of `schema_attempts` replies fits.
+    """Call the model until a reply fits the schema, append the turn and return the accepted value. Raises as `execute`; the
+    CallFailure is a SchemaError when none of `schema_attempts` replies fits.
 
     `retry_message` stands behind the violations in the prompt of every attempt but the first (O-2.48). `validators` are the
     program's own checks of the schema, None without any."""
@@ -231,8 +232,9 @@ async def prepare_execute_with_schema(
     validators: Validators | None = None,
     media: Sequence[MediaPart] = (),
 ) -> Callable[[], Validated]:
-    """Do what `execute_with_schema` does up to the commit, and return the function that commits. Both raise as those of
-    `prepare_execute`, the call also for replies that do not fit."""
+    """Do what `execute_with_schema` does up to the commit, and return the function that commits and gives the accepted value.
+    `media` stand before the prompt. Raises CallFailure, a SchemaError when no reply fits; the returned function raises as that of
+    `prepare_execute`."""
     call = CallRun(services, settings, prompt, conversation, run_id, "execute_with_schema", media=media)
     plan = Plan(schema, settings.structured, settings.connection)
     commit: Callable[[], Validated] = await call.up_to_commit(lambda: call.with_schema(plan, retry_message, validators))
@@ -248,8 +250,9 @@ class CallRun:
 
     `settings` and `provider` are those of the model that is asked now, `called` the settings of the one that the program has
     called, `tried` the names of those asked so far, `substitutes` those that may be asked next (O-1.230); `prompt_cache` is what
-    is known of the provider's cache, None before a request to it. Times are seconds of the host's clock; `rate_limit_wait` is the
-    sum of the waits for rate limits."""
+    is known of the provider's cache, None before a request to it. `method` is what `@log` calls the call. Times are seconds of
+    the host's clock: `started` is that of the call, `sent_at` that of the last request; `rate_limit_wait` is the sum of the waits
+    for rate limits."""
 
     __slots__ = (
         "services",
@@ -368,7 +371,7 @@ class CallRun:
 
     async def with_schema(self, plan: Plan, retry_message: str | None, validators: Validators | None) -> Callable[[], Validated]:
         """Ask until a reply is accepted, each model at most its `schema_attempts` times, and return the commit. Raises
-        CallFailure (SchemaError) when none is accepted."""
+        CallFailure, a SchemaError when none is accepted."""
         self.plan = plan
         self._begin("")
         key, reply = self._cached()

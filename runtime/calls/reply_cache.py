@@ -1,6 +1,7 @@
 """The replies that a model's `@cache` keeps, so that an equal call of the same model is answered without a request (O-1.59).
 
-Hands on `ReplyCache`, which a model instance owns, and `cache_key`, which a call looks its first request up by.
+Hands on `ReplyCache`, which a model instance owns (`effects/models.py`), and `cache_key`, by which a call (`call.py`) looks its
+first request up. Which replies are cached is decided in `call.py`.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ DEFAULT_TTL_SECONDS = DECORATORS["cache"].arguments["ttl_seconds"].default
 
 
 class ReplyCache:
-    """The cache of one model instance in one session (O-1.64). `arguments` are those of `@cache`; `clock` gives seconds."""
+    """The cache of one model instance in one session (O-1.64). `arguments` are those of `@cache` by name; `clock` gives seconds.
+    A reply is found for `ttl_seconds` after it was stored."""
 
     __slots__ = ("_ttl", "_clock", "_entries")
 
@@ -49,7 +51,7 @@ class ReplyCache:
 
 
 def cache_key(request: Request) -> str:
-    """Return the digest of a request without its id, which differs from call to call."""
+    """Return the digest of a request's record without its id, which differs from call to call."""
     record = request.as_json()
     del record["id"]
     return digest(record)

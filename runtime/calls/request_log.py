@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 def request_lines(request: Request, before: Request | None, clean: Clean) -> list[str]:
     """Return a request as indented lines: parameters, tools, schema, messages.
 
-    `before` is the request before it to the same model; what equals it is named only. `clean` takes secrets out of a text."""
+    `before` is the request before it to the same model, None for the first one; parts that are equal in both are named only.
+    `clean` takes secrets out of a text."""
     return [f"  {line}" for part in _RequestText(clean).parts(request, before) for line in part.split("\n")]
 
 
@@ -85,7 +86,7 @@ def _as_json(parts: Sequence[Any]) -> list[Any]:
 
 
 def _common(one: Sequence[Msg], other: Sequence[Msg]) -> int:
-    """Return how many messages both begin with."""
+    """Return how many messages at the beginning of both are equal."""
     count = 0
     for left, right in zip(one, other, strict=False):
         if left is not right and left.as_json() != right.as_json():
@@ -99,8 +100,8 @@ def _count(count: int, word: str) -> str:
 
 
 class RequestLog:
-    """`tell` is called with each line of a request; the first one has its size in bytes and the share that equals the request
-    before it to the same model of the same connection. `clean` takes secrets out of a text."""
+    """Calls `tell` with each line of a request. The first one has its size in bytes and the share, in percent, that equals the
+    request before it to the same model of the same connection. `clean` takes secrets out of a text."""
 
     __slots__ = ("tell", "clean", "_before")
 
@@ -126,7 +127,8 @@ class RequestLog:
 
 
 def common_prefix(one: bytes, other: bytes) -> int:
-    """Return how many bytes both begin with. The search is binary, over slices: they compare far faster than single bytes."""
+    """Return how many bytes at the beginning of both are equal. The search is binary, over slices: they compare far faster than
+    single bytes."""
     low, high = 0, min(len(one), len(other))
     while low < high:
         middle = (low + high + 1) // 2

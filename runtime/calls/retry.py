@@ -22,8 +22,9 @@ ANSWERED = (RATE_LIMIT, SERVER)  # the classes of failures that the provider its
 
 
 class RetryPolicy:
-    """`max_attempts` counts the first one too; `backoff` is none, linear or exponential; `retry_on` are classes of failures
-    (RETRY_CLASSES in `vm/declaration_fields.py`). Delays are in milliseconds."""
+    """The rule of one model, agent or stage. `max_attempts` counts the first attempt too; `backoff` is none, linear or
+    exponential; `retry_on` are classes of failures (RETRY_CLASSES in `vm/declaration_fields.py`). Delays are in milliseconds. A
+    policy is never changed."""
 
     __slots__ = ("max_attempts", "backoff", "initial_delay_ms", "max_delay_ms", "retry_on")
 
@@ -43,12 +44,13 @@ class RetryPolicy:
 
     @classmethod
     def from_object(cls, fields: Mapping[str, Any]) -> RetryPolicy:
-        """Make a policy of the object in a field `retry` or `retry_policy`, which `connections.py` has checked."""
+        """Return the policy of the object in a field `retry` or `retry_policy`, which `connections.py` has checked."""
         return cls(**fields)
 
     @classmethod
     def from_decorator(cls, arguments: Mapping[str, Any]) -> RetryPolicy:
-        """Make a policy of the arguments of `@retry`, which have names of their own."""
+        """Return the policy of the arguments of `@retry`, which have names of their own (RETRY_ARGUMENTS) and which
+        `connections.py` has checked."""
         return cls(**{RETRY_ARGUMENTS[name]: value for name, value in arguments.items()})
 
     def of_once(self) -> RetryPolicy:

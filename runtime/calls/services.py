@@ -1,8 +1,9 @@
 """What a call needs from its session: its provider, rate limits, clock, chance, counters, the runner of its tools.
 
 Hands on `Services` to the algorithm in `call.py`; a session makes one, and the performers of models and agents hand variants of
-it to their calls (a mock or an agent in place of the provider, the tools of one call). Hands on `RateLimiter` too, one for each
-connection with limits (O-1.16); and `failure_message` and `unknown_tool_text` to `tools/bindings.py`.
+it to their calls (a mock or an agent in place of the provider, the tools of one call). Hands on `RateLimiter` to `call.py` too,
+one for each connection with limits (O-1.16); the protocol `Sender` to `settings.py` and the performer of models; and
+`failure_message` and `unknown_tool_text` to `tools/bindings.py`.
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ WINDOW_SECONDS = 60.0  # limits per minute count what falls into the last 60 s
 
 
 class _Turn:
-    """A place in the line; `called` is the future it waits for while others are ahead of it or all places are taken."""
+    """A place in the line. `called` is the future that it waits for while others are ahead of it, or while as many requests run
+    as may; None while it waits for none."""
 
     __slots__ = ("called",)
 
@@ -67,7 +69,8 @@ class RateLimiter:
         self._line: deque[_Turn] = deque()
 
     async def enter(self) -> float:
-        """Wait until a request may start, and return the seconds waited, which are no part of timeout or latency."""
+        """Wait until a request may start, and return the seconds waited, which are no part of timeout or latency. A caller that
+        is cancelled leaves the line."""
         since = self._clock()
         turn = _Turn()
         self._line.append(turn)
@@ -83,7 +86,7 @@ class RateLimiter:
         return self._clock() - since
 
     def leave(self, tokens: int) -> None:
-        """Say that a request is over, and how many tokens it has used."""
+        """Say that a request is over, and how many tokens it has used, 0 when nobody knows."""
         self._running -= 1
         self._reported.append((self._clock(), tokens))
         self._call_first()
@@ -149,7 +152,8 @@ if TYPE_CHECKING:
             """Send a request and return the whole reply. Raises CallFailure."""
 
         async def stream(self, request: Request, give: Callable[[str], Awaitable[None]]) -> Reply:
-            """Do the same, and call `give` with each piece of the text as it comes; it waits until `give` returns."""
+            """Do what `send` does, and call `give` with each piece of the text as it comes; the next piece waits until `give`
+            returns."""
 
     class ToolRunner(Protocol):
         """What runs the tools of one call."""
@@ -171,7 +175,7 @@ def unknown_tool(settings: CallSettings, call: Call) -> Msg:
 
 
 def unknown_tool_text(settings: CallSettings, call: Call) -> str:
-    """Return what that message says: the tools that are offered."""
+    """Return what the message of `unknown_tool` says: that there is no such tool, and which tools are offered."""
     names = ", ".join(tool.name for tool in settings.tools)
     return f"unknown tool {call.name}; " + (f"offered: {names}" if names else "no tools are offered")
 
@@ -189,8 +193,8 @@ class Services:
     `pricing` has dollars per million tokens by model id; `counter` is the field of `metrics` that counts requests. `emit` sends
     an emit of the runtime; `limiters` are those made so far, by connection, which all copies share. `purse` holds the budgets of
     the run, `spending` what tasks have used, `task` is the path of the task that calls and `asker` that task as budgets know it;
-    they are None where nobody counts.
-    `request_log` is told of every request, None where nobody wants to see them. `breakers` and `prompt_caches` are
+    they are None where nobody counts. `request_log` is told of every request, None where nobody wants to see them. `breakers`,
+    and `prompt_caches` with what requests have told providers of their caches, are
     those of the host."""
 
     __slots__ = (
@@ -264,7 +268,7 @@ class Services:
         setattr(self.metrics, self.counter, getattr(self.metrics, self.counter) + 1)
 
     def limiter(self, connection: ConnectionSettings) -> RateLimiter | None:
-        """Return the limiter of a connection, the same one each time; None without limits."""
+        """Return the limiter of a connection, the same one each time; None for one without the field `rate_limit`."""
         if connection.rate_limit is None:
             return None
         limiter = self.limiters.get(connection.name)

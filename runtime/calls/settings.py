@@ -1,9 +1,9 @@
 """What a call of a model is made with: the model's fields, decorators and connection, merged (O-1.35 to O-1.59, O-1.230).
 
-Hands on `call_settings`, which merges them into `CallSettings`, to the performer of models; and the parts of the system message
-that one call adds: `knowledge_block`, `context_block`, joined by `system_text` (O-1.76 to O-1.78). Calls, tools and agents take
-`CallSettings`, settings of agents also `DEFAULT_SCHEMA_ATTEMPTS`. Which of several places a setting is taken from is decided
-here; which fields there are, in `vm/declaration_fields.py`; whether their values fit, in `connections.py`.
+Hands on `call_settings`, which merges them into `CallSettings`, and `Substitute` to the performer of models; to it also the parts
+of the system message that one call adds: `knowledge_block`, `context_block`, joined by `system_text` (O-1.76 to O-1.78). Calls,
+tools and agents take `CallSettings`, settings of agents also `DEFAULT_SCHEMA_ATTEMPTS`. Which of several places a setting is
+taken from is decided here; which fields there are, in `vm/declaration_fields.py`; whether their values fit, in `connections.py`.
 """
 
 from __future__ import annotations
@@ -51,16 +51,16 @@ class Substitute:
 
 
 class CallSettings:
-    """The settings of the calls of one model. They are never changed: `changed` and `of_call` return copies.
+    """The settings of the calls of one model. They must not be changed: `changed`, `of_call` and `taken_over` return copies.
 
-    `name` is the declared model, `model` the id that requests name. `params` are the sampling parameters of a request by the
-    names of its record, only those that are set; `extra` in it is what the body of the request has besides (O-1.211).
-    `policy` says when a failed request is sent again; `schema_attempts` is how many
-    replies a schema call asks for at most; `max_tool_rounds` how often it may answer with calls of tools; `timeout` is a number
-    of seconds, or a Map of several limits in seconds (O-1.212). `structured` names the strategy by which a model is made to reply
+    `name` is the declared model, `model` the id that requests name; `system` is the system message, None without one. `params`
+    are the parameters of a request by the names of its record, only those that are set; `extra` in it is what the body of the
+    request has besides (O-1.211). `policy` says when a failed request is sent again; `schema_attempts` is how many replies a
+    schema call asks for at most; `max_tool_rounds` how often the model may answer with calls of tools; `timeout` is a number of
+    seconds, or a Map of several limits in seconds (O-1.212). `structured` names the strategy by which a model is made to reply
     with a value of a schema (one of `STRATEGIES` in `vm/declaration_fields.py`). `log_channel` is the channel of `@log`, None
-    without that decorator. `cache` holds the replies that `@cache` keeps, None without it. `is_once` says that a request must
-    not take effect twice (O-9.37). `cache_prompt` is what the program says of the provider's prompt cache, None for nothing
+    without that decorator. `cache` holds the replies that `@cache` keeps, None without it. `is_once` says that a request must not
+    take effect twice (O-9.37). `cache_prompt` is what the program says of the provider's prompt cache, None for nothing
     (O-1.220). `fallback` are the models that take a call over, in order, after a failure of a class in
     `fallback_on` (O-1.230)."""
 
@@ -107,7 +107,7 @@ class CallSettings:
             setattr(self, name, value)
 
     def changed(self, **changes: Any) -> CallSettings:
-        """Return a copy with other values."""
+        """Return a copy in which the attributes that `changes` names have other values."""
         return CallSettings(**{name: getattr(self, name) for name in self.__slots__} | changes)
 
     def of_call(self, overrides: Mapping[str, Any]) -> CallSettings:
@@ -145,8 +145,8 @@ def call_settings(
     tools: Sequence[ToolDef] = (),
     cache: ReplyCache | None = None,
 ) -> CallSettings:
-    """Return the settings of a model's calls from fields and decorators that `connections.py: check_model` has accepted. Raises
-    NotSent for a model without an id, which its connection does not give either."""
+    """Return the settings of the calls of the model `name` from fields and decorators that `connections.py: check_model` has
+    accepted. Raises NotSent for a model without an id, which its connection does not give either."""
     model = connection.model_id(fields.get("base"))
     if model is None:
         message = f"no model id: set base, or default_model of connection {connection.name}"
@@ -223,8 +223,8 @@ MOST_ENTRIES = 20  # of a ledger in one system message
 
 
 def knowledge_block(ledger: Ledger, prompt: str) -> str | None:
-    """Return `Knowledge:` and one line for each entry of which a key, or a word of the identifier, is a word of the prompt;
-    the first MOST_ENTRIES of them (O-1.77). None when there is no such entry."""
+    """Return `Knowledge:` and one line for each of the first MOST_ENTRIES entries of which a key, or a word of the identifier, is
+    a word of the prompt (O-1.77). None when there is no such entry."""
     prompt_words = words(prompt)
     lines = [
         f"- {_line(identifier)}: {_line(value)}"

@@ -31,7 +31,7 @@ STREAMS = "streams"  # the key in the state of a session: streams on their way, 
 
 async def begin_stream(run: EffectContext, effect: Effect, call: StreamedCall, started: Callable[[StreamedCall], object]) -> Any:
     """Start a streamed call and wait for its first chunk. Return a PendingCommit of the Ok of its Stream, or the Err of a reply
-    that never began; raises a panic of the call. `started` is called with the call once it has its stream. When this is
+    that never began. Raises a panic of the call. `started` is called with the call once the call has its stream. When this is
     cancelled, so is the call."""
     calls = run.state.setdefault(STREAMS, {})
     stream = Stream(effect.payload.model, effect)
@@ -69,7 +69,8 @@ class StreamedCall(CallRun):
         self.serve: Callable[[Effect], None] = lambda effect: None  # called with the effect that waits for the next chunk
 
     def attach(self, stream: Any, forget: Callable[[], object]) -> None:
-        """Bind the call to the Stream that the program holds. `forget` is called when nothing comes any more, perhaps twice."""
+        """Bind the call to the Stream that the program holds; it must be done before any other method is called. `forget` is
+        called when nothing comes any more, perhaps twice."""
         future = self.services.future
         assert future is not None  # the services of a session have a loop
         self.future = future
@@ -128,7 +129,7 @@ class StreamedCall(CallRun):
         return succeeded(None)
 
     def _in_session_thread(self, call: Callable[[], object]) -> None:
-        """A commit may run in the thread of a store, where no future may be set."""
+        """Call a function in the thread of the session: a commit may run in that of a store, where no future may be set."""
         if self.conversation is None:
             call()
         else:
@@ -137,7 +138,8 @@ class StreamedCall(CallRun):
     # ------------------------------------------------------------ the job
 
     async def run(self) -> None:
-        """Run the call from its request until its turn is committed; this is the job that `EffectContext.hold` keeps."""
+        """Run the call from its request until its turn is committed; this is the job that `EffectContext.hold` keeps. Failures
+        and panics are not raised but put into `outcome`."""
         try:
             self._put_outcome(await self.up_to_commit(self.plain))
             await self.over
@@ -153,7 +155,7 @@ class StreamedCall(CallRun):
                 self.conversation.close()
 
     def cut(self, failure: CallFailure) -> None:
-        """End the stream because its model was shut down: whoever waits for a chunk, or asks for the next one, gets the
+        """End the stream because its model was shut down: the task that waits for a chunk, or asks for the next one, gets the
         failure."""
         if self.stream.walked:
             self._put_outcome(failure)
@@ -167,7 +169,7 @@ class StreamedCall(CallRun):
             self.arrival.set_result(None)
 
     def _end(self, finish: str) -> None:
-        """Nothing comes any more: give the stream its Response, unless it has one (O-1.74)."""
+        """End the stream: give it its Response with this `finish`, unless it has one (O-1.74), and forget the call."""
         if self.stream.response is None:
             reply = Reply(self.text, finish=finish, model=self.settings.model)
             self.stream.response = response_value(self._response(reply, False))
@@ -207,7 +209,7 @@ class StreamedCall(CallRun):
         return not self.chunks
 
     def _response(self, reply: Reply, cached: bool) -> Response:
-        """The text of the Response is that of all chunks, those of tool rounds too (O-1.72)."""
+        """Return the Response, whose text is that of all chunks, those of tool rounds too (O-1.72)."""
         response = super()._response(reply, cached)
         response.text = self.text
         return response

@@ -3,7 +3,8 @@
 Hands on `Use`, which `used_by_reply` and `used_by_broken` make of a request that was answered or broke; `price` and
 `list_price`, its cost; `Metrics`, the counters of a session; `Spending`, what each task has used, for `std::usage`;
 `ReplyProgress`, in which a provider notes what has come of a reply; `prompt_tokens` and `REPLY_TOKENS` to budgets. `call.py`
-tells all of them of each request of a call, `effects/models.py` of those for vectors; `budgets.py` refuses requests.
+tells all of them of each request of a call, `effects/models.py` of those for vectors; `budgets.py` refuses requests. Nothing
+here refuses or delays one.
 """
 
 from __future__ import annotations
@@ -59,7 +60,8 @@ class Use:
         return self.tokens_in + self.tokens_out
 
     def set_price(self, cost: float | None) -> Use:
-        """Set the cost of this one request, in dollars; None, where nobody knows it, counts it as unpriced. Returns itself."""
+        """Set the cost of this one request, in dollars; with None, where nobody knows it, count it as unpriced. Return the Use
+        itself."""
         if cost is None:
             self.unpriced = 1
         else:
@@ -81,8 +83,8 @@ class Use:
 
 
 def used_by_reply(request: Request, reply: Reply) -> Use:
-    """Return what an answered request has used: as its provider reports it, and what it does not report as we count it
-    (G-9.7)."""
+    """Return what an answered request has used: as its provider reports it, and what the provider does not report as we count it
+    (G-9.7). The cost is not set."""
     reports_input, reports_output = reply.reports
     tokens_in = reply.tokens_in if reports_input else prompt_tokens(request)
     tokens_out = reply.tokens_out if reports_output else count_message(Msg("assistant", reply.text, reply.calls))
@@ -91,7 +93,8 @@ def used_by_reply(request: Request, reply: Reply) -> Use:
 
 
 def used_by_broken(request: Request, failure: CallFailure | None) -> Use:
-    """Return what a request without a whole reply has used; `failure` is None when no CallFailure broke it: it was cancelled.
+    """Return what a request without a whole reply has used, without its cost; `failure` is None when something else than a
+    CallFailure ended it, such as a cancellation.
 
     A provider that answered with an error status, or that was not reached, has done no work. Otherwise its reports count, and
     where they are missing we count what has come. When nothing has come, nobody knows how long the reply became at the provider:
@@ -142,7 +145,8 @@ def list_price(
     """Return the published cost of a request in dollars; None where nobody publishes one, without an address, and without the
     package. The counts are those of `price`.
 
-    It is looked up by the address of the endpoint, so that a model of the same name elsewhere gets no price from it."""
+    The price is looked up by the address (the base URL) of the endpoint, so that a model of the same name elsewhere gets no price
+    from it."""
     prices = _price_package() if address is not None else None
     if prices is None:
         return None
@@ -180,8 +184,8 @@ MOST_TASKS = 1_000  # tasks that are remembered before those that have ended are
 class Spending:
     """What tasks have used of models, by their paths, for programs that ask (`std::usage`, L-7.16).
 
-    `last` has the last call of each task, `spent` all calls of it and of the tasks below it. `alive` gives the paths of the tasks
-    that have not ended."""
+    `last` has what the last call of each task used, `spent` what all calls of it and of the tasks below it used. `alive` gives
+    the paths of the tasks that have not ended: only those are kept for certain."""
 
     __slots__ = ("alive", "last", "spent", "_most")
 
@@ -229,12 +233,13 @@ class Metrics:
     """The counters of a session (O-1.132), under the names that `--metrics` prints and hosts read.
 
     Tokens count requests however they ended, also those that failed: `total_tokens` is `tokens_in` plus `tokens_out`, of which
-    `tokens_cached`, `tokens_cache_write` and `tokens_reasoning` are parts; `tokens_estimated` were counted here, since no
-    provider reported them. `estimated_cost` is in dollars, without the requests of `unpriced_calls`, whose price nobody knows.
-    `execution_time_ms` is the time of the runs in ms. `model_calls` counts the requests to models that were sent, `agent_calls`
-    those to agents, `emit_count` emits of the program. `retries` counts requests that were sent again after a failure of
-    transport, `schema_retries` those after a reply that did not fit its schema, `cache_hits` replies that came from a cache,
-    `tool_calls` the calls that models asked for, and `errors` calls of models and agents that failed after they had begun."""
+    `tokens_cached`, `tokens_cache_write` and `tokens_reasoning` are parts; `tokens_by_model` (by the id of the model) and
+    `tokens_by_connection` divide it; `tokens_estimated` were counted here, since no provider reported them. `estimated_cost` is
+    in dollars, without the requests of `unpriced_calls`, whose price nobody knows. `execution_time_ms` is the time of the runs in
+    ms. `model_calls` counts the requests to models that were sent, `agent_calls` those to agents, `emit_count` emits of the
+    program. `retries` counts requests that were sent again after a failure of transport, `schema_retries` those after a reply
+    that did not fit its schema, `cache_hits` replies that came from a cache, `tool_calls` the calls that models asked for, and
+    `errors` calls of models and agents that failed after they had begun."""
 
     __slots__ = (
         "total_tokens",
@@ -300,7 +305,7 @@ class Metrics:
         self.unpriced_calls += use.unpriced
 
     def as_json(self) -> dict[str, Any]:
-        """Return all counters by name."""
+        """Return all counters by name. The two Maps in them are not copied."""
         return {name: getattr(self, name) for name in self.__slots__}
 
 

@@ -39,7 +39,8 @@ if TYPE_CHECKING:
 
 async def perform(run: EffectContext, effect: Effect) -> Any:
     """Call an agent. Return the Err of the call or of a handler (O-7.35), or a PendingCommit that appends the turn and gives the
-    Ok, or an Err when the memory cannot store the turn. Raises panic P414 for a mock without a reply."""
+    Ok, or an Err when the memory cannot store the turn. Raises panic P414 for a mock without a reply, and P103 for a context or a
+    handler's value that is beyond the limits on JSON."""
     calls: AgentCalls = run.state.setdefault("agents", None) or AgentCalls(run)
     run.state["agents"] = calls
     call: AgentCall = effect.payload
@@ -63,8 +64,8 @@ async def _listen(run: EffectContext, calls: AgentCalls, effect: Effect) -> Any:
 
 
 class AgentCalls:
-    """The agents of one session: settings and process of each, made at its first call. `calls`: how many calls have begun so
-    far. The ids of runs are made of it, so a restored session goes on from the number that it had."""
+    """The agents of one session: settings and process of each by its name, made at its first call. `calls` says how many calls
+    have begun so far. The ids of runs are made of it, so a restored session must go on from the number that it had."""
 
     def __init__(self, run: EffectContext) -> None:
         self.run = run

@@ -20,9 +20,11 @@ if TYPE_CHECKING:
 
 
 def read_answer(run: EffectContext, answer: Any, descriptor: Any) -> Any:
-    """Return a value of the type for `answer`: one of the type already, or one in its JSON form (L-5.1.9), in which a missing
-    field takes its default. Raises Misfit with the place, as `… at $.items[2].name`, for any other; a Panic where a default
-    cannot be computed, or P103 for an answer that nests too deep."""
+    """Return a value of the type with this descriptor for `answer`, a value of the machine: one of the type already, or one in
+    its JSON form (L-5.1.9), in which a missing field takes its default.
+
+    Raises Misfit with the place, as `… at $.items[2].name`, for any other, but panic P007 where the type is one of SCALARS.
+    Raises a Panic, too, where a default cannot be computed, and P103 for an answer beyond the limits on JSON."""
     if descriptor[0] in SCALARS and descriptor[0] != "any":
         return check(answer, descriptor)  # JSON has no NaN, and its texts may be Bytes
     builder = StoredBuilder(run.program, run.machine.memories.computed)

@@ -35,10 +35,10 @@ async def call_conversation(
 ) -> Conversation:
     """Return the conversation of a call with these memories, of which the last one gets the turn.
 
-    `auto` says whether the turn is appended (O-3.5); `by` is the name of the model or agent; `turn` has `tokens` and `meta` of
-    `with_memory`. Raises CallFailure when a memory does not allow `by` (M-4.16), when a store cannot be opened, and, with `auto`,
-    when the call is inside a function that makes a view of the same memory (M-4.33), or inside another run that writes it, unless
-    its `on_conflict` is "Append" (M-5.20)."""
+    `effect` is the call; `auto` says whether the turn is appended (O-3.5); `by` is the name of the model or agent; `turn` has
+    `tokens` and `meta` of `with_memory`, None without them. Raises CallFailure when a memory does not allow `by` (M-4.16), when a
+    store cannot be opened, and, with `auto`, when the call is inside a function that makes a view of the same memory (M-4.33), or
+    inside another run that writes it, unless its `on_conflict` is "Append" (M-5.20)."""
     from ..memory.turns import Conversation
 
     refs = memories if isinstance(memories, tuple) else (memories,)
@@ -86,7 +86,8 @@ async def call_conversation(
 
 
 def _register_turn(run: EffectContext, effect: Effect, conversation: Conversation) -> None:
-    """Raises CallFailure (Nested) for a run inside another one that writes the same log: it would wait for itself (M-5.20)."""
+    """Note the conversation among the turns in progress, until it has ended. Raises CallFailure (Nested) for a run inside another
+    one that writes the same log: it would wait for itself (M-5.20)."""
     turns: dict[Effect, Conversation] = run.memories.turns
     if run.memories.turn_around(effect.task, conversation.memory) is not None:
         raise nested()

@@ -1,9 +1,9 @@
 """The operations of `std::date` that need the rules of time zones, by Python's `datetime` and `zoneinfo` (L-7.15).
 
 Hands on `OPERATIONS` and `Fault` to `world.py`. Each operation returns the nine fields of a DateTime: year, month, day, hour,
-minute, second, millisecond, offset from UTC in minutes, and the name of the zone. It raises Fault: Invalid for no such date,
-OutOfRange where Python's calendar ends, UnknownZone or NoTimeZones as `zone_of`. Arithmetic without zones is
-`vm/builtins/date.py`.
+minute, second, millisecond, offset from UTC in minutes, and the name of the zone. It raises Fault: Invalid for a date that does
+not exist, OutOfRange where Python's calendar ends, UnknownZone or NoTimeZones as `zone_of`. Nothing here looks at the clock.
+Arithmetic without zones is `vm/builtins/date.py`. What a pattern of `parse` may hold is said by COUNTS and `_Reader.of_pattern`.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ COUNTS = {
     "M": (1, 2, "minute"), "S": (1, 2, "second"),
 }  # fmt: skip
 OTHER_ORDER = re.compile(r"\d{1,2}([./])\d{1,2}\1\d{4}")
-LONGEST = 64  # characters of a date that is read, of the name of a zone
+LONGEST = 64  # code points of a date that is read, of a pattern, of the name of a zone
 
 
 class Fault(Exception):
-    """A failure with a `variant` of DateError. `source` is the text at fault, if there is one: the date, the pattern or the name
-    of the zone; `at` the position in it, in characters from 0."""
+    """A failure with a `variant` of DateError. `source` is the text at fault, None when there is none: the date, the pattern or
+    the name of the zone; `at` is the position in it, in code points from 0, None when it is not known."""
 
     def __init__(self, variant: str, message: str, source: str | None = None, at: int | None = None) -> None:
         super().__init__(message)
@@ -80,7 +80,7 @@ def zone_of(name: str) -> dt.tzinfo:
 
 
 def _has_zones() -> bool:
-    """Whether there is a tz database. One file is looked for: listing all zones would take long."""
+    """Return whether there is a tz database. One file is looked for: listing all zones would take long."""
     from zoneinfo import ZoneInfo
 
     try:
@@ -117,20 +117,20 @@ def _moment(parts: list[int], zone: str) -> dt.datetime:
 
 
 def of(parts: list[int], zone: str) -> DateFields:
-    """Return the date of seven parts, year to millisecond, as a clock in the zone shows them."""
+    """Return the date of seven parts, year to millisecond, as a clock in the zone shows them (`_moment`)."""
     return _fields(_moment(parts, zone), zone)
 
 
 def from_ms(ms: int, zone: str) -> DateFields:
-    """Return the date of a moment, in milliseconds since 1970 in UTC."""
+    """Return the date, in the zone, of a moment in milliseconds since 1970 in UTC."""
     return _fields(EPOCH + dt.timedelta(milliseconds=ms), zone)
 
 
 def add(parts: list[int], now: int, months: int, days: int, milliseconds: int, zone: str) -> DateFields:
-    """Add months and days of the calendar, then milliseconds of time, to a date.
+    """Return a date with months and days of the calendar, then milliseconds of time, added to it.
 
-    `parts` are its seven parts and `now` its moment in milliseconds since 1970: where an hour comes twice, the parts alone do not
-    say which one it is, so without months and days the moment counts."""
+    `parts` are the seven parts of the date, as a clock in the zone shows them, and `now` is its moment in milliseconds since
+    1970: where an hour comes twice, the parts alone do not say which one it is, so without months and days the moment counts."""
     moment = EPOCH + dt.timedelta(milliseconds=now)
     if months or days:
         count = parts[0] * 12 + parts[1] - 1 + months
@@ -142,7 +142,8 @@ def add(parts: list[int], now: int, months: int, days: int, milliseconds: int, z
 
 
 def parse(source: str, zone: str, pattern: str) -> DateFields:
-    """Read a date from a text, in ISO 8601, or by `pattern` unless that is empty. `zone` counts when the text has no offset.
+    """Return the date that a text holds, in ISO 8601, or by `pattern` unless that is empty. `zone` counts when the text has no
+    offset.
 
     Raises Fault: Invalid, or as `zone_of` for a zone, or an offset of the text, that does not exist."""
     if len(source) > LONGEST:
@@ -178,8 +179,8 @@ class _Reader:
         return Fault("Invalid", f"not a date: \"{self.source}\"{hint}: expected {expected}", self.source, self.at)
 
     def of_pattern(self, pattern: str) -> tuple[list[int], str]:
-        """Read by a pattern; return the seven parts, and the offset or nothing. A part that the pattern lacks is the first
-        one."""
+        """Read by a pattern; return the seven parts, and the offset as the name of a zone, "" without one. A part that the
+        pattern lacks has its lowest value; the year must not be missing."""
         values = {"m": 1, "d": 1, "H": 0, "M": 0, "S": 0, "f": 0}
         offset, at = "", 0
         if len(pattern) > LONGEST:
@@ -211,7 +212,7 @@ class _Reader:
         return [values[part] for part in "YmdHMSf"], offset
 
     def word(self, words: list[str], what: str) -> int:
-        """Read one of several words, in any case; return its number in the list."""
+        """Read one of several words, in any case; return its number in the list, from 0 on."""
         rest = self.source[self.at :].lower()
         for number, word in enumerate(words):
             if rest.startswith(word.lower()):
@@ -236,7 +237,7 @@ class _Reader:
         return int(text)
 
     def accept(self, signs: str) -> str:
-        """Read one of these characters and return it; nothing when another one stands here."""
+        """Read one of these characters and return it; "" when another one stands here."""
         sign = self.source[self.at : self.at + 1]
         if not sign or sign not in signs:
             return ""
@@ -276,7 +277,7 @@ class _Reader:
         return int(self.source[start : self.at][:3].ljust(3, "0"))
 
     def offset(self) -> str:
-        """Read an offset and return it as the name of a zone; nothing when there is none."""
+        """Read an offset and return it as the name of a zone; "" when there is none."""
         sign = self.accept("Zz+-")
         if sign in ("", "Z", "z"):
             return sign and "UTC"

@@ -2,8 +2,8 @@
 operation gives, or its failure, into a value.
 
 Hands on the performers to `table.py`, `perform` also to the performer of persistent hashmaps (`memories.py`). The operations, and
-which paths they may reach, are `access/files.py`; a failed one is an Err of FsError or MediaError. Processes are started by
-`agents/children.py`, without a shell.
+which paths they may reach, are `access/files.py`, in a test `tests.py: TestFiles`; a failed one is an Err of FsError or
+MediaError. Processes are started by `agents/children.py`, without a shell.
 """
 
 from __future__ import annotations
@@ -84,7 +84,8 @@ PLACE = {"tool": "ShellTool", "method": "exec"}
 
 async def perform_commands(run: EffectContext, effect: Effect) -> Any:
     """Run a command, for at most the milliseconds of the effect, and return the Ok of its standard output (at most MOST_BYTES
-    bytes) when it exits with 0, else an Err of ToolError. All its processes have been stopped then."""
+    bytes) when it exits with 0, else an Err of ToolError. All its processes have been stopped by then. Only exceptions of a
+    host's own `children` are raised."""
     command, timeout_ms = effect.payload
     try:
         words = split_command(command)

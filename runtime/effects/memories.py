@@ -199,7 +199,7 @@ async def _keyed_method(run: EffectContext, effect: Effect, ref: KeyedRef, metho
 
 class HeldTurn:
     """A turn lock that a direct write holds, or the locks of several keys. It stands among the turns in progress of the session;
-    `close` gives the locks back."""
+    `close` gives the locks back. `memory` is None when there are several keys."""
 
     run = None  # a Conversation, which may stand in the same place, has the run of its call here
 
@@ -243,7 +243,7 @@ async def _take_turn_locks(
 
 
 def _texts(memory: Memory, task: Any, use: MemoryUse, stores: bool) -> list[str]:
-    """Return the texts that need vectors: the query of a recall, or the fact that is remembered now and those that were
+    """Return the texts that need vectors: the query of a recall, or the fact that the method remembers and those that were
     remembered while the embedder failed."""
     if not stores:
         return [use.arguments[0]]

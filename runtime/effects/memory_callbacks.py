@@ -50,7 +50,8 @@ class MemoryEvents:
         self.waiting: list[tuple[Memory, str, dict[str, Any]]] = []
 
     def listening(self, memory: Any) -> Any:
-        """Return a copy of a memory, or view, whose events are noted here; the memory itself when it has no handlers."""
+        """Return a copy of a memory, or view, whose events are noted here; the memory itself when it has no handlers, or when one
+        of them is running around the call."""
         if isinstance(memory, DerivedMemory):
             inner = self.listening(memory.memory)
             return memory if inner is memory.memory else DerivedMemory(memory.name, inner)
@@ -64,7 +65,8 @@ class MemoryEvents:
         return copy
 
     def _is_inside_handler(self, memory: Memory) -> bool:
-        """Whether a handler of this memory is running: what it does to the memory calls no handler again (M-6.40)."""
+        """Return whether the call is inside a handler of this memory: what a handler does to the memory calls no handler again
+        (M-6.40)."""
         running = self.run.memories.hearing
         return any(name == memory.name and is_below(self.effect.task.path, path) for path, name in running.items())
 
@@ -91,13 +93,13 @@ class MemoryEvents:
         """Run the handler of one event, and return why it failed; None when it did not."""
         run, paths = self.run, []
 
-        def started(path: str) -> None:
+        def note_start(path: str) -> None:
             run.memories.hearing[path] = memory.name
             paths.append(path)
 
         function = step_closure(run.machine, run.memories.handlers[memory.name][channel], 1)
         try:
-            value = await run.call(self.effect, function, [_event(payload)], started, contains=True)
+            value = await run.call(self.effect, function, [_event(payload)], note_start, contains=True)
         except Panic as panic:
             return f"panic[{panic.code}]: {panic.message}"
         finally:
@@ -134,8 +136,9 @@ MESSAGES_TYPE = ("array", ("struct", "Message"))
 def view_function_caller(run: EffectContext, effect: Effect) -> Callable[[Attached, View], Awaitable[object]]:
     """Return the function that replaces the messages of a view by those that the program's function gives (`view_with`).
 
-    It runs for the task that waits for `effect`. It raises CallFailure when the program's function gives an Err, or when it runs
-    inside itself; a panic of the program's function ends the run."""
+    It changes the view in place, and runs for the task that waits for `effect`. It raises CallFailure when the program's function
+    gives an Err or runs inside itself, and panic P007 when it gives no messages; a panic of the program's function ends the
+    run."""
 
     async def ask(element: Attached, view: View) -> None:
         memory, place = element.memory, element.policy.view_with
@@ -144,13 +147,13 @@ def view_function_caller(run: EffectContext, effect: Effect) -> Callable[[Attach
             raise reading_itself(memory.name)
         reading, paths = run.memories.reading, []
 
-        def started(path: str) -> None:
+        def note_start(path: str) -> None:
             reading[path] = memory
             paths.append(path)
 
         shown = message_array([*view.before, *view.window])
         try:
-            value = await run.call(effect, step_closure(run.machine, place, 1), [shown], started)
+            value = await run.call(effect, step_closure(run.machine, place, 1), [shown], note_start)
         finally:
             for path in paths:
                 del reading[path]

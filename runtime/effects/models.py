@@ -148,7 +148,7 @@ class ModelInstance:
         return job.result()
 
     def began(self, stream: StreamedCall) -> None:
-        """Note a stream, which `shut_down` has to end."""
+        """Note a stream that has begun, which `shut_down` has to end."""
         self.streams = [open_ for open_ in self.streams if open_.stream.response is None]
         self.streams.append(stream)
 
@@ -169,7 +169,7 @@ class ModelInstance:
 
 
 async def perform(run: EffectContext, effect: Effect) -> Any:
-    """Call a model, spawn or shut down an instance, and return what `ModelCalls.call` or `ModelCalls.live` gives."""
+    """Call a model, spawn or shut down an instance, and return and raise what `ModelCalls.call` or `ModelCalls.live` does."""
     calls = run.state.get("models")
     if calls is None:
         calls = run.state["models"] = ModelCalls(run)
@@ -179,8 +179,8 @@ async def perform(run: EffectContext, effect: Effect) -> Any:
 
 
 class ModelCalls:
-    """The models of one session and their instances, which are made when they are first used. `calls` and `spawned` are counters:
-    ids of runs and numbers of instances are made of them."""
+    """The models of one session, by name with their number in the image, and their instances, by name and number, which are made
+    when they are first used. `calls` and `spawned` are counters: ids of runs and numbers of instances are made of them."""
 
     def __init__(self, run: EffectContext) -> None:
         self.run = run
@@ -221,7 +221,7 @@ class ModelCalls:
     async def call(self, effect: Effect) -> Any:
         """Perform one call: return an Err, or a PendingCommit that appends the turn and gives the Ok, for `stream` that of a
         Stream. `view` returns messages; it raises a panic (P451, P452) for a memory that fails, and for settings that no call can
-        use."""
+        use. Raises panic P103 for a context beyond the limits on JSON, and P414 for a mock without a reply."""
         call: ModelCall = effect.payload
         if call.method == "view":
             return await self._view(effect)
@@ -307,14 +307,14 @@ class ModelCalls:
     def _substitutes(self, model: Model, call: ModelCall) -> list[Substitute]:
         """Return the models that may take over a call of `model`: those that it names, each with those that it names itself
         behind it, and each once (O-1.230)."""
-        found: dict[str, Substitute] = {model.name: Substitute(model.name, partial(self._take, model.name, call))}
+        substitutes: dict[str, Substitute] = {model.name: Substitute(model.name, partial(self._take, model.name, call))}
         names = fallbacks_of(model)[::-1]
         while names:
             name = names.pop()
-            if name not in found:
-                found[name] = Substitute(name, partial(self._take, name, call))
+            if name not in substitutes:
+                substitutes[name] = Substitute(name, partial(self._take, name, call))
                 names += fallbacks_of(self.models[name][1])[::-1]
-        return list(found.values())[1:]
+        return list(substitutes.values())[1:]
 
     def _take(self, name: str, call: ModelCall) -> tuple[CallSettings, Sender]:
         """Return the settings with which a declared model takes over a call, and what sends its requests. What the call sets
@@ -405,7 +405,7 @@ TIMEOUT_SECONDS = 30.0  # of a request for vectors whose connection has no timeo
 
 def embedding(run: EffectContext, step: dict[str, Any]) -> Embedding:
     """Return the embedder of a memory by its step `embed` in the image: that of a connection, the host's own, or the offline one.
-    One that is missing or fails shows only when it is asked for vectors (`memory/embedding.py`).
+    Whether it is missing or fails is seen only when it is asked for vectors (`memory/embedding.py`).
 
     A host may replace any by its name, except `offline` (M-10.16)."""
     name, kind = step["name"], step["kind"]
@@ -497,7 +497,7 @@ async def perform_schemas(run: EffectContext, effect: Effect) -> Any:
 
 
 async def perform_streams(run: EffectContext, effect: Effect) -> Any:
-    """Wait for the next chunk of a stream (O-1.72 to O-1.75) and return what `StreamedCall.next` gives."""
+    """Wait for the next chunk of a stream (O-1.72 to O-1.75), and return and raise what `StreamedCall.next` does."""
     stream = effect.payload
     try:
         return await run.state[STREAMS][stream.effect].next(effect)

@@ -29,7 +29,7 @@ ONCE = RetryPolicy(max_attempts=1)
 
 async def perform(run: EffectContext, effect: Effect) -> Any:
     """Run a pipeline and return the Ok of the last stage's value, or the Err of the stage that failed. Raises panic P007 where a
-    value from behind Any does not fit, or a stage of a foreign image gives no Result."""
+    value from behind Any does not fit, or a stage of a foreign image gives no Result; a panic of a stage ends the run."""
     pipeline, value = effect.payload
     started = run.host.now()
     _report(run, "pipeline:start", {"name": pipeline.name, "input": value})
@@ -50,8 +50,9 @@ async def perform(run: EffectContext, effect: Effect) -> Any:
 class Stage:
     """One stage in one run of its pipeline.
 
-    `argument_type` is the descriptor of what it takes, None for an expression stage, which takes the values of all stages before
-    it. `gives_any` says that its result type is Any. `seconds` is the limit of one attempt, `channel` that of `@log`."""
+    `row` is that of the stage in the image. `argument_type` is the descriptor of what it takes, None for an expression stage,
+    which takes the values of all stages before it. `gives_any` says that its result type is Any. `seconds` is the limit of one
+    attempt, None without one; `channel` is that of `@log`, None without it."""
 
     __slots__ = (
         "session", "effect", "pipeline", "name", "argument_type", "gives_any", "code", "policy", "seconds", "channel",
@@ -75,7 +76,7 @@ class Stage:
 
     async def run(self, values: list[Any]) -> Any:
         """Run the stage and return the Result of its last attempt (O-6.21). Any Err is tried again until the attempts of the
-        policy are used up. `values` are the input of the pipeline and what the stages before this one gave. Panics as
+        policy are used up. `values` are the input of the pipeline and what the stages before this one gave. Raises panics as
         `pipelines.perform`."""
         run = self.session
         arguments = values if self.argument_type is None else [fitting(values[-1], self.argument_type)]

@@ -23,8 +23,9 @@ class PendingCommit:
 
     `commit` stores and returns the value of the effect. It is one operation on stores: when a store makes it wait it is called
     again from its beginning. It is called when the task goes on, and never when the task was cancelled before: a call that lost a
-    race leaves nothing in a memory, although its reply has come (O-6.12). `over` is called once, when `commit` is done or given
-    up. `after` is work that follows the commit and that the task waits for, such as folding a summary (M-9.5)."""
+    race leaves nothing in a memory, although its reply has come (O-6.12). `over` is called when `commit` is done or has failed;
+    of a task that was cancelled before, `conversations.drop_turns` gives back what `over` would. `after` is work that follows the
+    commit and that the task waits for, such as folding a summary (M-9.5)."""
 
     __slots__ = ("commit", "after", "over")
 
@@ -61,7 +62,7 @@ class EffectRunner:
         self._interrupted = False
 
     def begin(self, effect: Effect, performing: Coroutine[Any, Any, Any]) -> None:
-        """Perform an effect: `next` will give it when the coroutine is over."""
+        """Run the coroutine that performs an effect as a job; `next` will give both when the coroutine is over."""
         job = self._jobs[effect] = self.loop.create_task(performing)
         job.add_done_callback(lambda _: self._job_is_over(effect, job))
 
@@ -90,8 +91,8 @@ class EffectRunner:
             self._sleeper.set_result(None)
 
     def is_committing(self, effect: Effect) -> None:
-        """Say that an effect changes a store from now on, which nobody can take back. No other result comes before its own, so
-        that a race, for example, is won by the call whose turn is stored."""
+        """Take note that an effect begins to change a store, which nobody can take back: no other result will come before its
+        own, so that a race, for example, is won by the call whose turn is stored."""
         if effect in self._jobs:
             self._urgent = effect
 
@@ -123,11 +124,12 @@ class EffectRunner:
         return None if job is None else (effect, job)
 
     def __bool__(self) -> bool:
-        """Whether an effect is being performed."""
+        """Return whether an effect is being performed."""
         return bool(self._jobs)
 
     async def close(self, effects: list[Effect]) -> None:
-        """Cancel these effects, for which no task waits any more. Returns when their jobs are over."""
+        """Cancel these effects, for which no task waits any more, and what `hold` runs for them. Return when their jobs are
+        over."""
         jobs = [self._jobs.pop(effect) for effect in effects if effect in self._jobs]
         background = [self._background.pop(effect) for effect in effects if effect in self._background]
         await stop_all(self.loop, [*jobs, *background])
@@ -138,5 +140,5 @@ class EffectRunner:
         await stop_all(self.loop, [] if job is None else [job])
 
     async def close_all(self) -> None:
-        """Cancel everything, at the end of a run. Returns when all jobs are over."""
+        """Cancel everything, at the end of a run. Return when all jobs are over."""
         await self.close([*self._jobs, *self._background])

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..running import EffectContext
 
 
-BLOCK = 1 << 16
+BLOCK = 1 << 16  # bytes that are read at a time, at most
 
 
 class TooLong:
@@ -45,7 +45,7 @@ class Buffer:
         self.at = 0
 
     def take(self, whole: bool, limit: int) -> bytes | TooLong:
-        """Return the next line or all that is left, as the module says."""
+        """Return the next line or all that is left, as `take` does that the module's docstring describes."""
         pieces: list[bytes] = []
         size = 0
         while True:

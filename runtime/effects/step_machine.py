@@ -93,7 +93,8 @@ class StepMachine(Machine):
         return super().refill(overdraft)
 
     def value(self, function: Closure, arguments: Sequence[Any]) -> Any:
-        """Run a function to its end and return its value. Raises its panic, and P013 when it asks something of the host."""
+        """Run a function to its end and return its value. Raises its panic, P013 when it asks something of the host, and what
+        stops the outer machine."""
         code = function.function
         cells = [*function.cells, *[None] * (code.cell_count - len(function.cells))]
         task = self.new_task(None, code, list(arguments), cells)

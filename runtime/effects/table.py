@@ -1,10 +1,10 @@
 """Which function performs which kind of effect (V-6.3): the one table, by module and function.
 
 A performer, `async perform(run, effect)`, returns the value that the task goes on with, or a `PendingCommit` (`runner.py`) when
-something has to be stored at that moment. Many run at a time; one is cancelled, where it awaits, when its task is. Its module is
-imported when the first effect of the kind appears, so that a run loads only what it uses. Hands on `performer` to the session and
-to `summarisers.py`. Effects that no task waits for (plain emits, flushes, `print`, a cancellation) have no performer: the session
-does them itself.
+something has to be stored at that moment. Many run at a time; one is cancelled, where it awaits, when its task is cancelled. Its
+module is imported when the first effect of the kind appears, so that a run loads only what it uses. Hands on `performer` to the
+session and to `summarisers.py`. Effects that no task waits for (plain emits, flushes, `print`, a cancellation) have no performer:
+the session does them itself.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     Performer = Callable[[EffectContext, Effect], Coroutine[Any, Any, Any]]
 
+# By kind of effect: the module in this folder, and the function in it.
 FAMILIES = {
     "store": ("memories", "perform_stores"),
     "emit": ("world", "perform_emits"),

@@ -1,7 +1,7 @@
 """Performs the effects that only tests have: installing mocks, and reading the emits so far (O-8.9, O-8.11 to O-8.18); and the
 files of a test (O-8.25).
 
-A mock of an agent stands in for its process; a mock of a model is the provider of all its calls from now on. Mocks are put into
+A mock of an agent stands in for its process; a mock of a model is the provider of all calls of it that follow. Mocks are put into
 the state of the session under the keys below, those of tools and MCP servers under the key of `tools/tools.py`; there the
 performers of models, agents, tools and emits look for them. Hands on `ANSWERS` to `world.py`, `EMITS`, by which a test is known,
 to `world.py`, `files.py` and `session/testing.py`, `TestFiles` to `files.py`, and `perform` to `table.py`. How a scripted reply
@@ -120,9 +120,9 @@ class TestFiles(Files):
     """The files that `std::fs` has in a test: a layer of its own over those of the project, which it can read and never changes
     (O-8.25).
 
-    `own` is the folder of what the test has written; `removed` are the paths, from its working directory, of files and
-    directories of the project that it has removed. A `key` is a path from the working directory. `reached` is what the path leads
-    to in the project."""
+    `own` is the folder of what the test has written, `project` the real path of its working directory; `removed` are the keys of
+    files and directories of the project that it has removed. A `key` is a path from the working directory. `reached` is what the
+    path leads to in the project, as in `Files.allows`. Raises Failed (Io) when no folder can be made."""
 
     __test__ = False  # not a test of pytest
 
@@ -138,7 +138,7 @@ class TestFiles(Files):
         self.removed: set[str] = set()
 
     def allows(self, operation: str, path: str, reached: Spot | OSError | None) -> bool:
-        """Whether the operation is permitted. What the test itself has written it may read."""
+        """Return whether the operation is permitted. What the test itself has written it may read."""
         inner = self._inner(path)
         if operation not in WRITING and inner is not None and os.path.lexists(self._own_path(os.path.join(".", *inner))):
             return True
@@ -149,7 +149,7 @@ class TestFiles(Files):
         return None if "\0" in path else beneath(self.project, os.path.normpath(os.path.join(self.project, path)))
 
     def perform(self, operation: str, path: str, reached: Spot | OSError | None, arguments: list[Any]) -> Any:
-        """Perform an operation in the layer that has the path; `reached` is closed by it. Raises Failed and OSError; for writing
+        """Perform an operation in the layer that has the path, and close `reached`. Raises Failed and OSError; for writing
         outside the project and the directories of `temp_dir` the variant of Failed is Unsupported."""
         absolute = os.path.normpath(os.path.join(self.project, path))
         inner = self._inner(path)
@@ -194,52 +194,52 @@ class TestFiles(Files):
             return OPERATIONS[operation][0](spot, *arguments)
 
     def _names(self, key: str, path: str, reached: Spot | OSError | None) -> list[str]:
-        here = os.path.isdir(self._own_path(key))
-        names = set(self._in_own("list_dir", key, [])) if here else set()
-        if self._project_path(key) is None or (here and not isinstance(reached, Spot)):
+        has_own = os.path.isdir(self._own_path(key))
+        names = set(self._in_own("list_dir", key, [])) if has_own else set()
+        if self._project_path(key) is None or (has_own and not isinstance(reached, Spot)):
             _close(reached)
-            if not here:
+            if not has_own:
                 raise Failed("NotFound", ABSENT)
             return sorted(names)
         inside = "" if key == "." else f"{key}/"
-        theirs = super().perform("list_dir", path, reached, [])
-        return sorted(names | {name for name in theirs if not self._is_removed(inside + name)})
+        project_names = super().perform("list_dir", path, reached, [])
+        return sorted(names | {name for name in project_names if not self._is_removed(inside + name)})
 
     def _write(self, operation: str, key: str, reached: Spot | OSError | None, arguments: list[Any]) -> Any:
-        theirs, mine = self._project_path(key), os.path.lexists(self._own_path(key))
+        original, has_own = self._project_path(key), os.path.lexists(self._own_path(key))
         if operation == "make_dir":
-            if theirs is not None and not os.path.isdir(theirs):
+            if original is not None and not os.path.isdir(original):
                 raise Failed("Io", "there is a file of that name")
             os.makedirs(self._own_path(key), exist_ok=True)
             return None
         if operation in ("remove_file", "remove_dir"):
-            return self._remove(operation, key, theirs, mine, reached, arguments)
+            return self._remove(operation, key, original, has_own, reached, arguments)
         folder = os.path.dirname(key)
         if not os.path.isdir(self._own_path(folder)):
             above = self._project_path(folder)
             if above is None or not os.path.isdir(above):
                 raise Failed("NotFound", ABSENT)
             os.makedirs(self._own_path(folder))
-        if theirs is not None and not os.path.isfile(theirs):
+        if original is not None and not os.path.isfile(original):
             raise Failed("NotAFile", "not a file")
-        if operation == "append_file" and theirs is not None and not mine and isinstance(reached, Spot):
+        if operation == "append_file" and original is not None and not has_own and isinstance(reached, Spot):
             self._in_own("write_bytes", key, [read_bytes(reached)])
         return self._in_own(operation, key, arguments)
 
     def _remove(
-        self, operation: str, key: str, theirs: str | None, mine: bool, reached: Spot | OSError | None, arguments: list[Any]
+        self, operation: str, key: str, original: str | None, has_own: bool, reached: Spot | OSError | None, arguments: list[Any]
     ) -> None:
-        if not mine and theirs is None:
+        if not has_own and original is None:
             raise Failed("NotFound", ABSENT)
-        if theirs is not None and os.path.isdir(theirs) != (operation == "remove_dir"):
+        if original is not None and os.path.isdir(original) != (operation == "remove_dir"):
             raise Failed("Io", "not a directory") if operation == "remove_dir" else Failed("NotAFile", "not a file")
-        if operation == "remove_dir" and not arguments[0] and theirs is not None:
-            entries = [name for name in os.listdir(theirs) if not self._is_removed(f"{key}/{name}")]
+        if operation == "remove_dir" and not arguments[0] and original is not None:
+            entries = [name for name in os.listdir(original) if not self._is_removed(f"{key}/{name}")]
             if entries:
                 raise Failed("Io", "directory not empty")
-        if mine:
+        if has_own:
             self._in_own(operation, key, arguments)
-        if theirs is not None:
+        if original is not None:
             self.removed.add(key)
 
 

@@ -84,8 +84,8 @@ FLOAT_BITS = 53  # of the mantissa of a Float: every value of [0, 1) that is a m
 
 
 async def perform_chance(run: EffectContext, effect: Effect) -> Any:
-    """Return a random Float of [0, 1), an Int from `low` up to but not including `high`, a UUID, or the hexadecimal digits of so
-    many random bytes."""
+    """Return a random Float of [0, 1), an Int from `low` up to but not including `high`, the text of a UUID, or the hexadecimal
+    digits of so many random bytes."""
     operation, *arguments = effect.payload
     if operation == "float":
         return run.host.random_bits(FLOAT_BITS) / 2**FLOAT_BITS
@@ -120,7 +120,7 @@ def uuid_text(data: bytes) -> str:
 
 
 async def perform_dates(run: EffectContext, effect: Effect) -> Any:
-    """Return the Ok of a DateTime, or an Err of DateError; its `column` counts characters from 1."""
+    """Return the Ok of a DateTime, or an Err of DateError; its field `column` counts code points from 1."""
     operation, *arguments = effect.payload
     try:
         return Ok(DateTime.of(OPERATIONS[operation](*arguments)))
@@ -138,15 +138,16 @@ async def perform_dates(run: EffectContext, effect: Effect) -> Any:
 
 
 async def perform_emits(run: EffectContext, effect: Effect) -> Any:
-    """Send an awaited emit and return the Ok of its answer, of the type that the program expects, or an Err of EmitError."""
+    """Send an awaited emit and return the Ok of its answer, of the type that the program expects, or an Err of EmitError. What
+    the host's sink of emits raises passes through (`Session.emit`)."""
     emit: EmitPayload = effect.payload
     run.emit(emit.channel, emit.value)
     run.emits.flush()  # whoever answers must have seen all emits before this one
     timeout_ms = run.host.emit_timeout_ms if emit.timeout_ms is None else emit.timeout_ms
     try:
-        mocked = run.state.get(ANSWERS, {})
-        if emit.channel in mocked:
-            answer = await _mocked(run, effect, mocked[emit.channel])
+        mocks = run.state.get(ANSWERS, {})
+        if emit.channel in mocks:
+            answer = await _mocked(run, effect, mocks[emit.channel])
         elif run.host.answer is None:
             raise NoListener
         else:
@@ -273,8 +274,7 @@ def key_variables(connections: Iterable[ConnectionSettings]) -> set[str]:
 
 
 class Environment:
-    """The granted variables of a session, as they were at the first look-up. Each look-up is an audit record (G-8.5); `get`
-    raises Denied for one that is not granted."""
+    """The granted variables of a session, as they were at the first look-up. Each look-up is an audit record (G-8.5)."""
 
     def __init__(self, run: EffectContext) -> None:
         allows = permissions_of(run).allows_variable
@@ -283,7 +283,7 @@ class Environment:
         self.keys = key_variables(run.connections.values())
 
     async def get(self, name: str) -> str | None:
-        """Return the value of a variable, None when it is not set."""
+        """Return the value of a variable, None when it is not set. Raises Denied when it is not granted."""
         access = Access("env", name, "audit:env_access", {"variable": name})
 
         async def read() -> str | None:
@@ -312,7 +312,8 @@ class Environment:
 
 
 async def perform_http(run: EffectContext, effect: Effect) -> Any:
-    """Send a request and return the Ok of the response, whatever its status, or an Err of HttpError."""
+    """Send a request, follow its redirects, all within the milliseconds of the effect, and return the Ok of the last response,
+    whatever its status, or an Err of HttpError."""
     method, url, body, headers, timeout_ms = effect.payload
     try:
         request = HttpRequest(method, Target(url), headers, body)
@@ -386,8 +387,8 @@ INPUT = "stdin"  # the key in the state of a session: where it reads
 
 
 async def perform_standard_input(run: EffectContext, effect: Effect) -> Any:
-    """Read from standard input and return the Result, at most as many bytes as a String may have; or, in a test, put a script in
-    its place and return nil: elsewhere that is panic P013."""
+    """Read from standard input and return the Result; more bytes than a String may have are an Err. Or, in a test, put a script
+    in the place of the input and return nil: elsewhere that is panic P013."""
     operation, content = effect.payload
     testing = EMITS in run.state
     if operation == "script":
@@ -432,8 +433,8 @@ def _error(variant: str, message: str) -> Err:
 
 
 async def perform_usage(run: EffectContext, effect: Effect) -> Any:
-    """Return what the task, with those below it, has used: in its last call, in all, or since a record that it gives; or what is
-    left of the budgets, None where there is no limit."""
+    """Return the record of what the task has used in its last call; of what it and the tasks below it have used in all, or since
+    a record that it gives; or of what is left of the budgets, nil where there is no limit."""
     operation, *arguments = effect.payload
     if operation == "left":
         return _left(run)

@@ -3,9 +3,9 @@ O-4.36 to O-4.46, G-9.6).
 
 Hands on to `servers.py`: `McpSettings`; `Signature` and `OfferedTool`, with `declared_tool` and `offered_tools`, which decides
 what program and models may call; `OPEN_SCHEMA` and `OPEN_SHAPE` of a tool without a signature; `plain_arguments` and `plain_map`
-for what is sent; `value_of` and `failure_text` for what comes back. Hands on to `wire.py` the form in which it gives tools and
-answers, `ServedTool` and `Answer`, and `REFUSED_BODY`. The protocol `Connection` is what `wire.py`, or a host, gives; it raises
-`ServerFailure`. Nothing here talks to a server.
+for what is sent; `value_of`, `mocked_value` and `failure_text` for what comes back. Hands on to `wire.py` the form in which it
+gives tools and answers, `ServedTool` and `Answer`, and `REFUSED_BODY`. The protocol `Connection` is what `wire.py`, or a host,
+gives; it raises `ServerFailure`. Nothing here talks to a server.
 """
 
 from __future__ import annotations
@@ -53,7 +53,8 @@ OPEN_SHAPE: list[Any] = ["map", ["any"]]  # the same as a schema type
 
 
 class ServerFailure(Exception):
-    """A call or a connection that failed: the `variant` of ToolError, and whether the connection has ended (`gone`)."""
+    """A call or a connection that failed: the `variant` of ToolError, further `fields` of the error, and whether the connection
+    has ended (`gone`)."""
 
     def __init__(self, message: str, variant: str = "ConnectionFailed", *, gone: bool = False, **fields: Any) -> None:
         super().__init__(message)
@@ -85,20 +86,20 @@ class ServedTool:
 
     @property
     def digest(self) -> str:
-        """The digest of all that it says of itself: it must stay the same during a session (G-9.6)."""
+        """The digest of all that the tool says of itself: it must stay the same during a session (G-9.6)."""
         return digest([self.name, self.description, self.schema])
 
     @property
     def properties(self) -> Mapping[str, Any]:
-        """The JSON Schemas of its parameters by name."""
+        """The JSON Schemas of its parameters by name; none where its schema has no such object."""
         properties = self.schema.get("properties")
         return properties if isinstance(properties, dict) else {}
 
 
 @record
 class Answer:
-    """What a call gave: `structured` content, None without it; the text parts; whether the tool failed; and the contents of its
-    pictures and sounds."""
+    """What a call gave: `structured` content as plain data, None without it; the text parts; whether the tool failed; and the
+    contents of its pictures and sounds."""
 
     structured: Any
     texts: Sequence[str]
@@ -111,9 +112,9 @@ class Answer:
 
 
 class Signature:
-    """A tool that the program declares, from its entry in the image. `name` is that on the server, `wire` that for models,
-    `shape` the schema type of its arguments, `result` that of an object whose only field is the value. `description` is None when
-    the program gives none."""
+    """A tool that the program declares, from its entry in the image. `name` is its name on the server, `wire` its name for
+    models, `shape` the schema type of its arguments, `result` the schema type of an object whose only field is the value.
+    `description` is None when the program gives none."""
 
     __slots__ = ("name", "wire", "description", "shape", "result")
 
@@ -123,7 +124,8 @@ class Signature:
 
 @record
 class OfferedTool:
-    """A tool that program and models may call; `signature` is None when the program declares none for the server."""
+    """A tool that program and models may call: its `name` on the server, its `definition` for models, and its `signature`, None
+    when the program declares no tools of the server."""
 
     name: str
     definition: ToolDef
@@ -145,8 +147,8 @@ def declared_tool(signature: Signature, served: ServedTool | None = None) -> Off
 def offered_tools(
     server: str, signatures: Sequence[Signature], served: Sequence[ServedTool]
 ) -> tuple[list[OfferedTool], list[str]]:
-    """Return the tools of a server: the declared ones alone if there are any, else all that it serves; and for each tool that is
-    refused a line that says why (O-4.44, G-9.6). Raises ServerFailure for a declaration that the server does not fit."""
+    """Return the tools of a server: the declared ones alone if there are any, else all that it serves; and for each served tool
+    that is refused a line that says why (O-4.44, G-9.6). Raises ServerFailure for a declaration that the server does not fit."""
     by_name = {tool.name: tool for tool in served}
     if signatures:
         return [declared_tool(signature, _fitting(server, signature, by_name)) for signature in signatures], []
@@ -171,7 +173,7 @@ def _refusal(tool: ServedTool, wire: str, offered: Mapping[str, OfferedTool]) ->
 
 
 def _refers_outside(schema: Any) -> bool:
-    """Whether a `$ref` leads to another document, which nobody would have looked at."""
+    """Return whether a `$ref` leads to another document, which nobody would have looked at."""
     todo = [schema]
     while todo:
         at = todo.pop()
@@ -249,8 +251,8 @@ def _typed(answer: Answer, signature: Signature, builder: TreeBuilder) -> Any:
 
 
 def mocked_value(signature: Signature | None, value: Any, builder: TreeBuilder) -> Any:
-    """Return what a mock gives as a value of the declared type: it may be one, or have its JSON form. Raises ValueError that says
-    what does not fit, and the Panic of `to_json`."""
+    """Return what a mock gives as a value of the declared type: it may be one, or have its JSON form. Raises ValueError, whose
+    text says what does not fit, and panic P103 for a value beyond the limits of JSON."""
     if signature is None or signature.result[3][0][1] == ["any"]:
         return value
     accepted = validate(signature.result, {"value": json.loads(to_json(value))})
@@ -309,8 +311,9 @@ def failure_text(answer: Answer) -> str:
 
 class McpSettings:
     """The settings of an MCP server (O-4.36 to O-4.41). `transport` is stdio or http, None when nobody configured one;
-    `command` is the argument list for stdio, `url` the address for http; `timeout` is in seconds. `headers` and `env` have
-    names of variables, or values that are written out."""
+    `command` is the argument list for stdio, `url` the address for http; `timeout` is the limit of one request in seconds.
+    `headers` and `env` have names of variables, or values that are written out (`connections.py: resolve_headers`,
+    `agents/children.py: environment`)."""
 
     def __init__(self, name: str, fields: Mapping[str, Any], host_fields: Mapping[str, Any]) -> None:
         """`fields` are those of declaration and manifest, over which those of the host go. Raises ConfigFailure."""

@@ -70,13 +70,14 @@ class Servers:
 
     async def bindings(self, name: str) -> list[ToolBinding]:
         """Return the tools of a server as a model may call them; it is connected for that, if it is permitted. One that cannot be
-        connected raises nothing (`Server.tools_for_models`), but what the host's own `server` raises passes."""
+        connected raises nothing (`Server.tools_for_models`), but what the host's own `server` raises passes through."""
         server = self.servers[name]
         return [ServerBinding(server, tool) for tool in await server.tools_for_models()]
 
     async def use(self, effect: Effect, use: ServerUse) -> Any:
-        """Perform a call in source and return its Result (O-4.45), as `Server.answer`. Panics with P015 when a foreign image
-        leaves out a required argument."""
+        """Perform a call in source and return its Result (O-4.45), without media for which the declared type has no place. Raises
+        as `Server.answer`, panic P015 when a foreign image leaves out a required argument, and P103 for arguments beyond the
+        limits of JSON."""
         server = self.servers[use.server]
         signature = server.signatures.get(use.method)
         if type(use.arguments) is Map:
@@ -92,14 +93,15 @@ class Servers:
         return result
 
     async def aclose(self) -> None:
-        """End all connections, at the end of the session."""
+        """End all connections, at the end of the session. What ending one of them raises passes through."""
         for server in self.servers.values():
             await server.disconnect()
 
 
 class Server:
-    """One server. `offered` are its tools by their own names, once it is connected; `digests` what each of them was at its first
-    use; `refused` says why its settings allow no connection, None when they do."""
+    """One server. `signatures` are its declared tools and, once it is connected, `offered` those that it offers, both by their
+    names on the server; `digests` has what each of them was at its first use; `refused` says why its settings allow no
+    connection, None when they do."""
 
     def __init__(self, run: EffectContext, entry: Mcp) -> None:
         self.run = run
@@ -119,19 +121,19 @@ class Server:
 
     @property
     def mock(self) -> Mapping[str, Any] | None:
-        """What stands in for the server, by tool; it is not connected then (O-8.13)."""
+        """What stands in for the server, by tool, None without a mock; with one the server is not connected (O-8.13)."""
         mock: Mapping[str, Any] | None = self.run.state.get(MOCKS, {}).get(self.name)
         return mock
 
     def is_enabled(self, tool: str) -> bool:
-        """Whether a tool may be called (O-4.20)."""
+        """Return whether a tool may be called (O-4.20)."""
         return is_enabled(self.run, self.name, tool, None if self.mock is not None else self.settings.guard)
 
     # ------------------------------------------------------------ what it offers
 
     async def tools_for_models(self) -> list[OfferedTool]:
         """Return the tools of the server, or of its mock; without a permission for it, or when it cannot be connected, which is
-        logged, the declared ones, whose calls tell the model why (O-4.43). What the host's own `server` raises passes."""
+        logged, the declared ones, whose calls tell the model why (O-4.43). What the host's own `server` raises passes through."""
         if self.mock is not None:
             return self._declared_tools() or [self._mock_tool(name) for name in self.mock]
         if self.settings.guard is not None and not self._may_connect(self.settings.guard):
@@ -144,7 +146,7 @@ class Server:
         return list(self.offered.values())
 
     def _may_connect(self, guard: str) -> bool:
-        """Whether anything of the capability is granted, and not the whole server disabled."""
+        """Return whether anything of the capability is granted, and not the whole server disabled."""
         permissions = permissions_of(self.run)
         return bool(permissions.scopes.get(guard)) and permissions.allows_some_of(self.name)
 
@@ -157,8 +159,8 @@ class Server:
     # ------------------------------------------------------------ connecting
 
     async def connected(self) -> Connection:
-        """Return the connection, which is opened at the first use, and again after the end of its child process or a request
-        that found it ended. Raises ServerFailure, and what the host's own `server` raises."""
+        """Return the connection, which is opened at the first use, and again after its child process has ended or a request has
+        found it ended. Raises ServerFailure, and what the host's own `server` raises."""
         async with self.connecting:
             if self.ended.is_set():
                 await self.disconnect()
@@ -201,9 +203,9 @@ class Server:
     # ------------------------------------------------------------ calling
 
     async def answer(self, effect: Effect, tool: str, arguments: dict[str, Any]) -> Any:
-        """Call a tool with plain arguments that fit, and return its Result, whose Ok may hold a WithMedia. A denial and every
-        failure of the server are an Err of ToolError; a mock may give any Err, and panics with P007 for arguments or a value that
-        do not fit. What the host's own `server` raises passes."""
+        """Call a tool with plain arguments that fit, by name, and return its Result, whose Ok may hold a WithMedia. A denial and
+        every failure of the server are an Err of ToolError; a mock may give any Err. Raises panic P007 for a mock whose arguments
+        or value do not fit; what the host's own `server` raises passes through."""
         if not self.is_enabled(tool):
             return denial(self.run, self.name, tool, self.settings.guard, target_of(self.run, self.settings))
         connection: Connection | None = None
@@ -302,8 +304,8 @@ class ServerBinding:
 
 
 async def open_connection(run: EffectContext, settings: McpSettings) -> tuple[Connection, asyncio.Event]:
-    """Return a connection that is ready for calls, and what is set when its child process ends by itself. Raises ServerFailure
-    where there is none, for a denial too; only exceptions that the host's own `server` raises may be others."""
+    """Return a connection that is ready for calls, and an event that is set when its child process ends by itself. Raises
+    ServerFailure where there is none, for a denial too; only exceptions that the host's own `server` raises may be others."""
     where = f"mcp {settings.name}"
     try:
         return await (_over_stdio(run, settings) if settings.transport == "stdio" else _over_http(run, settings))
@@ -316,8 +318,8 @@ async def open_connection(run: EffectContext, settings: McpSettings) -> tuple[Co
 
 
 def target_of(run: EffectContext, settings: McpSettings) -> str | None:
-    """Return what a connection would touch, as permissions name it: a command, or a host with its port; None for a URL that is
-    none."""
+    """Return what a connection would touch, as permissions name it: a command, or a host with its port; None for a `url` that is
+    no URL."""
     if settings.transport == "stdio":
         return permitted_name(settings.command[0], run.host.project)
     try:

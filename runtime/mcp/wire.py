@@ -90,7 +90,7 @@ class Bounded(httpx2.AsyncByteStream):
 
 
 class Pinned(httpx2.AsyncBaseTransport):
-    """The transport of one server: it connects to the address that was checked, whatever the name resolves to now, and to no
+    """The transport of one server: it connects to the address that was checked, whatever the name resolves to by then, and to no
     other host."""
 
     def __init__(self, target: Target, address: str) -> None:
@@ -145,7 +145,7 @@ if TYPE_CHECKING:
 # What the SDK logs, with tracebacks, is in our failures already. So it shall not go to stderr; a host that listens still gets it.
 logging.getLogger("mcp").addHandler(logging.NullHandler())
 
-MOST_PAGES = 100
+MOST_PAGES = 100  # of the list of tools
 CLIENT = Implementation(name="concerto", version="1")
 NEWEST, HANDSHAKE = "auto", "legacy"  # modes of the SDK: ask for the revision first, or begin with a handshake
 

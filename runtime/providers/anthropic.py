@@ -1,8 +1,8 @@
 """The wire of Anthropic, the Messages API through the official SDK (O-1.85 to O-1.103, last column).
 
-Hands on `Anthropic`, which `pool.py` makes for connections of that provider. `lower` writes a request, `read` and
-`MessageStream` read a reply: they raise `Refusal` where the model refuses, and `Unreadable` for JSON that is no reply. What
-else a provider does is in `sdk.py`.
+Hands on `Anthropic`, which `pool.py` makes by the row of the provider in `vm/providers.py`. `lower` writes a request, `read` and
+`MessageStream` read a reply: they raise `Refusal` where the model refuses, and `Unreadable` for JSON that is no reply. Nothing
+here sends anything; that, and what else a provider does, is in `sdk.py`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     Json = dict[str, Any]
 
 DEFAULT_MAX_TOKENS = 4096
-# The last API version that takes sampling parameters; the SDK has no argument for them any more.
+# The last API version that takes sampling parameters; the SDK has no arguments for them.
 SAMPLING_VERSION = "2023-06-01"
 SAMPLING = ("temperature", "top_p")
 EMPTY = "(empty)"  # stands for a text that is empty, which the API refuses
@@ -49,8 +49,7 @@ MARKABLE = ("text", "image", "document", "tool_use", "tool_result")
 INPUT_TOKENS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 
 
-# A model that does not choose by itself how long it thinks gets this many tokens for it, by its effort; what it writes comes on
-# top.
+# How many tokens a model gets for thinking, by its effort, where it does not choose that itself; what it writes comes on top.
 BUDGETS = {"low": 2048, "medium": 8192, "high": 16384}
 
 
@@ -102,7 +101,7 @@ class Anthropic(SdkProvider):
             arguments["stop_sequences"] = params["stop"]
         sampling = {name: params[name] for name in SAMPLING if name in params}
         if sampling:
-            arguments["extra_body"] = sampling  # the SDK has no arguments for them any more, an older API version takes them
+            arguments["extra_body"] = sampling  # they go past the SDK, and to an older API version
             arguments["extra_headers"] = {"anthropic-version": SAMPLING_VERSION}
         output: Json = {}
         if request.schema is not None and request.schema.strategy == "native":
@@ -115,8 +114,8 @@ class Anthropic(SdkProvider):
         return arguments
 
     def _think(self, request: Request, arguments: Json, output: Json) -> None:
-        """Say how much the model thinks (O-1.210): newer models choose the number of tokens by an effort, older ones get one.
-        Without `max_tokens` there is room for both thoughts and text. Raises NotSent."""
+        """Write into `arguments` and `output` how much the model is to think (O-1.210): newer models choose the number of tokens
+        by an effort, older ones get one. Without `max_tokens` there is room for both thoughts and text. Raises NotSent."""
         params = request.params
         effort, budget = params.get("reasoning"), params.get("reasoning_tokens")
         if budget is None and effort == "none":
@@ -272,7 +271,8 @@ def _merged(usage: Any, more: Any) -> Any:
 
 
 def _is_blank(block: Json) -> bool:
-    """Whether a block is text of white space alone: models write it before their calls, and refuse to read it (O-1.139)."""
+    """Return whether a block is text of white space alone: models write it before their calls, and the API refuses to take it
+    back (O-1.139)."""
     return block["type"] == "text" and not block["text"].strip()
 
 
@@ -284,8 +284,9 @@ def _replayed(block: Json) -> Json:
 def lower_messages(
     request: Request, said: Sequence[Msg], returned: Callable[[Msg], Any] = lambda message: None
 ) -> list[Json]:
-    """Return the messages of a request, as the model takes them (`said`), in Anthropic's form, without the system's. `returned`
-    gives the blocks of a message that goes back in that form, None for others.
+    """Return the messages of a request in Anthropic's form, without the system's. `said` are the messages as the model takes them
+    (`SdkProvider.taken_messages`); `returned` gives the blocks of a message that goes back as it came, None for others. Raises
+    NotSent for media that this wire does not carry.
 
     The results of one tool round stand together in one user message (O-1.88); the first message is the user's (O-1.103)."""
     lowered: list[Json] = []

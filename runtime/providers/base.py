@@ -1,8 +1,8 @@
 """What a provider is: it takes the neutral record of a request and returns the neutral reply, or raises `CallFailure`.
 
 Hands on `Provider`, which every provider extends, and, for the providers, `timed_out` and `origin_of`, which make its failures.
-A provider retries no failed request (`calls/retry.py` does) and stores nothing in a memory. A new one is a file here and a row
-in `vm/providers.py` (CONTRIBUTING.md).
+A provider must not repeat a request that failed (calls do, by `calls/retry.py`), and stores nothing in a memory. A new one is a
+file here and a row in `vm/providers.py` (CONTRIBUTING.md).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Provider:
-    """The provider of one connection in a session. A streamed request is lowered in the same way; its reply comes in parts."""
+    """The provider of one connection in a session. `send` and `stream` send what `lower` returns."""
 
     settings: ConnectionSettings
     name: str  # what a Response calls its provider (O-1.109)
@@ -28,16 +28,18 @@ class Provider:
     unmetered = False  # has neither tokens nor a price: its requests alone are counted
 
     def lower(self, request: Request) -> dict[str, Any]:
-        """Return the arguments of the wire for a record (O-1.85 ff.). NotSent when the wire cannot carry it."""
+        """Return the arguments of the wire for a request's record (O-1.85 ff.), whether it is streamed or not. Raises NotSent
+        when the wire cannot carry it."""
         raise NotImplementedError
 
     async def send(self, request: Request) -> Reply:
-        """Send one request and return its reply, within the time limits of `request.limits`. Raises CallFailure."""
+        """Send one request and return its reply, within the time limits of `request.limits`. Raises CallFailure; a mock may raise
+        a Panic."""
         raise NotImplementedError
 
     async def stream(self, request: Request, give: Callable[[str], Awaitable[None]]) -> Reply:
-        """Do the same, and hand each piece of the text to `give` when it comes. The text of the reply is that of all pieces. What
-        `give` raises passes through, and ends the stream."""
+        """Do what `send` does, and hand each piece of the text to `give` when it comes. The text of the reply is that of all
+        pieces. What `give` raises passes through, and ends the stream."""
         raise NotImplementedError
 
     async def embed(self, request: EmbedRequest) -> list[list[float]]:
@@ -45,7 +47,7 @@ class Provider:
         raise origin_of(request).failure("ConnectionError", "ProviderUnavailable", f"{self.name} has no embeddings")
 
     async def aclose(self) -> None:
-        """Close what it keeps open, such as connections. Sending again opens new ones."""
+        """Close what the provider keeps open, such as connections. Sending again opens new ones."""
 
 
 OVER = {
@@ -70,5 +72,5 @@ def timed_out(request: Request | SideRequest, limit: str, place: str = "") -> Ca
 
 
 def origin_of(request: Request | SideRequest) -> Origin:
-    """Return what makes the failures of a request."""
+    """Return the `Origin`, which makes the failures of a request."""
     return Origin(request.model, request.connection, request.limits.call)

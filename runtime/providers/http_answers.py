@@ -1,8 +1,8 @@
 """Answers over HTTP, before a wire reads them: no redirect is followed and no body is read without a bound (G-6.1, G-8.6).
 
 Hands on to `sdk.py`: `watch`, which makes an HTTP client raise `Redirected` and `Refused`, and `asked_by_us`, which says for
-which requests; `body_of` and `pieces_of`, the bounded body; `Reason`, what a provider says of a request that it refuses
-(O-1.130), and `first_named`, which finds the words; and `EventReader`, which cuts events out of a stream.
+which requests; `body_of` and `pieces_of`, the bounded body, with MOST_STREAM_BYTES; `Reason`, what a provider says of a request
+that it refuses (O-1.130), and `first_named`, which finds the words; and `EventReader`, which cuts events out of a stream.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 MOST_BODY_BYTES = 4 << 20  # of a reply, or of one event of a stream (G-9.9): a text of 1 MiB, escaped, and what stands around it
-MOST_STREAM_BYTES = 64 << 20
+MOST_STREAM_BYTES = 64 << 20  # of all events of one reply
 MOST_ERROR_BYTES = 64 << 10  # of the body of an error; the rest is not read
 
 # True while a request of ours is sent: a client that a host gave may send others, which are none of our business.
@@ -39,7 +39,7 @@ class Redirected(Exception):
 
 
 class Refused(Exception):
-    """A status of 400 or more, with the beginning of its body."""
+    """An answer whose status is 400 or more, with the first MOST_ERROR_BYTES bytes of its body."""
 
     def __init__(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
         super().__init__(status)
@@ -110,15 +110,15 @@ def _place(response: Any) -> str:
 
 
 NAMES = ("message", "msg", "detail", "error")  # keys under which bodies have a message, the likeliest first
-MOST_SHOWN = 300  # characters of a body without a message
+MOST_SHOWN = 300  # code points of a body without a message, or of the title of a page
 MOST_PARTS = 10_000  # of a body that are searched for a message
 
 
 class Reason:
     """What a provider says of a request that it refuses, found in whatever body it sends (O-1.130).
 
-    `message` is in the provider's own words, if it has any; `param` is the parameter that it names. `clean` takes secrets out
-    before anything is cut: half of a secret still is one."""
+    `message` is in the provider's own words, if it has any; `param` is the parameter that it names, None where it names none.
+    `clean` takes secrets out, before anything is cut: half of a secret still is one."""
 
     def __init__(self, status: int, body: bytes, clean: Callable[[str], str]) -> None:
         text = body.decode("utf-8", "replace").strip()
@@ -143,7 +143,8 @@ class Reason:
 
 
 def first_named(value: Any) -> str | None:
-    """Return the first text under one of NAMES, searched level by level: one that is nested less deeply comes first."""
+    """Return the first text under one of NAMES, searched level by level: one that is nested less deeply comes first. None when
+    there is none among the first MOST_PARTS parts."""
     level: deque[Any] = deque([value])
     for _ in range(MOST_PARTS):
         if not level:
@@ -160,7 +161,7 @@ def first_named(value: Any) -> str | None:
 
 
 def _page(status: int, text: str) -> str:
-    """Return the title of a page of HTML, in a sentence; nothing for any other text. Proxies answer with such pages."""
+    """Return the title of a page of HTML, in a sentence; "" for any other text. Proxies answer with such pages."""
     if not re.search(r"<(!doctype html|html|body)\b", text[:2000], re.I):
         return ""
     title = _between(text, "title") or _between(text, "h1")

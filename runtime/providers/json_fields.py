@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 if TYPE_CHECKING:
     T = TypeVar("T")
 
-MOST_SHOWN = 60  # characters of a body that is no JSON
+MOST_SHOWN = 60  # code points of a body that is no JSON
 KINDS = {bool: "a Bool", int: "a number", float: "a number", str: "a text", list: "a list", dict: "an object"}
 
 
@@ -44,7 +44,7 @@ class Fields:
         self.place = place
 
     def has(self, name: str) -> bool:
-        """Whether there is a part of this name, which is not null."""
+        """Return whether there is a part of this name that is not null."""
         return self.data.get(name) is not None
 
     def text(self, name: str) -> str:
@@ -75,7 +75,7 @@ class Fields:
         return self._records(name, value if type(value) is list else self._refuse(name, list))
 
     def position(self, name: str, other: int | None = None) -> int:
-        """Return a number of 0 or more; `other` when it is absent and `other` is given."""
+        """Return a whole number of 0 or more; `other` when it is absent, unless `other` is None."""
         value = self._required(name, int) if other is None or self.has(name) else other
         if value < 0:
             raise Unreadable(f"{self._at(name)} is below 0")
@@ -148,7 +148,8 @@ class GrowingText:
 
 
 def merge(whole: Json, piece: Json, known: Set[str] = frozenset()) -> None:
-    """Add to `whole` what a piece of a stream has under keys that are not `known`. `joined` makes plain JSON of it.
+    """Add to `whole`, which is changed in place, what a piece of a stream has under keys that are not `known`. `joined` makes
+    plain JSON of it in the end.
 
     Texts grow; objects, and list elements with the same `index`, are merged, and other list elements added; of anything else, and
     of the texts in REPEATED, the last one counts. A null changes nothing."""
@@ -228,7 +229,7 @@ class Usage:
 
 
 def _is_sound(report: dict[str, Any], depth: int = 0) -> bool:
-    """Whether all counters are sound: they are the members whose names end in `tokens`."""
+    """Return whether all counters are sound: they are the members whose names end in `tokens`, also in the parts `…_details`."""
     for name, value in report.items():
         if value is None:
             continue

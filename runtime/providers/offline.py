@@ -44,9 +44,9 @@ FAULT_MESSAGE = "scripted error: {name}"
 
 
 class Script:
-    """Replies in order, then `rest` for ever, unless it is None. `missed` counts the requests that found none. A reply is a text
-    or a dict of PARTS (O-8.19); one with `media` is for a request whose prompt has media of these kinds, and waits for it
-    (O-1.204). ConfigFailure for a reply that is none."""
+    """Replies in order, then `rest` for ever, unless it is None. `missed` counts the requests that got none. A reply is a text or
+    a dict of PARTS (O-8.19); one with `media` is for a request whose prompt has media of these kinds, and waits for it
+    (O-1.204). The constructor raises ConfigFailure (E4001, E4004) for a reply that is neither."""
 
     __slots__ = ("_replies", "_rest", "missed")
 
@@ -59,12 +59,12 @@ class Script:
         self.missed = 0
 
     def next(self, request: Request | None = None) -> Any:
-        """Return the reply that `take` will return, None when there is none."""
+        """Return the reply that `take` would return for this request, None when there is none; nothing is used up."""
         at = self._place(_kinds(request))
         return None if at is None else [*self._replies, self._rest][at]
 
     def take(self, request: Request | None = None) -> Any:
-        """Return the first reply that fits a request, None when all are used up; an agent has no request."""
+        """Return the first reply that fits a request, and use it up; None when none is left. An agent has no request."""
         at = self._place(_kinds(request))
         if at is None:
             self.missed += 1
@@ -103,8 +103,8 @@ def _arguments_text(arguments: Any) -> str:
 
 
 def scripted_reply(scripted: Any, origin: Origin, *, model: str) -> Reply:
-    """Return a scripted reply, or raise the CallFailure that it stands for. Its delay is not waited for. `model` is the model of
-    the reply where the script names none."""
+    """Return the Reply that a reply of a Script stands for, or raise its CallFailure, made by `origin`. Its delay is not waited
+    for. `model` is the model of the reply where the script names none."""
     if isinstance(scripted, str):
         scripted = {"text": scripted}
     if "error" in scripted:
@@ -126,7 +126,8 @@ def scripted_reply(scripted: Any, origin: Origin, *, model: str) -> Reply:
 
 
 def pieces(scripted: Any, text: str) -> list[str]:
-    """Return the pieces of a streamed reply: `chunks`, else its words, each with the space after it (O-8.20)."""
+    """Return the pieces of a streamed reply whose whole text is `text`: the `chunks` of the script, else its words, each with the
+    space after it (O-8.20)."""
     if isinstance(scripted, dict) and "chunks" in scripted:
         return [clean_text(chunk) for chunk in scripted["chunks"]]
     words = [""]
@@ -153,8 +154,8 @@ def fault(name: str, origin: Origin) -> CallFailure:
 
 
 async def comes_within(seconds: float, scripted: Any, sleep: Callable[[float], Awaitable[None]]) -> bool:
-    """Wait the `delay_ms` of a scripted reply, but no longer than the limit of the request, `seconds`. Return whether it came
-    in time (O-1.55)."""
+    """Wait the `delay_ms` of a reply of a Script, but no longer than the limit of the request, `seconds`; `sleep` takes seconds.
+    Return whether the reply came in time (O-1.55)."""
     delay = 0.0 if isinstance(scripted, str) else scripted.get("delay_ms", 0) / 1000
     if delay > 0:
         await sleep(min(delay, seconds))
@@ -183,7 +184,7 @@ def _check(reply: Any, index: int) -> None:
 
 
 PREFIX = "offline: "
-QUOTED_LENGTH = 60
+QUOTED_LENGTH = 60  # code points of the prompt in an invented reply
 CODE_POINTS_PER_TOKEN = 4
 MOCK = "mock"
 

@@ -29,7 +29,8 @@ LARGEST = 1e9  # number in a vector, so that no sum of squares leaves Float
 
 
 class OpenAIProvider(SdkProvider):
-    """What both wires share: the client of the SDK, and embeddings."""
+    """What both wires share: the client of the SDK, and embeddings. What its methods promise is said in `SdkProvider` and
+    `Provider`."""
 
     package = "openai"
 
@@ -94,7 +95,8 @@ THOUGHTS = ("reasoning_content", "reasoning")  # where endpoints show reasoning:
 
 
 class OpenAIChat(OpenAIProvider):
-    """The wire `chat`. What its methods promise is said in `SdkProvider` and `Provider`."""
+    """The wire `chat`. What its methods promise is said in `SdkProvider` and `Provider`; `lower` raises NotSent for
+    `reasoning_tokens`, which this wire does not carry, unless the connection drops such parameters."""
 
     wire = "chat"
     raw_form = dict
@@ -221,7 +223,7 @@ def _output_tokens(usage: Usage) -> int:
 
 
 def _is_replayed(key: str, value: Any) -> bool:
-    """Whether a part of a message goes back. Its role does not: what goes back is the assistant's, whatever it came as
+    """Return whether a part of a message goes back. Its role does not: what goes back is the assistant's, whatever it came as
     (G-9.4)."""
     return key != "role" and value not in (None, []) and key not in NOT_TAKEN_BACK
 
@@ -382,8 +384,8 @@ PARAMS = {"temperature": "temperature", "top_p": "top_p", "max_tokens": "max_out
 
 
 class OpenAIResponses(OpenAIProvider):
-    """The wire `responses`. What its methods promise is said in `SdkProvider` and `Provider`; `lower` raises NotSent for `stop`,
-    which this wire does not carry, unless the connection drops such parameters."""
+    """The wire `responses`. What its methods promise is said in `SdkProvider` and `Provider`; `lower` raises NotSent for the
+    parameters in NOT_CARRIED, unless the connection drops such parameters."""
 
     wire = "responses"
     raw_form = list
@@ -525,8 +527,8 @@ def lower_responses_choice(choice: ToolChoice) -> str | ResponsesJson:
 
 
 def _can_return(item: Fields) -> bool:
-    """Whether an item can go back. A bare reference to reasoning cannot, since nothing was stored: then the message goes back
-    as the neutral record has it."""
+    """Return whether an item can go back. A bare reference to reasoning cannot, since nothing was stored: then the message goes
+    back as the neutral record has it."""
     return item.data["type"] != "reasoning" or item.has("encrypted_content") or item.has("content")
 
 

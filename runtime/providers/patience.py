@@ -30,7 +30,8 @@ class Countdown:
         self._handle: asyncio.TimerHandle | None = None
 
     def start(self) -> None:
-        """Let the time count; call `over` at once when none is left. Called while it is stopped, in a running event loop."""
+        """Let the time count; call `over` at once when none is left. It must be called while the time stands still, in a running
+        event loop."""
         if self._left <= 0:
             self._over()
             return
@@ -39,7 +40,7 @@ class Countdown:
         self._handle = loop.call_later(min(self._step, self._left), self._passed)
 
     def renew(self, seconds: float) -> None:
-        """Begin with `seconds` again, while it is stopped."""
+        """Begin anew with `seconds`. It must be called while the time stands still."""
         self._left = seconds
         self._step = seconds / STEPS
 
@@ -59,7 +60,7 @@ class Countdown:
 
 class Patience:
     """The time limits of one request; `seconds` is that named "total". They count only inside `waiting`. `over` is the name of
-    the limit that ran out first, empty before."""
+    the limit that ran out first, "" before."""
 
     def __init__(self, seconds: float) -> None:
         self.over = ""
@@ -77,7 +78,8 @@ class Patience:
             self._step.renew(seconds)
 
     async def waiting(self, work: Awaitable[Any]) -> Any:
-        """Return the result of `work`, which the limits count for. TimeoutError when one runs out, else what `work` raises."""
+        """Return the result of `work`; the limits count while it is waited for. Raises TimeoutError when one runs out, else what
+        `work` raises."""
         step = self._step
         async with asyncio.timeout(None) as self._scope:
             self._total.start()
@@ -91,6 +93,6 @@ class Patience:
                     step.stop()
 
     def end(self, limit: str = "") -> None:
-        """End what is waited for now in a TimeoutError; the first limit that is named stays in `over`."""
+        """Make what `waiting` waits for end in a TimeoutError; the first limit that is named stays in `over`."""
         self.over = self.over or limit
         self._scope.reschedule(asyncio.get_running_loop().time())

@@ -1,6 +1,7 @@
 """The providers of a session, one for each connection, made when first asked for (O-1.24, O-1.29).
 
-Hands on `ProviderPool` to the session. Which class a connection has is said by its row in `vm/providers.py`.
+Hands on `ProviderPool` to the session, and `wire_class` to `concerto models`. Which class a connection has is said by its row in
+`vm/providers.py`.
 """
 
 from __future__ import annotations
@@ -20,11 +21,12 @@ if TYPE_CHECKING:
 
 
 class ProviderPool:
-    """With `offline` every connection has the offline provider. `script` is the one order of replies for all of them; without
-    it an offline connection takes its own `replies`. `sleep` waits so many seconds, for scripted delays. `http_client` is handed
-    to the SDKs' clients.
+    """The providers of the `connections` of a session, by name. With `offline` every connection has the offline provider.
+    `script` is the one order of replies for all of them; without it an offline connection takes its own `replies`. `sleep` waits
+    so many seconds, for scripted delays. `http_client` is handed to the SDKs' clients.
 
-    Raises ConfigFailure when `script`, or the replies of a connection, are no script, whether they are used or not."""
+    The constructor raises ConfigFailure when `script`, or the replies of a connection, are no script, whether they are used or
+    not."""
 
     def __init__(
         self,
@@ -75,8 +77,8 @@ class ProviderPool:
 
 
 def wire_class(settings: ConnectionSettings) -> type[SdkProvider]:
-    """Return the class that sends the requests of a connection. Its module is imported only now (O-1.24): importing an SDK takes
-    long."""
+    """Return the class that sends the requests of a connection. Its module must be imported here and not before (O-1.24): a run
+    that sends nothing starts without it."""
     from importlib import import_module
 
     module, _, name = settings.row.wires[settings.api].rpartition(".")

@@ -1,11 +1,11 @@
 """What the providers through the official SDKs share: client, time limits, size limits, and their exceptions as failures.
 
 Hands on to the wires (`openai.py`, `anthropic.py`): `SdkProvider`, of which a wire is a subclass that lowers the record, makes
-its client and reads the JSON of a reply; `Refusal` and `stream_failure`, in which reading may end; and what checks a request
-or a reply (`require_carried`, `not_carried`, `require_countable`). Hands on `shown_address` to `concerto models`. To `pool.py`
-only the type is known. SDKs are imported with
-the first request (O-1.24). They only carry bytes: they retry nothing, limit no time, and take nothing from the environment
-but what their HTTP client reads there, such as proxies (O-1.25).
+its client and reads the JSON of a reply; `Refusal` and `stream_failure`, in which reading may end; what checks a request or a
+reply (`require_carried`, `not_carried`, `require_countable`); BARE_CALLS and CONTINUES. Hands on `shown_address` to `concerto
+models`. SDKs are imported with the first request (O-1.24). They must only carry bytes: they retry nothing, limit no time, and
+take nothing from the environment but what their HTTP client reads there, such as proxies (O-1.25). Whether a failed request is
+sent again is decided in `calls/call.py`.
 """
 
 from __future__ import annotations
@@ -64,12 +64,12 @@ def require_carried(request: Request, settings: ConnectionSettings, name: str, w
 
 
 def not_carried(name: str, wire: str) -> str:
-    """Return the error, or the note, about a parameter that a wire cannot carry."""
+    """Return the text of the error, or of the note, about a parameter of the record (`name`) that a wire cannot carry."""
     return f"{WIRE_NAMES[name][0]} is not carried by {wire}"
 
 
 def without_param(request: Request, name: str) -> Request:
-    """Return a copy of a request without one parameter."""
+    """Return a copy of a request without one parameter of its record."""
     values = {slot: getattr(request, slot) for slot in Request.__slots__}
     values["params"] = {key: value for key, value in request.params.items() if key != name}
     return Request(**values)
@@ -79,7 +79,7 @@ MOST_MS = 2**53  # a longer wait counts as this long: the program gets it as an 
 
 
 def retry_after_ms(headers: Mapping[str, str], now: float) -> int | None:
-    """Return the milliseconds that a server asks to wait (G-15.2); None when it does not, or the value cannot be used.
+    """Return the milliseconds that a server asks to wait (G-15.2); None when it does not ask, or the value cannot be used.
 
     The header `retry-after-ms` counts first, then `retry-after` as seconds or as an HTTP date (RFC 9110, 10.2.3). `now` is the
     time in seconds since 1970, for the date."""
@@ -129,8 +129,8 @@ class Gate:
         self.free = asyncio.Semaphore(AT_ONCE)
 
     async def watch(self, request: Any) -> None:
-        """Called by the HTTP client before it sends a request: it shall report to the `Start` of this call what it does for
-        it."""
+        """Make the HTTP client, which calls this before it sends a request, report to the `Start` of this call what it does for
+        the request."""
         start = _starting.get()
         if start is not None:
             request.extensions["trace"] = start.on_event
@@ -138,8 +138,8 @@ class Gate:
 
 class Start:
     """One call of the SDK on its way through the gate, as a context manager. It gives its place back when its request is sent,
-    and ends `patience` when connecting takes too long. `has_left` says that the request may have
-    reached the provider."""
+    and ends `patience` when connecting takes longer than `connect_seconds`. `has_left` says that the request may have reached the
+    provider."""
 
     def __init__(self, gate: Gate, patience: Patience, connect_seconds: float = CONNECT_SECONDS) -> None:
         self.has_left = False
@@ -279,11 +279,13 @@ class SdkProvider(Provider):
         raise NotImplementedError
 
     def create(self, client: Any) -> Any:
-        """Return the function of the SDK's client that sends a request and leaves the body of the answer unread."""
+        """Return the function of the SDK's client that sends a request, takes the arguments that `lower` returns, and leaves the
+        body of the answer unread."""
         raise NotImplementedError
 
     def read(self, data: Fields) -> Reply:
-        """Return the neutral reply of the provider's JSON. Unreadable or Refusal when it is none."""
+        """Return the neutral reply of the provider's JSON. Raises Refusal where the model refuses, Unreadable for any other JSON
+        that is no reply."""
         raise NotImplementedError
 
     def counts(self, usage: Usage) -> dict[str, Any]:
@@ -291,7 +293,7 @@ class SdkProvider(Provider):
         raise NotImplementedError
 
     def growing(self) -> Growing:
-        """Return what puts together the reply of one stream."""
+        """Return a new object that puts together the reply of one stream."""
         raise NotImplementedError
 
     async def send(self, request: Request) -> Reply:
@@ -343,7 +345,7 @@ class SdkProvider(Provider):
             return reply
 
     def takes(self, form: str, model: str) -> bool:
-        """Whether a model has not yet refused a form of the request (O-1.138)."""
+        """Return whether a model has not yet refused a form of the request, a key of `forms` (O-1.138)."""
         return (model, form) not in self._refused
 
     def taken_messages(self, request: Request) -> Sequence[Msg]:
@@ -358,7 +360,8 @@ class SdkProvider(Provider):
         return [*messages, Msg("user", CONTINUES)] if messages[-1].role == "assistant" else messages
 
     def says_more(self, raw: Any) -> bool:
-        """Whether a message in the provider's own form holds more than its neutral record: only then it must go back so."""
+        """Return whether a message in the provider's own form holds more than its neutral record: only then it must go back
+        so."""
         raise NotImplementedError
 
     def returned(self, message: Msg, request: Request) -> Any:
@@ -441,7 +444,7 @@ class SdkProvider(Provider):
             raise self._failure(self._imported(origin), error, request, patience) from None
 
     def left_out(self, request: Request) -> list[str]:
-        """Return notes on the parameters that `lower` leaves out (O-1.134)."""
+        """Return notes on the parameters of a request that `lower` leaves out (O-1.134)."""
         return []
 
     async def aclose(self) -> None:
@@ -470,7 +473,7 @@ class SdkProvider(Provider):
 
     async def model_ids(self, request: SideRequest) -> list[str]:
         """Return the ids of the models that the endpoint offers, in its order and at most MOST_MODELS. Raises CallFailure."""
-        found: list[str] = []
+        ids: list[str] = []
         arguments: dict[str, Any] = {} if self.models_at_once is None else {"limit": self.models_at_once}
         while True:
             data = await self.fetch(request, arguments, lambda client: client.models.with_streaming_response.list)
@@ -478,10 +481,10 @@ class SdkProvider(Provider):
                 page = [self._redactor.clean(entry.text("id")) for entry in data.records("data")]
             except Unreadable as unreadable:
                 raise origin_of(request).invalid_response(self._redactor.clean(str(unreadable))) from None
-            found += page
+            ids += page
             has_more = self.models_at_once is not None and data.data.get("has_more") is True
-            if not page or not has_more or len(found) >= MOST_MODELS:
-                return found[:MOST_MODELS]
+            if not page or not has_more or len(ids) >= MOST_MODELS:
+                return ids[:MOST_MODELS]
             arguments["after_id"] = page[-1]
 
     async def fetch(self, request: SideRequest, arguments: dict[str, Any], create: Create) -> Fields:
@@ -612,13 +615,14 @@ class SdkProvider(Provider):
 
 
 def stream_failure(event: Fields) -> Unreadable:
-    """Return the failure for an event that says that the rest of the stream will not come."""
+    """Return the failure for an event which says that the rest of the stream will not come."""
     reason = first_named(event.data.get("error") or event.data)
     return Unreadable("the stream ended in an error" + (f": {reason}" if reason else ""))
 
 
 def shown_address(url: str) -> str:
-    """Return a URL without the parts that may be secret: user information and query."""
+    """Return a URL without the parts that may be secret, user information and query, and without its fragment; "nowhere" for a
+    text that cannot be read as a URL."""
     from urllib.parse import urlsplit
 
     try:

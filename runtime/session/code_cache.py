@@ -3,8 +3,8 @@
 A file holds the translated parts of one image, for one version of Python and of the translator; a file that does not fit, or
 cannot be trusted, counts as missing. Files are read when something is first worth translating, and written at the end of a
 session. Hands on `CodeCache`, which the command line and the Python API give to the host; the session asks it for the `Kept`
-of its program, which the machine reads and the session saves; there no failure of a file passes out. `code_files.py` reads and
-writes, and decides what can be trusted.
+of its program, which the machine reads and the session saves; reading and saving raise no failure of a file. `code_files.py`
+reads and writes, and decides what can be trusted.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ class CodeCache:
 
 
 class Kept:
-    """The file of one program in the cache; the machine knows it as `Program.kept`. `saved`: how many parts this process knows to
-    be in the file."""
+    """The file of one program in the cache; the machine knows it as `Program.kept`. `saved` says how many parts this process
+    knows to be in the file."""
 
     def __init__(self, cache: CodeCache, program: Program) -> None:
         self.cache = cache
@@ -62,14 +62,14 @@ class Kept:
         progress = self.cache.progress
         if progress is None:
             return None
-        started = time.perf_counter()
+        start = time.perf_counter()
         if self.spent > PATIENCE:
             progress(f"translating this program for later runs: part {number}")
 
         def done() -> None:
             if self.spent > PATIENCE:
                 progress("")
-            self.spent += time.perf_counter() - started
+            self.spent += time.perf_counter() - start
 
         return done
 
@@ -87,7 +87,8 @@ class Kept:
         return self.key().hex()[:40] + ".code"
 
     def read(self) -> Any:
-        """Return what `save` of an earlier run has written, None when there is nothing that can be used."""
+        """Return the parts that `save` of an earlier run has written, None when there is nothing that can be used; `tell` gets a
+        line of it."""
         from . import code_files
 
         try:
@@ -100,7 +101,8 @@ class Kept:
         return parts
 
     def save(self) -> None:
-        """Write what this process has translated, if it is more than the file has. A file that cannot be written is no fault."""
+        """Write what this process has translated, if it is more than the file has. A file that cannot be written is no fault:
+        `tell` gets a line of it."""
         translation = self.program.translation
         if translation is None or translation.count() <= self.saved:
             return
@@ -136,8 +138,8 @@ def translator(began: float) -> tuple[Any, ...]:
 
 
 def sources(folder: str, inner: str) -> Iterator[tuple[str, int, int]]:
-    """Yield path, size in bytes and time of change in nanoseconds of each source. Size and time are what Python's byte code files
-    are checked by too."""
+    """Yield path, size in bytes and time of change in nanoseconds since 1970 of each source in `folder` and below it; the paths
+    begin with `inner`. Size and time are what Python's byte code files are checked by too. Raises OSError."""
     for entry in os.scandir(folder):
         if entry.name.endswith(".py"):
             status = entry.stat()

@@ -35,8 +35,8 @@ class Unusable(Exception):
 
 
 def read(path: str, name: str, key: bytes) -> Any:
-    """Return the content of the file `name` in the folder `path`, and note that it was used now. Raises Unusable for a folder or
-    a file that cannot be trusted or does not fit `key`, and OSError, also when there is no such file."""
+    """Return the content of the file `name` in the folder `path`, and set the time of its last use. Raises Unusable for a folder
+    or a file that cannot be trusted or does not fit `key`, and OSError, also when there is no such file."""
     folder = open_folder(path)
     try:
         value = content(folder, name, key)
@@ -66,7 +66,8 @@ def write(path: str, name: str, key: bytes, value: Any) -> None:
 def open_folder(folder: str) -> int:
     """Return a descriptor of a folder that only this user can write, so that nobody else has put anything into it (G-3.7).
 
-    Raises Unusable for any other one. Rights that others have by access lists show in the bits of the group."""
+    Raises Unusable for any other one, and OSError when it cannot be opened. Rights that others have by access lists show in the
+    bits of the group."""
     if not hasattr(os, "geteuid") or os.open not in os.supports_dir_fd:
         raise Unusable("this system does not tell who can write a folder")
     fd = os.open(folder, READ | os.O_DIRECTORY)
@@ -87,7 +88,8 @@ def check(status: os.stat_result, name: str) -> None:
 
 
 def content(folder: int, name: str, key: bytes) -> Any:
-    """Return what a file holds. It is checked after it was opened: what a name leads to may change between the two."""
+    """Return what the file `name` in the folder with this descriptor holds. It is checked after it was opened: what a name leads
+    to may change between the two. Raises Unusable and OSError as `read`."""
     fd = os.open(name, READ, dir_fd=folder)
     with os.fdopen(fd, "rb") as file:
         status = os.fstat(fd)
@@ -107,7 +109,8 @@ def with_digest(key: bytes, body: bytes) -> bytes:
 
 
 def checked_body(key: bytes, data: bytes, name: str) -> Any:
-    """Return the decoded body. It is decoded only when key and digest fit: marshal may crash on damaged data. Else Unusable."""
+    """Return the decoded body of `data`, the bytes of the file `name`. It must be decoded only when key and digest fit, since
+    marshal may crash on damaged data. Raises Unusable when they do not fit."""
     start = len(MAGIC) + DIGEST
     body = memoryview(data)[start + DIGEST :]
     if data[:start] != MAGIC + key or data[start : start + DIGEST] != sha256(key + bytes(body)).digest():
@@ -116,7 +119,8 @@ def checked_body(key: bytes, data: bytes, name: str) -> Any:
 
 
 def replace_file(folder: int, name: str, data: bytes) -> None:
-    """Write a new file and put it in the place of the old one: readers see one or the other, however many processes write."""
+    """Write a new file and put it in the place of the old one: readers see one or the other, however many processes write. Raises
+    OSError."""
     temporary = f".{name}.{os.urandom(6).hex()}.tmp"
     fd = os.open(temporary, NEW, 0o600, dir_fd=folder)
     try:
@@ -129,7 +133,8 @@ def replace_file(folder: int, name: str, data: bytes) -> None:
 
 
 def tidy(folder: int) -> None:
-    """Remove files until the folder is within its bounds. Another process may do the same at the same time."""
+    """Remove files until the folder is within its bounds (ROOM, FILES). Another process may do the same at the same time. Raises
+    OSError."""
     files: list[tuple[int, int, str]] = []  # time of last use in nanoseconds, size in bytes, name
     for name in os.listdir(folder):
         if not name.endswith((".code", ".tmp")):

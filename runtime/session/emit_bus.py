@@ -1,7 +1,7 @@
 """Emits on their way out of a session: at once, or buffered until an interval or a count is reached (O-5.28, O-5.32).
 
 Hands on `EmitBus` to the session, which sends every emit through it, those of the runtime too. What a host does with an emit is
-the `sink` that it gives; the answer to an awaited emit comes another way (`effects/world.py`). Secrets are taken out before
+the `sink` that it gives; the answer to an awaited emit comes another way (`effects/world.py`). Secrets must be taken out before
 (`Session.emit`).
 """
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     Sink = Callable[[str, Any, bool], None]
 
-MOST_BUFFERED = 1000
+MOST_BUFFERED = 1000  # emits
 
 
 class EmitBus:
@@ -23,7 +23,8 @@ class EmitBus:
 
     Without an `interval` each goes at once. With one, in seconds, they are buffered until it is over, by the clock of the loop
     that `loop` gives (so that it ends while the program waits, too), or until MOST_BUFFERED are waiting. What the sink raises
-    passes through; the emits that were to be delivered with it are lost then."""
+    passes through `send` and `flush`, to the loop where its timer calls `flush`; the emits that were to be delivered behind that
+    one are lost then."""
 
     __slots__ = ("sink", "interval", "loop", "waiting", "since", "timer")
 

@@ -75,15 +75,16 @@ class Outcome:
 
     @property
     def trace(self) -> tuple[Any, ...]:
-        """The frames of the panic, or the places that the error of an Err has passed, as (function, file, line, column); a number
-        stands where places are left out (L-5.11.3). Empty for a value that is no Err."""
+        """The frames of the panic, or the places that the error of an Err has passed, as (function, file, line, column), line and
+        column from 1 on; a number stands where so many places are left out (L-5.11.3). Empty for a value that is no Err."""
         if self.panic is not None:
             return self.panic.trace
         return tuple(frames(self.value.way)) if type(self.value) is Err else ()
 
     @property
     def message(self) -> str:
-        """The message of the error of an Err; its Display text when it is of no error type (L-3.11.14). Built once."""
+        """The message of the error of an Err; its Display text when it is of no error type (L-3.11.14). Built once. It is for an
+        Err alone."""
         if self._message is None:
             error = self.error
             own = isinstance(error, Struct | EnumValue) and error.decl.is_error
@@ -103,8 +104,9 @@ class Outcome:
 class Session:
     """The machine of one program and all that its effects need. It is what performers know as `EffectContext`.
 
-    `earlier` is a session that this one goes on from: it takes over memories, stores and tool states that it declares too. One
-    call runs at a time. Raises ConfigFailure when connections, their replies, pipelines or permissions are configured wrongly."""
+    `earlier` is a session that this one goes on from: it takes over the memories, stores and tool states that its own program
+    declares too. Only one call may run at a time. The constructor raises ConfigFailure when connections, their replies, pipelines
+    or permissions are configured wrongly."""
 
     def __init__(self, program: Program, host: Host, *, earlier: Session | None = None) -> None:
         self.earlier = earlier
@@ -193,8 +195,8 @@ class Session:
         return self.host.breakers.states(self.connections, self.host.now())
 
     def _fuel_mark(self) -> Callable[[], object]:
-        """Return a function that gives back the fuel used since now. An operation on a store that had to wait is tried again,
-        and only the try that succeeds may cost fuel."""
+        """Return a function that gives back the fuel that is used after this call. An operation on a store that had to wait is
+        tried again, and only the try that succeeds may cost fuel."""
         machine, fuel = self.machine, self.machine.reserve
         return lambda: setattr(machine, "reserve", fuel)
 
@@ -269,9 +271,10 @@ class Session:
         """Run a function of the program and return how it ended. The first call initialises the program before.
 
         The limits are those of G-6.1 and G-6.4; where one is None the program's own budget counts (O-9.7). `steps` are units of
-        fuel, `cost` is in dollars; `tokens`, `cost` and `model_calls` are summed over all calls of the session, and `accounts`
-        are further ones that this call draws on. `give` turns the value into what the host gets, under the same limits
-        (G-6.10).
+        fuel, `depth` calls inside one another, `tasks` those that are at work at a time, `value_bytes` the bytes of one String
+        and `memory_bytes` those of all values; `cost` is in dollars. `tokens`, `cost` and `model_calls` are summed over all calls
+        of the session, and `accounts` are further ones that this call draws on. `give` turns the value into what the host gets,
+        under the same limits (G-6.10).
 
         A panic of the program is in the outcome. Raised are `Stopped`, when the host has called `stop`, the cancellation of the
         task that awaits this, what a sink of the host raises (`Host.emit`, `Host.print`), and what `arguments` raises."""
@@ -395,7 +398,8 @@ class Session:
         return None if self.deadline is None else self.deadline - self.work.loop.time()
 
     def _overdue(self, seconds: float) -> None:
-        """Called by the thread that watches, by the real time: a virtual clock stands still while a store is waited for."""
+        """End the run with P102. The thread that watches calls this, by the real time: a virtual clock stands still while a store
+        is waited for."""
         self.expire(seconds)
         with suppress(RuntimeError):  # the loop is closed: the run is over
             self.work.loop.call_soon_threadsafe(self.work.interrupt)
@@ -500,7 +504,7 @@ class Session:
         self, effect: Effect, function: Any, arguments: Sequence[Any], started: Callable[[str], object] | None = None,
         contains: bool = False,
     ) -> Any:  # fmt: skip
-        """Run a function of the program (its Code, or a Closure) as a child of the task that waits for `effect`; return its
+        """Run a function of the program (its Code, or a Closure) as a child of the task that waits for `effect`, and return its
         value.
 
         `started` is called with the path of the child. A cancellation here cancels the child. A panic of the child ends the run;
@@ -542,7 +546,8 @@ class Session:
         return await gather(self.work.loop, list(coroutines))
 
     async def within(self, seconds: float, coroutine: Coroutine[Any, Any, Any]) -> Any:
-        """Return the result of a coroutine. When it takes longer it is cancelled and TimeoutError raised."""
+        """Return the result of a coroutine. When it takes longer than so many seconds, by the clock of the loop, it is cancelled
+        and TimeoutError raised."""
         return await within(self.work.loop, seconds, coroutine)
 
     def emit(self, channel: str, value: Any) -> None:

@@ -85,8 +85,8 @@ def dumped(session: Session) -> bytes:
 
 
 def lowered_logs(session: Session, secrets: SnapshotSecrets, whole: bool) -> list[Any]:
-    """Return the volatile logs as rows of `memory/states.py`: with `whole` all of them, else what the snapshot before does not
-    have."""
+    """Return the volatile logs as rows of `memory/states.py`: with `whole` all of each log, else what the snapshot before does
+    not have of it."""
     if not session.memories.volatile_stores():
         return []
     from ..memory import states  # with the code of a store, which a program without memories does not load (M-14.7)
@@ -135,7 +135,8 @@ def _instance(w: Writer, name: str, number: int, instance: ModelInstance) -> lis
 
 
 def restored(session: Session, data: bytes) -> Callable[[], Awaitable[None]]:
-    """Read a state and return what makes the session go on from it. SnapshotError when it does not fit; then nothing has changed.
+    """Read a state and return the function that makes the session go on from it. Raises SnapshotError when it does not fit; then
+    nothing has changed.
 
     Everything is built and checked here; the returned function only puts it in its place, and closes the processes of agents."""
     secrets = SnapshotSecrets(session)
@@ -273,7 +274,7 @@ class WentBack:
 
 
 def snapshot(session: Session) -> bytes:
-    """Return a whole snapshot of a session. SnapshotError for what no snapshot can hold, or when it is too large."""
+    """Return a whole snapshot of a session, as bytes. SnapshotError for what no snapshot can hold, or when it is too large."""
     return _written(session, b"", True)
 
 
@@ -416,7 +417,7 @@ def _noted(session: Session) -> bool:
 
 
 def _note(session: Session, digest: bytes) -> None:
-    """Note that the snapshot with this digest has the volatile logs as they are now."""
+    """Note that the snapshot with this digest has the volatile logs as they are at this moment."""
     for _, store in session.memories.volatile_stores():
         if session.written == b"":
             store.changed = None

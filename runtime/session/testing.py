@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class TestOutcome:
-    """How a test ended. `failure` is the text of what went wrong, None when the test passes.
+    """How a test ended. `description` is that of the test, `failure` the text of what went wrong, None when the test passes.
 
     `place` is the file, line and column (from 1 on) where it panicked or its error was made, else where its body begins, if that
     is known; None too for a test that expects to fail and does so, or does not fail at all. `way` are the places that an error
@@ -86,8 +86,8 @@ def run_tests(
 def judged(
     test: Test, outcome: Outcome, emits: list[tuple[str, Any]], clean: Callable[[str], str], start: Place | None = None
 ) -> TestOutcome:
-    """Return what the end of its session means for a test (O-8.2, O-8.5). `clean` takes secrets out of its text; `start` is
-    where its body begins."""
+    """Return what the outcome of its function means for a test (O-8.2, O-8.5). `clean` takes secrets out of the text of a
+    failure; `start` is the file, line and column where the body of the test begins, None where nobody knows."""
     text, trace = _failure(outcome), outcome.trace
     place = trace[0][1:] if trace else start
     way = trace if outcome.panic is None else ()
@@ -131,7 +131,7 @@ class SkippingClock:
         return _Loop(self)
 
     def skip(self, seconds: float) -> None:
-        """Set the clock forward."""
+        """Set the clock forward by so many seconds."""
         self._skipped += seconds
 
 
@@ -166,7 +166,7 @@ class _Loop(asyncio.SelectorEventLoop):
         return self._clock.now()
 
     def _waits_outside(self) -> bool:
-        """Whether a thread, or a process that has not ended, is waited for; a process may have closed its pipes before its
+        """Return whether a thread, or a process that has not ended, is waited for; a process may have closed its pipes before its
         end."""
         self._processes = [process for process in self._processes if process.get_returncode() is None]
         return self._threads > 0 or bool(self._processes)
@@ -198,7 +198,7 @@ class _Loop(asyncio.SelectorEventLoop):
         self._threads -= 1
 
 
-CLOCK_RESOLUTION = 1e-6
+CLOCK_RESOLUTION = 1e-6  # seconds
 
 
 class _IdleSelector(selectors.SelectSelector):

@@ -54,8 +54,8 @@ class Watch:
     """Looks after one machine from `begin` to `end`.
 
     `due` is its deadline on the monotonic clock, in seconds, None without one; `expire` is called then. Measuring what a machine
-    holds is slow, so it is done only when the memory of the whole process has reached `mark`; `budget` is the machine's limit.
-    Both are bytes."""
+    holds is slow, so it is done only when the memory of the whole process has reached `mark`, which is None until it is first
+    needed; `budget` is the machine's limit. Both are bytes."""
 
     __slots__ = ("machine", "due", "expire", "mark", "budget", "chunks", "items", "worked", "next_look")
 
@@ -72,7 +72,7 @@ class Watch:
         machine.gauge = self
 
     def begin(self, seconds: float | None, expire: Callable[[], None]) -> None:
-        """Begin to look; `expire` will be called in another thread when the seconds are over, None for no deadline."""
+        """Begin to look. `expire` is called once, in another thread, when `seconds` are over; with None there is no deadline."""
         self.chunks = 0
         self.expire = expire
         if self.budget != self.machine.memory_bytes:
@@ -92,7 +92,7 @@ class Watch:
     # ------------------------------------------------------------ what the machine calls
 
     def computing(self, translated: bool) -> None:
-        """The machine has used a chunk of fuel. Translated code is watched at once: it comes back less often."""
+        """Take note that the machine has used a chunk of fuel. Translated code is watched at once: it comes back less often."""
         self.chunks += 1
         if translated or self.chunks > CHUNKS:
             self.machine.unwatched = False
@@ -100,7 +100,8 @@ class Watch:
             _watchdog.add(self)
 
     def count(self, items: int) -> None:
-        """A built-in has worked on that many items: look at the memory after COUNTED of them, not before the pause is over."""
+        """Take note that a built-in has worked on so many items; look at the memory after COUNTED of them, but not before PAUSE
+        seconds are over."""
         self.items += items
         if self.items > COUNTED and (now := monotonic()) >= self.next_look:
             self.worked += self.items
@@ -112,13 +113,14 @@ class Watch:
             self.look()
 
     def weighed(self, weight: int) -> None:
-        """The machine holds `weight` bytes: set the mark of the next weighing, nearer the less of the budget is left."""
+        """Take note that the machine holds `weight` bytes: set the mark of the next weighing, the nearer the less of the budget
+        is left."""
         self.mark = resident() + max((self.budget - weight) * 9 // 10, self.budget // STEPS_TO_LIMIT)
 
     # ------------------------------------------------------------ what the thread calls
 
     def look(self) -> None:
-        """Have the machine weighed soon when the memory of the process has reached the mark."""
+        """Make the machine weigh what it holds soon, if the memory of the process has reached the mark."""
         if resident() >= self._current_mark():
             self.machine.weigh_soon()
 
@@ -146,7 +148,7 @@ class Watchdog:
         self.asleep = True
 
     def add(self, watch: Watch) -> None:
-        """Look after a machine from now on, and wake the thread if it sleeps."""
+        """Begin to look after a machine, and wake the thread if it sleeps."""
         with self.changing:
             self.watches[watch] = None
             if not self.started:
@@ -157,7 +159,7 @@ class Watchdog:
             self._wake_up()
 
     def remove(self, watch: Watch) -> None:
-        """Look after a machine no more."""
+        """Stop looking after a machine."""
         with self.changing:
             self.watches.pop(watch, None)
 
@@ -167,7 +169,7 @@ class Watchdog:
                 self.wake.release()
 
     def run(self) -> None:
-        """The loop of the thread; it never ends."""
+        """Look after the watches for ever; this is what the thread runs."""
         quiet = 0
         while True:
             with self.changing:
@@ -205,7 +207,7 @@ _watchdog = Watchdog()
 
 
 def _forked() -> None:
-    """A child process has none of its parent's threads."""
+    """Begin anew in a child process, which has none of its parent's threads."""
     global _watchdog
     _watchdog = Watchdog()
 
