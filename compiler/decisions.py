@@ -79,6 +79,7 @@ class BuiltinCall(CallTarget):
     mutates: bool = False
     type_arguments: tuple[Type, ...] = ()  # checked ones, e.g. T of execute_with_schema<T>
     schema: StructSymbol | None = None  # the schema that is asked for, by execute_with_schema and parse_schema
+    partial: StructSymbol | None = None  # of the parts in which it arrives, by stream_with_schema (O-2.71)
     unwraps: bool = False  # the value is the field of what comes back (O-2.64)
     absent_as_nil: bool = False
     answer: Type | None = None  # what the answer to an awaited emit has to be (O-5.35)

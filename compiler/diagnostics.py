@@ -233,6 +233,7 @@ E4040 declare  argument is no memory, tool or server
 E4041 declare  method not available on this handle
 E4042 declare  unknown message role
 E4043 declare  models fall back in a circle
+E4044 declare  items of what is no field that is an Array
 E4050 declare  control transfer out of a task or handler
 E4060 declare  `listen` key doubled or reserved
 E4070 declare  test with parameters, self or return type

@@ -388,6 +388,7 @@ MEMORY = Simple("Memory")
 KEYED_MEMORY = Simple("KeyedMemory")
 STREAM = Simple("Stream")
 CHUNK = Nominal("record", "Chunk")
+TYPED_STREAM, ITEM_STREAM = "TypedStream", "ItemStream"  # generic: of a schema, and of the elements of a field of one
 TOOL_REF = Simple("ToolRef")
 MCP_REF = Simple("McpRef")
 SCHEMA_REF = Simple("SchemaRef")
@@ -448,3 +449,15 @@ def error(family: str) -> Nominal:
 
 
 ERROR = error("Error")
+
+
+def is_stream(type_: Type | None) -> bool:
+    """Return whether a `for` walks over a value of this type piece by piece, as the pieces arrive (O-1.72, O-2.70)."""
+    return type_ == STREAM or (isinstance(type_, Generic) and type_.name in (TYPED_STREAM, ITEM_STREAM))
+
+
+def type_name(type_: Type) -> str:
+    """Return what tells a type from all others, with its type arguments."""
+    arguments = type_.arguments if isinstance(type_, (Nominal, Generic)) else ()
+    head = type_.unique_name if isinstance(type_, Nominal) else type_.name if isinstance(type_, Generic) else str(type_)
+    return f"{head}<{','.join(map(type_name, arguments))}>" if arguments else head

@@ -8,7 +8,7 @@ of the host (`host.py`) and to the performer of `std::call` (`effects/world.py`)
 from __future__ import annotations
 
 from ..vm.interp.effects import AgentCall, ModelCall
-from ..vm.values import UNSET, Stream, share
+from ..vm.values import UNSET, ItemStream, Stream, share
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -93,7 +93,9 @@ def context_around(effect: Effect) -> Any:
     at, task = effect, effect.task
     while True:
         payload = at.payload if at is not None else None
-        if type(payload) is Stream:  # a tool of a reply that is read piece by piece
+        if type(payload) is ItemStream:
+            payload = payload.stream
+        if isinstance(payload, Stream):  # a tool of a reply that is read piece by piece
             payload = payload.effect.payload
         if type(payload) in (ModelCall, AgentCall) and payload.context is not UNSET:
             return share(payload.context)

@@ -20,6 +20,7 @@ Hands on `plain_form`, `strict_form` and `arguments_form` as ordered dicts, read
 puts them into an image, to the verifier and to the runtime; `is_strict_form` to `runtime/providers/openai.py`; questions about
 schema types and `type_text` to `runtime/schema/`; the names of schemas and tools as models see them (`wire_name`, `tool_name`,
 `store_name`, STORE_METHODS, RESPOND) to the compiler and the runtime; `bare_name` to the verifier and `runtime/records.py`;
+`partial_key` and PROGRESS to the checker and `runtime/calls/typed_streams.py`;
 and `DeclaredTypes`, the declared types of a program as whatever builds values from text or bytes asks for them. A schema type
 is never changed here, and is taken for sound: whether an image has a sound one is asked in `bytecode/verify_tables.py`.
 """
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     Field: TypeAlias = list[Any] | tuple[Any, ...]
     Json: TypeAlias = dict[str, Any]
 
+PROGRESS = "std::Progress"  # the key of the enum of the fields of a Partial
 SCALARS = {"string": "string", "int": "integer", "float": "number", "bool": "boolean", "nil": "null"}
 TYPE_WORDS = {"string": "String", "int": "Int", "float": "Float", "bool": "Bool", "nil": "Nil", "any": "Any", "bytes": "Bytes"}
 
@@ -65,6 +67,11 @@ def store_name(store: str, scope: Sequence[str]) -> str:
 def bare_name(name: str) -> str:
     """Return the name of an object without type arguments: that of the declared type of its values (L-3.1.22)."""
     return name.partition("<")[0]
+
+
+def partial_key(name: str) -> str:
+    """Return the key of the type `Partial<T>` (O-2.71) for the name of T in a tree. No module of a program is called `std`."""
+    return f"std::{''.join([sign if sign.isalnum() or sign in '_:' else '-' for sign in name])}::Partial"
 
 
 def type_text(kind: SchemaType) -> str:

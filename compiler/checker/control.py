@@ -19,6 +19,7 @@ from ..types import (
     BYTES,
     CHUNK,
     INT,
+    ITEM_STREAM,
     LEDGER,
     LEDGER_ENTRY,
     NEVER,
@@ -27,12 +28,14 @@ from ..types import (
     RANGE,
     STREAM,
     STRING,
+    TYPED_STREAM,
     Generic,
     Nilable,
     Nominal,
     Tuple,
     Type,
     error,
+    is_stream,
 )
 from .exhaustiveness import check_arms
 from .json_shapes import answer_in
@@ -56,7 +59,7 @@ from .relations import (
 )
 from .state import DISCARD, FREE, Checker, Expected, ExpressionRule, LoopFrame, Raise
 from .tools import mock
-from .types import written_type
+from .types import partial_type, written_type
 
 BLOCK_LIKE = (ast.Block, ast.If, ast.Match, ast.Try, ast.GroupExpr)
 
@@ -364,6 +367,10 @@ def element_type(c: Checker, iterable: ast.Expr, type_: Type) -> Type:
         return INT
     if type_ == STREAM:
         return CHUNK
+    if isinstance(type_, Generic) and type_.name == ITEM_STREAM:
+        return type_.arguments[0]
+    if isinstance(type_, Generic) and type_.name == TYPED_STREAM:
+        return partial_type(c, type_.arguments[0], iterable)
     if type_ == LEDGER:
         return LEDGER_ENTRY
     if type_ in (ANY, NEVER):
@@ -378,7 +385,7 @@ def element_type(c: Checker, iterable: ast.Expr, type_: Type) -> Type:
 def for_(c: Checker, node: ast.For, expected: Expected) -> Type:
     """Return the type of a `for`: the join of Nil and the values of its `break`s."""
     type_ = c.narrowed(node.iterable, c.infer(node.iterable))
-    if type_ == STREAM:  # a failure in mid-stream leaves as by `?` (O-1.73)
+    if is_stream(type_):  # a failure in mid-stream leaves as by `?` (O-1.73)
         node.failure = leave(c, Raise(node.iterable, error("AgentError"), "?"))
     bind_irrefutable(c, node.pattern, element_type(c, node.iterable, type_))
     return _repeat(c, node, "for", node.body)

@@ -32,6 +32,7 @@ from ..types import (
     OPEN,
     STRING,
     TOOL_REF,
+    TYPED_STREAM,
     Function,
     Generic,
     Nilable,
@@ -66,6 +67,7 @@ from .relations import ERRONEOUS, close, fits, generic, is_memory, is_text, lear
 from .signatures import Bindings, signature_of, substitute, unify
 from .state import FREE, Checker, Expected, ExpressionRule
 from .tools import tool_of, tools_are_listed, tools_fit, with_tools
+from .typed_streams import items, stream_with_schema
 from .types import Instance, written_type
 
 AGENTS = (AGENT_REF, AGENT_BUILDER)
@@ -333,8 +335,12 @@ def _built_in(c: Checker, node: ast.MethodCall, receiver: Type, row: Row, expect
     typed = lookup(row.receiver, "execute_with_schema") if row.name == "execute" and node.type_arguments is not None else None
     if row.name == "execute_with_schema" or typed is not None:
         return _execute_with_schema(c, node, typed or row)
+    if row.name == "stream_with_schema":
+        return stream_with_schema(c, node, row)
     if node.type_arguments is not None:
         c.report("E2028", node.name.span, f"`{row.name}` takes no type arguments", help="drop the `<…>`")
+    if row.receiver == TYPED_STREAM and row.name == "items":
+        return items(c, node, receiver, row)
     # Rows whose result depends on the argument types in a way that a signature cannot say.
     if row.special == "numeric":
         return _numeric(c, node, receiver, row)

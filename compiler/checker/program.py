@@ -63,7 +63,7 @@ from .questions import check_channel_names, is_question
 from .schemas import declare_schema
 from .state import Checker, ModuleMap
 from .tools import check_wire_names
-from .types import check_pending_bounds
+from .types import check_pending_bounds, fill_partials
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -262,6 +262,7 @@ def _check(project: Project, diagnostics: Diagnostics, reuse: Reuse | None) -> E
     c.memory_tables = project.memory_tables
     c.memory_defaults = with_models(project.memory_tables.defaults, module.symbols)
     c.reply = module.reply
+    c.progress = module.progress
     c.main = module.main if isinstance(module.main, FunctionSymbol) else None
     for symbol in module.symbols:
         if isinstance(symbol, (StructSymbol, EnumSymbol)):
@@ -270,6 +271,7 @@ def _check(project: Project, diagnostics: Diagnostics, reuse: Reuse | None) -> E
         elif isinstance(symbol, ContextSymbol):
             c.contexts[symbol.type.unique_name] = symbol
     _declare(c, module)
+    fill_partials(c)
     _check_declarations(c, module)
     if project.manifest is not None:
         check_tables(c, project.manifest, module.symbols, project.main.rpartition("/")[2])
@@ -346,6 +348,7 @@ def _checked(c: Checker, project: Project, module: Module) -> CheckedProgram:
             checked.functions.extend(symbol.stages)
     checked.declarations[ToolSymbol] += c.offers
     checked.structs += [tool.state for tool in c.offers]
+    checked.structs += c.partials.values()
     checked.model_types, checked.tool_types = c.models, c.tools
     checked.implementations = list(c.implementations.items())
     declared = {symbol.name for symbol in checked.of(ConnectionSymbol)}

@@ -60,6 +60,7 @@ _SIMPLE = {
 _GENERIC = {
     "array": "Array", "map": "Map", "option": "Option", "result": "Result", "task": "Task", "set": "Set",
     "queue": "Queue", "stack": "Stack", "hashmap": "HashMap", "pipeline": "PipelineRef",
+    "typed_stream": "TypedStream", "item_stream": "ItemStream",
 }  # fmt: skip
 # By identity: rows are constants of modules, which live as long as this cache.
 _cache: dict[int, BuiltinSignature] = {}

@@ -211,6 +211,7 @@ class Checker:
         "outside", "step_functions", "concurrent", "memory_tables", "memory_defaults", "contexts", "heads",
         "match_steps", "arm_steps", "constant_room",
         "open_lets", "filling_call", "stored_changes", "has_stored_hashmaps", "present", "some_of_nilable", "reply", "reply_used",
+        "progress", "partials", "unfilled",
         "form_room", "form_sizes", "text_values", "reported_holes",
         "bare_variants", "irrefutable", "words", "lints", "computed_bounds", "fields_of",
         "memory_blocks", "reuse",
@@ -269,6 +270,9 @@ class Checker:
         self.computed_bounds: list[ast.Expr] = []  # of declared memories; they may ask no model and no memory
         self.reply: StructSymbol | None = None  # the schema around replies that are no objects (O-2.64)
         self.reply_used = False
+        self.progress: EnumSymbol | None = None  # of the fields of what arrives piece by piece (O-2.71)
+        self.partials: dict[Type, StructSymbol] = {}  # `Partial<T>` by T
+        self.unfilled: list[tuple[StructSymbol, Type]] | None = []  # those of them whose T has no fields yet; None: all have
         self.present: set[Local] = set()  # immutable variables of a type `T?` that hold a T here (`narrowing`)
         self.some_of_nilable = 0  # patterns `Some(…)` so far that stand on a `T?` (L-5.8.13)
         self.has_stored_hashmaps = False  # one whose entries are in a store, so that other sessions write them too

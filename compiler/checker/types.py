@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ...vm.schema import partial_key
 from .. import types
 from ..resolver.names import LIBRARY_TYPES, TYPES
 from ..resolver.state import ErroneousSymbol
@@ -30,7 +31,7 @@ from ..symbols import (
 from ..syntax import ast
 from ..types import ANY, BOOL, BYTES, INT, NEVER, NIL, OPEN, STRING, Generic, Nominal, Simple, Type, Union
 from .arguments import Matched, hints_of, infer_arguments
-from .relations import ERRONEOUS, close, implements, is_complete, nilable, replaced_in
+from .relations import ERRONEOUS, close, generic, implements, is_complete, nilable, replaced_in
 from .signatures import Bindings, Formal, open_parameters, substitute, unify
 from .state import Checker, Expected, PendingBounds
 
@@ -236,6 +237,8 @@ def _builtin(c: Checker, node: ast.NamedType, name: str, arguments: list[Type]) 
         return SPELLINGS[name]
     if not arguments:
         return ANY if name == "Any" else Simple(name)
+    if name == "Partial":
+        return partial_type(c, arguments[0], node)
     if name in ("Map", "HashMap") and node.arguments is not None:
         check_key_type(c, node.arguments[0], arguments[0])
     return Generic(name, tuple(arguments))
@@ -282,6 +285,46 @@ def parts_in(c: Checker, symbol: StructSymbol | VariantSymbol, type_: Type) -> P
         (name, substitute(open_parameters(part, names), bindings), default, left_out)
         for name, part, default, left_out in symbol.fields
     ]
+
+
+# Parts of a reply that arrives piece by piece (O-2.71).
+
+
+def partial_type(c: Checker, type_: Type, place: ast.Node) -> Type:
+    """Return `Partial<T>`, a struct that is made of T when it is first named: each field is a `Progress` of what it is in T.
+    ERRONEOUS after a report at `place` when T is no schema or struct (E4022)."""
+    if type_ is ERRONEOUS:
+        return type_
+    symbol = c.declared(type_)
+    if not isinstance(symbol, StructSymbol) or type_.has_parameters or c.progress is None:
+        help = "a reply arrives field by field: name a schema or a struct"
+        return c.report("E4022", place.span, f"`{type_}` has no parts: it is no schema and no struct", help=help)
+    partial = c.partials.get(type_)
+    if partial is None:
+        key = partial_key(types.type_name(type_))
+        declaration = ast.Struct(symbol.declaration.span, symbol.declaration.name, [], [])
+        partial = StructSymbol("Partial", declaration, Nominal("struct", f"Partial<{type_}>", key=key), [])
+        c.partials[type_] = c.nominals[key] = partial
+        if c.unfilled is None:
+            _fill(c, partial, type_)
+        else:
+            c.unfilled.append((partial, type_))
+    return partial.type
+
+
+def fill_partials(c: Checker) -> None:
+    """Give the partial types that were named so far their fields; called when all structs and schemas have theirs."""
+    unfilled, c.unfilled = c.unfilled or [], None
+    for partial, type_ in unfilled:
+        _fill(c, partial, type_)
+
+
+def _fill(c: Checker, partial: StructSymbol, type_: Type) -> None:
+    symbol = c.declared(type_)
+    assert isinstance(symbol, StructSymbol) and c.progress is not None and isinstance(c.progress.type, Nominal)
+    for name, part, _, left_out in parts_in(c, symbol, type_):
+        whole = types.option(part) if left_out and not generic(part, "Option") else part
+        partial.fields.append((name, c.progress.type.of((whole,)), None, False))
 
 
 class Instance:

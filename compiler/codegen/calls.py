@@ -577,6 +577,8 @@ def handle_call(g: Generator, node: ast.MethodCall, target: decisions.BuiltinCal
     if target.schema is not None:
         e.emit("SCHEMA", schema_number(g.module, target.schema, target.type_arguments[0]))
         count += 1
+        if target.partial is not None:  # values of it are made though no code may name its type
+            g.module.pool.type(target.partial.type)
     skipped = False
     # The first argument of `remember` and `forget` is the name of the slot, which `after_write` needs once more.
     written = e.temp() if node.held else None

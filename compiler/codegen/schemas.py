@@ -21,6 +21,7 @@ from .. import symbols
 from .. import types as t
 from ..checker.relations import replaced
 from ..syntax import ast
+from ..types import type_name
 from .module import Module
 
 _SCALARS = {"String": "string", "Int": "int", "Float": "float", "Bool": "bool", "Nil": "nil", "Any": "any", "Bytes": "bytes"}
@@ -157,13 +158,6 @@ def _parts(symbol: symbols.StructSymbol | symbols.VariantSymbol, type_: t.Type) 
     pairs = zip(owner.type_parameters, arguments, strict=True)
     bindings = {parameter.type.unique_name: t_ for parameter, t_ in pairs if isinstance(parameter.type, t.Nominal)}
     return [(name, replaced(field_type, bindings), optional) for name, field_type, _, optional in symbol.fields]
-
-
-def type_name(type_: t.Type) -> str:
-    """Return what tells a type from all others, with its type arguments."""
-    arguments = type_.arguments if isinstance(type_, (t.Nominal, t.Generic)) else ()
-    head = type_.unique_name if isinstance(type_, t.Nominal) else type_.name if isinstance(type_, t.Generic) else str(type_)
-    return f"{head}<{','.join(map(type_name, arguments))}>" if arguments else head
 
 
 def as_json(value: Any) -> Any:

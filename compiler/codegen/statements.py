@@ -274,7 +274,7 @@ def for_effect(g: Generator, node: ast.For) -> None:
 
 
 def _for(g: Generator, node: ast.For, wants_value: bool) -> None:
-    if static_type(node.iterable) == t.STREAM:
+    if t.is_stream(static_type(node.iterable)):
         _for_stream(g, node, wants_value)
         return
     e = g.emitter

@@ -1,15 +1,16 @@
 """What the language declares in its own terms: the actions of the hooks of models, the tools of `std::tools` (O-4.30 to O-4.35),
 the schema around replies that are no objects, and `E::parse` of enums.
 
-Hands on `declare_library`, `declare_reply`, `library_tool` and `enum_parse` to `program`. The text of the library is parsed and
-resolved like a program's, in the outermost scope, and only what a program names: the rest would cost every compilation. A tool
-more is its text in TOOLS and a row of GUARDS (and its name in `names.TOOL_NAMES`).
+Hands on `declare_library`, `declare_reply`, `declare_progress`, `library_tool` and `enum_parse` to `program`. The text of the
+library is parsed and resolved like a program's, in the outermost scope, and only what a program names: the rest would cost every
+compilation. A tool more is its text in TOOLS and a row of GUARDS (and its name in `names.TOOL_NAMES`).
 """
 
 from __future__ import annotations
 
 import re
 
+from ...vm.schema import PROGRESS
 from ..diagnostics import Diagnostics
 from ..source import Source
 from ..symbols import EnumSymbol, FunctionSymbol, ImplSymbol, StructSymbol, Symbol
@@ -130,6 +131,26 @@ def declare_reply(r: Resolver) -> None:
         visit_items(r, [item])
     symbol.home = None
     r.module.reply = symbol
+
+
+# How far a field of a reply has come that arrives piece by piece (O-2.71).
+PROGRESS_ENUM = "enum Progress<T> { Missing, Growing(T), Done(T) }"
+ARRIVING = re.compile(r"\b(?:stream_with_schema|TypedStream|Partial|Progress)\b")
+
+
+def declare_progress(r: Resolver) -> None:
+    """Declare `Progress<T>`, and its variants as a program's own `use` would name them, if the program may stream a schema."""
+    if not any(ARRIVING.search(source.text) for source in r.project.sources.values()):
+        return
+    (item,) = parse(Source(LIBRARY, PROGRESS_ENUM), Diagnostics()).items
+    assert isinstance(item, ast.Enum)
+    with r.inside(r.root, r.outermost):
+        symbol = item.symbol = r.outermost.names["Progress"] = enum_symbol(r, item, "Progress")
+        assert isinstance(symbol.type, Nominal)
+        symbol.type = Nominal("enum", "Progress", symbol.type.arguments, key=PROGRESS)
+        r.module.add(symbol, item.name.span)
+        visit_items(r, [item])
+    r.module.progress = symbol
 
 
 def declare_library(r: Resolver) -> None:

@@ -18,7 +18,7 @@ from ..symbols import FunctionSymbol, Local, ModuleSymbol
 from ..syntax import ast
 from . import expressions, paths, patterns
 from .items import declare_impls, declare_items, predeclare, visit_items
-from .library import declare_library, declare_reply, enum_parse, library_tool
+from .library import declare_library, declare_progress, declare_reply, enum_parse, library_tool
 from .modules import file_module, new_module, order_modules, resolve_imports, warn_unused_imports
 from .names import outermost
 from .state import Module, Resolver
@@ -46,6 +46,7 @@ def resolve(project: Project, diagnostics: Diagnostics, reuse: Reuse | None = No
     predeclare(r)
     declare_library(r)
     declare_reply(r)
+    declare_progress(r)
     bodies = _declare(r)
     if reuse is not None:
         _count_imports(r, reuse)

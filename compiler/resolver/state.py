@@ -123,7 +123,8 @@ class Module:
     `traits`: those of the program and the predeclared ones. `inits`: the initialisation statements with their modules. `locals`:
     the variables of all functions. `main`: the function `main` of the root, or None. `places`: where the name of each symbol is
     written. `decorated`: decorators where none may stand, and what they stand on. `reply`: the schema around replies that are no
-    objects, None where no model is asked for one."""
+    objects, None where no model is asked for one. `progress`: the enum of the
+    fields of a reply that arrives, None where none does."""
 
     symbols: list[Symbol] = field(factory=list)
     inits: list[tuple[ModuleSymbol, ast.InitStatement]] = field(factory=list)
@@ -137,6 +138,7 @@ class Module:
     places: dict[Symbol, Span] = field(factory=dict)
     decorated: list[tuple[list[ast.Decorator], str]] = field(factory=list)
     reply: StructSymbol | None = None
+    progress: EnumSymbol | None = None
 
     def add(self, symbol: Symbol, place: Span) -> None:
         """Append a symbol; `place` is its name, by which `sort` orders."""

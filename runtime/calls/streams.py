@@ -34,7 +34,7 @@ async def begin_stream(run: EffectContext, effect: Effect, call: StreamedCall, s
     that never began. Raises a panic of the call. `started` is called with the call once the call has its stream. When this is
     cancelled, so is the call."""
     calls = run.state.setdefault(STREAMS, {})
-    stream = Stream(effect.payload.model, effect)
+    stream = call.kind(effect.payload.model, effect)
     call.attach(stream, lambda: calls.pop(effect, None))
     calls[effect] = call
     started(call)
@@ -60,9 +60,11 @@ class StreamedCall(CallRun):
 
     Two futures hand the turn to and fro: the job sets `arrival` when it has put something into `outcome`, the program sets
     `demand` when it wants the next chunk. `outcome` is a text, at the end the commit, or the failure; None once the program has
-    taken it. `text` is all that has come so far, tool rounds included; `chunks` counts those of the request on its way."""
+    taken it. `texts` is all that has come so far, tool rounds included; `chunks` counts those of the request on its way."""
 
-    __slots__ = ("serve", "future", "stream", "forget", "text", "chunks", "outcome", "arrival", "demand", "over", "progress")
+    __slots__ = ("serve", "future", "stream", "forget", "texts", "chunks", "outcome", "arrival", "demand", "over", "progress")
+
+    kind: type[Stream] = Stream
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
@@ -76,7 +78,7 @@ class StreamedCall(CallRun):
         self.future = future
         self.stream = stream
         self.forget = forget
-        self.text = ""
+        self.texts: list[str] = []
         self.chunks = 0
         self.progress: ReplyProgress | None = None  # of the request on its way
         self.outcome: Any = None
@@ -99,6 +101,11 @@ class StreamedCall(CallRun):
     async def next(self, effect: Effect) -> Any:
         """Wait for the next outcome and return the Ok of a Chunk, an Err, or at the end a PendingCommit that gives Ok(nil), or an
         Err when the turn cannot be committed. Raises a panic of the job."""
+        outcome = await self._next_outcome(effect)
+        return succeeded(Chunk.of([outcome])) if isinstance(outcome, str) else self._ended(outcome)
+
+    async def _next_outcome(self, effect: Effect) -> Any:
+        """Wait for the next outcome and take it, for the task that waits for `effect`."""
         self.serve(effect)
         if self.services.asker is not None:
             self.services.asker.task = effect.task.path
@@ -109,8 +116,10 @@ class StreamedCall(CallRun):
                 self.demand.set_result(None)
             await self.arrival
         outcome, self.outcome = self.outcome, None
-        if isinstance(outcome, str):
-            return succeeded(Chunk.of([outcome]))
+        return outcome
+
+    def _ended(self, outcome: Any) -> Any:
+        """Return what the program gets of an outcome that is no piece of the reply. Raises a panic of the job."""
         if isinstance(outcome, CallFailure):
             return failed(outcome)
         if isinstance(outcome, Exception):
@@ -118,15 +127,20 @@ class StreamedCall(CallRun):
         after = self.conversation.fold if self.conversation is not None and self.conversation.folds else None
         return PendingCommit(lambda: self._commit_turn(outcome), after)
 
-    def _commit_turn(self, commit: Callable[[], Response]) -> Any:
+    def _commit_turn(self, commit: Callable[[], Any]) -> Any:
         try:
-            response = commit()
+            response = self._committed(commit)
         except CallFailure as failure:
             self._in_session_thread(lambda: self._end("error"))
             return failed(failure)
         self.stream.response = response_value(response)
         self._in_session_thread(lambda: self._end(""))
         return succeeded(None)
+
+    def _committed(self, commit: Callable[[], Any]) -> Response:
+        """Commit the turn and return the response. Raises CallFailure when the store cannot store the turn."""
+        response: Response = commit()
+        return response
 
     def _in_session_thread(self, call: Callable[[], object]) -> None:
         """Call a function in the thread of the session: a commit may run in that of a store, where no future may be set."""
@@ -141,7 +155,7 @@ class StreamedCall(CallRun):
         """Run the call from its request until its turn is committed; this is the job that `EffectContext.hold` keeps. Failures
         and panics are not raised but put into `outcome`."""
         try:
-            self._put_outcome(await self.up_to_commit(self.plain))
+            self._put_outcome(await self.up_to_commit(self.work))
             await self.over
         except CallFailure as failure:
             self._end("error")
@@ -153,6 +167,10 @@ class StreamedCall(CallRun):
             self._end("cancelled")  # only what has not ended yet
             if self.conversation is not None:
                 self.conversation.close()
+
+    async def work(self) -> Callable[[], Any]:
+        """Ask the model, and return the commit."""
+        return await self.plain()
 
     def cut(self, failure: CallFailure) -> None:
         """End the stream because its model was shut down: the task that waits for a chunk, or asks for the next one, gets the
@@ -171,7 +189,7 @@ class StreamedCall(CallRun):
     def _end(self, finish: str) -> None:
         """End the stream: give it its Response with this `finish`, unless it has one (O-1.74), and forget the call."""
         if self.stream.response is None:
-            reply = Reply(self.text, finish=finish, model=self.settings.model)
+            reply = Reply("".join(self.texts), finish=finish, model=self.settings.model)
             self.stream.response = response_value(self._response(reply, False))
         if not self.over.done():
             self.over.set_result(None)
@@ -182,7 +200,7 @@ class StreamedCall(CallRun):
         """Take a chunk from the provider. The request goes on when the program wants the chunk after it (O-1.72)."""
         if text:
             self.chunks += 1
-            self.text += text
+            self.texts.append(text)
             if self.progress is not None:
                 self.progress.texts.append(text)
             self.demand = self.future()
@@ -211,5 +229,5 @@ class StreamedCall(CallRun):
     def _response(self, reply: Reply, cached: bool) -> Response:
         """Return the Response, whose text is that of all chunks, those of tool rounds too (O-1.72)."""
         response = super()._response(reply, cached)
-        response.text = self.text
+        response.text = "".join(self.texts)
         return response

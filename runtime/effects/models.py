@@ -14,7 +14,7 @@ from ...vm.builtins.memories import message_array
 from ...vm.bytecode.image import fallbacks_of, memories_of
 from ...vm.interp.effects import ModelLife
 from ...vm.panics import Panic
-from ...vm.values import UNSET, LedgerRef, Map, ModelRef
+from ...vm.values import UNSET, ItemStream, LedgerRef, Map, ModelRef
 from ..calls.budgets import BudgetSpent
 from ..calls.call import prepare_execute, prepare_execute_with_schema
 from ..calls.reply_cache import ReplyCache
@@ -29,6 +29,7 @@ from ..memory.embedding import BASELINE, Embedding
 from ..memory.entries import count_text
 from ..records import ROLES, Call, Msg, Reply, failed, response_value, succeeded, to_plain
 from ..schema.acceptance import Verdict, judge, program_validators
+from ..schema.strategy import Plan
 from ..schema.validation import schema_failure
 from .conversations import call_conversation, run_id
 from .runner import PendingCommit
@@ -252,6 +253,18 @@ class ModelCalls:
             streamed = StreamedCall(services, settings, call.prompt, conversation, name, "stream", media=media)
             streamed.serve = partial(_serve, self.run, tools, conversation)
             return await begin_stream(self.run, effect, streamed, instance.began)
+        if call.method == "stream_with_schema":
+            from ..calls.streams import begin_stream
+            from ..calls.typed_streams import TypedStreamedCall
+
+            assert call.schema is not None
+            schema = self.run.schemas[call.schema]
+            typed = TypedStreamedCall(services, settings, call.prompt, conversation, name, "stream_with_schema", media=media)
+            plan = Plan(schema, settings.structured, settings.connection)
+            validators = program_validators(self.run, effect, call.schema)
+            typed.expect(plan, call.retry_message, validators, self.run.builder.classes, self.run.builder)
+            typed.serve = partial(_serve, self.run, tools, conversation)
+            return await begin_stream(self.run, effect, typed, instance.began)
         if call.schema is None:
             messages = () if call.messages is None else _chat_messages(settings, call.messages)
             media = messages[-1].media if messages else media
@@ -498,7 +511,8 @@ async def perform_schemas(run: EffectContext, effect: Effect) -> Any:
 
 async def perform_streams(run: EffectContext, effect: Effect) -> Any:
     """Wait for the next chunk of a stream (O-1.72 to O-1.75), and return and raise what `StreamedCall.next` does."""
-    stream = effect.payload
+    payload = effect.payload
+    stream = payload.stream if type(payload) is ItemStream else payload
     try:
         return await run.state[STREAMS][stream.effect].next(effect)
     finally:

@@ -293,6 +293,22 @@ class _ReplyValidation(_Validation):
         return node
 
 
+class PartValidator:
+    """Compares values of a schema type one by one, while the rest of the reply has not come (O-2.71)."""
+
+    __slots__ = ("_validation",)
+
+    def __init__(self, root: SchemaType) -> None:
+        self._validation = _ReplyValidation(root)
+
+    def tree(self, kind: SchemaType, value: Any, coerce: bool) -> Accepted | None:
+        """Return what is accepted of a value of a type in the tree of the root, None when it does not fit. With `coerce` a scalar
+        may be converted (O-2.16)."""
+        self._validation.violations = []
+        tree = self._validation.node(kind, value, "$", coerce=coerce)
+        return None if self._validation.violations else Accepted(tree)
+
+
 def _payload_path(path: str, form: str, count: int, part: str) -> str:
     """Return the path of a part of a payload."""
     if form == "struct":

@@ -19,6 +19,7 @@ from ..values import (
     UNSET,
     AgentRef,
     Array,
+    ItemStream,
     Map,
     McpRef,
     MemoryRef,
@@ -208,6 +209,18 @@ def stream(machine: MachineContext, task: Task, receiver: Any, prompt: Any) -> A
     return request(machine, task, of_model(receiver, "stream"), "stream", prompt)
 
 
+@handle(
+    MODELS, "stream_with_schema<T>(prompt: Prompt, retry_message: String? = nil) -> Result<TypedStream<T>, AgentError>",
+    clause="O-2.70", special="schema",
+)  # fmt: skip
+def stream_with_schema(
+    machine: MachineContext, task: Task, receiver: Any, schema: Any, prompt: Any, retry_message: str | None
+) -> Any:
+    """Sends the prompt and gives the reply as parts of a value of the schema, as it arrives."""
+    name = expect(schema, SchemaRef, "SchemaRef").name
+    return request(machine, task, of_model(receiver, "stream_with_schema"), "stream_with_schema", prompt, name, retry_message)
+
+
 @handle(MODELS, "chat(ms: Array<Message>) -> Result<Response, AgentError>", clause="L-6.8.4")
 def chat(machine: MachineContext, task: Task, receiver: Any, messages: Array) -> Any:
     """Sends the messages as they are."""
@@ -229,7 +242,7 @@ def refused_by_builders(machine: MachineContext, task: Task, receiver: Any, site
 
 for _name in ("spawn", "shutdown"):
     hidden("ModelBuilder", f"{_name}(values: Any...) -> never", by_site=True)(refused_by_builders)
-for _name in ("with_tools", "without_tools", "chat", "stream", "view", "with"):
+for _name in ("with_tools", "without_tools", "chat", "stream", "stream_with_schema", "view", "with"):
     hidden("AgentRef", f"{_name}(values: Any...) -> never", by_site=True)(refused_by_agents)
 
 
@@ -324,6 +337,7 @@ def shutdown(machine: MachineContext, task: Task, model: Any) -> Any:
 # ---------------------------------------------------------------- streams
 
 
+@handle("TypedStream<T>", "response() -> Response", clause="O-2.74")
 @handle("Stream", "response() -> Response", clause="L-6.8.3")
 def response(machine: MachineContext, task: Task, reply: Any) -> Any:
     """The whole reply, once it has ended (P410 before): after `break` the text so far, with `finish` "cancelled"."""
@@ -332,22 +346,55 @@ def response(machine: MachineContext, task: Task, reply: Any) -> Any:
     return reply.response
 
 
+@handle("TypedStream<T>", "items(field: String) -> ItemStream<Any>", clause="O-2.73")
+def items(machine: MachineContext, task: Task, reply: Any, field: str) -> Any:
+    """The elements of a field that is an Array, each once it is whole: `for row in s.items("rows")`."""
+    return ItemStream(reply, field)
+
+
+@handle("TypedStream<T>", "attempt() -> Int", clause="O-2.72")
+def attempt(machine: MachineContext, task: Task, reply: Any) -> Any:
+    """The number of the attempt that arrives, from 1: with each one the parts begin anew."""
+    return reply.attempt
+
+
+@handle("TypedStream<T>", "done() -> Result<T, AgentError>", clause="O-2.74")
+def done(machine: MachineContext, task: Task, reply: Any) -> Any:
+    """The value of the whole reply; waits for its end."""
+    # Raises P013 while a loop waits for a part of this stream.
+    if reply.outcome is not None:
+        return share(reply.outcome)
+    return _wait(machine, task, reply, ItemStream(reply, ""))
+
+
+def _wait(machine: MachineContext, task: Task, reply: Any, wanted: Any) -> Any:
+    """Suspend the task until the host has given what it wants of a reply; return SUSPENDED. Raises P013 when a task waits for
+    it already."""
+    if reply.walked:
+        raise Panic("P013", "a stream is walked by one loop at a time")
+    reply.walked = True
+    machine.suspend(task, "stream", wanted)
+    return SUSPENDED
+
+
+@hidden("ItemStream<T>", "_chunk(values: Any...) -> Any", by_site=True)
+@hidden("TypedStream<T>", "_chunk(values: Any...) -> Any", by_site=True)
 @hidden("Stream", "_chunk(values: Any...) -> Any", by_site=True)
 def next_chunk(machine: MachineContext, task: Task, reply: Any, site: Site, arguments: list[Any]) -> Any:
     """Return what a `for` asks for: Ok of a chunk, Ok(nil) at the end, or the Err that cut the reply; SUSPENDED while the reply
     goes on, then the host gives one of these. Raises P013 when another loop waits for a chunk of this stream."""
-    if reply.response is not None:
-        failure, reply.failure = reply.failure, None
+    stream = reply.stream if type(reply) is ItemStream else reply
+    if stream.response is not None:
+        failure, stream.failure = stream.failure, None
         return Ok(None) if failure is None else failure
-    if reply.walked:
-        raise Panic("P013", "a stream is walked by one loop at a time")
-    reply.walked = True
-    machine.suspend(task, "stream", reply)
-    return SUSPENDED
+    return _wait(machine, task, stream, reply)
 
 
+@hidden("ItemStream<T>", "_leave(values: Any...) -> Any", by_site=True)
+@hidden("TypedStream<T>", "_leave(values: Any...) -> Any", by_site=True)
 @hidden("Stream", "_leave(values: Any...) -> Any", by_site=True)
 def leave(machine: MachineContext, task: Task, reply: Any, site: Site, arguments: list[Any]) -> Any:
     """End the reply, since a loop was left early and nobody wants the rest (O-1.74). Return None if it has ended already, else
     SUSPENDED until the host has closed it."""
-    return None if reply.response is not None else machine.close_stream(task, reply)
+    stream = reply.stream if type(reply) is ItemStream else reply
+    return None if stream.response is not None else machine.close_stream(task, stream)

@@ -32,6 +32,7 @@ from ..values.errors import ErrorValue
 from ..values.handles import (
     AgentRef,
     HashMapRef,
+    ItemStream,
     KeyedRef,
     LedgerQuery,
     LedgerRef,
@@ -44,6 +45,7 @@ from ..values.handles import (
     Stream,
     TaskHandle,
     ToolRef,
+    TypedStream,
 )
 from ..values.objects import RECORDS, Closure, EnumValue, Err, NoneOption, Ok, Some
 from ..values.types import typeof
@@ -280,7 +282,7 @@ KIND_OF: dict[type, str] = {
     NoneOption: "Option", Ok: "Result", Err: "Result", ErrorValue: "Error", EnumValue: "Enum", Closure: "Function",
     ModelRef: "ModelRef", AgentRef: "AgentRef", ModelBuilder: "ModelBuilder", MemoryRef: "Memory", SchemaRef: "SchemaRef",
     HashMapRef: "HashMap", LedgerRef: "Ledger", LedgerQuery: "LedgerQuery", TaskHandle: "Task",
-    PipelineRef: "PipelineRef", Stream: "Stream",
+    PipelineRef: "PipelineRef", Stream: "Stream", TypedStream: "TypedStream", ItemStream: "ItemStream",
     ToolRef: "ToolRef", McpRef: "McpRef", KeyedRef: "KeyedMemory",
     **{cls: name for name, cls in RECORDS.items()},
 }  # fmt: skip

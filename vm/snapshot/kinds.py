@@ -25,6 +25,7 @@ from ..values import (
     Err,
     ErrorValue,
     HashMapRef,
+    ItemStream,
     KeyedRef,
     LedgerQuery,
     LedgerRef,
@@ -45,6 +46,7 @@ from ..values import (
     Struct,
     TaskHandle,
     ToolRef,
+    TypedStream,
     key_of,
     make_set,
 )
@@ -479,13 +481,43 @@ def _lower_stream(w: Writer, value: Stream) -> list[Any]:
 
 def _build_stream(r: Reader, name: Any, key: Any, response: Any, walked: Any, failure: Any) -> Stream:
     stream = Stream(r.declared("ModelRef", name), None)
+    _fill_stream(r, stream, key, response, walked, failure)
+    return stream
+
+
+def _fill_stream(r: Reader, stream: Stream, key: Any, response: Any, walked: Any, failure: Any) -> None:
     stream.response, stream.walked, stream.failure = r.value(response), r.flag(walked), r.value(failure)
     if type(stream.response) is not (type(None) if key else Response) or type(stream.failure) not in (Err, type(None)):
         raise misshapen("a stream that ended in neither a Response nor an Err")
     if key is not None:
         stream.effect = r.stream_effect(key)
         r.streams[key] = stream
+
+
+def _lower_typed_stream(w: Writer, value: TypedStream) -> list[Any]:
+    return [*_lower_stream(w, value), w.place(value.outcome), value.attempt]
+
+
+def _build_typed_stream(
+    r: Reader, name: Any, key: Any, response: Any, walked: Any, failure: Any, outcome: Any, attempt: Any
+) -> TypedStream:
+    stream = TypedStream(r.declared("ModelRef", name), None)
+    _fill_stream(r, stream, key, response, walked, failure)
+    stream.outcome, stream.attempt = r.value(outcome), r.index(attempt)
+    if type(stream.outcome) not in (Ok, Err, type(None)):
+        raise misshapen("a typed stream with an outcome that is no Result")
     return stream
+
+
+def _lower_item_stream(w: Writer, value: ItemStream) -> list[Any]:
+    return [w.place(value.stream), value.field]
+
+
+def _build_item_stream(r: Reader, stream: Any, field: Any) -> ItemStream:
+    whole = r.value(stream)
+    if type(whole) is not TypedStream:
+        raise misshapen("elements of what is no typed stream")
+    return ItemStream(whole, r.text(field))
 
 
 KINDS: tuple[Kind, ...] = (
@@ -515,6 +547,11 @@ KINDS: tuple[Kind, ...] = (
     Kind("task", (TaskHandle,), _nothing, _lower_task, _build_task),
     Kind("stream", (Stream,), lambda value: (value.response, value.failure), _lower_stream, _build_stream),
     Kind("bytes", (bytes,), _nothing, _lower_bytes, _build_bytes),
+    Kind(
+        "typed stream", (TypedStream,), lambda value: (value.response, value.failure, value.outcome), _lower_typed_stream,
+        _build_typed_stream,
+    ),
+    Kind("item stream", (ItemStream,), lambda value: (value.stream,), _lower_item_stream, _build_item_stream),
 )
 for _number, _kind in enumerate(KINDS):
     _kind.number = _number

@@ -72,6 +72,7 @@ from .handles import (
     UNSET,
     AgentRef,
     HashMapRef,
+    ItemStream,
     KeyedRef,
     LedgerQuery,
     LedgerRef,
@@ -85,6 +86,7 @@ from .handles import (
     Stream,
     TaskHandle,
     ToolRef,
+    TypedStream,
     Unset,
 )
 from .limits import INT_MAX, INT_MIN, Limits, concat, float_text, join, limits
@@ -188,6 +190,8 @@ __all__ = [
     "StructType",
     "TRUE_KEY",
     "Stream",
+    "ItemStream",
+    "TypedStream",
     "TaskHandle",
     "ToolCall",
     "ToolRef",

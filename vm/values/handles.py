@@ -299,3 +299,40 @@ class Stream:
         self.response: Any = None
         self.walked = False
         self.failure: Any = None
+
+
+class TypedStream(Stream):
+    """A reply on its way that is to be a value of a schema (O-2.70). `outcome` is the Result of that value, None before the end;
+    `attempt` numbers the attempt that arrives, from 1."""
+
+    __slots__ = ("outcome", "attempt")
+    type_name = "TypedStream"
+    word = "stream"
+
+    def __init__(self, name: str, effect: Any) -> None:
+        super().__init__(name, effect)
+        self.outcome: Any = None
+        self.attempt = 1
+
+
+class ItemStream:
+    """The elements of the field `field` of a typed stream, as they arrive (O-2.73); without a field what waits for its end."""
+
+    __slots__ = ("stream", "field")
+    type_name = "ItemStream"
+    word = "stream"
+
+    def __init__(self, stream: TypedStream, field: str) -> None:
+        self.stream = stream
+        self.field = field
+
+    @property
+    def name(self) -> str:
+        """The name of the model."""
+        return self.stream.name
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is ItemStream and other.stream is self.stream and other.field == self.field
+
+    def __hash__(self) -> int:
+        return hash((id(self.stream), self.field))
