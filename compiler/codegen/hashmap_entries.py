@@ -13,6 +13,7 @@ from ..syntax import ast
 from .emitter import Label
 from .generator import Generator
 
+# Keys that are pushed again where they are needed; any other is evaluated once, into a slot.
 LITERALS = (ast.IntLiteral, ast.StringLiteral, ast.BoolLiteral)
 
 
@@ -60,7 +61,7 @@ class EntryChange:
         self.depth = 0
 
     def begin(self, g: Generator, root: symbols.Local) -> None:
-        """Load the value of the entry into the variable `root`."""
+        """Mark where the change begins, if it may be made again, and load the value of the entry into the variable `root`."""
         if self.seen is not None:
             self.depth = g.emitter.depth
             g.emitter.mark(self.again, self.depth)
@@ -73,7 +74,8 @@ class EntryChange:
         g.store(root)
 
     def end(self, g: Generator, root: symbols.Local) -> None:
-        """Store the variable `root` into the entry."""
+        """Store the variable `root` into the entry. In a program with a hashmap in a store, jump back to `begin` when the entry
+        has changed."""
         e = g.emitter
         # What the change left on the stack would be lost by a jump back.
         results = [] if self.seen is None else [e.temp() for _ in range(e.depth - self.depth)]

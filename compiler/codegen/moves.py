@@ -10,7 +10,8 @@ nobody needs:
 - a function that fails gives its argument back: it has done nothing with it wherever it returns an Err. So the argument moves if
   only what follows an Err reads it again.
 
-`aliases` knows who holds what, this file what is read later. Hands on `move_values` to `module`.
+`aliases` knows who holds what, this file what is read later. Hands on `move_values` to `module`. A mark may only go if nobody
+could tell: in doubt it stays, which costs one copy. Functions above DEEPEST or LARGEST keep all their marks.
 """
 
 from __future__ import annotations
@@ -59,7 +60,9 @@ ASKING = frozenset(
         "IS_SOME", "IS_OK", "IS_ERR", "IS_NIL", "IS_ABSENT", "IS_VARIANT", "IS_ERROR", "FAIL_MATCH", "FAIL_LENGTH",
     )
 )  # fmt: skip
+# They ask for the number of parts only.
 COUNTING = frozenset({("Array", "len"), ("Array", "is_empty"), ("Map", "len"), ("Map", "is_empty")})
+# How an instruction uses its local (`Body._touch`).
 NOT_TOUCHED, COUNTED, READ, WRITTEN, ASSIGNED = range(5)
 
 DEEPEST = 100  # values on the operand stack of a function that is looked at
@@ -69,8 +72,8 @@ Builtin = Callable[[int], tuple[str, str]]
 
 
 def move_values(functions: dict[int, tuple[Emitter, int]], builtin: Builtin) -> None:
-    """Take back the marks that no value needs. `functions`: by number the code and how many parameters there are. `builtin`: the
-    kind of receiver and the name of the built-in that a constant names."""
+    """Take back the marks that no value needs; the code of the emitters is changed in place. `functions`: by number the code and
+    how many parameters there are. `builtin`: the kind of receiver and the name of the built-in that a constant names."""
     program = Moves(functions, builtin)
     program.decide()
     for body in program.bodies.values():
@@ -94,6 +97,7 @@ class Moves:
                 self.bodies[number] = Body(self, emitter, parameters)
 
     def decide(self) -> None:
+        """Bring `borrowed` and `returned` to the fixpoint, and with them what each body takes back."""
         callers: dict[int, set[int]] = {}
         for number, (emitter, _) in self.functions.items():
             for callee in emitter.calls:
@@ -174,6 +178,7 @@ class Body:
     # ------------------------------------------------------------ decisions
 
     def decide(self) -> None:
+        """Set `moved`, `lent` and `taken` by what is assumed of other functions at present."""
         wanted = [at for at in self.shares if self._may_be_lent(at)]
         self.moved, self.lent, self.taken = set(), set(), dict(self._elements())
         self.moved = {at + 1 for at in self.taken if self.code[at][0] in INDEXES}
@@ -347,8 +352,8 @@ class Body:
         for at in self.moved:
             consumer, position = self.consumers[at]
             number, callee = self.code[at if consumer < 0 else consumer]
-            given = failing and number == CALL and position in self.program.returned[callee]
-            if given and self.code[consumer + 1][0] in (TRY, RETURN) and consumer + 1 not in self.flow.leaders:
+            gives_back = failing and number == CALL and position in self.program.returned[callee]
+            if gives_back and self.code[consumer + 1][0] in (TRY, RETURN) and consumer + 1 not in self.flow.leaders:
                 yield [self.stack(at)[-1]], [consumer + 2] if self.code[consumer + 1][0] == TRY else []
             else:
                 yield [self.stack(at)[-1]], self._following(at)
@@ -470,6 +475,7 @@ class Body:
     # ------------------------------------------------------------ the new code
 
     def rewrite(self) -> None:
+        """Exchange the opcodes of what moves, and leave out the marks that are taken back."""
         for at in self.moved:
             for by in self.stack(at)[-1].by if at - 1 not in self.taken else ():
                 number, operand = self.code[by]
