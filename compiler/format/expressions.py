@@ -645,7 +645,8 @@ def pipe(p: Printer, node: ast.Pipe) -> int:
 
 
 def stages(p: Printer, node: ast.Pipe) -> int:
-    """Write what is piped, and what it is piped to; a line may end before each `|>`. Return the row of the last part, or 0."""
+    """Write what is piped, and what it is piped to; a line may end before each `|>`. Return the `hug_row` of the last part, or
+    0."""
     pipes = [node]
     while isinstance(pipes[-1].left, ast.Pipe):
         pipes.append(pipes[-1].left)
