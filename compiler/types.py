@@ -289,9 +289,10 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Nominal(Type):
-    """A declared struct, schema, enum, trait, record, error family or model with an impl, or a type parameter: `kind` is one of
-    these words. `key` tells declared types of one name apart; it is empty where the name does. `plain`: an enum whose
-    variants hold nothing."""
+    """A type that is told by its name. `kind` says what has the name: "struct", "schema", "enum", "trait", a "context" of
+    memories, a "record" of the language, a built-in family of errors ("error"), a "model" or "tool" with an impl, or a type
+    "parameter" inside its own declaration. `key` tells declared types of one name apart; it is empty where the name does.
+    `plain`: an enum whose variants hold nothing."""
 
     kind: str
     name: str
