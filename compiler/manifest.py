@@ -223,14 +223,14 @@ def _value(row: Argument, value: object) -> Any:
     """Return what an image holds for this value of the manifest; None for what the row refuses."""
     if row.image in NAMED:
         return value if isinstance(value, str) else None
-    held = value
+    image_value = value
     if row.kind == DURATION:
-        held = milliseconds(value)
+        image_value = milliseconds(value)
     elif row.kind == REDACTOR:
-        held = [value]
+        image_value = [value]
     elif row.kind == SHARE and row.takes(value):
-        held = float(value)  # type: ignore[arg-type]
-    return held if row.takes(held) and held != [] else None
+        image_value = float(value)  # type: ignore[arg-type]
+    return image_value if row.takes(image_value) and image_value != [] else None
 
 
 # Per step the one argument that `[memory.defaults]` may set: the one that stands for the step alone (`bare`), else the one

@@ -216,9 +216,9 @@ class Flow:
                 break
 
     def _reach(self, target: int, state: State, pending: list[int]) -> None:
-        known = self.states[target]
-        joined = state if known is None else known.join(state)
-        if joined is not known:
+        earlier = self.states[target]
+        joined = state if earlier is None else earlier.join(state)
+        if joined is not earlier:
             self.states[target] = joined
             pending.append(target)
 
@@ -335,7 +335,7 @@ def _escaped(slots: dict[int, Entry], entry: Entry) -> dict[int, Entry]:
     """Return the locals when something else keeps a value without a mark."""
     changed = slots
     for slot, _ in entry.held:
-        known = changed.get(slot, NEW)
-        if slot >= 0 and ANYWHERE not in known.held:
-            changed = {**changed, slot: known.also(ANYWHERE)}
+        local = changed.get(slot, NEW)
+        if slot >= 0 and ANYWHERE not in local.held:
+            changed = {**changed, slot: local.also(ANYWHERE)}
     return changed

@@ -579,15 +579,15 @@ def handle_call(g: Generator, node: ast.MethodCall, target: decisions.BuiltinCal
         count += 1
     skipped = False
     # The first argument of `remember` and `forget` is the name of the slot, which `after_write` needs once more.
-    written = e.temp() if node.held else None
+    name_slot = e.temp() if node.held else None
     for index, argument in enumerate(target.arguments):
         if argument is None:
             skipped = True
             continue
         g.bound(argument)
-        if written is not None and index == 0:
+        if name_slot is not None and index == 0:
             e.emit("DUP")
-            e.emit("STORE", written)
+            e.emit("STORE", name_slot)
         count += 1
         if skipped:
             names.append(row.parameters[index].name)
@@ -595,9 +595,9 @@ def handle_call(g: Generator, node: ast.MethodCall, target: decisions.BuiltinCal
     e.emit("CALL_METHOD", g.module.pool.method(target.name, count, names), count)
     if target.unwraps:
         value_of_reply(g)
-    if written is not None:
-        after_write(g, node, written)
-        e.release(written)
+    if name_slot is not None:
+        after_write(g, node, name_slot)
+        e.release(name_slot)
 
 
 def value_of_reply(g: Generator) -> None:

@@ -107,9 +107,9 @@ class Moves:
             number, _ = pending.popitem()
             body = self.bodies[number]
             body.decide()
-            kept = self.borrowed[number] & body.only_read(), self.returned[number] & body.given_back()
-            if kept != (self.borrowed[number], self.returned[number]):
-                self.borrowed[number], self.returned[number] = kept
+            remaining = self.borrowed[number] & body.only_read(), self.returned[number] & body.given_back()
+            if remaining != (self.borrowed[number], self.returned[number]):
+                self.borrowed[number], self.returned[number] = remaining
                 pending |= dict.fromkeys([caller for caller in callers.get(number, ()) if caller in self.bodies])
 
     def keeps(self, number: int, position: int) -> bool:
@@ -179,15 +179,15 @@ class Body:
 
     def decide(self) -> None:
         """Set `moved`, `lent` and `taken` by what is assumed of other functions at present."""
-        wanted = [at for at in self.shares if self._may_be_lent(at)]
+        candidates = [at for at in self.shares if self._may_be_lent(at)]
         self.moved, self.lent, self.taken = set(), set(), dict(self._elements())
         self.moved = {at + 1 for at in self.taken if self.code[at][0] in INDEXES}
         for at in self.shares:
             held = self.stack(at)[-1].held
-            if at not in wanted and self._is_alone(at, at) and self._are_dead(held, at):
+            if at not in candidates and self._is_alone(at, at) and self._are_dead(held, at):
                 self.moved.add(at)
         # A value that is lent has no mark while it lies on the stack, so nothing may move there meanwhile.
-        self.lent = {at for at in wanted if not self._moves_meanwhile(at)}
+        self.lent = {at for at in candidates if not self._moves_meanwhile(at)}
         for at in self.shares:
             if at not in self.moved and at not in self.lent and not self._is_lent_meanwhile(at) and self._moves_later(at):
                 self.moved.add(at)
@@ -241,9 +241,9 @@ class Body:
     def _moves_meanwhile(self, share: int) -> bool:
         at, _ = self.consumers[share]
         held = self.stack(share)[-1].held
-        gone = {**{moved: self.stack(moved)[-1] for moved in self.moved}, **self.taken}
+        moves = {**{at: self.stack(at)[-1] for at in self.moved}, **self.taken}
         walked = self.code[at][0] == ITERATE
-        return any(clash(p, held) for by, entry in gone.items() if walked or share < by < at for p in entry.held)
+        return any(clash(p, held) for by, entry in moves.items() if walked or share < by < at for p in entry.held)
 
     def _is_lent_meanwhile(self, share: int) -> bool:
         held = self.stack(share)[-1].held

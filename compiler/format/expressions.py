@@ -564,8 +564,8 @@ def call(p: Printer, node: ast.Call | ast.MethodCall, piped: ast.Expr | None) ->
         p.token(".")
         p.name(node.name)
         type_arguments(p, node.type_arguments)
-    written = [argument for argument in node.arguments if argument.value is not piped]
-    return arguments(p, written)
+    remaining = [argument for argument in node.arguments if argument.value is not piped]
+    return arguments(p, remaining)
 
 
 def arguments(p: Printer, nodes: Sequence[ast.Argument]) -> int:
