@@ -288,6 +288,7 @@ def array(p: Printer, node: ast.ArrayExpr) -> int:
 
 
 def is_number(node: ast.Expr) -> bool:
+    """Return whether an expression is a number literal, with or without a sign before it."""
     if isinstance(node, ast.Unary):
         node = node.operand
     return isinstance(node, (ast.IntLiteral, ast.FloatLiteral))

@@ -109,6 +109,7 @@ class FilterState:
         self.frame = frame
 
     def pop(self) -> Frame:
+        """End the innermost frame and return it."""
         closed = self.frames.pop()
         self.frame = self.frames[-1]
         return closed
