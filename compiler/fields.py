@@ -29,7 +29,7 @@ class Rule:
     type: Type
     words: str
     legal: Callable[[object], bool]
-    example: Callable[[object], str]  # what may be written in place of an illegal value
+    example: Callable[[object], str]
     name: str = ""
     timed: bool = False
     reads: Callable[[object], object] = lambda value: value

@@ -172,8 +172,8 @@ class Reach:
             self._name(files[span.file].source.text[span.start : span.end], file)
         for name, file in project.roots.items():
             self._name(name, file)
-        for file, known in files.items():
-            for name in known.inline_modules:
+        for file, cached in files.items():
+            for name in cached.inline_modules:
                 self._name(name, file)
         self.interfaces = {name: self._direct(name, files[name].interface_words) for name in files}
         self._close()
@@ -249,11 +249,11 @@ class Reach:
         return total.digest()
 
     def _digest_of(self, reached: int) -> bytes:
-        known = self.digests.get(reached)
-        if known is None:
+        digest = self.digests.get(reached)
+        if digest is None:
             parts = b"".join([self.parts[name] for name in self.members(reached)])
-            known = self.digests[reached] = blake2b(parts, digest_size=16).digest()
-        return known
+            digest = self.digests[reached] = blake2b(parts, digest_size=16).digest()
+        return digest
 
 
 # One check.

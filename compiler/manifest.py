@@ -1,10 +1,10 @@
 """`Concerto.toml`, the manifest of a project, read and checked (O-9.1 to O-9.8).
 
 Hands on `Manifest` to `project`, the pipeline, the checker, the API and the command line; `MemoryTables` to `project` and the
-checker; `find_manifest` and `NAME` to `project` and the command line; `milliseconds`, `has_words` and WORDS to the checker of
-declarations. What is wrong with the file, also that it cannot be read, becomes a diagnostic at its place in the file. One
-function for each table of the file stands in `TABLES`: a new table is a row there, a new key a row of the table's keys, with an
-example in `hints/manifest.py`. What the permissions of a manifest allow is decided by the runtime.
+checker; `find_manifest` to `project` and the command line; `NAME` to the command line; `has_words` and WORDS to the checker of
+MCP servers. What is wrong with the file, also that it cannot be read, becomes a diagnostic at its place in the file. One function
+for each table of the file stands in `TABLES`: a new table is a row there, a new key a row of the table's keys, with an example in
+`hints/manifest.py`. What the permissions of a manifest allow is decided by the runtime.
 """
 
 from __future__ import annotations
@@ -76,6 +76,7 @@ class MemoryTables:
 
 # `[agents.X]` and `[mcp.N]` (O-7.4 to O-7.8, O-4.37 to O-4.41).
 
+# Called with code, the names that lead to the table or key (None: the whole file), message, help.
 Report = Callable[[str, tuple[str, ...] | None, str, str | None], None]
 
 
@@ -205,6 +206,7 @@ def _no_text(value: object) -> str:
 
 NAMED = {"store": "the name of a store", "embed": "the name of an embedder"}
 """Steps whose text names a table of the manifest, which an image holds in its place."""
+# What a value of each kind of argument has to be, in words for a message.
 KINDS = {
     COUNT: "an integer of at least 1", SHARE: "a number from 0 to 1", DURATION: "a duration", TEXT: "a string", FLAG: "true",
 }  # fmt: skip
@@ -221,14 +223,14 @@ def _value(row: Argument, value: object) -> Any:
     """Return what an image holds for this value of the manifest; None for what the row refuses."""
     if row.image in NAMED:
         return value if isinstance(value, str) else None
-    held = value
+    image_value = value
     if row.kind == DURATION:
-        held = milliseconds(value)
+        image_value = milliseconds(value)
     elif row.kind == REDACTOR:
-        held = [value]
+        image_value = [value]
     elif row.kind == SHARE and row.takes(value):
-        held = float(value)  # type: ignore[arg-type]
-    return held if row.takes(held) and held != [] else None
+        image_value = float(value)  # type: ignore[arg-type]
+    return image_value if row.takes(image_value) and image_value != [] else None
 
 
 # Per step the one argument that `[memory.defaults]` may set: the one that stands for the step alone (`bare`), else the one
@@ -662,9 +664,9 @@ class Places:
         """Return the offsets, start and end, at which the last name of a path is written. What has no line of its own is at what
         holds it; an empty path is at (0, 0)."""
         while path:
-            found = [at for at in self._offsets(path) if at is not None]
-            if found:
-                return min(found), min(found) + len(path[-1])
+            offsets = [at for at in self._offsets(path) if at is not None]
+            if offsets:
+                return min(offsets), min(offsets) + len(path[-1])
             path = path[:-1]
         return 0, 0
 
@@ -687,7 +689,7 @@ def _names(text: str) -> list[str]:
 
 
 def find_manifest(folder: str) -> str | None:
-    """Return the path of the first manifest in a directory or above it (O-9.1), or None."""
+    """Return the path of the first manifest in a directory, given by an absolute path, or above it (O-9.1); None without one."""
     while True:
         path = os.path.join(folder, NAME)
         if os.path.isfile(path):

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 @dataclass(slots=True)
 class Compilation:
     """The outcome of a compilation. `image` is None when `diagnostics` holds an error, or when none was asked for; `checked` is
-    None when the trees could not be checked; `tree` is that of the root module, None if it has none; `sources` are all files of
-    the program by their name relative to the project root."""
+    None when the trees could not be checked; `source` and `tree` are those of the root module, which may have no tree; `sources`
+    are all files of the program by their name relative to the project root."""
 
     diagnostics: Diagnostics
     source: Source | None = None

@@ -1,11 +1,11 @@
 """The files of a program: from the compiled file to every module it names, lexed and parsed; and where they lie on disk
 (L-8.1, O-9.1).
 
-Hands on `load`, `no_files`, `parse_file` and the type `Reader` to the pipeline, `incremental` and the language server; `locate`
-and `Location` to the command line, the API and the language server; `Project` to resolver, checker and language server; and
-`module_files` to the resolver. `load` returns a `Project` with the trees and with the file behind each module; it touches no
-file itself, but reads through a function of the caller. `locate` returns a `Location`, which reads files under the project root
-only (G-5.3).
+Hands on `load`, `no_files`, `parse_file`, the type `Reader` and `Refused` to the pipeline, `incremental` and the language server;
+`ParsedFile` to `incremental`; `locate` and `Location` to the command line, the API and the language server; `Project` to
+resolver, checker and language server; and `module_files` to the resolver. `load` returns a `Project` with the trees and with the
+file behind each module; it touches no file itself, but reads through a function of the caller. `locate` returns a `Location`,
+which reads files under the project root only (G-5.3).
 """
 
 from __future__ import annotations
@@ -80,9 +80,10 @@ Parser = Callable[[str, bytes, bool], ParsedFile]
 
 @dataclass(slots=True)
 class Project:
-    """The parsed files by name. `declared` has the file of each `mod name;` that has one, by the place of the name; `roots`
-    those of modules of the project root; `rejected` is what the checking phase reports about the files of modules; `agents`
-    is what the manifest says of agents by name, None without a manifest."""
+    """The parsed files by name, and what the manifest says that their check needs. `main` is the name of the root file;
+    `declared` has the file of each `mod name;` that has one, by the place of the name; `roots` those of modules of the project
+    root; `rejected` is what the checking phase reports about the files of modules; `agents` is what the manifest says of agents
+    by name, None without a manifest."""
 
     main: str
     trees: dict[str, ast.Program] = field(default_factory=dict)

@@ -186,8 +186,8 @@ class Transcript:
         plain = Source(FILE, before + text + "\n")
         back = _Back(len(before), insertions, len(before) + len(text))
         mapped = [back.diagnostic(d) for d in compilation.diagnostics.ordered() if d.code not in UNUSED]
-        shown = [d for d in mapped if d.is_error or d.span.start < d.span.end]  # warnings of inserted text point nowhere
-        return Entry(compilation, shown, {FILE: plain}, False)
+        visible = [d for d in mapped if d.is_error or d.span.start < d.span.end]  # warnings of inserted text point nowhere
+        return Entry(compilation, visible, {FILE: plain}, False)
 
     def _remember(self, text: str, insertions: list[Insertion]) -> None:
         """Keep the columns at which inserted text stands in the compiled lines, for positions of panics."""

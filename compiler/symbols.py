@@ -31,8 +31,7 @@ class Symbol:
 @record
 class ModuleSymbol(Symbol):
     """A module of the program (L-8.1); `home` is the module around it, None for the root. `file` is the name of the file with its
-    text; `rank` is
-    its place in the order of initialisation (L-5.14.1)."""
+    text; `rank` is its place in the order of initialisation, from 0 (L-5.14.1)."""
 
     file: str
     rank: int = 0
@@ -274,7 +273,7 @@ class EnumSymbol(Symbol):
 
 @record
 class VariantSymbol(Symbol):
-    """`E::V`; also the None of Option is written as a plain path and bound to BuiltinSymbol("None"). `form` is unit, tuple or
+    """The variant `E::V` of a declared enum; the None of Option is none, but BuiltinSymbol("None"). `form` is unit, tuple or
     struct; `fields` are the parts of the payload as in StructSymbol, those of a tuple variant named by their numbers."""
 
     enum: EnumSymbol
@@ -286,8 +285,9 @@ class VariantSymbol(Symbol):
 
 @record
 class ConstSymbol(Symbol):
-    """`value`: the folded constant as plain Python data (int, float, str, bool, None, list, dict, tuple; a ConstStruct or a
-    VariantSymbol for struct and enum values)."""
+    """`value`: the folded constant as plain data, None before it is folded: None, bool, int, float, str, list, tuple; dict with
+    keys of `vm.key_of`; ConstStruct, ConstVariant or VariantSymbol for values of declared types; `vm.Some`, `vm.Ok` and `vm.Err`
+    around such data, and `vm.NONE`."""
 
     declaration: ast.Const
     type: Type
@@ -296,7 +296,7 @@ class ConstSymbol(Symbol):
 
 @dataclass(slots=True)
 class ConstStruct:
-    """A folded struct value: its fields in declaration order."""
+    """A folded struct value: the folded values of its fields in declaration order."""
 
     struct: StructSymbol
     values: list[object]
@@ -304,7 +304,7 @@ class ConstStruct:
 
 @dataclass(slots=True)
 class ConstVariant:
-    """A folded enum value with a payload."""
+    """A folded enum value with a payload: the folded values of its parts, in order."""
 
     variant: VariantSymbol
     values: list[object]

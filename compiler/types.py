@@ -68,11 +68,11 @@ def _measure(type_: Type, parts: Iterable[Type]) -> None:
 def _hashed(type_: Type, *parts: object) -> int:
     """Return the hash of `parts`, computed once: otherwise each look-up in a dict takes a walk over all that the type is made
     of."""
-    known = type_._hash
-    if known is None:
-        known = hash(parts)
-        _set(type_, "_hash", known)
-    return known
+    value = type_._hash
+    if value is None:
+        value = hash(parts)
+        _set(type_, "_hash", value)
+    return value
 
 
 def _listed(types: Iterable[Type], levels: int, budget: SpellingBudget) -> str:
@@ -248,8 +248,8 @@ class Implementations:
         groups: list[list[Implementation]] = []
         for fixed, by_forms in self._index.get(head, {}).items():
             # Where the sought type has no form either, every impl of the group may suit.
-            wanted = tuple([forms[position] if position < len(forms) else None for position in fixed])
-            groups += by_forms.values() if None in wanted else [by_forms.get(wanted, [])]
+            key = tuple([forms[position] if position < len(forms) else None for position in fixed])
+            groups += by_forms.values() if None in key else [by_forms.get(key, [])]
         candidates = [implementation for group in groups for implementation in group]
         return candidates if len(groups) == 1 else sorted(candidates, key=self.numbers.__getitem__)
 
@@ -289,9 +289,10 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Nominal(Type):
-    """A declared struct, schema, enum, trait, record, error family or model with an impl, or a type parameter: `kind` is one of
-    these words. `key` tells declared types of one name apart; it is empty where the name does. `plain`: an enum whose
-    variants hold nothing."""
+    """A type that is told by its name. `kind` says what has the name: "struct", "schema", "enum", "trait", a "context" of
+    memories, a "record" of the language, a built-in family of errors ("error"), a "model" or "tool" with an impl, or a type
+    "parameter" inside its own declaration. `key` tells declared types of one name apart; it is empty where the name does.
+    `plain`: an enum whose variants hold nothing."""
 
     kind: str
     name: str

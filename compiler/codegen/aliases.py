@@ -1,8 +1,12 @@
-"""Who else holds a value: for each instruction of a function, which places may hold what lies on the stack without a mark.
+"""Which variables, or parts of them, may hold the same value as the operand stack, before each instruction of a function.
 
-An abstract interpretation of the code of an `Emitter`, a fixpoint over its jumps and handlers. Hands on to `moves` `Flow`, the
-states before all instructions, with `Entry` and `overlap`. What it says is a bound from above: a place that it does not name does
-not hold the value.
+A container that stands in two places has a mark as shared, or a write through one of them would show in the other (V-5.7). An
+abstract interpretation of the code of an `Emitter`, a fixpoint over its jumps and handlers, finds the places that may hold a
+value without that mark. The answer is a bound from above: a place that it does not name does not hold the value.
+
+Hands on to `moves` `Flow`, the states before all instructions, with `Entry`, `clash` and `overlap`. What opcodes do with values
+is said by `_FRESH`, `_SAME`, `_PARTS` and `_READS`; one that none of them names is taken to keep all that it pops and to push
+what any place may hold.
 """
 
 from __future__ import annotations
@@ -14,9 +18,11 @@ from ...vm.bytecode import operands as k
 from ...vm.bytecode.opcodes import OPCODES, THROWS
 from .emitter import Emitter, Label
 
-Path = tuple[tuple[str, int], ...]  # from a local to a part: kinds and numbers of the steps
+# From a local to a part of its value: kind and number of each step. The kinds are "field", "element" and "payload", with a
+# position, "held" of wrappers, with 0, and "key", with the number that `moves` gives the key.
+Path = tuple[tuple[str, int], ...]
 Place = tuple[int, Path]  # a slot, or a number below 0 that two values on the stack share, and a path
-LONGEST = 4  # steps of a path
+LONGEST = 4  # steps of a path; what lies deeper may be anywhere
 ANYWHERE: Place = (-1, ())  # a place that no local leads to
 CALLER: Place = (-2, ())  # one of the caller, which writes nothing while the function runs
 
@@ -73,12 +79,13 @@ class Entry:
         return hash((self.held, self.by, self.shares))
 
     def join(self, other: Entry) -> Entry:
+        """Return what is known of a value that may be either of the two."""
         if self is other or self == other:
             return self
         return Entry(self.held | other.held, self.by | other.by, self.shares | other.shares)
 
     def stepped(self, kind: str, number: int) -> Entry:
-        """Return a part of it."""
+        """Return the part of it to which one step leads, of a kind and with a number as in a `Path`."""
         held = frozenset(
             [ANYWHERE if place == ANYWHERE or len(place[1]) >= LONGEST else (place[0], (*place[1], (kind, number)))
              for place in self.held]
@@ -86,10 +93,11 @@ class Entry:
         return Entry(held, self.by, self.shares)
 
     def also(self, *places: Place) -> Entry:
+        """Return the value with more places that may hold it."""
         return Entry(self.held | set(places), self.by, self.shares)
 
     def without(self, slot: int) -> Entry:
-        """Return what holds once a slot has another value."""
+        """Return what is known of the value once a slot has another one."""
         if not self.held:
             return self
         held = frozenset([place for place in self.held if place[0] != slot])
@@ -102,7 +110,7 @@ LENT = Entry(frozenset({CALLER}))
 
 
 def overlap(one: Path, other: Path) -> bool:
-    """Return whether one of two parts of a value may lie in the other."""
+    """Return whether one of two parts of a value may be or lie in the other."""
     for (kind, number), (other_kind, other_number) in zip(one, other, strict=False):
         if kind != other_kind or kind == "key":
             return True  # two keys may turn out to be equal
@@ -144,13 +152,15 @@ class State:
 
 
 class Flow:
-    """`states`: by instruction, what holds before it, None where no control reaches it. `receivers`: the instructions that mark
-    what becomes the receiver of a method found at run time, which asks for the mark. `kept`: by instruction, what it puts into
-    another place without a mark. `successors`: by instruction, where control
-    may go on; `fails`: by instruction, the one where an error goes that it raises. `leaders`: the instructions that jumps and
-    handlers lead to."""
+    """The states of one function, by the indexes of its instructions. `states`: what holds before an instruction, None where no
+    control reaches it. `receivers`: the instructions that mark what becomes the receiver of a method found at run time, which
+    asks for the mark. `kept`: what an instruction puts into another place without a mark. `successors`: where control may go on;
+    `fails`: where an error goes that the instruction raises, and the depth of the operand stack there without the error.
+    `leaders`: the instructions that jumps and handlers lead to."""
 
     def __init__(self, emitter: Emitter, parameters: int, keeps: Callable[[int, int], bool]) -> None:
+        """Work out the states of a function whose labels are all marked and whose first slots are its `parameters`.
+        `keeps(index, position)` says whether the call at an instruction keeps its argument, counted from 0."""
         self.code = emitter.code
         self.counts = emitter.counts
         self.plain = emitter.plain
@@ -206,9 +216,9 @@ class Flow:
                 break
 
     def _reach(self, target: int, state: State, pending: list[int]) -> None:
-        known = self.states[target]
-        joined = state if known is None else known.join(state)
-        if joined is not known:
+        earlier = self.states[target]
+        joined = state if earlier is None else earlier.join(state)
+        if joined is not earlier:
             self.states[target] = joined
             pending.append(target)
 
@@ -275,7 +285,7 @@ class Flow:
         return name in _READS
 
     def _marked(self, at: int, state: State) -> State:
-        """A mark: what holds parts of this value without one sees them through another place as well."""
+        """Return what holds after a mark: who holds parts of the value without one shares them with another place."""
         top = state.stack[-1]
         slots = {slot: _seen_elsewhere(entry, top) for slot, entry in state.slots.items()} if top.held else state.slots
         return State((*[_seen_elsewhere(entry, top) for entry in state.stack[:-1]], Entry(shares=frozenset({at}))), slots)
@@ -312,7 +322,7 @@ class Flow:
 
 
 def clash(place: Place, others: frozenset[Place]) -> bool:
-    """Return whether a place is, holds, or lies in one of others."""
+    """Return whether a place is, holds, or lies in one of others; the place of the caller does not, since it is not written."""
     slot, path = place
     return slot != CALLER[0] and any(slot == other and overlap(path, other_path) for other, other_path in others)
 
@@ -325,7 +335,7 @@ def _escaped(slots: dict[int, Entry], entry: Entry) -> dict[int, Entry]:
     """Return the locals when something else keeps a value without a mark."""
     changed = slots
     for slot, _ in entry.held:
-        known = changed.get(slot, NEW)
-        if slot >= 0 and ANYWHERE not in known.held:
-            changed = {**changed, slot: known.also(ANYWHERE)}
+        local = changed.get(slot, NEW)
+        if slot >= 0 and ANYWHERE not in local.held:
+            changed = {**changed, slot: local.also(ANYWHERE)}
     return changed

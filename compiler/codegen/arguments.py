@@ -31,8 +31,8 @@ def push_arguments(g: Generator, function: symbols.FunctionSymbol, arguments: Ar
 
 
 def load_slots(g: Generator, slots: dict[int, int], again: bool = False) -> None:
-    """Push the values of the parameters 0, 1, …; `slots` has the slot of each. `again`: all but the first may be pushed once more
-    (`SlotChange`)."""
+    """Push the values of the parameters 0, 1, …; `slots` has the slot of each. `again`: all but the first are marked shared,
+    since they may be pushed once more (`slots.SlotChange`)."""
     for index in range(len(slots)):
         g.emitter.emit("LOAD", slots[index])
         if again and index:
@@ -88,8 +88,8 @@ def into_numbered_slots(
 
 
 def receive(g: Generator, place: places.Place) -> None:
-    """Push the present value of a place. What no closure holds is lent, so that the method writes into it where it stands:
-    nobody else sees it before the new value is stored back."""
+    """Push the present value of a place, as the receiver of a method that may change it. What no closure holds is lent, so that
+    the method writes into it where it stands: nobody else sees it before the new value is stored back."""
     if place.root in g.slots and all(step.kind in ("field", "index") for step in place.steps):
         places.lend(g, place)
     else:

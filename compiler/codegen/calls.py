@@ -130,9 +130,9 @@ def store_back(g: Generator, place: places.Place | None) -> None:
 
 
 def dynamic_call(g: Generator, node: ast.MethodCall, target: decisions.DynamicCall) -> None:
-    """Generate a method call whose target is found at run time. Where it may turn out to be *mut*, the receiver comes last
-    as in `mutating_call`: owned if it stands in a mutable place or is a temporary, else marked shared, so that such a
-    method refuses (L-3.7.1)."""
+    """Generate a method call whose target is found at run time. Where it may turn out to be *mut*, the receiver is read after
+    the arguments as in `mutating_call`: owned if it stands in a mutable place or is a temporary, else marked shared, so that
+    such a method refuses (L-3.7.1)."""
     arguments = [argument for argument in target.arguments if argument is not None]
     # Whatever the receiver turns out to be, its method must be in the image.
     g.module.all_language_methods(target.name)
@@ -474,8 +474,8 @@ def _invoke(g: Generator, target: decisions.BuiltinCall, row: Row) -> None:
 
 
 def mutating_call(g: Generator, node: ast.MethodCall, target: decisions.BuiltinCall, row: Row) -> None:
-    """Generate a *mut* method: arguments first, unless they are simple, then the owned receiver, so that nothing comes
-    between the two."""
+    """Generate a call of a built-in *mut* method. Arguments that are not simple (`is_simple`) are evaluated before the receiver
+    is owned, so that nothing that runs in between can share it again."""
     e = g.emitter
     if row.source:
         _language_mutation(g, node, target, row)
@@ -543,8 +543,8 @@ def _language_mutation(g: Generator, node: ast.MethodCall, target: decisions.Bui
 def _language_change(
     g: Generator, node: ast.MethodCall, target: decisions.BuiltinCall, row: Row, place: places.Place
 ) -> None:
-    """The same for a receiver in a slot of a memory: the arguments are evaluated once, the change is made as often as it
-    takes."""
+    """Generate the same for a receiver in a slot of a memory or an entry of a hashmap: the arguments are evaluated once, the
+    change is made as often as it takes."""
     e = g.emitter
     before = e.depth
     _arguments(g, target, row)
@@ -581,15 +581,15 @@ def handle_call(g: Generator, node: ast.MethodCall, target: decisions.BuiltinCal
             g.module.pool.type(target.partial.type)
     skipped = False
     # The first argument of `remember` and `forget` is the name of the slot, which `after_write` needs once more.
-    written = e.temp() if node.held else None
+    name_slot = e.temp() if node.held else None
     for index, argument in enumerate(target.arguments):
         if argument is None:
             skipped = True
             continue
         g.bound(argument)
-        if written is not None and index == 0:
+        if name_slot is not None and index == 0:
             e.emit("DUP")
-            e.emit("STORE", written)
+            e.emit("STORE", name_slot)
         count += 1
         if skipped:
             names.append(row.parameters[index].name)
@@ -597,9 +597,9 @@ def handle_call(g: Generator, node: ast.MethodCall, target: decisions.BuiltinCal
     e.emit("CALL_METHOD", g.module.pool.method(target.name, count, names), count)
     if target.unwraps:
         value_of_reply(g)
-    if written is not None:
-        after_write(g, node, written)
-        e.release(written)
+    if name_slot is not None:
+        after_write(g, node, name_slot)
+        e.release(name_slot)
 
 
 def value_of_reply(g: Generator) -> None:

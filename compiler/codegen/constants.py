@@ -30,12 +30,12 @@ class TooLong(Exception):
 
 
 _KINDS = {int: im.K_INT, float: im.K_FLOAT, str: im.K_STRING}
-SMALL = 1 << 14  # Ints that INT carries in two operand bytes
+SMALL = 1 << 14  # Ints from 0 to below this fit into the two operand bytes of INT
 
 
 def emit_constant(g: Generator, value: Any) -> None:
-    """Push a folded constant. Collections are built anew, since every use is a value of its own. Raise TooLong when the
-    uses of constants make too much code."""
+    """Push a folded constant (`ConstSymbol.value`) or the default of a built-in. Collections are built anew, since every use is a
+    value of its own. Raise TooLong when the uses of constants make too much code."""
     e = g.emitter
     g.module.constant_parts += 1
     if g.module.constant_parts > g.module.most_constant_parts:

@@ -1,9 +1,9 @@
 """One function's code under construction: instructions, labels, slots, cells, handler ranges, operand-stack depth.
 
-Hands on `Emitter`, into which the generators write and whose `finish` returns an `image.Function`; `Label` for jumps and
-`CellRef` for captured variables. Code after an instruction that never falls through is left out. The emitter knows opcodes
-and their effect on the operand stack, and nothing of trees or types: what an instruction is good for is decided by the
-generators.
+Hands on `Emitter`, into which the generators and `module` write, which `aliases` and `moves` read and shorten, and whose `finish`
+returns an `image.Function`; `Label` for jumps and `CellRef` for captured variables. Code after an instruction that never falls
+through is left out. The emitter knows opcodes and their effect on the operand stack, and nothing of trees or types: what an
+instruction is good for is decided by the generators.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class LocalNames:
         self.around: list[NamedPlace] = []  # those of enclosing functions
         self.open: list[NamedPlace] = []  # those in scope, outermost first
         self.unconfirmed: list[tuple[int, int, int, NamedPlace]] = []  # a heap, innermost first
-        self.base = 0  # how many of them belong to the scopes around the current one
+        self.base = 0  # how many of `open` belong to the scopes around the current one
         self.tentative = False  # a pattern is tested: what it binds counts when all of it matched
 
     def declare(self, local: Local, place: int | CellRef) -> None:
@@ -79,7 +79,7 @@ class LocalNames:
             heappush(self.unconfirmed, (-row.depth, here, id(row), row))
 
     def enter(self) -> int:
-        """Begin a scope. The result is what `leave` takes."""
+        """Begin a scope; return the base of the one around it, which `leave` takes."""
         outer, self.base = self.base, len(self.open)
         return outer
 
@@ -99,7 +99,7 @@ class LocalNames:
                 row.start = here
 
     def renumber(self, places: list[int]) -> None:
-        """Take over new indexes of instructions; `places`: by the old ones."""
+        """Change the rows to new indexes of instructions; `places` has them by the old ones."""
         for row in (*self.around, *self.rows.values()):
             row.start = None if row.start is None else places[row.start]
             row.end = None if row.end is None else places[row.end]
@@ -158,13 +158,13 @@ class Emitter:
         self.deepest = 0
         self.reachable = True
         self.slots = 0
-        self.free: list[int] = []
-        self.captures: list[int | CellRef] = []
+        self.free: list[int] = []  # slots of `temp` that have been given back
+        self.captures: list[int | CellRef] = []  # by position, the cell of the enclosing function
         self.own_cells = 0
         # Of each handler of errors: the first instruction of its range, the one behind it, where the handler is, the depth there.
         self.handlers: list[tuple[int, int, Label, int]] = []
         self.suspends = False
-        self.calls: set[int] = set()
+        self.calls: set[int] = set()  # the numbers of the functions that operands name
         self.names = LocalNames()
         self.name_rows: list[list[Any]] = []  # the rows of V-3.9, known when the function is finished; none for a hidden one
 
@@ -235,7 +235,8 @@ class Emitter:
         label.index = len(self.code)
 
     def leave_out(self, left_out: set[int]) -> None:
-        """Take instructions out of the code, which is whole. What leads to one of them leads to the next one that stays."""
+        """Take the instructions with these indexes out of the code, in which every label has been marked. What leads to one of
+        them leads to the next one that stays. `plain` keeps the indexes from before."""
         places: list[int] = []  # by index before, the index behind
         for at in range(len(self.code) + 1):
             places.append(at if not places else places[-1] + (at - 1 not in left_out))
@@ -280,10 +281,10 @@ class Emitter:
     def finish(
         self, name: str, params: list[list[Any]], result: int, flags: int, parent: Emitter | None, place: Place
     ) -> im.Function:
-        """Return the finished function and set `name_rows`, those of a hidden function apart; every label must have been marked.
-        `hash`, and the suspend flag of what it calls, are filled in when the image is complete. `result` is the index of the
-        type. `place` returns file number, line and column where a span starts. `parent` is the emitter of the enclosing
-        function."""
+        """Return the finished function and, unless `flags` say that it is hidden, set `name_rows`; every label must have been
+        marked. `hash`, and the suspend flag of what it calls, are filled in when the image is complete. `params` are rows as in
+        `module.Params`, `result` is the index of the type, `flags` are `im.F_…`. `place` returns file number, line and column
+        where a span starts. `parent` is the emitter of the enclosing function."""
         program = [
             (number, operand if type(operand) is int else self._operand(number, operand)) for number, operand in self.code
         ]

@@ -279,8 +279,8 @@ def unary(g: Generator, node: ast.Unary) -> None:
 
 
 def operator_opcode(operator: str, left: t.Type | None, right: t.Type | None) -> str:
-    """Return the opcode for a binary operator and the static types of its operands: one for just these types, or else the generic
-    one, which looks at the values (V-2.6)."""
+    """Return the name of the opcode for a binary operator other than `??`, `||` and `&&`, and the static types of its operands:
+    one for just these types, or else the generic one, which looks at the values (V-2.6)."""
     row = BY_TEXT[operator]
     if row.level in (EQUALITY, ORDER):
         typed = left == right and left in (t.INT, t.STRING) or {left, right} <= {t.INT, t.FLOAT}

@@ -66,14 +66,14 @@ def _load_all(g: Generator, symbol: symbols.FunctionSymbol, refs: list[tuple[ast
     emit_constant(g, symbol.path)
     call(g, "_enter", 3)
     error_leaves(g, needed[0][0].failure if needed else None)
-    loaded = e.temp()
-    e.emit("STORE", loaded)
+    values = e.temp()
+    e.emit("STORE", values)
     for number, (_, ref) in enumerate(refs):
-        e.emit("LOAD", loaded)
+        e.emit("LOAD", values)
         emit_constant(g, number)
         e.emit("INDEX_ARRAY")
         g.bind(ref.local)
-    e.release(loaded)
+    e.release(values)
 
 
 def declare_function(module: Module, symbol: symbols.FunctionSymbol) -> None:
@@ -318,10 +318,10 @@ RECEIVERS = {"Option": "Option<Any>", "Result": "Result<Any, Any>", "Array": "Ar
 
 def generate_requested(module: Module) -> None:
     """Generate every language method that was requested, and those that they request in turn."""
-    done = 0
-    while done < len(module.requested_methods):
-        receiver, name = module.requested_methods[done]
-        done += 1
+    count = 0
+    while count < len(module.requested_methods):
+        receiver, name = module.requested_methods[count]
+        count += 1
         _generate(module, receiver, name)
 
 

@@ -23,8 +23,8 @@ from ..syntax import ast
 from .emitter import CellRef, Emitter, Label
 from .module import Module
 
-# Values that wait on the operand stack while another expression runs: can it write what they are read from?
-
+# The next functions answer one question: a value waits on the operand stack while another expression runs; can that expression
+# write into the place where the value was read?
 
 # Stands for what any hashmap holds, where code generation asks which variable a place belongs to.
 ENTRY = symbols.Local("", t.ANY, True, symbols.FunctionScope(None), captured=True)
@@ -104,7 +104,7 @@ EFFECTS: dict[type[ast.Node], Handler] = {}
 
 
 def value_of(*classes: type[ast.Node]) -> Callable[[Handler], Handler]:
-    """Register the function that pushes the value of these nodes."""
+    """Return a decorator that registers the function which pushes the value of these nodes."""
 
     def register(handler: Handler) -> Handler:
         VALUES.update(dict.fromkeys(classes, handler))
@@ -114,7 +114,7 @@ def value_of(*classes: type[ast.Node]) -> Callable[[Handler], Handler]:
 
 
 def effect_of(*classes: type[ast.Node]) -> Callable[[Handler], Handler]:
-    """Register a shorter form for nodes whose value nobody uses."""
+    """Return a decorator that registers a shorter form for nodes whose value nobody uses."""
 
     def register(handler: Handler) -> Handler:
         EFFECTS.update(dict.fromkeys(classes, handler))
@@ -347,6 +347,7 @@ _READING = frozenset(
     for name in ("LOAD", "LOAD_CELL", "GET_FIELD", "GET_ELEMENT", "GET_PAYLOAD", "GET_MEMBER", "INDEX", "INDEX_ARRAY", "UNWRAP")
 )
 
+# Simple types whose values have no part that can be written.
 PLAIN = {
     "Int", "Float", "String", "Bool", "Nil", "Range", "Bytes", "never", "ModelRef", "ModelBuilder", "AgentRef", "AgentBuilder",
     "Memory", "KeyedMemory", "SchemaRef", "Ledger", "LedgerQuery", "ToolRef", "McpRef",

@@ -13,6 +13,7 @@ from ..syntax import ast
 from .emitter import Label
 from .generator import Generator
 
+# Keys that are pushed again where they are needed; any other is evaluated once, into a slot.
 LITERALS = (ast.IntLiteral, ast.StringLiteral, ast.BoolLiteral)
 
 
@@ -30,17 +31,17 @@ def store_entry(g: Generator, node: ast.Index, value: ast.Expr, wants_value: boo
     g.operand(node.receiver, [node.index, value])
     g.bound(node.index)
     g.bound(value)
-    kept = e.temp() if wants_value else None
-    if kept is not None:
+    copy = e.temp() if wants_value else None
+    if copy is not None:
         e.emit("SHARE")
         e.emit("DUP")
-        e.emit("STORE", kept)
+        e.emit("STORE", copy)
     g.at(node.span)
     _call(g, "set", 2)
     e.emit("POP")
-    if kept is not None:
-        e.emit("LOAD", kept)
-        e.release(kept)
+    if copy is not None:
+        e.emit("LOAD", copy)
+        e.release(copy)
 
 
 class EntryChange:
@@ -52,15 +53,15 @@ class EntryChange:
     def __init__(self, g: Generator, node: ast.Index) -> None:
         self.node = node
         named = isinstance(node.receiver, ast.PathExpr) and isinstance(node.receiver.binding, symbols.HashMapSymbol)
-        self.hashmap = None if named else _kept(g, node.receiver)
+        self.hashmap = None if named else _into_slot(g, node.receiver)
         literal = isinstance(node.index, LITERALS) and node.index.coercion is None
-        self.key = None if literal else _kept(g, node.index)
+        self.key = None if literal else _into_slot(g, node.index)
         self.seen = g.emitter.temp() if g.module.has_stored_hashmaps else None
         self.again = Label()
         self.depth = 0
 
     def begin(self, g: Generator, root: symbols.Local) -> None:
-        """Load the value of the entry into the variable `root`."""
+        """Mark where the change begins, if it may be made again, and load the value of the entry into the variable `root`."""
         if self.seen is not None:
             self.depth = g.emitter.depth
             g.emitter.mark(self.again, self.depth)
@@ -73,7 +74,8 @@ class EntryChange:
         g.store(root)
 
     def end(self, g: Generator, root: symbols.Local) -> None:
-        """Store the variable `root` into the entry."""
+        """Store the variable `root` into the entry. In a program with a hashmap in a store, jump back to `begin` when the entry
+        has changed."""
         e = g.emitter
         # What the change left on the stack would be lost by a jump back.
         results = [] if self.seen is None else [e.temp() for _ in range(e.depth - self.depth)]
@@ -92,9 +94,9 @@ class EntryChange:
             e.jump("JUMP_UNLESS", self.again)
         for slot in reversed(results):
             e.emit("LOAD", slot)
-        for kept in (self.hashmap, self.key, self.seen, *results):
-            if kept is not None:
-                e.release(kept)
+        for temp in (self.hashmap, self.key, self.seen, *results):
+            if temp is not None:
+                e.release(temp)
 
     def _entry(self, g: Generator) -> None:
         for slot, expr in ((self.hashmap, self.node.receiver), (self.key, self.node.index)):
@@ -104,7 +106,7 @@ class EntryChange:
                 g.emitter.emit("LOAD", slot)
 
 
-def _kept(g: Generator, expr: ast.Expr) -> int:
+def _into_slot(g: Generator, expr: ast.Expr) -> int:
     """Evaluate an expression into a slot, which the caller releases."""
     g.value(expr)
     slot = g.emitter.temp()

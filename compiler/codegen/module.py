@@ -73,7 +73,7 @@ class Pool:
         return receiver, name
 
     def error(self, family: str, variant: str | None, fields: list[str]) -> int:
-        """Return the constant for an error with these fields."""
+        """Return the constant for an error of a family, or of its variant, with these fields."""
         return self.constant(im.K_ERROR, [family, variant, *fields])
 
     def reserve_function(self) -> int:
@@ -115,7 +115,8 @@ class Pool:
         return index
 
     def name_defaults(self, type_: t.Nominal, functions: dict[int, int]) -> None:
-        """Add the functions of the defaults of fields, by position, to a type, if the image has the type at all."""
+        """Add the functions of the defaults of fields, by position, to the rows of a type, if the image has the type at all. To
+        be called once for each type."""
         key = ("declared", type_.kind, type_.unique_name)
         if key in self._type_index:
             rows = self.types[self._type_index[key]][2]
@@ -155,7 +156,8 @@ class Pool:
         return self._add("errors", ["errors", [self.type(type_) for type_ in types]])
 
     def questions(self, kind: str, numbers: list[int]) -> int:
-        """Add the entry that lists the functions that are channels, or by models (V-3.10)."""
+        """Add the entry that lists functions by number: those that are channels (`kind` "channels") or by models ("by_model",
+        V-3.10)."""
         return self._add(kind, [kind, numbers])
 
     def _entry(self, type_: t.Type) -> list[Any]:
@@ -273,9 +275,9 @@ class Module:
     traits: dict[str, dict[symbols.TraitSymbol, None]] = field(default_factory=dict)  # with impls, by the names of their methods
     names: dict[symbols.Symbol, str] = field(default_factory=dict)  # what the image calls declarations
     nesting: Nesting = field(default_factory=Nesting)
-    constant_parts: int = 0  # instructions that uses of constants took, and how many they may take (G-5.10)
-    most_constant_parts: int = 0
-    instructions: int = 0
+    constant_parts: int = 0  # parts of constants that code has pushed
+    most_constant_parts: int = 0  # how many it may push (G-5.10)
+    instructions: int = 0  # of all functions, once they are finished
 
     def __post_init__(self) -> None:
         self.most_constant_parts = CONSTANT_PARTS + 2 * sum([len(source.text) for source in self.sources])

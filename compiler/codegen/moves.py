@@ -10,7 +10,8 @@ nobody needs:
 - a function that fails gives its argument back: it has done nothing with it wherever it returns an Err. So the argument moves if
   only what follows an Err reads it again.
 
-`aliases` knows who holds what, this file what is read later. Hands on `move_values` to `module`.
+`aliases` knows who holds what, this file what is read later. Hands on `move_values` to `module`. A mark may only go if nobody
+could tell: in doubt it stays, which costs one copy. Functions above DEEPEST or LARGEST keep all their marks.
 """
 
 from __future__ import annotations
@@ -59,7 +60,9 @@ ASKING = frozenset(
         "IS_SOME", "IS_OK", "IS_ERR", "IS_NIL", "IS_ABSENT", "IS_VARIANT", "IS_ERROR", "FAIL_MATCH", "FAIL_LENGTH",
     )
 )  # fmt: skip
+# They ask for the number of parts only.
 COUNTING = frozenset({("Array", "len"), ("Array", "is_empty"), ("Map", "len"), ("Map", "is_empty")})
+# How an instruction uses its local (`Body._touch`).
 NOT_TOUCHED, COUNTED, READ, WRITTEN, ASSIGNED = range(5)
 
 DEEPEST = 100  # values on the operand stack of a function that is looked at
@@ -69,8 +72,8 @@ Builtin = Callable[[int], tuple[str, str]]
 
 
 def move_values(functions: dict[int, tuple[Emitter, int]], builtin: Builtin) -> None:
-    """Take back the marks that no value needs. `functions`: by number the code and how many parameters there are. `builtin`: the
-    kind of receiver and the name of the built-in that a constant names."""
+    """Take back the marks that no value needs; the code of the emitters is changed in place. `functions`: by number the code and
+    how many parameters there are. `builtin`: the kind of receiver and the name of the built-in that a constant names."""
     program = Moves(functions, builtin)
     program.decide()
     for body in program.bodies.values():
@@ -94,6 +97,7 @@ class Moves:
                 self.bodies[number] = Body(self, emitter, parameters)
 
     def decide(self) -> None:
+        """Bring `borrowed` and `returned` to the fixpoint, and with them what each body takes back."""
         callers: dict[int, set[int]] = {}
         for number, (emitter, _) in self.functions.items():
             for callee in emitter.calls:
@@ -103,9 +107,9 @@ class Moves:
             number, _ = pending.popitem()
             body = self.bodies[number]
             body.decide()
-            kept = self.borrowed[number] & body.only_read(), self.returned[number] & body.given_back()
-            if kept != (self.borrowed[number], self.returned[number]):
-                self.borrowed[number], self.returned[number] = kept
+            remaining = self.borrowed[number] & body.only_read(), self.returned[number] & body.given_back()
+            if remaining != (self.borrowed[number], self.returned[number]):
+                self.borrowed[number], self.returned[number] = remaining
                 pending |= dict.fromkeys([caller for caller in callers.get(number, ()) if caller in self.bodies])
 
     def keeps(self, number: int, position: int) -> bool:
@@ -174,15 +178,16 @@ class Body:
     # ------------------------------------------------------------ decisions
 
     def decide(self) -> None:
-        wanted = [at for at in self.shares if self._may_be_lent(at)]
+        """Set `moved`, `lent` and `taken` by what is assumed of other functions at present."""
+        candidates = [at for at in self.shares if self._may_be_lent(at)]
         self.moved, self.lent, self.taken = set(), set(), dict(self._elements())
         self.moved = {at + 1 for at in self.taken if self.code[at][0] in INDEXES}
         for at in self.shares:
             held = self.stack(at)[-1].held
-            if at not in wanted and self._is_alone(at, at) and self._are_dead(held, at):
+            if at not in candidates and self._is_alone(at, at) and self._are_dead(held, at):
                 self.moved.add(at)
         # A value that is lent has no mark while it lies on the stack, so nothing may move there meanwhile.
-        self.lent = {at for at in wanted if not self._moves_meanwhile(at)}
+        self.lent = {at for at in candidates if not self._moves_meanwhile(at)}
         for at in self.shares:
             if at not in self.moved and at not in self.lent and not self._is_lent_meanwhile(at) and self._moves_later(at):
                 self.moved.add(at)
@@ -236,9 +241,9 @@ class Body:
     def _moves_meanwhile(self, share: int) -> bool:
         at, _ = self.consumers[share]
         held = self.stack(share)[-1].held
-        gone = {**{moved: self.stack(moved)[-1] for moved in self.moved}, **self.taken}
+        moves = {**{at: self.stack(at)[-1] for at in self.moved}, **self.taken}
         walked = self.code[at][0] == ITERATE
-        return any(clash(p, held) for by, entry in gone.items() if walked or share < by < at for p in entry.held)
+        return any(clash(p, held) for by, entry in moves.items() if walked or share < by < at for p in entry.held)
 
     def _is_lent_meanwhile(self, share: int) -> bool:
         held = self.stack(share)[-1].held
@@ -347,8 +352,8 @@ class Body:
         for at in self.moved:
             consumer, position = self.consumers[at]
             number, callee = self.code[at if consumer < 0 else consumer]
-            given = failing and number == CALL and position in self.program.returned[callee]
-            if given and self.code[consumer + 1][0] in (TRY, RETURN) and consumer + 1 not in self.flow.leaders:
+            gives_back = failing and number == CALL and position in self.program.returned[callee]
+            if gives_back and self.code[consumer + 1][0] in (TRY, RETURN) and consumer + 1 not in self.flow.leaders:
                 yield [self.stack(at)[-1]], [consumer + 2] if self.code[consumer + 1][0] == TRY else []
             else:
                 yield [self.stack(at)[-1]], self._following(at)
@@ -470,6 +475,7 @@ class Body:
     # ------------------------------------------------------------ the new code
 
     def rewrite(self) -> None:
+        """Exchange the opcodes of what moves, and leave out the marks that are taken back."""
         for at in self.moved:
             for by in self.stack(at)[-1].by if at - 1 not in self.taken else ():
                 number, operand = self.code[by]

@@ -562,7 +562,7 @@ def case_function(module: Module, symbol: symbols.FunctionSymbol, arguments: lis
 
 
 def header(name: str, module: Module, checked: CheckedProgram) -> im.Header:
-    """Return the header; pricing and budgets are filled in by the pipeline."""
+    """Return the header with the permissions that the program wants; pricing and budgets are filled in by the pipeline."""
     entry = module.functions[checked.main] if checked.main is not None else None
     wanted_permissions = reduced(module.wanted_permissions - {""})
     return im.Header(list(im.FORMAT), OPCODE_SET_VERSION, im.STD_VERSION, COMPILER, name, entry, wanted_permissions, {}, {})

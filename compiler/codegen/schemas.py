@@ -119,7 +119,8 @@ class Shapes:
         return [name, shape, optional, name in owner.constants, default, description(node) if node is not None else None]
 
     def arguments(self, symbol: symbols.StructSymbol) -> list[Any]:
-        """Return the shape of the parameters of a tool method, which are no declared type."""
+        """Return the shape of fields that are no declared type: the parameters or the result of a method, or the entry of a
+        hashmap."""
         nodes = {f.name.text: f for f in symbol.declaration.fields or []}
         fields = [self.field(symbol, name, type_, optional, nodes[name]) for name, type_, _, optional in symbol.fields]
         return ["object", symbol.name, [], fields]

@@ -1,8 +1,9 @@
 """Code for slots of contexts (M-10.2): reading `m.slot`, writing it, and changing what it holds (M-8.21).
 
-Hands on `load_slot`, `store_slot`, `SlotChange`, `after_write` and `call` to the other generators. Slots are read and
-written by methods of a memory that no program can name; what a clause loaded is an Option in a hidden variable, which such
-a method gets in place of reading again. Clauses themselves are handled in `functions`; storing is for the runtime.
+Hands on `load_slot`, `store_slot`, `SlotChange`, `after_write` and `call` to the other generators. Slots are read and written by
+methods of a memory that no program can name; what a clause loaded is an Option in a hidden variable, which such a method gets in
+place of reading again. What these methods do is said in `vm/interp/context_slots.py`. Clauses themselves are handled in
+`functions`; storing is for the runtime.
 """
 
 from __future__ import annotations
@@ -131,5 +132,5 @@ def after_write(g: Generator, node: ast.MethodCall, name: int) -> None:
 
 
 def call(g: Generator, name: str, count: int) -> None:
-    """Call a method of the memory on the stack with `count` arguments."""
+    """Call the hidden method `name` of a memory, which lies on the stack below its `count` arguments."""
     g.emitter.emit("CALL_METHOD", g.module.pool.method(name, count, []), count)

@@ -70,7 +70,7 @@ def _ungrouped(expr: ast.Expr) -> ast.Expr:
     return expr
 
 
-# opcodes that go to the handler in range
+# Numbers of the opcodes that go to the handler in range.
 RAISERS = {op.number for op in OPCODES if op.name in ("TRY", "THROW", "POP_TRY")}
 
 # ---------------------------------------------------------------- blocks and statements
@@ -105,7 +105,7 @@ def statement_code(g: Generator, node: ast.Stmt) -> None:
 
 
 def mock(g: Generator, node: ast.Mock) -> None:
-    """Tell the host what stands in for the target from now on (O-8.15)."""
+    """Generate what tells the host what stands in for the target from here on (O-8.15)."""
     target, entries = node.target, [(entry.key.text, entry.value) for entry in node.config]
     if isinstance(target, (symbols.ToolSymbol, symbols.McpSymbol)):
         g.emitter.emit(*g.module.handle_of(target))

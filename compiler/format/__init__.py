@@ -2,7 +2,8 @@
 
 Hands on `format_data` and `format_source` to the command line, the language server and tests: parse, print the tree and the
 tokens in step, lay the result out. The families of constructs stand in modules of their own and register themselves with
-the printer, which needs them imported. No file is touched, and what names mean is not known.
+the printer, which needs them imported. No file is touched, and what names mean is not known. Which lines fit is decided in
+`layout`, where the width stands; how a construct is written is said in the module of its family.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ FAMILIES = (declarations, expressions, statements)
 
 
 class Formatted(NamedTuple):
-    """The outcome for a file: its source, None if it is no text; its canonical text, None if it does not parse."""
+    """The outcome for a file: its source, None if its bytes are no source text; its canonical text, None if it does not parse."""
 
     source: Source | None
     text: str | None

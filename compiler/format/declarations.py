@@ -140,9 +140,9 @@ def function(p: Printer, node: ast.Function) -> None:
     elif node.clauses or node.by is not None:
         # The clauses and the `{` share a group: where a clause ends its line, the brace does too.
         signature = p.begin_here()
-        opened = clauses(p, node.clauses, node.by)
+        header_group = clauses(p, node.clauses, node.by)
         p.pending = LINE
-        body(p, node.body, expands(p, node.body), header=opened, grouped=False)
+        body(p, node.body, expands(p, node.body), header=header_group, grouped=False)
         p.end(signature)
     else:
         p.pending = " "

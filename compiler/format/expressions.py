@@ -288,6 +288,7 @@ def array(p: Printer, node: ast.ArrayExpr) -> int:
 
 
 def is_number(node: ast.Expr) -> bool:
+    """Return whether an expression is a number literal, with or without a sign before it."""
     if isinstance(node, ast.Unary):
         node = node.operand
     return isinstance(node, (ast.IntLiteral, ast.FloatLiteral))
@@ -564,8 +565,8 @@ def call(p: Printer, node: ast.Call | ast.MethodCall, piped: ast.Expr | None) ->
         p.token(".")
         p.name(node.name)
         type_arguments(p, node.type_arguments)
-    written = [argument for argument in node.arguments if argument.value is not piped]
-    return arguments(p, written)
+    remaining = [argument for argument in node.arguments if argument.value is not piped]
+    return arguments(p, remaining)
 
 
 def arguments(p: Printer, nodes: Sequence[ast.Argument]) -> int:
@@ -645,7 +646,8 @@ def pipe(p: Printer, node: ast.Pipe) -> int:
 
 
 def stages(p: Printer, node: ast.Pipe) -> int:
-    """Write what is piped, and what it is piped to; a line may end before each `|>`. Return the row of the last part, or 0."""
+    """Write what is piped, and what it is piped to; a line may end before each `|>`. Return the `hug_row` of the last part, or
+    0."""
     pipes = [node]
     while isinstance(pipes[-1].left, ast.Pipe):
         pipes.append(pipes[-1].left)

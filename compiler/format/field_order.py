@@ -1,9 +1,9 @@
 """The order of the fields of memory blocks (docs/spec/format.md, 7.3): the one part of a layout that moves tokens.
 
 Hands on `in_order`, which returns the text of a file with the fields of its blocks in the order in which they act, before
-anything is printed; and to tests too `blocks` and `sort_fields`, which say of which and in which. A field takes along the
-comments before it and those behind it on its line. Where all fields stand in order the text stays as it is, so that formatting
-twice changes nothing.
+anything is printed. Tests call `blocks` and `sort_fields` as well. The order itself is `field_rank` of `vm/memory_steps.py`. A
+field takes along the comments before it and those behind it on its line. Where all fields stand in order the text stays as it
+is, so that formatting twice changes nothing.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class _SourceText:
         self.comment_starts = [comment.span.start for comment in tokens.comments]
 
     def fields_in_order(self, block: ast.MemoryBlock) -> tuple[int, int, str]:
-        """Return where the fields of a block begin and end, and their text in order."""
+        """Return the offsets at which the fields of a block begin and end, and their text in order."""
         text, tokens = self.text, self.tokens
         brace = bisect_left(tokens.starts, block.entries[0].span.start) - 1
         start = at = self.end_of_line(tokens.ends[brace])

@@ -32,7 +32,7 @@ BLANK = Break(newlines=2)
 
 
 class Begin:
-    """The begin of a group. `at` and `end` are rows of its operations.
+    """The beginning of a group. `at` and `end` are rows of its operations.
 
     With `hug`, a row inside it, the group's own breaks stay on one line if everything up to that row fits: what follows is
     the inside of a last bracket, which is a group of its own. A group that is `filled` ends only the lines that are full.

@@ -36,7 +36,7 @@ class Trivia(NamedTuple):
 
     text: str
     kind: str
-    blank_before: bool  # a blank line stands between it and what precedes it
+    blank_before: bool
 
     @property
     def is_doc(self) -> bool:
@@ -117,7 +117,7 @@ PRINTERS: dict[type[ast.Node], Show] = {}
 
 
 def prints(*kinds: type[ast.Node]) -> Callable[[S], S]:
-    """Register what writes nodes of these kinds: a function of printer and node.
+    """Return a decorator that registers what writes nodes of these kinds: a function of printer and node.
 
     The function writes every token of its node, in order, with the methods of the printer. It returns a place in
     `Printer.operations`: the one behind the bracket of the node's last list, if the node may stand open at the end of an

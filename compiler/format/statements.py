@@ -125,8 +125,8 @@ def if_(p: Printer, node: ast.If) -> None:
             p.token("else")
             p.pending = " "
         p.token("if")
-        opened = header(p, branch.condition)
-        body(p, branch.then, expanded, header=opened, grouped=False)
+        header_group = header(p, branch.condition)
+        body(p, branch.then, expanded, header=header_group, grouped=False)
     if otherwise is not None:
         p.pending = JOIN
         p.token("else")
@@ -148,26 +148,27 @@ def branches_of(node: ast.If) -> tuple[list[ast.If], ast.Block | None]:
 @prints(ast.Match)
 def match(p: Printer, node: ast.Match) -> int:
     p.token("match")
-    opened = header(p, node.subject)
-    return arms(p, node.arms, opened, expanded=any(is_form(arm.body) for arm in node.arms))
+    header_group = header(p, node.subject)
+    return arms(p, node.arms, header_group, expanded=any(is_form(arm.body) for arm in node.arms))
 
 
 @prints(ast.Listen)
 def listen(p: Printer, node: ast.Listen) -> int:
     p.token("listen")
-    opened = header(p, node.operand)
-    return arms(p, node.handlers, opened, expanded=True)
+    header_group = header(p, node.operand)
+    return arms(p, node.handlers, header_group, expanded=True)
 
 
 def arms(
-    p: Printer, nodes: Sequence[ast.MatchArm | ast.ListenHandler], opened: Begin | None, *, expanded: bool
+    p: Printer, nodes: Sequence[ast.MatchArm | ast.ListenHandler], header_group: Begin | None, *, expanded: bool
 ) -> int:  # fmt: skip
-    """Write the arms in their braces; `opened` is the group of the header. Return the row behind the `{`, 0 without arms."""
+    """Write the arms in their braces; `header_group` is the group of the header. Return the row behind the `{`, 0 without
+    arms."""
     p.gap()
     expanded = expanded or p.opens_line(p.next_start())
     p.token("{")
-    if opened is not None:
-        p.end(opened)
+    if header_group is not None:
+        p.end(header_group)
     inside = len(p.operations)
     if not nodes and not p.comment_follows():
         p.token("}")
@@ -219,10 +220,10 @@ def pattern_in(p: Printer, node: ast.For | ast.ParallelFor) -> None:
     p.spaced("in")
 
 
-def loop_body(p: Printer, node: ast.Block, opened: Begin | None, group: Begin) -> int:
+def loop_body(p: Printer, node: ast.Block, header_group: Begin | None, group: Begin) -> int:
     """Write the body of a loop. Where the header, or the `group` of the whole loop, is broken, the body is too."""
     # Not a group of its own: a header on several lines makes the body expanded.
-    inside = body(p, node, expands(p, node), header=opened, grouped=False)
+    inside = body(p, node, expands(p, node), header=header_group, grouped=False)
     p.end(group)
     return inside
 
@@ -232,8 +233,8 @@ def for_(p: Printer, node: ast.For) -> int:
     label(p, node.label)
     group = p.begin()
     pattern_in(p, node)
-    opened = header(p, node.iterable)
-    return loop_body(p, node.body, opened, group)
+    header_group = header(p, node.iterable)
+    return loop_body(p, node.body, header_group, group)
 
 
 @prints(ast.While)
@@ -241,8 +242,8 @@ def while_(p: Printer, node: ast.While) -> int:
     label(p, node.label)
     group = p.begin()
     p.token("while")
-    opened = header(p, node.condition)
-    return loop_body(p, node.body, opened, group)
+    header_group = header(p, node.condition)
+    return loop_body(p, node.body, header_group, group)
 
 
 @prints(ast.Loop)
@@ -261,12 +262,12 @@ def parallel_for(p: Printer, node: ast.ParallelFor) -> int:
     pattern_in(p, node)
     # The group of the header is that of its last expression.
     if node.limit is None:
-        opened = header(p, node.iterable)
+        header_group = header(p, node.iterable)
     else:
         p.node(node.iterable)
         p.spaced("limit")
-        opened = header(p, node.limit)
-    return loop_body(p, node.body, opened, group)
+        header_group = header(p, node.limit)
+    return loop_body(p, node.body, header_group, group)
 
 
 @prints(ast.Try)

@@ -2,7 +2,7 @@
 
 Hands on the rules `of_an_operand` and `of_a_type` to `compiler/syntax/errors.py`, and `type_at` to the other syntax hints.
 A rule returns the text of a help, or None when it does not recognise the form. Rows are tokens, counted from the wrong one, which
-is row 0 (`ErrorPlace`). Nothing is reported here.
+is row 0 (`ErrorPlace`). A new form of an expression is a function in the list of `of_an_operand`. Nothing is reported here.
 """
 
 from __future__ import annotations
@@ -107,24 +107,24 @@ def _starred(place: ErrorPlace, expected: set[str]) -> str | None:
 def _joined(place: ErrorPlace, before: int, ahead: int) -> str:
     """Return the help that joins arrays or maps, for a spread behind the token at row `before` whose operand begins at row
     `ahead`."""
-    opened, spread, last = place.kind(before), place.rest(ahead), place.end(ahead)
-    if opened == "COMMA":
+    opening, spread, last = place.kind(before), place.rest(ahead), place.end(ahead)
+    if opening == "COMMA":
         at = before
         while at > before - 20 and place.kind(at) not in ("LBRACKET", "MLBRACE", "LBRACE", "SLBRACE", "LPAREN", "CPIPE", ""):
             at -= 1
         # Elements before the spread become the array that it is joined to.
-        opened, earlier = place.kind(at), place.written(at + 1, before - 1)
+        opening, earlier = place.kind(at), place.written(at + 1, before - 1)
     else:
         earlier = ""
     later = place.written(last + 2, place.end(last + 2, frozenset(("SEMI",)))) if place.kind(last + 1) == "COMMA" else ""
-    if opened not in ("LBRACKET", "MLBRACE", "LBRACE", "SLBRACE", "LPAREN"):
+    if opening not in ("LBRACKET", "MLBRACE", "LBRACE", "SLBRACE", "LPAREN"):
         return "there are no rest parameters: name each parameter, or take an array"
-    if opened == "LPAREN":
+    if opening == "LPAREN":
         return "a call takes no spread: write each argument, as in `f(xs[0], xs[1])`"
-    if opened == "SLBRACE":
+    if opening == "SLBRACE":
         fields = ", ".join(part for part in (earlier, later) if part)
         return f"the base stands last: `{{ {fields or ELIDED}, ..{spread} }}`"
-    left, right, method = ("[", "]", "concat") if opened == "LBRACKET" else ("{", "}", "merge")
+    left, right, method = ("[", "]", "concat") if opening == "LBRACKET" else ("{", "}", "merge")
     joined = spread if later == "" else f"{spread}.{method}({left}{later}{right})"
     return f"write `{left}{earlier}{right}.{method}({joined})`" if earlier else f"write `{joined}`"
 
@@ -302,8 +302,8 @@ OPTIONS = ("Optional", "Maybe")
 
 
 def type_at(place: ErrorPlace, ahead: int, depth: int = 0) -> tuple[str, int] | None:
-    """Return the type that begins at row `ahead` as it is written here, and the row behind it; None for what is no type.
-    `depth` counts the types around it."""
+    """Return the type that begins at row `ahead` as it is written here, and the row behind it; None for what is no type, and for
+    one inside of more than DEEPEST others. `depth` counts the types around it."""
     # Pointers and markers in front of a type mean nothing here.
     while place.kind(ahead) in ("STAR", "MUT", "IMPL") or place.text(ahead) in PREFIXES:
         ahead += 1

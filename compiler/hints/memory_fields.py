@@ -31,7 +31,7 @@ def as_fields(text: str) -> str:
     steps stay as they are."""
     for pattern, instead in _WORDS:
         text = pattern.sub(instead, text)
-    text = _NO_LEAD.sub(lambda found: f"`{found[1]}` lacks `{', '.join(STEPS[found[1]].lead)}`", text)
+    text = _NO_LEAD.sub(lambda match: f"`{match[1]}` lacks `{', '.join(STEPS[match[1]].lead)}`", text)
     parts, at = [], 0
     while (chain := _CHAIN.search(text, at)) is not None:
         fields = [f"of: {chain[1]}"] if chain[1] else []

@@ -22,7 +22,8 @@ from ...vm.values.errors import FAMILIES, is_family
 
 
 def distance(a: str, b: str, limit: int) -> int:
-    """Return the Damerau-Levenshtein distance (a swap of two neighbours counts one), or `limit + 1` when it is larger."""
+    """Return the Damerau-Levenshtein distance (a swap of two neighbours counts one), or some number above `limit` when it is
+    larger than that."""
     # Each edit changes the length by one at most.
     if abs(len(a) - len(b)) > limit:
         return limit + 1
@@ -108,8 +109,8 @@ def listed(what: str, names: Sequence[str], limit: int = 8, *, like: str = "") -
 
 
 def _unlikeness(name: str, candidate: str) -> int:
-    """Return 0 where one name begins or ends with the other (`lenght`, `len`), else the edits, up to half of the letters;
-    beyond that all names are equally unlike."""
+    """Return 0 where one name begins or ends with the other (`lenght`, `len`), else the number of edits; beyond half of the
+    letters it is some number above that half."""
     a, b = name.lower(), candidate.lower()
     _spend(1 + len(a) * min(len(b), LONGEST))
     if len(b) > LONGEST:

@@ -1,7 +1,7 @@
 """Statements and items that begin with a word of another language, with what stands for them here (L-2.6.8).
 
-Hands on `of_a_statement`, the rule for an error directly behind such a word, and `ITEMS`, the words that begin an item
-elsewhere. A new word is a row of `_WORDS` with the function that words its help.
+Hands on to `compiler/syntax/errors.py` `of_a_statement`, the rule for an error directly behind such a word, and `ITEMS`, the
+words that begin an item elsewhere. A new word is a row of `_WORDS` with the function that words its help.
 """
 
 from __future__ import annotations

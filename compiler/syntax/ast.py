@@ -23,7 +23,8 @@ T = TypeVar("T")
 
 def annotation(init: Literal[False] = False) -> Any:
     """Return a field that is None after parsing and that the resolver or the checker fills. The comment at such a field names
-    what it then holds: records of `compiler/symbols.py` and `compiler/decisions.py`, types of `compiler/types.py`."""
+    what it then holds: records of `compiler/symbols.py` and `compiler/decisions.py`, types of `compiler/types.py`. `init` is for
+    type checkers alone."""
     return field(init=init, is_derived=True)
 
 
@@ -36,6 +37,8 @@ def node(cls: type[T]) -> type[T]:
 
 @node
 class Node:
+    """The base of all nodes. `span` is what the node covers of the source."""
+
     span: Span
 
     def children(self) -> Iterator[Node]:
@@ -75,7 +78,7 @@ def items_of(items: Iterable[TopLevel]) -> Iterator[TopLevel]:
 
 
 def written_names(kind: type[Node]) -> list[str]:
-    """Return the names of the fields that the parser fills with what stands in the source, and the span."""
+    """Return the names of all fields but the annotations: those that the parser fills, the span, and `omitted` of a function."""
     return [name for name, row in fields_of(kind).items() if not (isinstance(row, FieldSpec) and row.is_derived)]
 
 

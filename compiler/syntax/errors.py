@@ -3,7 +3,8 @@
 Hands on `Recovery` to `parse`. It reports with `report_syntax_error`, whose wording is here and whose helps for forms of other
 languages come from `compiler/hints/`. Then the stacks are cut back to the innermost list that is still open (of statements,
 items, fields …), and tokens are skipped to where that list may go on; what was cut off from a list of statements or items
-becomes an ErrorExpr or ErrorItem. No semantic action runs here.
+becomes an ErrorExpr or ErrorItem. No semantic action runs here. The helps are tried in the order of the list in `help_for`; the
+lists of the grammar at which a parse can go on are the rows of `_LISTS`.
 """
 
 from __future__ import annotations
@@ -133,7 +134,7 @@ def expected_forms(expected: set[str]) -> str:
     forms: list[str] = []
     rest = set(expected) - _INVISIBLE
     # Where an operator could go on, the operand is complete, and all operators are one form.
-    if "PLUS" in rest:  # an operand is complete
+    if "PLUS" in rest:
         rest -= _CONTINUATION | _ASSIGNMENT
         if not rest:
             return "an operator"

@@ -1,4 +1,5 @@
-"""The whole grammar as PLY wants it: one module object with tokens, precedence and a `p_` function per production.
+"""The whole grammar as the parser generator PLY wants it: one module object with tokens, precedence and a `p_` function per
+production.
 
 Hands on `MODULE`, from which PLY makes or checks the tables (`tools/gen_tables.py`), and `BY_NAME` with the kinds of
 reductions to the LR machine. The productions stand in the five `productions_*` modules; here the suffixes of Appendix B
@@ -64,7 +65,7 @@ class Production:
     text: str
     kind: int
     action: Action | None
-    name: str  # of the `p_` function
+    name: str
 
 
 class _Expansion:

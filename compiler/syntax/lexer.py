@@ -2,10 +2,10 @@
 
 Hands on `lex`, which returns a `TokenList`, to all that reads tokens: the other files of this folder, `project`, `incremental`,
 the formatter, the colours, the REPL and the language server. Hands on the tables of token types, with their wording in messages
-(`describe`, `describe_found`), to this folder, the colours and the language server. Strings with
-holes become ISTR_START, the tokens of the hole, ISTR_MID …, ISTR_END. Every lexical error is reported and lexing goes on at
-the next token boundary (L-4.1.3). A soft word is always an IDENT here, and `{` is always LBRACE: what they mean by their
-context is for the token filter.
+(`describe`, `describe_found`), to this folder, the colours and the language server. A new sign that is no binary operator is a
+row of `OPERATORS`, a new word one of `HARD_KEYWORDS` or `SOFT_WORDS`. Strings with holes become ISTR_START, the tokens of the
+hole, ISTR_MID …, ISTR_END. Every lexical error is reported and lexing goes on at the next token boundary (L-4.1.3). A soft word
+is always an IDENT here, and `{` is always LBRACE: what they mean by their context is for the token filter.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ END = "$end"
 
 
 def words(text: str) -> frozenset[str]:
-    """Return the words of a text: the tables below and in other modules are written so."""
+    """Return the words of a text that blanks and line ends part: the tables below and in other modules are written so."""
     return frozenset(text.split())
 
 
@@ -201,7 +201,7 @@ _DESCRIPTION = {
 
 
 def describe(kind: str) -> str:
-    """Return how a message names a type of token that it expects: `` `;` `` or `a name`."""
+    """Return how a message names a terminal that it expects: `` `;` `` or `a name`. KeyError for what is no terminal."""
     return _DESCRIPTION.get(kind) or f"`{_SPELLING[kind]}`"
 
 
@@ -597,34 +597,34 @@ class _Lexer:
             return name[1]
         return None if "'" in self.text[colon.end() : self.line_end(colon.end())] else name[1]
 
-    def string_text(self, opened: _Open, token_start: int, at: int) -> int:
+    def string_text(self, string: _Open, token_start: int, at: int) -> int:
         """Lex literal text from the offset `at` to the closing delimiter or the next hole. `token_start` is where the token
         begins."""
-        text, search, piece = self.text, _TEXT_END[opened.delimiter].search, at
+        text, search, piece = self.text, _TEXT_END[string.delimiter].search, at
         while True:
             special = search(text, at)
             if special is None:
                 if not self.open:
-                    self.unterminated(opened.delimiter, opened.start)
-                return self.close_string(opened, token_start, piece, len(text), len(text))
+                    self.unterminated(string.delimiter, string.start)
+                return self.close_string(string, token_start, piece, len(text), len(text))
             stop = special[0]
             if stop[0] == "\\" and stop != "\\\n":
                 at = special.end()
             elif stop == "${":
-                return self.open_hole(opened, token_start, piece, special.start())
-            elif stop == opened.delimiter:
-                return self.close_string(opened, token_start, piece, special.start(), special.end())
+                return self.open_hole(string, token_start, piece, special.start())
+            elif stop == string.delimiter:
+                return self.close_string(string, token_start, piece, special.start(), special.end())
             # A backslash before a line end is an escape only in a multi-line string, which joins the lines.
-            elif stop[0] == "\\" and opened.delimiter == '"""':
+            elif stop[0] == "\\" and string.delimiter == '"""':
                 at = special.end()
             else:
                 end = special.start() + len(stop) - 1
                 # from its opening quote, unless a hole of several lines lies between
-                start = opened.start if self.source.position(opened.start).line == self.source.position(end).line else end
+                start = string.start if self.source.position(string.start).line == self.source.position(end).line else end
                 help = 'close it, write `\\n`, or use `"""`'
                 self.error("E0004", start, max(end, start + 1), "line end in a one-line string", help)
                 text_end = special.start() - (text[special.start() - 1] == "\r")
-                return self.close_string(opened, token_start, piece, max(piece, text_end), end)
+                return self.close_string(string, token_start, piece, max(piece, text_end), end)
 
     def unterminated(self, delimiter: str, start: int) -> None:
         where = self.source.position(start)
@@ -636,47 +636,47 @@ class _Lexer:
             f"close it with `{delimiter}`",
         )
 
-    def open_hole(self, opened: _Open, token_start: int, piece: int, end: int) -> int:
+    def open_hole(self, string: _Open, token_start: int, piece: int, end: int) -> int:
         """End the literal piece at `${` and begin the tokens of the hole."""
         row = len(self.tokens)
-        self.tokens.add("ISTR_MID" if opened.pieces else "ISTR_START", "", token_start, end + 2)
-        opened.pieces.append((row, piece, end))
+        self.tokens.add("ISTR_MID" if string.pieces else "ISTR_START", "", token_start, end + 2)
+        string.pieces.append((row, piece, end))
         # Braces are counted anew in the hole, so that its own `}` is recognised.
-        self.open.append(opened._replace(outer_depth=self.depth))
+        self.open.append(string._replace(outer_depth=self.depth))
         self.depth = 0
         return end + 2
 
     def resume_string(self, start: int) -> int:
         """Go on with the literal text behind the `}` of a hole."""
-        opened = self.open.pop()
-        self.depth = opened.outer_depth
-        if len(self.tokens) == opened.pieces[-1][0] + 1:
+        string = self.open.pop()
+        self.depth = string.outer_depth
+        if len(self.tokens) == string.pieces[-1][0] + 1:
             hole = self.tokens.ends[-1] - 2
             self.error("E0011", hole, start + 1, "empty `${}`", r"write `\$` for a dollar sign")
-        return self.string_text(opened, start, start + 1)
+        return self.string_text(string, start, start + 1)
 
-    def close_string(self, opened: _Open, token_start: int, piece: int, text_end: int, end: int) -> int:
+    def close_string(self, string: _Open, token_start: int, piece: int, text_end: int, end: int) -> int:
         """Add the last token of a string, and give all its tokens their decoded text."""
         row = len(self.tokens)
-        self.tokens.add("ISTR_END" if opened.pieces else "STRING", "", token_start, end)
-        opened.pieces.append((row, piece, text_end))
-        texts = [self.text[begin:stop] for _, begin, stop in opened.pieces]
-        if opened.delimiter == '"""':
-            self.check_escapes(opened, texts)
+        self.tokens.add("ISTR_END" if string.pieces else "STRING", "", token_start, end)
+        string.pieces.append((row, piece, text_end))
+        texts = [self.text[begin:stop] for _, begin, stop in string.pieces]
+        if string.delimiter == '"""':
+            self.check_escapes(string, texts)
             # Escapes were reported where they stand in the source; after trimming their places would be others.
             texts = [decode_escapes(text, _ignore) for text in trim_pieces(texts)]
         else:
-            texts = self.check_escapes(opened, texts)
-        for (at, _, _), text in zip(opened.pieces, texts, strict=True):
+            texts = self.check_escapes(string, texts)
+        for (at, _, _), text in zip(string.pieces, texts, strict=True):
             self.tokens.values[at] = text
         return end
 
-    def check_escapes(self, opened: _Open, texts: list[str]) -> list[str]:
+    def check_escapes(self, string: _Open, texts: list[str]) -> list[str]:
         """Return the decoded pieces; bad escapes are reported at their place in the source."""
         decoded = []
         # `r"…"` without `#` is written for a raw string, whose form the help then shows.
-        raw = _RAW_WORD.search(self.text[max(0, opened.start - 2) : opened.start]) is not None
-        for (_, begin, _), text in zip(opened.pieces, texts, strict=True):
+        raw = _RAW_WORD.search(self.text[max(0, string.start - 2) : string.start]) is not None
+        for (_, begin, _), text in zip(string.pieces, texts, strict=True):
 
             def report(code: str, start: int, end: int, message: str, help: str, at: int = begin) -> None:
                 self.error(code, at + start, at + end, message, RAW_FORM if raw and code == "E0007" else help)

@@ -61,10 +61,10 @@ def load() -> Tables:
 
 
 def _table_step(production: Any) -> Step:
-    written = BY_NAME.get(production.func)
-    if written is None:  # PLY's own S' -> program
+    row = BY_NAME.get(production.func)
+    if row is None:  # PLY's own S' -> program
         return (production.name, production.len, 0, None)
-    return (production.name, production.len, written.kind, written.action)
+    return (production.name, production.len, row.kind, row.action)
 
 
 @lru_cache(maxsize=1)

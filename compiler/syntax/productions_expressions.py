@@ -1,8 +1,8 @@
 """Productions for operators, calls, literals and the places they make; the rewriting of `|>` and prefix `await`.
 
-Hands on `check_argument_order` to `productions_items`. The rules register themselves in `FAMILY`, from which
-`compiler/syntax/grammar.py` makes the grammar; the text of `@rule` is the production, the function its semantic action. An
-action builds a node of `ast` and reports only what the grammar cannot refuse.
+Hands on `check_argument_order` to `productions_items` and `copied_help` to the checker. The rules register themselves in
+`FAMILY`, from which `compiler/syntax/grammar.py` makes the grammar; the text of `@rule` is the production, the function its
+semantic action. An action builds a node of `ast` and reports only what the grammar cannot refuse.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .semantic_actions import Family, Reduction
 
 
 def apply_pipe(p: Reduction) -> ast.Expr:
-    """Return `left |> right` with `left` put into the innermost call of `right` (L-2.3.1). Report E2016 and return an
+    """Return the tree of `left |> right` with `left` put into the innermost call of `right` (L-2.3.1). Report E2016 and return an
     ErrorExpr if `right` has no call to put it into."""
     left, right = p[1], p[3]
     peeled, inner = _peel(right)
@@ -88,7 +88,7 @@ def await_innermost(p: Reduction) -> ast.Expr:
 FAMILY = Family()
 rule = FAMILY.rule
 
-MAX_CHAIN = 256
+MAX_CHAIN = 256  # links of a postfix chain (L-2.6.7)
 
 FAMILY.same("expr : postfix", "postfix : primary")
 

@@ -2,8 +2,8 @@
 
 Hands on `Family` to the five `productions_*` modules, which register their rules in it; `Reduction` and `Context`, which the LR
 machine and `parse` make, to the actions; `CommaList` to the LR machine and `errors`; and `Rule` and `Action` to `grammar`. A
-production is written as in language.md, Appendix B: `{A B}` stands for one production per
-member; `x?`, `x*`, `x,*` and `x,+` stand for shared rules that `compiler/syntax/grammar.py` expands.
+production is written as in language.md, Appendix B: `{A B}` stands for one production per member; `x?`, `x*`, `x,*` and `x,+`
+stand for shared rules that `compiler/syntax/grammar.py` expands.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ class Context:
         self.docs = docs
         self.starts: list[int] = []
         self.ends: list[int] = []
-        self.depths: dict[int, tuple[int, object]] = {}  # postfix expression -> length of its chain
+        self.depths: dict[int, tuple[int, object]] = {}  # by `id` of a postfix expression: the links of its chain, and itself
         self.int_limits: dict[int, ast.IntLiteral] = {}
         self.rests: dict[int, ast.RestPattern] = {}
         self.selves: dict[int, ast.Parameter] = {}
         self.bodyless: dict[int, ast.Function] = {}
-        self.pubs: dict[int, Span] = {}
-        self.minuses: list[int] = []  # where unary ones stand
+        self.pubs: dict[int, Span] = {}  # where the `pub` of a node stands
+        self.minuses: list[int] = []  # offsets of unary ones
 
     def error(
         self, code: str, span: Span, message: str, help: str | None = None, related: tuple[Related, ...] = ()

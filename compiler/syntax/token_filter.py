@@ -1,10 +1,9 @@
 """The token filter (language.md, Appendix A): one pass that makes the grammar LALR(1).
 
 Hands on `filter_tokens`, which returns the list that the parser reads, to `parse` and the colours, and `QUESTIONS_BEFORE` to the
-formatter. It changes
-the type of a token by its context (a soft word to a keyword, `<` to TLT, `{` to MLBRACE or SLBRACE), splits `??` and `>=`,
-and inserts BLKEND where a block-like statement ends. Context is a stack of `Frame`s, one for each open bracket. The filter
-reports nothing: from a wrong program it makes tokens that do not parse.
+formatter. It changes the type of a token by its context (a soft word to a keyword, `<` to TLT, `{` to MLBRACE or SLBRACE), splits
+`??` and `>=`, and inserts BLKEND where a block-like statement ends. Context is a stack of `Frame`s, one for each open bracket.
+The filter reports nothing: from a wrong program it makes tokens that do not parse.
 """
 
 from __future__ import annotations
@@ -30,12 +29,16 @@ AFTER_TYPE_LIST = words(
     "LPAREN LBRACE COMMA RPAREN GT EQ SEMI RBRACKET PIPE COLONCOLON FOR RBRACE FATARROW QUESTION DOT $end "
     "ISTR_MID ISTR_END"
 )
+# Behind `return` or `break` no operand begins with these, behind `..` none with those of NO_RANGE_END.
 NO_OPERAND = words("SEMI RBRACE COMMA RPAREN RBRACKET $end ISTR_MID ISTR_END")
 NO_RANGE_END = NO_OPERAND | {"FATARROW", "PIPE", "EQ", "COLON"}
+# Before these `??` is two `?` (L-1.7.2).
 QUESTIONS_BEFORE = words("SEMI RPAREN COMMA RBRACE RBRACKET DOT QUESTION QQ $end ISTR_MID ISTR_END")
+# L-2.5.3: behind these `{}` is a map; behind those of BLOCK_AFTER `{` opens a block; with MAP_KEY_TOKENS and `:` a map begins.
 EMPTY_MAP_AFTER = words("EQ LPAREN COMMA COLON LBRACKET RETURN QQ PIPEGT EQEQ NE")
 BLOCK_AFTER = frozenset(("ELSE", "TRY", "LOOP", "ASYNCBLK"))
 MAP_KEY_TOKENS = frozenset(("STRING", "INT", "FLOAT", "IDENT", *HARD_KEYWORDS.values()))
+# Keywords that mean the same before `:` (L-1.3.5).
 KEEP_MEANING = frozenset(("TRUE", "FALSE", "NIL", "SELF"))
 
 # What a pending item's `{` opens.
@@ -48,6 +51,7 @@ FRAME_OF_ITEM = {
 PART_OF_EXPRESSION = frozenset(("catch", "fnexpr", "closure"))
 STATEMENT_FRAMES = frozenset(("block", "items"))
 KEYED_FRAMES = frozenset(("fields", "tool"))
+# Words of declarations that have no body in braces.
 NO_BODY_WORDS = frozenset(("type", "hashmap", "ledger"))
 # A header's `{` opens its body while one of these is on top.
 BODY_HEADERS = frozenset(("if", "while", "match", "for", "parallel", "listen"))
@@ -105,6 +109,7 @@ class FilterState:
         self.frame = frame
 
     def pop(self) -> Frame:
+        """End the innermost frame and return it."""
         closed = self.frames.pop()
         self.frame = self.frames[-1]
         return closed
