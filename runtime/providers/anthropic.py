@@ -7,6 +7,7 @@ here sends anything; that, and what else a provider does, is in `sdk.py`.
 
 from __future__ import annotations
 
+from ...vm.schema import RESPOND
 from ..records import SHORT, Call, Reply
 from ..schema.lenient_json import compact_json
 from .base import origin_of
@@ -183,6 +184,7 @@ class MessageStream:
         self.is_empty = True
         self._message: Json = {}
         self._blocks: list[_GrowingBlock] = []
+        self.answer: list[str] = []
 
     @property
     def report(self) -> Any:
@@ -204,7 +206,10 @@ class MessageStream:
         elif kind == "content_block_start":
             self._start(event)
         elif kind == "content_block_delta":
-            return self._last(event).take(event.record("delta"))
+            block, delta = self._last(event), event.record("delta")
+            if block.start.get("name") == RESPOND and delta.text_or("type") == "input_json_delta":
+                self.answer.append(delta.text(INPUT_JSON))
+            return block.take(delta)
         elif kind == "content_block_stop":
             self._last(event)
         elif kind == "message_delta":

@@ -8,7 +8,7 @@ writes a request and `read`, with a class for streams, reads a reply: they raise
 
 from __future__ import annotations
 
-from ...vm.schema import is_strict_form
+from ...vm.schema import RESPOND, is_strict_form
 from ..media import has_media
 from ..records import Call, Msg, Reply
 from ..schema.lenient_json import compact_json
@@ -239,6 +239,7 @@ class ChatStream:
         self._finish = ""
         self._about: Json = {}  # model and usage
         self._unknown: Json = {}
+        self.answer: list[str] = []
 
     @property
     def report(self) -> Any:
@@ -276,7 +277,10 @@ class ChatStream:
             require_countable(self._calls)
         if index >= len(self._calls):
             raise Unreadable("the calls of the stream are out of order")
-        self._calls[index].take(piece)
+        call = self._calls[index]
+        call.take(piece)
+        if "".join(call.parts["name"]) == RESPOND:
+            self.answer.append(call.parts["arguments"][-1])
 
     def _place(self, piece: Fields) -> int:
         """Return the number of the call that a piece belongs to. Some endpoints number no call, or all of them 0: there each
@@ -468,6 +472,8 @@ class ResponseStream:
 
     def __init__(self) -> None:
         self._whole: Fields | None = None
+        self._answering: int | None = None  # the number of the item that calls `respond`
+        self.answer: list[str] = []
 
     @property
     def is_empty(self) -> bool:
@@ -488,6 +494,10 @@ class ResponseStream:
             self._whole = event.record("response")
         elif kind in ("error", "response.failed"):
             raise stream_failure(event)
+        elif kind == "response.output_item.added" and event.record("item").text_or("name") == RESPOND:
+            self._answering = event.position("output_index", 0)
+        elif kind == "response.function_call_arguments.delta" and event.position("output_index", 0) == self._answering:
+            self.answer.append(event.text("delta"))
         return event.text("delta") if kind == "response.output_text.delta" else ""
 
     def whole(self) -> Fields:

@@ -191,7 +191,10 @@ if TYPE_CHECKING:
     Create: TypeAlias = Callable[[Any], Any]
 
     class Growing(Protocol):
-        """A reply that is put together from the events of a stream."""
+        """A reply that is put together from the events of a stream. `answer` has the pieces of the arguments of the tool respond
+        that have come and that nobody has taken out yet: with it a model answers with a value (O-2.43)."""
+
+        answer: list[str]
 
         @property
         def is_empty(self) -> bool:
@@ -379,6 +382,7 @@ class SdkProvider(Provider):
         patience.step("first", limits.first)
         growing = self.growing()
         size, texts, report = 0, [], growing.report
+        answers = request.schema is not None and request.schema.strategy == "tool"
         response = await self._answer(request, arguments, patience)
         pieces = pieces_of(response.http_response, MOST_STREAM_BYTES)
         events = self._events(pieces, patience, request)
@@ -390,10 +394,14 @@ class SdkProvider(Provider):
                     report = growing.report
                     self._note_usage(request, report, bool(text), growing.finished)
                 if text:
+                    texts.append(text)
+                if answers and growing.answer:
+                    text += "".join(growing.answer)
+                    growing.answer.clear()
+                if text:
                     size += len(text.encode())
                     if size > MOST_REPLY_BYTES:
                         raise Unreadable(TOO_LARGE)
-                    texts.append(text)
                     await give(text)
                 if event.data.get("type") in LAST_EVENTS:
                     break
