@@ -215,8 +215,8 @@ def call_row(
     """Type the arguments of a call of `row`. Return the type of its result and which argument goes to which parameter; Any and
     None where they do not go to its parameters, which has been reported. Arguments of wrong types are reported (E2009) and
     matched all the same. `arguments` is changed: a duration becomes a number (`read_durations`). `receiver` is the type of the
-    value before the dot, None without one. `known` binds type parameters that are written, as `T` of `execute_with_schema<T>`;
-    it is not changed."""
+    value before the dot, None without one. `known` binds type parameters that are written, as `T` of `execute_with_schema<T>`; it
+    is not changed."""
     signature = signature_of(row)
     bindings: Bindings = dict(known or {})
     if signature.receiver is not None and receiver is not None:

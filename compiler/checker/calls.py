@@ -3,9 +3,9 @@
 Hands on the rules of `Call` and `Pipe`, and to `methods` what both kinds of calls share: which method of a trait is meant
 (`Chosen`, `bounded_methods`, `trait_methods`, `one_of`), `formals_of`, `give_arguments`, `check_mutation`, `schema_argument`,
 `tool_call` and `value_call`; to `expressions` what names of functions mean that are not called (`std_function`, `named_method`,
-`at_run_time`, `of_any`); to `methods` and the language server `bounded_names` and `names_through_traits`. `call` decides by
-what the callee is bound to and sets `node.target` to a record of `decisions`. A new built-in function with a rule of its own is a
-row of SPECIAL; others need only their row in `vm/builtins`.
+`at_run_time`, `of_any`); to `methods` and the language server `bounded_names` and `names_through_traits`. `call` decides by what
+the callee is bound to and sets `node.target` to a record of `decisions`. A new built-in function with a rule of its own is a row
+of SPECIAL; others need only their row in `vm/builtins`.
 """
 
 from __future__ import annotations

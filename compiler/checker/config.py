@@ -1,8 +1,8 @@
 """Checking the entries of config bodies and decorators against tables of fields (O-0.1, O-0.4).
 
 Hands on to the checks of connections, models, agents, MCP servers, tools and decorators `under_own_names` and `check_fields` (a
-whole body), `check_value` (one value), `check_object`, `check_either`, `quiet_fold` (to memories too) with UNKNOWN, and the reports
-`report_duplicates`, `report_same` and `report_unknown_key` with `is_misspelt`. Which fields there are is a table of Rules
+whole body), `check_value` (one value), `check_object`, `check_either`, `quiet_fold` (to memories too) with UNKNOWN, and the
+reports `report_duplicates`, `report_same` and `report_unknown_key` with `is_misspelt`. Which fields there are is a table of Rules
 (`compiler/fields.py`); here stands how a value is tested against its Rule.
 """
 
@@ -69,8 +69,8 @@ def report_unknown_key(c: Checker, owner: str, name: ast.Ident, known: Iterable[
 
 
 def is_misspelt(field: str, entries: Iterable[ast.ConfigEntry], known: Sequence[str]) -> bool:
-    """Return whether `field` is the known name nearest to an unknown key of the entries: the report of that key then names it,
-    and that the field is missing needs no report."""
+    """Return whether `field` is the known name nearest to an unknown key of the entries. That key is reported, so that a missing
+    `field` needs no report of its own."""
     return any(entry.key.text not in known and nearest(entry.key.text, known) == field for entry in entries)
 
 

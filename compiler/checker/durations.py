@@ -18,7 +18,8 @@ from .state import Checker
 
 class Timed(NamedTuple):
     """A parameter of a row that is a time. `own`: its name; it takes milliseconds, or seconds if `seconds` is true. `plain`: the
-    name under which a call writes it as a duration with a unit; where that is `own`, or empty, the duration stands under `own`."""
+    name under which a call writes it as a duration with a unit; where that is `own`, or empty, the duration stands under
+    `own`."""
 
     own: str
     plain: str
@@ -35,8 +36,7 @@ TIMED = {
 
 def read_durations(c: Checker, row: Row, arguments: list[ast.Argument]) -> None:
     """Change `arguments` in place: a duration becomes the number that the row takes, under the name of its parameter. Report what
-    is no constant duration (E4004), and a time under two names, of which the second is removed (E2007). It may run before the
-    arguments are typed."""
+    is no constant duration (E4004), and a time under two names, of which the second is removed (E2007)."""
     timed = TIMED.get((row.module, row.name))
     if timed is None:
         return

@@ -218,7 +218,7 @@ def _is_constructor(node: ast.Expr) -> bool:
 
 
 def throw(c: Checker, node: ast.Throw, expected: Expected) -> Type:
-    """Check `throw e`, which has the type `never`."""
+    """Return `never`; the error leaves to the target around, converted to its error side."""
     type_ = c.infer(node.value)
     coercion = leave(c, Raise(node, type_, "throw"))
     if coercion is not None:
