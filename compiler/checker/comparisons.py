@@ -2,7 +2,7 @@
 
 Hands on `comparable` and `compare_operands` to `operators`, `compare_asserted` to `calls` for `assert_eq` and `assert_ne`, and
 `words_help` to `expressions` for texts that are no word of a string union. A comparison that is always false, or always true, is
-an error (E2046).
+an error (E2046); a further reason for it is a case of `_compare`.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Hands on the rules of these forms to `program`, and `element_type` and `close_lets` to `functions`. A block is typed statement by
 statement; `never` is the type of what does not come to its end, which makes the rest unreachable. Patterns are in `patterns`,
-errors in `propagation`.
+errors in `propagation`. A new form is a row of RULES, or a case of `_statement` if it has no value.
 """
 
 from __future__ import annotations

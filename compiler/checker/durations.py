@@ -1,7 +1,8 @@
 """Times in calls of built-ins, written as constants with their units (O-0.12): `sleep("2s")`, `emit(…, timeout: "30s")`.
 
 Hands on `read_durations` to `arguments.call_row`, which calls it before it matches arguments, `number_literal` to `config`, and
-TIMED to `json_shapes`. Which fields of declarations take durations is said by their rows (`vm/declaration_fields.py`).
+TIMED to `json_shapes`. A further parameter that takes a duration is a row of TIMED; which fields of declarations take durations
+is said by their rows (`vm/declaration_fields.py`).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Literals, names, collections and struct literals (L-3.2, L-3.4, L-3.9.1).
 
 Hands on the rules of these forms to `program`: RULES and LITERAL_RULES. A rule takes the state, the node and what is expected,
-and returns the type, ERRONEOUS where a mistake leaves none; `path_expr` decides what a name means as a value. Operators, calls
-and branches have files of their own.
+and returns the type, ERRONEOUS where a mistake leaves none; `path_expr` decides what a name means as a value. A new literal is a
+row of RULES. Operators, calls and branches have files of their own.
 """
 
 from __future__ import annotations

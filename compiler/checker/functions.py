@@ -3,7 +3,7 @@
 Hands on `declare_signature`, `check_function`, `declare_pipeline` and `check_pipeline` to `declaration_checks`, the first also to
 `mcp`; `task_body` to `models`, `pipeline_type` to `expressions`, `race` to `calls`, and the rules of these forms to `program`.
 Each body has a `Target` (see `state`): it collects what leaves the body, and from that follows the type of one whose result is
-not written. What leaves by `?` and `throw` is in `propagation`.
+not written. What leaves by `?` and `throw` is in `propagation`. A new kind of task is a row of NAMES, and of `control.TASKS`.
 """
 
 from __future__ import annotations

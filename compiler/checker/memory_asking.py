@@ -2,7 +2,7 @@
 `allow` for facts (M-10.35).
 
 Hands on `read_view`, `read_handler`, `FactRule` and `is_scoped` to `memory_steps.Steps`, which reads the steps one by one, and
-`check_fact_rules` to `memory`.
+`check_fact_rules` to `memory`. A further step of this kind is a function here and a case of `Steps.read`.
 """
 
 from __future__ import annotations

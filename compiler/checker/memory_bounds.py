@@ -1,7 +1,8 @@
 """Bounds in the steps of memories: constants, what a run computes, functions of the key (M-2.5, M-2.14 to M-2.17); and
 the words of steps (M-2.3).
 
-Hands on `bound` and `known_word` to the other files of memories, `check_key_functions` to `memory`.
+Hands on `bound` and `known_word` to the other files of memories, `check_key_functions` to `memory`. Which types a bound that a
+run computes may have is COMPUTED.
 """
 
 from __future__ import annotations

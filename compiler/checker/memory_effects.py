@@ -4,8 +4,9 @@ since it is repeated when another writer has changed the slot; and for expressio
 
 Hands on `check_step_functions`, `check_stored_changes` and `check_computed_bounds` to `program`, which calls them when all bodies
 are typed, and ASKING to `context_declarations`. Calls are followed as far as names lead: through a trait where it has one
-implementation. What only a run knows is refused at run time, but for bounds. With a cache each of the three raises BodyNeeded
-(`Checker.body_of`) where a call leads into a body that this check leaves out.
+implementation. What counts as an effect is said by `_effect_name`, for bounds by `question_name`. What only a run knows is
+refused at run time, but for bounds. With a cache each of the three raises BodyNeeded (`Checker.body_of`) where a call leads into
+a body that this check leaves out.
 """
 
 from __future__ import annotations

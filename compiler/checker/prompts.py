@@ -3,7 +3,7 @@
 Hands on `check_prompt` to `calls` and `questions`, `keep_text` to `control`, the lint `check_text_as_prompt` to `program`, and
 the warnings of texts that look like what they are not: `warn_quoted_type` to `declarations` and `schemas`, and
 `warn_unfilled_places` to `calls`. All are warnings, with the help for what was most likely meant, but in the prompt of a function
-by a model, where a hole is an error (E4035).
+by a model, where a hole is an error (E4035). A further name of a type in other languages is a row of QUOTED.
 """
 
 from __future__ import annotations

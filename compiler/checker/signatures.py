@@ -4,7 +4,7 @@ Hands on to the rules of calls and methods `Formal` (a parameter of anything cal
 as types), to `memory_steps` `static_type` (one descriptor of a row), and to `arguments`, `methods` and `types` what finds type
 arguments: `open_parameters` makes the type parameters of a declaration ready to be bound, `unify` compares a parameter's type
 with an argument's and adds to `Bindings`, `substitute` puts the bindings in. First-order unification in one pass over the
-arguments: the first binding of a type parameter stays.
+arguments: the first binding of a type parameter stays. A new form of descriptor is a case of `static_type`.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 O-4.7 to O-4.10).
 
 Hands on `arguments_of`, `parameter_texts` and `check_wire_name` to the checks of tools, MCP servers, and functions that are
-offered as tools (`questions`); `parameter_texts` to `declaration_checks` too, for functions by models.
+offered as tools (`questions`); `parameter_texts` to `declaration_checks` too, for functions by models. Which types a parameter
+may have is said by `schemas.without_json`.
 """
 
 from __future__ import annotations

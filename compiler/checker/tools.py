@@ -3,9 +3,9 @@ scripted replies (O-4.1 to O-4.10, O-1.42, O-3.20, O-5, O-8).
 
 Hands on to `declaration_checks` `check_tool`, `declare_hashmap`, `check_store` and `check_test`, to `program` `check_wire_names`;
 to `control` the statement `mock`; to `models` `tools_named` and `offers_tools`; to `methods` the rules of `with_tools` and of
-arguments that take tools (`tools_are_listed`, `tools_fit`); to `calls` and `expressions` `private_tool_method`, `refuse_test`
-and `store_help`; `tool_of` to the language server too. What a model is told about a tool ends up in `ToolSymbol.texts` and
-`.arguments`, see `tool_arguments.py`; its JSON Schema is made by codegen.
+arguments that take tools (`tools_are_listed`, `tools_fit`); to `calls` and `expressions` `private_tool_method`, `refuse_test` and
+`store_help`; `tool_of` to `methods` and the language server. What a model is told about a tool ends up in `ToolSymbol.texts` and
+`.arguments`, see `tool_arguments.py`; its JSON Schema is made by codegen. What a mock takes is a row of AGENT_MOCK or MODEL_MOCK.
 """
 
 from __future__ import annotations
