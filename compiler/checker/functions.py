@@ -474,7 +474,7 @@ def _parameter_or_name(stage: StageSymbol) -> ast.Node:
 
 def assignable(source: Type, target: Type) -> bool:
     """Return whether a value of type `source` may be passed on as `target` (O-6.22): equal; either is Any; Int to Float; Array
-    and Map by their parts. Less than `convert` allows, since a stage passes its value on without a conversion."""
+    and Map by their parts. This is less than `convert` allows, as the run converts only Ints to Floats between stages."""
     if source == target or ANY in (source, target) or (source, target) == (INT, FLOAT):
         return True
     for name in ("Array", "Map"):
