@@ -45,19 +45,19 @@ def under_own_names(c: Checker, owner: str, entries: list[ast.ConfigEntry], fiel
     """Give the entries of a body, in place, the own names of their fields in place of their other names; of two names for one
     field the second is reported (E4001) and its entry removed. An entry that repeats the same name stays."""
     seen: dict[str, ast.Ident] = {}
-    kept = []
+    result = []
     for entry in entries:
         own, _ = named(fields, entry.key.text) or (entry.key.text, False)
         first = seen.setdefault(own, entry.key)
         if first.text != entry.key.text:
             report_same(c, owner, entry.key.text, entry.key.span, first.text, first.span)
             continue
-        kept.append(entry)
-    for entry in kept:
+        result.append(entry)
+    for entry in result:
         own, _ = named(fields, entry.key.text) or (entry.key.text, False)
         if own != entry.key.text:
             entry.key = ast.Ident(span=entry.key.span, text=own)
-    entries[:] = kept
+    entries[:] = result
 
 
 def report_unknown_key(c: Checker, owner: str, name: ast.Ident, known: Iterable[str]) -> None:

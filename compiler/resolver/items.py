@@ -133,11 +133,11 @@ def trait_impl(r: Resolver, item: ast.Tool) -> ast.Impl:
     """Return the impl that a tool's `impl X` stands for, with the public methods that the trait names."""
     assert item.trait is not None
     trait = find_item(r, item.trait)
-    wanted = trait.methods if isinstance(trait, TraitSymbol) else {}
+    members = trait.methods if isinstance(trait, TraitSymbol) else {}
     methods = [
-        _bridge(item, node, takes_self=wanted[node.name.text].takes_self, mutable=wanted[node.name.text].changes_self)
+        _bridge(item, node, takes_self=members[node.name.text].takes_self, mutable=members[node.name.text].changes_self)
         for node in item.methods
-        if node.public and node.name.text in wanted
+        if node.public and node.name.text in members
     ]
     span = item.trait.span
     return ast.Impl(span=span, type_parameters=[], trait=_named(item.trait), target=_named(item.name), methods=methods)
