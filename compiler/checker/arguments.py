@@ -213,9 +213,10 @@ def call_row(
     known: Bindings | None = None,
 ) -> tuple[Type, Matched | None]:
     """Type the arguments of a call of `row`. Return the type of its result and which argument goes to which parameter; Any and
-    None where they do not go to its parameters, which has been reported. Arguments of wrong types are reported and matched all
-    the same. `receiver` is the type of the value before the dot, None without one. `known` binds type parameters that are
-    written, as `T` of `execute_with_schema<T>`; it is not changed."""
+    None where they do not go to its parameters, which has been reported. Arguments of wrong types are reported (E2009) and
+    matched all the same. `arguments` is changed: a duration becomes a number (`read_durations`). `receiver` is the type of the
+    value before the dot, None without one. `known` binds type parameters that are written, as `T` of `execute_with_schema<T>`; it
+    is not changed."""
     signature = signature_of(row)
     bindings: Bindings = dict(known or {})
     if signature.receiver is not None and receiver is not None:
@@ -257,7 +258,8 @@ def _is_wrapped(type_: Type | None) -> bool:
 def infer_arguments(
     c: Checker, formals: Sequence[Formal], matched: Matched, bindings: Bindings, hints: Bindings
 ) -> None:
-    """Type each argument against its parameter, adding what type parameters are to `bindings` on the way, then convert all.
+    """Type each argument against its parameter, adding what type parameters are to `bindings` on the way, then convert all; what
+    does not convert is reported (E2009).
 
     Two passes, since a later argument may bind what an earlier one left open.
     """

@@ -42,9 +42,10 @@ def merge(flows: Iterable[Flow]) -> Flow:
 
 
 class Walk:
-    """The walk over one function, in the order of evaluation; `flow` is what is known at the present point. `breaks` and
-    `continues` collect what is known where a loop is left, innermost loop last; `silent` counts the loops being walked for the
-    first time, without reports."""
+    """The walk over one function, in the order of evaluation; `flow` is what is known at the present point. For each loop around
+    it, innermost last, `breaks` and `continues` collect what is known at these statements, and `labels` has its label. `silent`
+    counts the loops being walked for the first time, without reports; `closures` the closures and tasks around; `reported` are
+    the variables that were reported."""
 
     __slots__ = ("checker", "flow", "breaks", "continues", "labels", "silent", "reported", "closures")
 
@@ -154,7 +155,7 @@ class Walk:
         self.flow.maybe.add(local)
 
     def let(self, node: ast.Let) -> None:
-        """A declaration has no value yet, also in the next round of a loop."""
+        """Walk over the initialiser, and note that the variable has no value yet, also in the next round of a loop."""
         self.visit(node.value)
         local = node.pattern.binding if isinstance(node.pattern, ast.BindPattern) else None
         if isinstance(local, Local):
@@ -305,7 +306,7 @@ _RULES: dict[type[ast.Node], Callable[[Walk, Any], None]] = {
 
 
 def check_assignments(c: Checker, symbol: FunctionSymbol) -> None:
-    """Check the deferred variables of a function whose body was typed, and report what is wrong (E2037, E2038). Nothing in the
-    tree is changed."""
+    """Check the deferred variables of a function whose body was typed, and report a use before an assignment and a second
+    assignment (E2037, E2038). The tree is not changed."""
     walk = Walk(c)
     walk.visit(symbol.declaration.body)

@@ -3,9 +3,9 @@
 Hands on the rules of `Call` and `Pipe`, and to `methods` what both kinds of calls share: which method of a trait is meant
 (`Chosen`, `bounded_methods`, `trait_methods`, `one_of`), `formals_of`, `give_arguments`, `check_mutation`, `schema_argument`,
 `tool_call` and `value_call`; to `expressions` what names of functions mean that are not called (`std_function`, `named_method`,
-`at_run_time`, `of_any`); to `methods` and the language server the names of methods that a type has by traits. `call` decides by
-what the callee is bound to and sets `node.target` to a record of `decisions`. A new built-in function with a rule of its own is a
-row of SPECIAL; others need only their row in `vm/builtins`.
+`at_run_time`, `of_any`); to `methods` and the language server `bounded_names` and `names_through_traits`. `call` decides by what
+the callee is bound to and sets `node.target` to a record of `decisions`. A new built-in function with a rule of its own is a row
+of SPECIAL; others need only their row in `vm/builtins`.
 """
 
 from __future__ import annotations
@@ -491,8 +491,9 @@ def give_arguments(
     expected: Expected,
     span: Span,
 ) -> None:
-    """Type the arguments of a declared function and convert them to the parameters; of a generic one, find the type arguments
-    (L-3.2.6). `formals` are without the receiver of a method call."""
+    """Type the arguments of a declared function and convert them to the parameters (E2009). Of a generic one, also find the type
+    arguments (L-3.2.6) and add them to `instance`; those that cannot be found or do not meet their bounds are reported at `span`
+    (E2029, E2026). `formals` are without the receiver of a method call."""
     if instance.names:
         instance.expect(symbol.result, expected)
         instance.arguments(formals, matched)
@@ -545,7 +546,8 @@ def check_mutation(
 def variant_call(
     c: Checker, node: ast.Call, callee: ast.PathExpr, symbol: VariantSymbol, expected: Expected
 ) -> Type:
-    """Check `E::V(a, b)`, which takes every part by position."""
+    """Return the type of `E::V(a, b)`, which takes every part by position, and set `node.target`; ERRONEOUS after a report of
+    what cannot be called or matched (E2016, E2007, E2006)."""
     name = f"{symbol.enum.name}::{symbol.name}"
     if symbol.form != "tuple":
         infer_all(c, node.arguments)

@@ -1,8 +1,8 @@
 """Checking the entries of config bodies and decorators against tables of fields (O-0.1, O-0.4).
 
 Hands on to the checks of connections, models, agents, MCP servers, tools and decorators `under_own_names` and `check_fields` (a
-whole body), `check_value` (one value), `check_object`, `check_either`, `quiet_fold` with UNKNOWN, and the reports
-`report_duplicates`, `report_same` and `report_unknown_key` with `is_misspelt`. Which fields there are is a table of Rules
+whole body), `check_value` (one value), `check_object`, `check_either`, `quiet_fold` (to memories too) with UNKNOWN, and the
+reports `report_duplicates`, `report_same` and `report_unknown_key` with `is_misspelt`. Which fields there are is a table of Rules
 (`compiler/fields.py`); here stands how a value is tested against its Rule.
 """
 
@@ -37,26 +37,27 @@ def report_duplicates(c: Checker, owner: str, names: Iterable[ast.Ident]) -> Non
 
 
 def report_same(c: Checker, owner: str, name: str, at: Span, other: str, first: Span, code: str = "E4001") -> None:
-    """Report two names in one body that stand for the same field."""
+    """Report, at `at`, the name `name` in a body, since `other`, which stands at `first`, is another name of the same field."""
     c.report(code, at, f"`{name}` and `{other}` of {owner} say the same", first=first, help=f"keep one of them: `{other}`")
 
 
 def under_own_names(c: Checker, owner: str, entries: list[ast.ConfigEntry], fields: Mapping[str, Field]) -> None:
-    """Give the entries of a body the own names of their fields; of two that say the same the second is reported and left out."""
+    """Give the entries of a body, in place, the own names of their fields in place of their other names; of two names for one
+    field the second is reported (E4001) and its entry removed. An entry that repeats the same name stays."""
     seen: dict[str, ast.Ident] = {}
-    kept = []
+    result = []
     for entry in entries:
         own, _ = named(fields, entry.key.text) or (entry.key.text, False)
         first = seen.setdefault(own, entry.key)
         if first.text != entry.key.text:
             report_same(c, owner, entry.key.text, entry.key.span, first.text, first.span)
             continue
-        kept.append(entry)
-    for entry in kept:
+        result.append(entry)
+    for entry in result:
         own, _ = named(fields, entry.key.text) or (entry.key.text, False)
         if own != entry.key.text:
             entry.key = ast.Ident(span=entry.key.span, text=own)
-    entries[:] = kept
+    entries[:] = result
 
 
 def report_unknown_key(c: Checker, owner: str, name: ast.Ident, known: Iterable[str]) -> None:
@@ -68,7 +69,8 @@ def report_unknown_key(c: Checker, owner: str, name: ast.Ident, known: Iterable[
 
 
 def is_misspelt(field: str, entries: Iterable[ast.ConfigEntry], known: Sequence[str]) -> bool:
-    """Return whether an unknown key is reported with this field as what it should be: that it is missing is not reported then."""
+    """Return whether `field` is the known name nearest to an unknown key of the entries. That key is reported, so that a missing
+    `field` needs no report of its own."""
     return any(entry.key.text not in known and nearest(entry.key.text, known) == field for entry in entries)
 
 
@@ -81,10 +83,10 @@ def check_fields(
     known: Iterable[str],
     own: Mapping[str, Callable[[ast.Expr], object]],
 ) -> None:
-    """Check a body of constants and add its values to `into` by name; a field whose value was reported is left out, and of fields
-    that stand twice the first that was not counts. `own` reads fields that have no rule, or more than one; what it returns is
-    added unless it is FAILED. `known` are the names to suggest for an unknown field; `owner` is what messages call the
-    declaration."""
+    """Check a body of constants and add its values to `into` by name. A field whose value was reported is left out; unknown and
+    repeated names are reported (E4001), and of repeated ones the first value without a report counts. `own` reads fields that
+    have no rule, or more than one; what it returns is added unless it is FAILED. `known` are the names to suggest for an unknown
+    field; `owner` is what messages call the declaration."""
     report_duplicates(c, owner, [entry.key for entry in entries])
     for entry in entries:
         name = entry.key.text
@@ -153,7 +155,7 @@ def is_data(known: object) -> bool:
 
 
 def quiet_fold(c: Checker, value: ast.Expr) -> object:
-    """Return a value if it is constant, else UNKNOWN, without a report."""
+    """Return the value of a constant expression; UNKNOWN, without a report, for one that is not constant or would panic."""
     # Folding reports what is not constant: here that is no mistake.
     diagnostics, errors, c.diagnostics = c.diagnostics, c.error_count, Diagnostics()
     known = folded(c, value, "E4004")
@@ -162,8 +164,9 @@ def quiet_fold(c: Checker, value: ast.Expr) -> object:
 
 
 def check_object(c: Checker, owner: str, value: ast.Expr, rules: Mapping[str, Rule], code: str = "E4004") -> object:
-    """Return the values of a map literal of constants with fixed keys by key, without those that were reported; FAILED, after a
-    report, if it is no map literal."""
+    """Return the values of a map literal of constants with fixed keys by key, without those that were reported (E4001, and `code`
+    for a value that does not fit); FAILED, after a report of `code`, if it is no map literal. In the literal keys get their own
+    names, and times become numbers."""
     value = ast.ungrouped(value)
     if not isinstance(value, ast.MapExpr):
         at_module_level(c, value, Expected())

@@ -331,7 +331,7 @@ def _machine(node: ast.Node, operation: Callable[..., Any], *operands: Any, look
             lookup.charge(node, operand)
     try:
         value = operation(*[machine_value(operand, types) for operand in operands])
-        return plain_value(value, {made: symbol for symbol, made in types.items()})
+        return plain_value(value, {machine_type: symbol for symbol, machine_type in types.items()})
     except Panic as panic:
         raise Fault(node, panic.code, panic.message) from None
 

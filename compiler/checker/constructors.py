@@ -121,8 +121,8 @@ class Reading:
         return (*items, *(WILD,) * (count - len(items)))[:count]
 
     def is_narrow(self, pattern: ast.Pattern, head: Head) -> bool:
-        """Return whether a pattern of an error or record compares a part: it then covers its constructor not in full, as these
-        have no listed parts."""
+        """Return whether a pattern of an error or record compares a part: it then does not cover its constructor in full, as
+        these have no listed parts."""
         if head.name is PRESENT:
             return False
         if isinstance(pattern, ast.TupleStructPattern) and isinstance(pattern.binding, ErrorFamilySymbol):

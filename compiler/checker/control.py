@@ -2,7 +2,7 @@
 
 Hands on the rules of these forms to `program`, and `element_type` and `close_lets` to `functions`. A block is typed statement by
 statement; `never` is the type of what does not come to its end, which makes the rest unreachable. Patterns are in `patterns`,
-errors in `propagation`.
+errors in `propagation`. A new form is a row of RULES, or a case of `_statement` if it has no value.
 """
 
 from __future__ import annotations
@@ -204,7 +204,8 @@ def _left_open(c: Checker, node: ast.Let, type_: Type) -> bool:
 
 
 def close_lets(c: Checker) -> None:
-    """Report, at the end of a body, variables whose type no use has said (E2004), and forget `c.open_lets`."""
+    """Close, at the end of a body, the types of the variables in `c.open_lets`, report those whose type no use has said (E2004),
+    and empty the list."""
     for node, local in c.open_lets:
         if local.type.is_open:
             local.type = _closed_type(c, node, local.type)
@@ -248,7 +249,7 @@ def _described(pattern: ast.Pattern) -> str:
 
 
 def condition(c: Checker, node: ast.Expr) -> None:
-    """Check a condition: a Bool, or Any, which is checked at run time (E2003, L-3.6.13)."""
+    """Check a condition: a Bool, or Any, which is checked at run time; report any other type (E2003, L-3.6.13)."""
     bool_ = Expected(BOOL, "E2003")
     # `if (await emit(…))?`: the answer of the host has to be a Bool.
     asks = isinstance(node, ast.Propagate) and answer_in(node.operand, bool_).type is not None
@@ -435,7 +436,7 @@ def _loop_value(c: Checker, node: ast.Expr, frame: LoopFrame) -> Type:
 
 
 def break_(c: Checker, node: ast.Break, expected: Expected) -> Type:
-    """Check a `break`, whose value goes to its loop."""
+    """Add the value of a `break` to its loop; return `never`, ERRONEOUS after a report (E3009, E3010, E4050)."""
     frame = _loop_of(c, "break", node.label, node.span)
     type_ = NIL if node.value is None else c.infer(node.value)
     if frame is None:
@@ -445,7 +446,7 @@ def break_(c: Checker, node: ast.Break, expected: Expected) -> Type:
 
 
 def continue_(c: Checker, node: ast.Continue, expected: Expected) -> Type:
-    """Check a `continue`."""
+    """Return `never`; ERRONEOUS after a report, as for `break`."""
     return ERRONEOUS if _loop_of(c, "continue", node.label, node.span) is None else NEVER
 
 
@@ -477,6 +478,7 @@ def _report_leaving_task(c: Checker, word: str, span: Span, barrier: LoopFrame) 
     c.report("E4050", span, f"`{word}` cannot leave {TASKS[barrier.kind]}", help="each task runs to its end")
 
 
+# Kinds of the frames of tasks, with the words for each in messages.
 TASKS = {
     "parallel": "the body of `parallel for`", "await": "an operand of `await`", "race": "an operand of `race`", "spawn": "a task",
     "listen": "a handler of `listen`",

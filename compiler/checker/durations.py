@@ -1,7 +1,8 @@
 """Times in calls of built-ins, written as constants with their units (O-0.12): `sleep("2s")`, `emit(…, timeout: "30s")`.
 
 Hands on `read_durations` to `arguments.call_row`, which calls it before it matches arguments, `number_literal` to `config`, and
-TIMED to `json_shapes`. Which fields of declarations take durations is said by their rows (`vm/declaration_fields.py`).
+TIMED to `json_shapes`. A further parameter that takes a duration is a row of TIMED; which fields of declarations take durations
+is said by their rows (`vm/declaration_fields.py`).
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ from .state import Checker
 
 
 class Timed(NamedTuple):
-    """The parameter of a row that is a time, in milliseconds or, by `seconds`, in seconds; and the name under which a call gives
-    it as a duration. Where that is its own name, or there is none, a text may stand under the own name."""
+    """A parameter of a row that is a time. `own`: its name; it takes milliseconds, or seconds if `seconds` is true. `plain`: the
+    name under which a call writes it as a duration with a unit; where that is `own`, or empty, the duration stands under
+    `own`."""
 
     own: str
     plain: str
@@ -34,20 +36,20 @@ TIMED = {
 
 
 def read_durations(c: Checker, row: Row, arguments: list[ast.Argument]) -> None:
-    """Put the number that the row takes in place of a duration among the arguments of a call; report what is none (E4004), and a
-    time that is given under two names (E2007)."""
+    """Change `arguments` in place: a duration becomes the number that the row takes, under the name of its parameter. Report what
+    is no constant duration (E4004), and a time under two names, of which the second is removed (E2007)."""
     timed = TIMED.get((row.module, row.name))
     if timed is None:
         return
     names = [parameter.name for parameter in row.parameters]
-    given: tuple[ast.Argument, str] | None = None
+    earlier: tuple[ast.Argument, str] | None = None
     for position, argument in enumerate(arguments):
         written = argument.name.text if argument.name is not None else names[position] if position < len(names) else ""
         if written not in (timed.own, timed.plain):
             continue
-        if given is not None and given[1] != written and argument.name is not None:
-            message, help = f"`{written}` and `{given[1]}` say the same", f"keep one of them: `{given[1]}`"
-            c.report("E2007", argument.name.span, message, help=help, first=given[0].span)
+        if earlier is not None and earlier[1] != written and argument.name is not None:
+            message, help = f"`{written}` and `{earlier[1]}` say the same", f"keep one of them: `{earlier[1]}`"
+            c.report("E2007", argument.name.span, message, help=help, first=earlier[0].span)
             arguments.remove(argument)
             return
         if written == timed.plain != timed.own and argument.name is not None:
@@ -56,7 +58,7 @@ def read_durations(c: Checker, row: Row, arguments: list[ast.Argument]) -> None:
             argument.name = ast.Ident(span=argument.name.span, text=timed.own)
         elif timed.plain in ("", timed.own) and isinstance(_constant(argument.value), str):
             argument.value = _number(c, timed, argument.value, _constant(argument.value))
-        given = argument, written
+        earlier = argument, written
 
 
 def _number(c: Checker, timed: Timed, value: ast.Expr, constant: object) -> ast.Expr:

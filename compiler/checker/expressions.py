@@ -1,8 +1,8 @@
 """Literals, names, collections and struct literals (L-3.2, L-3.4, L-3.9.1).
 
 Hands on the rules of these forms to `program`: RULES and LITERAL_RULES. A rule takes the state, the node and what is expected,
-and returns the type, ERRONEOUS where a mistake leaves none; `path_expr` decides what a name means as a value. Operators, calls
-and branches have files of their own.
+and returns the type, ERRONEOUS where a mistake leaves none; `path_expr` decides what a name means as a value. A new literal is a
+row of RULES. Operators, calls and branches have files of their own.
 """
 
 from __future__ import annotations
@@ -215,7 +215,8 @@ def function_type(
     c: Checker, node: ast.PathExpr, symbol: FunctionSymbol, expected: Expected, inside: Bindings | None = None
 ) -> Type:
     """Return the type of a function that is not called; of a generic one with the type arguments that are written, known by
-    `inside`, or expected (E2029 if none says them)."""
+    `inside` (by the names of type parameters), or expected. E2029 if none says them, E2026 for one that does not meet its
+    bounds."""
     own = Function(tuple(symbol.parameters), symbol.result)
     instance = Instance(c, symbol.path, symbol.all_type_parameters)
     if not instance.names:
@@ -389,7 +390,7 @@ def elements(c: Checker, items: list[ast.Expr], expected: Expected, word: str) -
 
 
 def map_expr(c: Checker, node: ast.MapExpr, expected: Expected) -> Type:
-    """Return the type of `{ k: v }`; reports keys that stand twice (E2020) and types that cannot be keys (E2019)."""
+    """Return the type of `{ k: v }`; report literal keys that stand twice (E2020) and types that cannot be keys (E2019)."""
     wanted = peel(expected)
     inside = (None, ANY) if wanted == ANY else generic(wanted, "Map") or (None, None)
     _report_duplicate_keys(c, node)

@@ -3,7 +3,7 @@
 Hands on `declare_signature`, `check_function`, `declare_pipeline` and `check_pipeline` to `declaration_checks`, the first also to
 `mcp`; `task_body` to `models`, `pipeline_type` to `expressions`, `race` to `calls`, and the rules of these forms to `program`.
 Each body has a `Target` (see `state`): it collects what leaves the body, and from that follows the type of one whose result is
-not written. What leaves by `?` and `throw` is in `propagation`.
+not written. What leaves by `?` and `throw` is in `propagation`. A new kind of task is a row of NAMES, and of `control.TASKS`.
 """
 
 from __future__ import annotations
@@ -147,7 +147,8 @@ def record_scope(target: Target) -> None:
 
 
 def return_(c: Checker, node: ast.Return, expected: Expected) -> Type:
-    """Check `return`, which has the type `never`; its value goes to the result of the function around."""
+    """Return `never`. The value goes to the result of the function around, converted to it if that is known (E2023; E2022 for a
+    missing one); report a `return` outside of functions (E3012) or out of a task (E4050)."""
     target = c.function_target
     if target.kind == "none":
         c.report("E3012", node.span, "`return` stands outside a function", help="move it into a function")
@@ -295,7 +296,8 @@ RULES: dict[type[ast.Expr], ExpressionRule] = {
 
 
 def declare_pipeline(c: Checker, symbol: PipelineSymbol) -> None:
-    """Set what is written of a pipeline: its signature and those of its stages."""
+    """Set what is written of a pipeline: its signature and those of its stages; report a default of the input (E4032), and a
+    stage with another number of parameters than one, with a default, or without a result (E4033, E4030)."""
     node = symbol.declaration
     for stage in symbol.stages:
         if stage.stage.value is None:
@@ -420,7 +422,8 @@ def _infer_expression(c: Checker, stage: StageSymbol) -> None:
 
 
 def check_pipeline(c: Checker, symbol: PipelineSymbol) -> None:
-    """Check a pipeline: its stages, that each takes what the one before passes on (E4031), and its signature (E4032)."""
+    """Check a pipeline: its stages, that each takes what the one before passes on (E4031), and its signature (E4032); warn of one
+    without stages (W0402). Set its output if that is not written."""
     node = symbol.declaration
     check_decorators(c, node.decorators, "pipeline")
     for stage in symbol.stages:
@@ -471,7 +474,7 @@ def _parameter_or_name(stage: StageSymbol) -> ast.Node:
 
 def assignable(source: Type, target: Type) -> bool:
     """Return whether a value of type `source` may be passed on as `target` (O-6.22): equal; either is Any; Int to Float; Array
-    and Map by their parts. Less than `convert` allows, since a stage passes its value on without a conversion."""
+    and Map by their parts. This is less than `convert` allows, as the run converts only Ints to Floats between stages."""
     if source == target or ANY in (source, target) or (source, target) == (INT, FLOAT):
         return True
     for name in ("Array", "Map"):
@@ -484,6 +487,7 @@ def assignable(source: Type, target: Type) -> bool:
 # Tasks and what is async: `await`, `race`, `parallel for`, `spawn`, `async` blocks (L-9, O-6.1 to O-6.11). Each operand is typed
 # as a body of its own, whose errors make it a Result (L-3.12.8).
 
+# What messages call each kind of task.
 NAMES = {
     "await": "an operand of `await`", "race": "an operand of `race`", "spawn": "a task", "parallel": "the body of `parallel for`",
     "async": "the `async` block", "listen": "a handler of `listen`",
@@ -491,8 +495,8 @@ NAMES = {
 
 
 def task_body(c: Checker, task: ast.TaskBody, element: Type | None = None, expected: Expected = FREE) -> Type:
-    """Return the type of what the body of a task gives, and set `task.type` to it. `element` is that of a parallel loop,
-    `expected` guides the tail."""
+    """Return the type of what the body of a task gives, a Result where errors leave it, and set `task.type` to it. `element` is
+    the type that the pattern of a parallel loop binds; `expected` guides the tail."""
     target = Target("async" if task.kind == "async" else "task", task.scope, NAMES[task.kind])
     # A frame that `break` and `continue` must not pass: they are reported there (E4050).
     barrier = LoopFrame(task.kind, None)
@@ -591,7 +595,8 @@ def async_block(c: Checker, node: ast.AsyncBlock, expected: Expected) -> Type:
 
 
 def race(c: Checker, node: ast.Call, callee: ast.PathExpr, expected: Expected) -> Type:
-    """Return the type of `race(a, b)`: the join of the operands (L-9.2.2)."""
+    """Return the type of `race(a, b)`: the join of the operands (L-9.2.2); ERRONEOUS after a report (E2006, E2007, E2016,
+    E2021)."""
     named = next((argument.name for argument in node.arguments if argument.name is not None), None)
     if named is not None:
         return c.report("E2007", named.span, f"`race` takes no named argument `{named.text}`", help="give it by position")
@@ -615,7 +620,8 @@ def _warn_one_array(c: Checker, operand: ast.Expr, form: str) -> None:
 
 
 def parallel_for(c: Checker, node: ast.ParallelFor, expected: Expected) -> Type:
-    """Return the type of `parallel for`: an Array of what its body gives, in the order of the elements."""
+    """Return the type of `parallel for`: an Array of what its body gives, in the order of the elements. The limit is an Int of at
+    least 1 (E2009, E4004)."""
     element = element_type(c, node.iterable, c.narrowed(node.iterable, c.infer(node.iterable)))
     if node.limit is not None:
         c.value(node.limit, Expected(INT, "E2009", "the limit"))
@@ -629,8 +635,8 @@ def parallel_for(c: Checker, node: ast.ParallelFor, expected: Expected) -> Type:
 
 
 def spawn(c: Checker, node: ast.Spawn, expected: Expected) -> Type:
-    """Return the type of `spawn f(x)`: a Task of what the call gives. Callee, receiver and arguments are evaluated before the
-    task starts, so they belong to the code around it (L-9.2.4)."""
+    """Return the type of `spawn f(x)`: a Task of what the call gives; E2045 for any other operand. A callee that is no name and
+    the arguments are typed as code around the task, since they are evaluated before it starts (L-9.2.4)."""
     operand = node.operand
     if not isinstance(operand, (ast.Call, ast.MethodCall, ast.AsyncBlock)):
         type_ = c.infer(operand)

@@ -41,7 +41,8 @@ ERROR_TARGETS = ("struct", "schema", "enum")
 
 
 def declare_traits(c: Checker, symbols: Iterable[Symbol], traits: Sequence[TraitSymbol], impls: Sequence[ImplSymbol]) -> None:
-    """Set the types of traits and the bounds of all type parameters, before impls and signatures."""
+    """Set the types of traits and the bounds of all type parameters, before impls and signatures; report a bound that is no trait
+    (E1002). Fill `c.traits` and `c.trait_symbols`, and add the methods that change their receiver to `c.mutating`."""
     for trait in traits:
         assert isinstance(trait.type, Nominal)
         trait.type = trait.type.of(tuple(parameter.type for parameter in trait.type_parameters))
@@ -225,8 +226,9 @@ TARGETS = ("struct", "schema", "enum")
 
 
 def declare_impls(c: Checker, impls: list[ImplSymbol]) -> None:
-    """Set the targets of impls and the methods of each type, before signatures; E2031 for a target that can have no impl,
-    E2030 for two methods of one name."""
+    """Set the targets of impls and the methods of each type, before signatures. E2031 for a target that can have no impl, E2030
+    for two methods of one name, E4008 for a method of a model that is reserved or a hook of another form. Add the methods that
+    change their receiver to `c.mutating`."""
     for impl in impls:
         is_model = isinstance(impl.head, ModelSymbol)
         # The name of a model or tool is no type expression: its type is made here.
@@ -354,7 +356,7 @@ def require_visible_method(c: Checker, symbol: FunctionSymbol, name: ast.Ident) 
 
 @contextmanager
 def in_impl(c: Checker, symbol: FunctionSymbol) -> Iterator[None]:
-    """Let `Self` be the target of the method's impl while its signature or body is checked."""
+    """Let `Self` be the target of the method's impl, and nothing for a function without owner, until the `with` ends."""
     outer, c.self_type = c.self_type, None if symbol.owner is None else symbol.owner.target
     try:
         yield

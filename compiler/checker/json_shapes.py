@@ -2,8 +2,8 @@
 (O-5.23 to O-5.35), and how large the JSON forms of schemas may be (O-2.11, G-5.13).
 
 Hands on `without_shape` and `check_size` to the checks of declarations, `check_size`, `parse_as_call` and `emit` to `calls`,
-`awaited_emit` to `await` (`functions`), and `answer_in` to what takes an answer out of its Result. Which types a schema may have
-is stricter, see `schemas.without_json`.
+`awaited_emit` to `await` (`functions`), and `answer_in` to what takes an answer out of its Result. A built-in type has a JSON
+shape by standing in SCALARS or COLLECTIONS. Which types a schema may have is stricter, see `schemas.without_json`.
 """
 
 from __future__ import annotations
@@ -114,7 +114,8 @@ AWAITED = Row(
 
 
 def emit(c: Checker, node: ast.Call, callee: ast.PathExpr, expected: Expected) -> Type:
-    """Check `emit(channel, payload)` or `emit<T>(…)`, which nobody answers (O-5.23, O-5.24)."""
+    """Return the type of `emit(channel, payload)` or `emit<T>(…)`, which nobody answers (O-5.23, O-5.24), and set `node.target`;
+    ERRONEOUS after a report (E2006, E2007, E2028)."""
     timed = TIMED["", AWAITED.name]
     timeout = _named_argument(node, timed.own) or _named_argument(node, timed.plain)
     if timeout is not None:
@@ -145,8 +146,8 @@ def awaited_emit(c: Checker, operand: ast.Expr, expected: Expected) -> Type | No
 
 
 def answer_in(node: ast.Expr, expected: Expected) -> Expected:
-    """Return what is expected of `node` where the inside of its Result has to be of the expected type: only awaited emits use
-    that."""
+    """Return what is expected of `node` where the inside of its Result has to be of the expected type: the Result of that for an
+    awaited emit, FREE for every other expression."""
     node = ast.ungrouped(node)
     if expected.type is None or not isinstance(node, ast.Await) or node.tasks is not None or _emit_in(node.operand) is None:
         return FREE
@@ -196,9 +197,9 @@ def _check_emit(c: Checker, node: ast.Call, callee: ast.PathExpr, row: Row, expe
         return c.report("E4080", payload.span, message, help=f"T is the type of the payload; {of_answer(wanted)}")
     c.coerce(payload, actual, Expected(wanted, "E4080", "the payload"))
     coercion = payload.coercion
-    result = _check_by_row(c, node, callee, row, expected, (wanted,))
+    type_ = _check_by_row(c, node, callee, row, expected, (wanted,))
     payload.coercion = None if isinstance(coercion, CheckAny) else coercion  # `emit<T>` itself checks it, for P415
-    return result
+    return type_
 
 
 def _check_by_row(
@@ -220,11 +221,11 @@ Size = tuple[int, int]  # fields, levels
 
 
 def check_size(c: Checker, type_: Type, place: Span) -> None:
-    """Report a JSON form that nests too deep, or with which those of the program are too large together (E0114); once in a
-    program."""
+    """Subtract the fields of the JSON form of a type from `c.form_room`. Report at `place` a form that nests too deep, or with
+    which those of the program are too large together (E0114); once in a program."""
     # The room is used up, which was reported.
     if c.form_room < 0:
-        return  # reported
+        return
     fields, levels = _size(c, type_, set())
     c.form_room -= fields
     if levels > DEEPEST:

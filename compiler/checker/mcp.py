@@ -30,7 +30,8 @@ NEEDED = {"stdio": "command", "http": "url"}
 
 
 def declare_mcp(c: Checker, symbol: McpSymbol) -> None:
-    """Set the types of the signatures; each returns a Result, whatever is written (O-4.45)."""
+    """Set the types of the signatures. Each returns a `Result<T, ToolError>`, whatever is written (O-4.45); a Result that is
+    written with another error is reported (E2001)."""
     for method in symbol.methods:
         declare_signature(c, method)
         declared = generic(method.result, "Result")
@@ -47,7 +48,9 @@ def declare_mcp(c: Checker, symbol: McpSymbol) -> None:
 
 
 def check_mcp(c: Checker, symbol: McpSymbol) -> None:
-    """Check an MCP server: its fields, over which those of the manifest win (O-1.2), and what its signatures tell a model."""
+    """Check an MCP server and set its fields, over which those of the manifest win (O-1.2), and of each signature the text, the
+    arguments and the result as a schema. E4002, E4004, E4006 for what its transport lacks or does not carry, W0401 without
+    transport."""
     node = symbol.declaration
     owner = f"mcp `{symbol.name}`"
     check_decorators(c, node.decorators, "mcp")

@@ -4,8 +4,8 @@ keys, and who may attach a memory.
 Hands on `check_memory` to `declaration_checks` and `expressions`, `memory_value` to `calls` and `methods` (both read a chain of
 steps into what the image says); to `methods` what calls on a memory need: `check_role`, `check_facts`, `misplaced_word`,
 `keyed_method`, `check_allowed`; to `methods`, `models` and `tools` `without_key`, to the latter two `refuse_attaching`; to
-`program` the passes `check_init` and `check_concurrent_memories`. Single steps are read by `memory_steps.Steps`; this file checks
-what they mean together and with the rest of the program. What is wrong with the program is reported, never raised.
+`tools` `store_table`; to `program` `check_init` and `check_concurrent_memories`. Steps are read by `memory_steps.Steps`; this
+file checks what they mean together and with the rest of the program. What is wrong with the program is reported, never raised.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ def _items(argument: ast.Argument) -> list[ast.Expr]:
 
 
 def misplaced_word(c: Checker, node: ast.MethodCall, receiver: Type) -> None:
-    """Report a word such as `Session` in a call of anything but a memory: nothing has that name. What is behind Any may be a
-    memory, so there the words that a memory takes are legal."""
+    """Report a word such as `Session` in a call of anything but a memory: nothing has that name (E1001). What is behind Any may
+    be a memory, so there the words that a memory takes are legal."""
     legal = WORDS[node.name.text] if receiver in (ANY, NEVER) else ()
     for argument in node.arguments:
         for item in _items(argument):
@@ -56,7 +56,8 @@ def misplaced_word(c: Checker, node: ast.MethodCall, receiver: Type) -> None:
 
 
 def check_facts(c: Checker, node: ast.MethodCall) -> bool:
-    """Check words and constant confidences of a call of one of WORD_OF_METHOD; False after a report."""
+    """Return whether the words and constant confidences in a call of one of WORD_OF_METHOD are legal; report those that are not
+    (E4502, E4507, E4004)."""
     legal = True
     for argument in node.arguments:
         label = argument.name.text if argument.name is not None else ""
@@ -70,7 +71,7 @@ def check_facts(c: Checker, node: ast.MethodCall) -> bool:
 
 
 def _may_be_share(known: object) -> bool:
-    """Return whether a value lies between 0 and 1, or is no constant number (whose type is checked with the other arguments)."""
+    """Return whether a value is from 0 to 1, or no constant number (whose type is checked with the other arguments)."""
     return type(known) not in (int, float) or 0 <= known <= 1  # type: ignore[operator]
 
 
@@ -204,7 +205,7 @@ def memory_value(c: Checker, symbol: MemorySymbol) -> Type:
 
 
 def _from(c: Checker, value: MemoryValue) -> None:
-    """`Memory::from(messages)` (M-2.20)."""
+    """Check `Memory::from(messages)`, and set the messages of the value (M-2.20)."""
     arguments = value.chain.arguments
     if len(arguments) != 1 or arguments[0].name is not None:
         infer_all(c, arguments)
@@ -231,7 +232,7 @@ def _check_captures(c: Checker, symbol: MemorySymbol) -> None:
     while todo:
         part = todo.pop()
         if isinstance(part, StepFunction):
-            local = captured(part.value)
+            local = foreign_variable(part.value)
             if local is not None:
                 name = local.segments[0].text
                 message = f"a function of a memory step cannot use `{name}`: it runs outside of the function around it"
@@ -240,7 +241,7 @@ def _check_captures(c: Checker, symbol: MemorySymbol) -> None:
             todo += part.values() if isinstance(part, dict) else part
 
 
-def captured(value: ast.Expr) -> ast.PathExpr | None:
+def foreign_variable(value: ast.Expr) -> ast.PathExpr | None:
     """Return the first variable in a closure that is not its own, None without one."""
     own = {id(node.scope) for node in _nodes(value) if isinstance(node, ast.Closure)}
     paths = [node for node in _nodes(value) if isinstance(node, ast.PathExpr) and isinstance(node.binding, Local)]
@@ -285,7 +286,7 @@ def _constructor(value: ast.Expr) -> str | None:
 
 
 def _new(c: Checker, call: ast.Call, steps: Steps) -> None:
-    """`Memory::new(n, tools: true)` (M-3.2, M-4.3)."""
+    """Read the arguments of `Memory::new(n, tools: true)` into `steps` (M-3.2, M-4.3)."""
     positional = [argument for argument in call.arguments if argument.name is None]
     for argument in call.arguments:
         if argument.name is not None and argument.name.text not in ("max", "tools"):
@@ -308,17 +309,17 @@ def _new(c: Checker, call: ast.Call, steps: Steps) -> None:
             steps.found["retain"] = {"retain": count}
             steps.places["retain"] = bounds[0].span
     if flags:
-        found = c.value(flags[0].value, FREE) if steps.is_value else at_module_level(c, flags[0].value, FREE)
-        value = folded(c, flags[0].value, "E4004") if found == BOOL else None
+        type_ = c.value(flags[0].value, FREE) if steps.is_value else at_module_level(c, flags[0].value, FREE)
+        value = folded(c, flags[0].value, "E4004") if type_ == BOOL else None
         if isinstance(value, bool):
             steps.found["tools"] = {"tools": True} if value else {}
             steps.places["tools"] = flags[0].span
-        elif found is not ERRONEOUS and value is not FAILED:
+        elif type_ is not ERRONEOUS and value is not FAILED:
             c.report("E4004", flags[0].value.span, "`tools` is a constant Bool", help="write `true` or `false`")
 
 
 def _shown(c: Checker, symbol: MemorySymbol, call: ast.Call) -> MemorySymbol | None:
-    """The memory or view of `Memory::of(m)`."""
+    """Return the memory or view m of `Memory::of(m)`; None after a report (E4501, E4511)."""
     value = call.arguments[0].value if len(call.arguments) == 1 and call.arguments[0].name is None else None
     other = value.binding if isinstance(value, ast.PathExpr) else None
     if not isinstance(other, MemorySymbol):
@@ -337,7 +338,7 @@ def _shown(c: Checker, symbol: MemorySymbol, call: ast.Call) -> MemorySymbol | N
 
 
 def _leads_to(start: MemorySymbol, target: MemorySymbol) -> bool:
-    """Whether the chain of `Memory::of` from `start` reaches `target`."""
+    """Return whether the chain of `Memory::of` from `start` reaches `target`."""
     visited: set[MemorySymbol] = set()
     at: object = start
     while isinstance(at, MemorySymbol) and at not in visited:
@@ -420,7 +421,7 @@ def _embed(c: Checker, symbol: MemorySymbol) -> None:
 
 
 def _is_like(start: MemorySymbol, target: MemorySymbol) -> bool:
-    """Whether chains of `like` and `Memory::of` from `start` reach `target`."""
+    """Return whether chains of `like` and `Memory::of` from `start` reach `target`."""
     visited: set[MemorySymbol] = set()
     todo = [start]
     while todo:
@@ -534,7 +535,8 @@ def _check_summary(c: Checker, symbol: MemorySymbol, steps: dict[str, Any]) -> N
 
 
 def check_role(c: Checker, memory: ast.Expr, role: ast.Expr | None, *, pinned: bool = False) -> None:
-    """Report a literal role other than those of O-3.4, and a system message that a bounded memory will lose."""
+    """Report a literal role other than those of O-3.4 (E4042), and warn of a system message that a bounded memory will lose,
+    unless it is `pinned` (W0451). `role` is the argument, None for one that is left out."""
     role = role and ast.ungrouped(role)
     if not isinstance(role, ast.StringLiteral):
         return
@@ -554,7 +556,8 @@ def _can_evict_system(symbol: MemorySymbol) -> bool:
 
 
 def check_init(c: Checker, statement: ast.InitStatement, home: ModuleSymbol) -> None:
-    """Check `NAME.append(…);` at module level, where NAME is a memory or store of the same module (O-0.7, M-2.10)."""
+    """Check `NAME.append(…);` at module level, where NAME is a memory or store of the same module `home` (O-0.7, M-2.10); E4501
+    for any other statement."""
     call = statement.call
     receiver = call.receiver
     c.targets.append(Target("none", result=NIL))
@@ -602,7 +605,8 @@ def _keyed_init(c: Checker, call: ast.MethodCall) -> None:
 
 
 def check_allowed(c: Checker, node: ast.MethodCall, attached: ast.Expr, auto: ast.Expr | None) -> None:
-    """Check `NAME.….with_memory(m, auto: …)` where model or agent and memories are names."""
+    """Check `NAME.….with_memory(m, auto: …)` where model or agent and memories are names (E4510). `auto` is None where it is left
+    out: the last memory is then written, as with `true`."""
     attaching: ast.Expr = node.receiver
     while isinstance(attaching, (ast.MethodCall, ast.GroupExpr)):
         attaching = attaching.receiver if isinstance(attaching, ast.MethodCall) else attaching.inner
@@ -652,14 +656,14 @@ def check_concurrent_memories(c: Checker) -> None:
     for operands in c.concurrent:
         earlier: set[MemorySymbol] = set()
         for operand in operands:
-            here = {} if c.is_answered(operand.span) else dict(_attached(c, operand))
-            for memory in here.keys() & earlier:
+            places = {} if c.is_answered(operand.span) else dict(_attached(c, operand))
+            for memory in places.keys() & earlier:
                 steps = memory.image_steps
                 word = steps.get("on_conflict", "Serial" if "store" in steps else "Append")
                 if word in EXCLUDE:
                     message = f"`{memory.name}`, which is `{word}`, is attached in an earlier operand too: {EXCLUDE[word]}"
-                    c.report("W0452", here[memory].span, message, help="give each operand a memory of its own, or `Append`")
-            earlier |= here.keys()
+                    c.report("W0452", places[memory].span, message, help="give each operand a memory of its own, or `Append`")
+            earlier |= places.keys()
 
 
 def _attached(c: Checker, operand: ast.Node) -> Iterator[tuple[MemorySymbol, ast.Node]]:
@@ -735,7 +739,8 @@ def keyed_method(c: Checker, node: ast.MethodCall) -> Type:
 
 
 def _named_keys(c: Checker, node: ast.MethodCall, keys: list[str] | None) -> bool:
-    """Whether each argument is named like a key part and holds a String or an Int. `keys` has none."""
+    """Return whether each argument is named like a key part and holds a String or an Int, and the method `keys` has none; report
+    what is wrong (E4505, E2009). `keys` are the key parts, None where they are not known."""
     if node.name.text == "keys" and node.arguments:
         infer_all(c, node.arguments)
         way = f"write `{c.operand(node.receiver, 'm')}.keys()`: the Map of each key; `.filter(|key| …)` keeps some of them"

@@ -2,7 +2,7 @@
 `allow` for facts (M-10.35).
 
 Hands on `read_view`, `read_handler`, `FactRule` and `is_scoped` to `memory_steps.Steps`, which reads the steps one by one, and
-`check_fact_rules` to `memory`.
+`check_fact_rules` to `memory`. A further step of this kind is a function here and a case of `Steps.read`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ HANDLER = STEPS["on"].example
 
 
 def read_view(c: Checker, node: ast.MethodCall) -> StepFunction | None:
-    """Return the function that gives the shown messages; None after a report."""
+    """Return the function that gives the shown messages; None after a report (E2006, E4502, E4529)."""
     arguments = node.arguments
     if len(arguments) != 1 or arguments[0].name is None or arguments[0].name.text != "with":
         infer_all(c, arguments)
@@ -49,7 +49,8 @@ def _gives_messages(result: Type) -> bool:
 
 
 def read_handler(c: Checker, node: ast.MethodCall) -> dict[str, Any] | None:
-    """Return the event and its function, as the image has them; None after a report."""
+    """Return the event and its function under `event` and `with`, the names that the image has for them; None after a report
+    (E2006, E4502, E4529)."""
     arguments = node.arguments
     if len(arguments) != 2 or any(argument.name is not None for argument in arguments):
         infer_all(c, arguments[1:])

@@ -1,7 +1,8 @@
 """Bounds in the steps of memories: constants, what a run computes, functions of the key (M-2.5, M-2.14 to M-2.17); and
 the words of steps (M-2.3).
 
-Hands on `bound` and `known_word` to the other files of memories, `check_key_functions` to `memory`.
+Hands on `bound` and `known_word` to the other files of memories, `check_key_functions` to `memory`. Which types a bound that a
+run computes may have is COMPUTED.
 """
 
 from __future__ import annotations
@@ -23,8 +24,9 @@ COMPUTED = (INT, Nilable(INT), ANY)
 
 
 def bound(c: Checker, value: ast.Expr, what: str, *, in_body: bool) -> Any:
-    """Return an Int of at least 1, a ComputedBound or a BoundFunction, which `c.step_functions` then has too; FAILED after a
-    report. `what` names the bound in messages; `in_body`: the chain makes a memory value."""
+    """Return the bound that is written: an Int of at least 1, a ComputedBound, or a BoundFunction, which `c.step_functions` then
+    has too; FAILED after a report. `what` names the bound in messages; `in_body`: the chain makes a memory value, which takes no
+    function (E4520)."""
     if isinstance(value, ast.Closure) or (isinstance(value, ast.PathExpr) and isinstance(value.binding, FunctionSymbol)):
         return _function(c, value, what, in_body)
     type_ = c.value(value, FREE) if in_body else at_module_level(c, value, FREE)
@@ -69,8 +71,8 @@ def check_key_functions(c: Checker, symbol: MemorySymbol) -> None:
 
 
 def known_word(c: Checker, what: str, words: tuple[str, ...], value: ast.Expr) -> str | None:
-    """Return the word that is written, if `what` has it; None after a report. Words name nothing else in a program
-    (M-2.3)."""
+    """Return the word that is written, if it is one of `words`; None after a report (E4502). `what` is the step, argument or
+    method that takes it, for the message. Words name nothing else in a program (M-2.3)."""
     text = _word_of(value)
     if text in words:
         return text

@@ -4,8 +4,9 @@ since it is repeated when another writer has changed the slot; and for expressio
 
 Hands on `check_step_functions`, `check_stored_changes` and `check_computed_bounds` to `program`, which calls them when all bodies
 are typed, and ASKING to `context_declarations`. Calls are followed as far as names lead: through a trait where it has one
-implementation. What only a run knows is refused at run time, but for bounds. With a cache each of the three raises BodyNeeded
-(`Checker.body_of`) where a call leads into a body that this check leaves out.
+implementation. What counts as an effect is said by `_effect_name`, for bounds by `question_name`. What only a run knows is
+refused at run time, but for bounds. With a cache each of the three raises BodyNeeded (`Checker.body_of`) where a call leads into
+a body that this check leaves out.
 """
 
 from __future__ import annotations
@@ -20,8 +21,10 @@ from ..syntax import ast
 from .relations import is_entry, root_of
 from .state import Checker
 
+# Kinds of receivers whose methods ask a model, an agent or a memory.
 ASKING = ("ModelRef", "ModelBuilder", "AgentRef", "AgentBuilder", "Stream", "Memory", "KeyedMemory", "PipelineRef")
 OUTPUT = ("print", "println", "emit", "flush_emits")
+# Methods of hashmaps and ledgers that write nothing.
 READS = ("get", "has", "keys", "values", "len", "is_empty", "get_many", "query", "find", "require", "scope", "partition", "merge",
          "as_ref", "entries", "identifiers", "from_identifier", "from_key", "from_any_keys", "from_exact_keys")  # fmt: skip
 
@@ -89,7 +92,7 @@ def _written_outside(closure: ast.Expr) -> str | None:
 def check_computed_bounds(c: Checker) -> None:
     """Report E4519 for a bound that asks something: bounds are computed before any memory is used (M-2.14)."""
     for value in c.computed_bounds:
-        effect = None if c.is_answered(value.span) else _forbidden(c, value, asked_at_all)
+        effect = None if c.is_answered(value.span) else _forbidden(c, value, question_name)
         if effect is not None:
             c.report(
                 "E4519", value.span, f"a bound cannot use `{effect}`",
@@ -100,15 +103,16 @@ def check_computed_bounds(c: Checker) -> None:
 def _forbidden(
     c: Checker, value: ast.Node, refuses: Callable[[object], str | None] | None = None, question: Span | None = None
 ) -> str | None:
-    """Return the name of the first forbidden thing that an expression, or a function it calls, does; None for none.
-    `question` is where the walk began, by default at the expression itself."""
-    refused = refuses or _called
+    """Return the name of the first forbidden thing that an expression, or a function it calls, does; None for none. `refuses`
+    gives the name of one that a target of a call is; without it all effects are forbidden. `question` is where the walk began, by
+    default at the expression itself."""
+    effect_of_target = refuses or _effect_name
     visited: set[FunctionSymbol] = set()
     todo: list[ast.Node] = [value]
     while todo:
         node = todo.pop()
         target = getattr(node, "target", None)
-        effect = refused(target)
+        effect = effect_of_target(target)
         if effect is None and refuses is None and _writes_entry(node):
             effect = "set"
         if effect is not None:
@@ -139,7 +143,7 @@ def _writes_entry(node: ast.Node) -> bool:
     return isinstance(place, ast.Expr) and is_entry(root_of(place))
 
 
-def asked_at_all(target: object) -> str | None:
+def question_name(target: object) -> str | None:
     """Return the name of a call that asks a model, an agent, a tool or a memory, or that tells a listener something; None
     for any other."""
     if isinstance(target, ToolTarget):
@@ -152,8 +156,8 @@ def asked_at_all(target: object) -> str | None:
     return target.name if asks else None
 
 
-def _called(target: object) -> str | None:
-    effect = asked_at_all(target)
+def _effect_name(target: object) -> str | None:
+    effect = question_name(target)
     if effect is not None or not isinstance(target, BuiltinCall):
         return effect
     row = lookup(target.receiver_kind, target.name)

@@ -160,7 +160,7 @@ SAID = "said"  # in a summary that names no summariser: its written arguments, u
 
 def read_summary(c: Checker, node: ast.MethodCall) -> dict[str, Any] | None:
     """Return what the image holds, with the model or function still as a symbol; None after a report. One that names no
-    summariser is made whole by `completed`."""
+    summariser is made whole by `complete_summary`."""
     by = [argument for argument in node.arguments if argument.name is None]
     if len(by) > 1:
         c.report("E2006", node.name.span, f"`summary` takes 1 argument without a name, {len(by)} given", help=SUMMARY_SHAPE)
@@ -186,7 +186,7 @@ def read_summary(c: Checker, node: ast.MethodCall) -> dict[str, Any] | None:
     return summary if legal else None
 
 
-def completed(summary: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+def complete_summary(summary: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
     """Return the summary with what it does not say taken from another one, if it names no summariser (M-2.12)."""
     labels = summary.get(SAID)
     if labels is None or SAID in other:
@@ -196,7 +196,7 @@ def completed(summary: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
 
 
 def check_summary(c: Checker, node: ast.MethodCall, summary: dict[str, Any]) -> bool:
-    """Check that somebody makes the summary; False after a report."""
+    """Return whether the summary names who makes it; report one that does not (E2006)."""
     if SAID not in summary:
         return True
     message = "`summary` takes 1 argument without a name, 0 given"
@@ -335,11 +335,11 @@ class Steps:
         elif name == "per":
             self._per(node)
         elif name == "summary":
-            self.found[name] = {"summary": said} if (said := read_summary(c, node)) is not None else {}
+            self.found[name] = {"summary": summary} if (summary := read_summary(c, node)) is not None else {}
         elif name == "learn":
             self._learn(node)
         elif name == "view":
-            self.found[name] = {"view_with": made} if (made := read_view(c, node)) is not None else {}
+            self.found[name] = {"view_with": function} if (function := read_view(c, node)) is not None else {}
         elif name == "on":
             self._on(node)
         elif name == "context":
@@ -348,7 +348,7 @@ class Steps:
             self.add(name, node.arguments, node.name)
 
     def add(self, name: str, arguments: list[ast.Argument], at: ast.Ident) -> None:
-        """Read a step whose arguments are those of its rows."""
+        """Read a step whose arguments are those of its rows into `found`; what is wrong is reported, at `at` if it is missing."""
         step = STEPS[name]
         values = self.found.setdefault(name, {})
         by_label: dict[str, ast.Argument] = {}
@@ -426,8 +426,8 @@ class Steps:
         return constant
 
     def _is_written(self, name: str) -> bool:
-        """Whether the step is there already. `allow` with `facts` is a rule of its own beside the one that says who
-        attaches."""
+        """Return whether a step that may stand once was read before. `allow` with `facts` is a rule of its own beside the one
+        that says who attaches."""
         if name == "allow":
             return bool({"allow_read", "allow_write"} & self.found.get(name, {}).keys())
         return self.like is not None if name == "like" else name in self.found and not STEPS[name].repeated
@@ -560,20 +560,20 @@ class Steps:
         self.c.report("E4502", node.name.span, "`like` takes the name of a memory", help=".like(support)")
 
     def complete(self, table: Mapping[str, Any]) -> None:
-        """Add the steps of `like`, or of `[memory.defaults]`, that are not there yet; a summary that names no summariser
-        gets what it does not say (M-2.12)."""
+        """Add to `found` the steps of `like`, or of `[memory.defaults]`, that it lacks; a summary that names no summariser gets
+        what it does not say (M-2.12). `table` has what the arguments of each step say, as `found`; it is not changed."""
         for name, values in table.items():
             step = STEPS[name]
             # A default is not an error where the step would not be allowed: it is left out.
             absent = (self.is_view and not step.of_view) or (self.is_value and step.no_value is not None)
             if name == "summary" and "summary" in self.found.get(name, {}):
-                self.found[name] = {name: completed(self.found[name][name], values.get(name, {}))}
+                self.found[name] = {name: complete_summary(self.found[name][name], values.get(name, {}))}
             elif name not in self.found and name not in self.useless and step.taken_over and not absent:
                 self.found[name] = values
 
     @property
     def useless(self) -> list[str]:
-        """The steps that have nothing to act on."""
+        """Return the names of the steps that have nothing to act on beside those that were read."""
         return useless_beside_only(self.is_view) if "only" in self.found else []
 
 
@@ -604,7 +604,8 @@ def step_function(c: Checker, value: ast.Expr, row: Argument) -> Any:
 
 
 def duration(c: Checker, value: ast.Expr, what: str) -> Any:
-    """Return the milliseconds of a constant duration (M-2.7); FAILED after a report."""
+    """Return the milliseconds of a constant duration, a text with its unit or a number of seconds (M-2.7); FAILED after a report
+    (E4004)."""
     type_ = at_module_level(c, value, FREE)
     if type_ is ERRONEOUS:
         return FAILED

@@ -143,8 +143,8 @@ def _method_of_option(c: Checker, node: ast.MethodCall, option: Generic, expecte
     # A function that gives a `U?` is `map`, which flattens it, where `and_then` asks for one that gives an Option.
     if row is not None and row.name == "and_then" and len(node.arguments) == 1:
         wanted = Function(option.arguments, OPEN)
-        given = c.infer(node.arguments[0].value, Expected(wanted, "E2009", "parameter `f`"))
-        if isinstance(given, Function) and not generic(given.result, "Option"):
+        function_type = c.infer(node.arguments[0].value, Expected(wanted, "E2009", "parameter `f`"))
+        if isinstance(function_type, Function) and not generic(function_type.result, "Option"):
             row = lookup("Option", "map")
     assert row is not None
     type_ = _built_in(c, node, option, row, expected)
@@ -504,8 +504,8 @@ def _attachable(c: Checker, place: str, value: ast.Expr) -> bool:
 def _with(c: Checker, node: ast.MethodCall, row: Row) -> Type:
     """Check `with(temperature: 0.2, memory: m, tools: [A])`: settings by name, memory and tools as the methods `with_memory` and
     `with_tools` take them (O-3.30)."""
-    given = {argument.name.text: argument.value for argument in node.arguments if argument.name is not None}
-    memory, tools = given.get("memory"), given.get("tools")
+    settings = {argument.name.text: argument.value for argument in node.arguments if argument.name is not None}
+    memory, tools = settings.get("memory"), settings.get("tools")
     sound = settings_are_named(c, node)
     if memory is not None:
         sound = _attachable(c, "memory", memory) and sound

@@ -123,8 +123,8 @@ def _check_carried(c: Checker, owner: str, entry: ast.ConfigEntry, provider: obj
 
 
 def _read_key(c: Checker, symbol: ConnectionSymbol, value: ast.Expr) -> object:
-    """Set `api_key_env`, the name of the variable of `api_key`: an image never holds a key. Returns FAILED, as the field
-    itself is not kept."""
+    """Set `api_key_env`, the name of the variable of `api_key`: an image never holds a key. Return FAILED, as the field itself is
+    not kept."""
     variable = environment_name(c, value, "E4005", "`api_key`")
     if variable is not None:
         symbol.fields["api_key_env"] = variable
@@ -178,8 +178,8 @@ def check_headers(c: Checker, value: ast.Expr) -> dict[str, object]:
 
 
 def check_model(c: Checker, symbol: ModelSymbol) -> None:
-    """Check a model and set its fields, connection, memories and tools. Its values may be computed at run time, so that they
-    are tested only as far as they are constant."""
+    """Check a model and set its fields, connection, memories or store, tools and fallback. Its values may be computed at run
+    time, so that they are tested only as far as they are constant."""
     node = symbol.declaration
     owner = f"model `{symbol.name}`"
     symbol.decorators = check_decorators(c, node.decorators, "model")
@@ -450,7 +450,7 @@ RESERVED_TYPES = ("result", "error", "init_ack", "response")
 
 
 def check_agent(c: Checker, symbol: AgentSymbol) -> None:
-    """Check an agent and set its fields; without `connector` it is no agent (E4002)."""
+    """Check an agent and set its fields; report one without `connector` (E4002)."""
     node = symbol.declaration
     owner = f"agent `{symbol.name}`"
     symbol.decorators = check_decorators(c, node.decorators, "agent")
@@ -508,8 +508,8 @@ def check_settings(c: Checker, row: Row, values: Sequence[ast.Expr | None]) -> N
 
 
 def listen(c: Checker, node: ast.Listen, expected: Expected) -> Type:
-    """Return the type of `listen A.execute(p) { … }`: a Result of the last message as a Map, of `execute_with_schema` that of
-    the call."""
+    """Return the type of `listen A.execute(p) { … }`: a Result of the last message as a Map, of `execute_with_schema` that of the
+    call; E4041 for any other operand, E4060 for two handlers of one type of message or one of a reserved type."""
     type_ = c.infer(node.operand)
     call = _called_method(node.operand)
     seen: dict[str, ast.ListenHandler] = {}

@@ -47,8 +47,8 @@ def _told(node: ast.Expr, is_true: bool) -> Iterator[Local]:
         case ast.Binary(operator="==" | "!="):
             for one, other in ((node.left, node.right), (node.right, node.left)):
                 # `x != nil`, or `x == v` where v is never absent.
-                told = is_true != (node.operator == "==") if _is_absence(other) else is_true == (node.operator == "==")
-                if told and (_is_absence(other) or _never_absent(other.type)) and (local := optional(one)) is not None:
+                holds = is_true != (node.operator == "==") if _is_absence(other) else is_true == (node.operator == "==")
+                if holds and (_is_absence(other) or _never_absent(other.type)) and (local := optional(one)) is not None:
                     yield local
         case ast.MethodCall(target=BuiltinCall(receiver_kind="Option", name="is_some" | "is_none" as name)):
             if is_true == (name == "is_some") and (local := optional(node.receiver)) is not None:

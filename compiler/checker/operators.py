@@ -75,7 +75,7 @@ ORDER = operators.texts(operators.ORDER)
 
 
 def unary(c: Checker, node: ast.Unary, expected: Expected) -> Type:
-    """Return the type of `-x` or `!x`."""
+    """Return the type of `-x` or `!x`; E2002 where the operand does not suit."""
     actual = c.narrowed(node.operand, c.infer(node.operand))
     legal = (*NUMBERS, ANY, NEVER) if node.operator == "-" else (BOOL, ANY, NEVER)
     if actual not in legal:
@@ -87,7 +87,8 @@ def unary(c: Checker, node: ast.Unary, expected: Expected) -> Type:
 
 
 def binary(c: Checker, node: ast.Binary, expected: Expected) -> Type:
-    """Return the type of a binary operation; E2002 where the operands do not suit."""
+    """Return the type of a binary operation; E2002 where the operands do not suit, E2046 for a comparison that the types alone
+    decide."""
     if node.operator == "??":
         return coalesce(c, node, expected)
     left = c.infer(node.left)
@@ -249,7 +250,8 @@ def _type_inside(type_: Type) -> Type | None:
 
 
 def cast(c: Checker, node: ast.Cast, expected: Expected) -> Type:
-    """Return the type of `x as T`; in a `try` one that may fail counts as an error that leaves (L-3.5.8)."""
+    """Return the type of `x as T`, E2024 where no cast leads from one type to the other; in a `try` one that may fail counts as
+    an error that leaves (L-3.5.8)."""
     target = written_type(c, node.target)
     source = c.infer(node.operand, Expected(target) if isinstance(node.operand, _LITERALS) else FREE)
     source = source if castable(c, source, target) else c.narrowed(node.operand, source)
@@ -318,7 +320,8 @@ RULES: dict[type[ast.Expr], ExpressionRule] = {
 
 
 def field_access(c: Checker, node: ast.FieldAccess, expected: Expected) -> Type:
-    """Return the type of `x.name` and set `node.target` to how it is read."""
+    """Return the type of `x.name` and set `node.target` to how it is read; E2010 where there is no such field, E1006 for one that
+    is private."""
     receiver = _known_receiver(c, node)
     name = node.name.text
     type_ = _member_type(c, node, receiver, name)
@@ -470,7 +473,7 @@ def _known_receiver(c: Checker, node: ast.Index | ast.FieldAccess) -> Type:
     through."""
     receiver = c.narrowed(node.receiver, c.infer(node.receiver))
     if receiver.is_open and open_local(node.receiver) is not None:
-        # Its parts are used now, so that they can no longer stay open.
+        # The use of its parts fixes the open sides.
         receiver = close(receiver)
         if node in c.written_links:
             learn(node.receiver, receiver)
@@ -478,7 +481,8 @@ def _known_receiver(c: Checker, node: ast.Index | ast.FieldAccess) -> Type:
 
 
 def index(c: Checker, node: ast.Index, expected: Expected) -> Type:
-    """Return the type of `x[i]`: an element, a part for a range, or the value of a key (L-3.7)."""
+    """Return the type of `x[i]`: an element, a part for a range, or the value of a key (L-3.7); E2017 where the index does not
+    suit."""
     receiver = _known_receiver(c, node)
     # The key is typed against the type of the keys, so that a word of a union may be written.
     keys = keyed(receiver)
@@ -536,7 +540,9 @@ def _element_type(receiver: Type, index_type: Type, index: ast.Expr) -> Type | N
 
 
 def assign(c: Checker, node: ast.Assign, expected: Expected) -> Type:
-    """Check `place = value` or `place += value`; return the type of the place (L-3.6.10, L-5.5)."""
+    """Check `place = value` or `place += value`; return the type of the place, ERRONEOUS where a mistake leaves none (L-3.6.10,
+    L-5.5). E0104 for what is no place, E2001 for a value of another type; the others are of `require_mutable` and
+    `report_operands`."""
     c.note_written_place(node.target)
     if node.operator == "=":
         _learn_variable(c, node)

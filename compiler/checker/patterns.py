@@ -56,8 +56,8 @@ from .types import RECORDS, parts_in, shape_in
 
 
 def check_pattern(c: Checker, node: ast.Pattern, type_: Type) -> None:
-    """Type a pattern, and the names it binds, against the type of the values that it meets; E3003 for one that can match none
-    of them. `Some(…)` on a `T?` is counted in `c.some_of_nilable`."""
+    """Type a pattern, and the names it binds, against the type of the values that it meets, and report what is wrong with it,
+    such as one that can match none of them (E3003). `Some(…)` on a `T?` is counted in `c.some_of_nilable`."""
     node.type = type_ = c.bounded(type_, node.span)
     rule = _RULES.get(type(node))
     if rule is not None:

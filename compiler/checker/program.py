@@ -225,14 +225,14 @@ def examine_project(
     cache then sets new trees in the project, without the other bodies."""
     if cache is None:
         return _attempt(project, diagnostics, None)
-    return cache.examine(project, diagnostics, whole, lambda found, reuse: _attempt(project, found, reuse))
+    return cache.examine(project, diagnostics, whole, lambda reports, reuse: _attempt(project, reports, reuse))
 
 
 def examine_parts(project: Project, cache: CheckCache, whole: Collection[str]) -> Examined | None:
     """Check all declarations of a program that the cache has parsed, and of its bodies those in the files `whole`; report
     nothing. The cache sets new trees in the project for this. None if types nest too deeply. Trees of a text that does not parse
     have holes, which no phase has to accept: then any exception may be raised."""
-    return cache.examine_only(project, whole, lambda found, reuse: _attempt(project, found, reuse))
+    return cache.examine_only(project, whole, lambda reports, reuse: _attempt(project, reports, reuse))
 
 
 def _attempt(project: Project, diagnostics: Diagnostics, reuse: Reuse | None) -> Examined | None:

@@ -1,8 +1,9 @@
 """What a model is sent by mistake: the text of an Option, a `T?` or a Result in a hole of its prompt (L-3.3.15).
 
 Hands on `check_prompt` to `calls` and `questions`, `keep_text` to `control`, the lint `check_text_as_prompt` to `program`, and
-the warnings of texts that look like what they are not (`warn_quoted_type`, `warn_unfilled_places`). All are warnings, with the
-help for what was most likely meant, but in the prompt of a function by a model, where a hole is an error (E4035).
+the warnings of texts that look like what they are not: `warn_quoted_type` to `declarations` and `schemas`, and
+`warn_unfilled_places` to `calls`. All are warnings, with the help for what was most likely meant, but in the prompt of a function
+by a model, where a hole is an error (E4035). A further name of a type in other languages is a row of QUOTED.
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ def check_text_as_prompt(c: Checker, node: ast.Expr, actual: Type, wanted: Type)
 
 
 def check_prompt(c: Checker, text: ast.Expr, code: str = "W0016") -> None:
-    """Warn of each hole of a text that may be filled with `nil`, with an Option or Result instead of its value, or with the name
-    of a Media (W0016). Of the prompt of a function it is an error, by its code."""
+    """Report, once, each hole of a typed text that may be filled with `nil`, with an Option or Result instead of its value, or
+    with the name of a Media. `code` is W0016, or E4035 for the prompt of a function by a model."""
     pending, seen = [text], {text}
     while pending:
         match node := pending.pop():
@@ -115,14 +116,14 @@ def warn_unfilled_places(c: Checker, name: str, arguments: list[ast.Argument]) -
     written = c.text(first)[1:-1]
     values = [c.text(argument.value)[1:-1] for argument in arguments[1:]]
     places = list(_PLACE.finditer(written))
-    filling, rest = _filling([found["number"] for found in places], values)
+    filling, rest = _filling([match["number"] for match in places], values)
     behind = "".join([f", {value}" for value in rest])
-    if "…" in written or any('"' in value or "…" in value for value in values) or any(found["format"] for found in places):
-        text = _PLACE.sub(lambda found: "{" + (found["format"] or "") + "}", written)
+    if "…" in written or any('"' in value or "…" in value for value in values) or any(match["format"] for match in places):
+        text = _PLACE.sub(lambda match: "{" + (match["format"] or "") + "}", written)
         help = f"write `{name}(std::fmt::format({text}, [{', '.join(filling)}]){behind})`"
     else:
         in_order = iter(filling)
-        text = _PLACE.sub(lambda found: "${" + next(in_order) + "}", written)
+        text = _PLACE.sub(lambda match: "${" + next(in_order) + "}", written)
         help = f"write `{name}({text}{behind})`"
     c.report("W0023", first.span, f"`{name}` does not fill `{place[0]}`", help=help)
 

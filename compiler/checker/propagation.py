@@ -4,7 +4,8 @@ Hands on `leave` (an error goes to the function or `try` around it) to `control`
 `warn_uncaught_value` (a Result that is not used) to `control`; `check_conversion` and `report_cannot_leave` to `functions`,
 `note_cast_failure` to `operators`, and to `program` the lint `warn_foreign_value` and the rules of these forms. An error is a
 `Raise` on its way to a `Target` (both in `state`), which collects what arrives; the target of a `try` is made here, those of
-bodies in `functions`. How errors convert to the declared one is in `check_conversion`.
+bodies in `functions`. How errors convert to the declared one is in `check_conversion`, a further built-in way in
+`relations.convert_error`.
 """
 
 from __future__ import annotations
@@ -218,7 +219,7 @@ def _is_constructor(node: ast.Expr) -> bool:
 
 
 def throw(c: Checker, node: ast.Throw, expected: Expected) -> Type:
-    """Check `throw e`, which has the type `never`."""
+    """Return `never`; the error leaves to the target around, converted to its error side."""
     type_ = c.infer(node.value)
     coercion = leave(c, Raise(node, type_, "throw"))
     if coercion is not None:

@@ -1,10 +1,10 @@
 """Functions that ask: a model by a prompt, `fn sort(mail: String) -> Result<Ticket, AgentError> by Sorter { "…" }` (O-2.67), or
 the host by a channel, `channel approve: Decision -> Bool;` (O-5.36).
 
-Hands on `ask_model` to the check of bodies, `check_channel` to the check of declarations, `ask_before` (`@approve`, O-4.49) to
-the check of tools, `offer_function` to what takes tools, and `is_question` to `program` and to mocks. In the language both are
-functions: what is special is how a body is made, how a test answers in its place (`tools.mock`), and that a model may call it
-as a tool (O-4.48).
+Hands on `ask_model` to the check of bodies, `check_channel` to the check of declarations, `check_channel_names` to `program`,
+`ask_before` (`@approve`, O-4.49) and `offer_function` to `tools`, `is_question` to both of these. In the language both are
+functions: what is special is how a body is made, how a test answers in its place (`tools.mock`), and that a model may call it as
+a tool (O-4.48).
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ def _type_of_answer(c: Checker, result: ast.TypeExpr | None, answer: Type) -> as
 
 def check_channel(c: Checker, symbol: FunctionSymbol, node: ast.Channel) -> None:
     """Check a channel: what it sends and what answers it have JSON shapes (E2044, O-5.31), `@timeout` stands on one that is
-    answered (E4009)."""
+    answered (E4009). Its seconds become the argument `timeout_ms` of the call of `emit` in `symbol`."""
     decorators = dict(check_decorators(c, node.decorators, "channel"))
     answer = generic(symbol.result, "Result")
     _check_shape(c, symbol.parameters[0], node.payload)
@@ -247,8 +247,8 @@ def _refused(at: Span, variant: str, message: ast.Expr) -> ast.Block:
     failure.binding = ErrorFamilySymbol("ToolError", variant)
     err = ast.PathExpr(at, [ast.Ident(at, "Err")])
     err.binding = BuiltinSymbol("Err")
-    made = ast.Call(at, failure, [ast.Argument(at, None, message)])
-    leave = ast.Return(at, ast.Call(at, err, [ast.Argument(at, None, made)]))
+    error_value = ast.Call(at, failure, [ast.Argument(at, None, message)])
+    leave = ast.Return(at, ast.Call(at, err, [ast.Argument(at, None, error_value)]))
     return ast.Block(at, [ast.ExprStmt(at, leave, True)], None)
 
 
@@ -273,9 +273,9 @@ def _payload(c: Checker, method: FunctionSymbol, channel: FunctionSymbol, writte
         lacking = [name for name in must if name not in fields]
         if not lacking:
             entries = [ast.FieldInit(at, ast.Ident(at, name), values[name]) for name in fields]
-            made = ast.StructExpr(at, [struct.declaration.name], None, entries, None)
-            made.binding = struct
-            return made
+            literal = ast.StructExpr(at, [struct.declaration.name], None, entries, None)
+            literal.binding = struct
+            return literal
         what = "has another type in" if lacking[0] in types else "is no parameter of"
         message = f"`{channel.name}` is asked about `{struct.name}`, whose `{lacking[0]}` {what} `{method.path}`"
         c.report("E4009", at, message, help="name its fields as parameters, of the same types, or ask about `Map<String, Any>`")
@@ -302,8 +302,9 @@ def is_question(symbol: object) -> TypeGuard[FunctionSymbol]:
 
 
 def offer_function(c: Checker, item: ast.Expr) -> None:
-    """Let a name in a list of tools that is one of a function by a model, or of a channel, be that of the tool that models call
-    it by (O-4.48). Any other expression stays as it is."""
+    """Let a name in a list of tools that is one of a function by a model, or of a channel with an answer, be that of the tool
+    that models call it by (O-4.48), which is made once and added to `c.offers`. Any other expression stays as it is. Report a
+    function that lacks what a tool has (E4010, E4011, E4020)."""
     item = ast.ungrouped(item)
     if isinstance(item, ast.PathExpr) and is_question(item.binding):
         symbol = item.binding

@@ -498,7 +498,8 @@ def join_all(types: list[Type]) -> Type | None:
 
 
 def join_errors(types: list[Type]) -> Type:
-    """Return the error side of a `try` without catch, from the errors that leave it (L-3.12.6)."""
+    """Return the error side of a `try` without catch, or of a body whose errors are collected, from the types of the errors that
+    leave it (L-3.12.6): open without any, one that all share, else Error, or Any where one of them is no error."""
     distinct = list(dict.fromkeys(types))
     if not distinct:
         return OPEN

@@ -1,9 +1,9 @@
 """Schemas: field types with a JSON form, modes, descriptions, defaults, validators (O-2.1 to O-2.18).
 
 Hands on `declare_schema` to `program`; `check_schema`, `check_validators` and `fold_nested_defaults` to `declaration_checks`, the
-last to `tools` too; `field_without_json` (what a model cannot be asked for) to `tools` and `mcp`, `instance_fault` and
-`fold_defaults` to `calls`. The JSON Schema itself is made by `codegen/schemas.py`, replies are judged by the runtime. A type that
-models may be asked for is a case of `without_json`.
+last to `tools` and `tool_arguments` too; `field_without_json` (what a model cannot be asked for) to these two and `mcp`,
+`instance_fault` and `fold_defaults` to `calls`. The JSON Schema itself is made by `codegen/schemas.py`, replies are judged by the
+runtime. A type that models may be asked for is a case of `without_json`.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ def _check_default(c: Checker, symbol: StructSymbol, name: str, value: ast.Expr,
 
 def fold_nested_defaults(c: Checker, symbol: StructSymbol) -> None:
     """Set the values of the defaults of the structs in a schema: they are part of its JSON Schema, so they are constant too
-    (O-2.4, O-2.6)."""
+    (O-2.4, O-2.6; E4023)."""
     fold_defaults(c, [type_ for _, type_, _, _ in symbol.fields])
 
 

@@ -263,6 +263,7 @@ class Checker:
         # Methods that traits offer, by type, name and module; only of types without type arguments.
         self.trait_method_cache: dict[tuple[Nominal, str, Any], list[Any]] = {}
         self.implementation_of: dict[ImplSymbol, Implementation] = {}  # the reverse of `implementations`
+        # Fields by name, with the list they come from, by the identity of that list (`operators.fields_of`).
         self.field_types: dict[int, tuple[Any, dict[str, Type]]] = {}
         self.error_impls: list[ImplSymbol] = []
         self.pending_bounds: list[PendingBounds] | None = []  # None: all impls are known

@@ -2,7 +2,8 @@
 O-4.7 to O-4.10).
 
 Hands on `arguments_of`, `parameter_texts` and `check_wire_name` to the checks of tools, MCP servers, and functions that are
-offered as tools.
+offered as tools (`questions`); `parameter_texts` to `declaration_checks` too, for functions by models. Which types a parameter
+may have is said by `schemas.without_json`.
 """
 
 from __future__ import annotations
@@ -76,8 +77,8 @@ def _check_parameter(c: Checker, arguments: StructSymbol, parameter: ast.Paramet
 
 def parameter_texts(c: Checker, method: FunctionSymbol, *, required: bool) -> dict[str, str]:
     """Return the text of each parameter by name: `@param("name", "text")` above the method, `@param("text")` before the
-    parameter, or else its doc comment (O-4.3). E4011 for a parameter that is unknown, described twice, or without text if that is
-    `required`."""
+    parameter, or else its doc comment (O-4.3). E4009 for other arguments of `@param`; E4011 for a parameter that is unknown,
+    described twice, or without text if that is `required`."""
     node = method.declaration
     parameters = {p.name.text: p for p in node.parameters if not p.is_self}
     texts: dict[str, str] = {}

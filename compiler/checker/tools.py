@@ -3,9 +3,9 @@ scripted replies (O-4.1 to O-4.10, O-1.42, O-3.20, O-5, O-8).
 
 Hands on to `declaration_checks` `check_tool`, `declare_hashmap`, `check_store` and `check_test`, to `program` `check_wire_names`;
 to `control` the statement `mock`; to `models` `tools_named` and `offers_tools`; to `methods` the rules of `with_tools` and of
-arguments that take tools (`tools_are_listed`, `tools_fit`); to `calls` and `expressions` `private_tool_method`, `refuse_test`
-and `store_help`; `tool_of` to the language server too. What a model is told about a tool ends up in `ToolSymbol.texts` and
-`.arguments`, see `tool_arguments.py`; its JSON Schema is made by codegen.
+arguments that take tools (`tools_are_listed`, `tools_fit`); to `calls` and `expressions` `private_tool_method`, `refuse_test` and
+`store_help`; `tool_of` to `methods` and the language server. What a model is told about a tool ends up in `ToolSymbol.texts` and
+`.arguments`, see `tool_arguments.py`; its JSON Schema is made by codegen. What a mock takes is a row of AGENT_MOCK or MODEL_MOCK.
 """
 
 from __future__ import annotations
@@ -71,7 +71,9 @@ from .types import written_type
 # Tools: descriptions, parameters, state, names on the wire; lists of tools (O-4.1 to O-4.10, O-1.42, O-3.20).
 
 def check_tool(c: Checker, symbol: ToolSymbol) -> None:
-    """Check a tool: description, state, and what its public methods tell a model; their bodies are checked as functions."""
+    """Check a tool, and set its description and, of its public methods, texts, arguments and effects; their bodies are checked as
+    functions. E4002 for a tool without description or state without value, E4010 and E4011 for a method or parameter without
+    text."""
     node = symbol.declaration
     owner = f"tool `{symbol.name}`"
     check_decorators(c, node.decorators, "tool")
@@ -156,8 +158,8 @@ def private_tool_method(c: Checker, name: ast.Ident, method: FunctionSymbol) -> 
 
 
 def tools_named(c: Checker, value: ast.Expr, model: ModelSymbol) -> list[ToolSymbol | McpSymbol | MemorySymbol]:
-    """Return the tools that the field `tools` of a model names (O-1.42), memories among them (M-10.17); E4004 for what is
-    none."""
+    """Return the tools that the field `tools` of a model names (O-1.42), memories among them (M-10.17). E4004 for what is none,
+    E4505 for a keyed memory; E4510 for a memory that the model may not attach."""
     tools: list[ToolSymbol | McpSymbol | MemorySymbol] = []
     if not isinstance(value, ast.ArrayExpr):
         at_module_level(c, value, Expected())
@@ -388,8 +390,8 @@ def declare_hashmap(c: Checker, symbol: HashMapSymbol) -> None:
 
 
 def check_store(c: Checker, symbol: HashMapSymbol | LedgerSymbol) -> None:
-    """Check the declaration of a hashmap or ledger: its type, its constructor, and `with_persistence`, whose path is set (E2001,
-    E2006, E2009, E4004, E4020)."""
+    """Check the declaration of a hashmap or ledger: its type, its constructor, and `with_persistence` or `store`, by which `path`
+    or `store` of the symbol is set (E2001, E2006, E2009, E4004, E4020, E4508)."""
     node = symbol.declaration
     if isinstance(symbol, LedgerSymbol):
         declared = written_type(c, node.type)
@@ -405,11 +407,11 @@ def check_store(c: Checker, symbol: HashMapSymbol | LedgerSymbol) -> None:
             c.report("E4004", inner.name.span, "a hashmap is kept in one place, a store or a file", help=help)
             return
         _check_constructor(c, value.receiver, "HashMap", HASHMAP_FORM)
-        kept = _name_of_place(c, value)
+        place_name = _name_of_place(c, value)
         if value.name.text == "with_persistence":
-            symbol.path = kept
-        elif kept is not None:
-            symbol.store = store_table(c, kept, value.arguments[0].value.span)
+            symbol.path = place_name
+        elif place_name is not None:
+            symbol.store = store_table(c, place_name, value.arguments[0].value.span)
             c.has_stored_hashmaps = True
         _check_storable(c, node, symbol.type, value.name.text)
     elif isinstance(value, ast.MethodCall):
@@ -502,8 +504,8 @@ def check_mock(c: Checker, node: ast.Mock, tool: ToolSymbol | McpSymbol) -> None
 
 
 def check_free_answer(c: Checker, value: ast.Expr, argument: Type) -> None:
-    """Check an answer without a signature: a closure takes one value of type `argument`, of a server the arguments as a Map,
-    of an emit the payload."""
+    """Check an answer without a signature: a closure takes one value of type `argument`, of a server the arguments as a Map, of
+    an emit the payload (E4004)."""
     actual = c.infer(value, Expected(Function((argument,), ANY)) if isinstance(value, ast.Closure) else Expected())
     if isinstance(actual, Function) and len(actual.parameters) != 1:
         message = f"what answers takes 1 argument, not {len(actual.parameters)}"

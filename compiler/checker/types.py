@@ -2,9 +2,10 @@
 
 Hands on to the checker `written_type` (the type that a type expression means), `parts_in` and `shape_in` (the fields of a struct
 in a value of this type), `Instance` (one use of a generic declaration, whose type arguments are found step by step) and
-`written_arguments`, `alias_type`, `nominal_of`, `check_key_type`, the table RECORDS (built-in records by name), and to `program`
-`check_pending_bounds`. The types of declared structs and enums are filled by `declarations`; how two types relate is in
-`relations`.
+`written_arguments`, `alias_type`, `nominal_of`, `check_key_type`, the table RECORDS (built-in records by name, to codegen too),
+and to `program` `check_pending_bounds`. A new form of written type is a case of `_written_type`; a built-in type is a row of
+`resolver.names.TYPES`, and of RECORDS if it has fields, or of SPELLINGS if its type has another form. The types of declared
+structs and enums are filled by `declarations`; how two types relate is in `relations`.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ def require_bounds(
 
 
 def check_pending_bounds(c: Checker) -> None:
-    """Check the bounds that were put off; from now on `require_bounds` reports at once."""
+    """Check the bounds that were put off; after this call `require_bounds` reports at once."""
     pending, c.pending_bounds = c.pending_bounds or [], None
     for use in pending:
         require_bounds(c, use.owner, use.parameters, use.arguments, use.span)
@@ -94,7 +95,7 @@ SPELLINGS: dict[str, Type] = {
 
 
 def written_type(c: Checker, node: ast.TypeExpr) -> Type:
-    """Return the type that a type expression means; ERRONEOUS after a report."""
+    """Return the type that a type expression means; ERRONEOUS after a report, or where the resolver has reported a name."""
     return c.bounded(c.nesting.call(_written_type, c, node), node.span)
 
 
@@ -170,7 +171,7 @@ def _named(c: Checker, node: ast.NamedType) -> Type:
 
 
 def _memory_of(c: Checker, node: ast.NamedType, arguments: list[ast.TypeExpr]) -> Type:
-    """`Memory<C>` (M-2.2)."""
+    """Return the type that `Memory<C>` means (M-2.2)."""
     context = arguments[0].binding if isinstance(arguments[0], ast.NamedType) else None
     if len(arguments) > 1:
         return c.report("E2028", node.span, f"`Memory` takes 1 type argument, {len(arguments)} given", help="write `Memory<C>`")
@@ -391,7 +392,7 @@ class Instance:
                 self.bindings.setdefault(name, hint)
 
     def require_all(self, span: Span, help: str) -> None:
-        """Report each type parameter that is still unbound (E2029)."""
+        """Report each type parameter that is still unbound (E2029), and bind it to ERRONEOUS. `span` is the place of the use."""
         for name in self.names:
             if name not in self.bindings:
                 self.checker.report("E2029", span, f"the type argument `{name}` of `{self.name}` cannot be found", help=help)

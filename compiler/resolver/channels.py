@@ -44,8 +44,8 @@ def emit_of(function: ast.Function) -> ast.Call:
 
 
 def bind_to_predeclared(function: ast.Function) -> None:
-    """Let the names that nobody wrote denote what is predeclared, also where the program has others of these names: once the
-    function has been resolved."""
+    """Let the names that nobody wrote denote what is predeclared, also where the program has others of these names. The function
+    of a channel must have been resolved, which binds them first."""
     callee, result = emit_of(function).callee, function.result
     assert isinstance(callee, ast.PathExpr)
     callee.binding = BuiltinSymbol("emit")

@@ -74,8 +74,8 @@ def function(r: Resolver, node: ast.Function) -> None:
 
 
 def type_parameters(r: Resolver, declared: list[ast.TypeParameter]) -> list[TypeParameterSymbol]:
-    """Declare the type parameters of an item in the present scope, then resolve their bounds, which may name any of them. Reports
-    E1003 for a name that stands twice and E1014 for one that begins with a lower-case letter."""
+    """Declare the type parameters of an item in the present scope, then resolve their bounds, which may name any of them; return
+    their symbols. Report a name that stands twice (E1003), and one that begins with a lower-case letter (E1014)."""
     symbols: dict[str, TypeParameterSymbol] = {}
     for node in declared:
         name = node.name.text
@@ -133,11 +133,11 @@ def trait_impl(r: Resolver, item: ast.Tool) -> ast.Impl:
     """Return the impl that a tool's `impl X` stands for, with the public methods that the trait names."""
     assert item.trait is not None
     trait = find_item(r, item.trait)
-    promised = trait.methods if isinstance(trait, TraitSymbol) else {}
+    members = trait.methods if isinstance(trait, TraitSymbol) else {}
     methods = [
-        _bridge(item, node, takes_self=promised[node.name.text].takes_self, mutable=promised[node.name.text].changes_self)
+        _bridge(item, node, takes_self=members[node.name.text].takes_self, mutable=members[node.name.text].changes_self)
         for node in item.methods
-        if node.public and node.name.text in promised
+        if node.public and node.name.text in members
     ]
     span = item.trait.span
     return ast.Impl(span=span, type_parameters=[], trait=_named(item.trait), target=_named(item.name), methods=methods)
@@ -237,7 +237,7 @@ NO_INPUT = "input"  # the parameter of an expression stage for an input that the
 
 def visit_pipeline(r: Resolver, node: ast.Pipeline) -> None:
     """Resolve a pipeline in the present scope and make the symbol of each stage, in order: an expression stage sees the ones
-    before. Reports E0114 for more stages than an image allows, and E1003 for a stage whose name stands twice."""
+    before. Report more stages than an image allows (E0114), and a stage whose name stands twice (E1003)."""
     symbol = node.symbol
     assert isinstance(symbol, PipelineSymbol)
     if node.parameter is not None:
@@ -354,7 +354,8 @@ def visit_tool(r: Resolver, item: ast.Tool) -> None:
 
 
 def mcp_symbol(r: Resolver, item: ast.Mcp) -> McpSymbol:
-    """Return the symbol of an MCP server with those of its signatures; E1003 for one that stands twice."""
+    """Return the symbol of an MCP server with those of its signatures; a signature whose name stands twice is reported
+    (E1003)."""
     server = McpSymbol(item.name.text, item, home=r.at)
     target = ast.NamedType(span=item.name.span, path=[item.name], arguments=None)
     methods = ast.Impl(span=item.span, type_parameters=[], trait=None, target=target, methods=[])
@@ -389,7 +390,8 @@ PRELUDE = "trait From<A> { fn from(a: A) -> Self; }"
 
 
 def trait_symbol(r: Resolver, item: ast.Trait) -> TraitSymbol:
-    """Return the symbol of a trait with those of its methods; E2030 for two of one name."""
+    """Return the symbol of a trait with those of its methods, and add it to the traits of the program; E2030 for two methods of
+    one name."""
     name = item.name
     self_declaration = ast.TypeParameter(span=name.span, name=ast.Ident(span=name.span, text="Self"), bounds=[])
     own = TypeParameterSymbol("Self", self_declaration, Nominal("parameter", "Self", key=r.parameter_key("Self")))
@@ -450,9 +452,9 @@ UNDECORATED: dict[type[ast.Item], str] = {
 
 
 def declare_items(r: Resolver, items: Sequence[ast.TopLevel]) -> None:
-    """Give every item of one scope that has a name its symbol and its name in the scope, and note its imports. Reports E1003 for
-    a name that stands twice, which gets no symbol, E1014 for the name of a type that begins with a lower-case letter, and what
-    is wrong inside enums, traits, MCP servers, memory blocks and `mod` lines."""
+    """Give every item of one scope that has a name its symbol and its name in the scope, and note its imports. Report a name that
+    stands twice (E1003), which gets no symbol, the name of a type that begins with a lower-case letter (E1014), and what is wrong
+    inside enums, traits, MCP servers, memory blocks and `mod` lines."""
     places: dict[str, Span] = {}
     for item in items:
         if not isinstance(item, ast.InitStatement):
@@ -558,7 +560,8 @@ def _model_symbol(item: ast.Config, name: str) -> ModelSymbol:
 
 
 def enum_symbol(r: Resolver, item: ast.Enum, name: str) -> EnumSymbol:
-    """Return the symbol of an enum with those of its variants; a variant that stands twice is reported and left out (E1003)."""
+    """Return the symbol of an enum with those of its variants, whose names `r.variants` then has too; a variant that stands twice
+    is reported and left out (E1003)."""
     r.variants.update(variant.name.text for variant in item.variants)
     plain = all(v.items is None and v.fields is None for v in item.variants)
     symbol = EnumSymbol(name, item, Nominal("enum", name, key=r.type_key(name), plain=plain), _variants(r, item))

@@ -50,7 +50,7 @@ def _memory_type(span: Span) -> ast.NamedType:
 
 
 def _context_of(type_: ast.TypeExpr | None) -> ast.PathExpr | None:
-    """Return C of a written `Memory<C>`, as the step `context` takes it."""
+    """Return C of a written `Memory<C>`, as the step `context` takes it; None for any other type."""
     arguments = type_.arguments if isinstance(type_, ast.NamedType) else None
     argument = arguments[0] if arguments is not None and len(arguments) == 1 else None
     return ast.PathExpr(argument.span, argument.path) if isinstance(argument, ast.NamedType) else None

@@ -1,8 +1,8 @@
 """Modules and imports: which modules a program has, what each `use` brings in, in which order they come (L-8.1, L-8.2, L-5.14.1).
 
 Hands on `declare_module` and `declare_imports` to `items`; `new_module`, `file_module`, `resolve_imports`, `order_modules` and
-`warn_unused_imports` to `program`. What one import brings in is found in `names`. Graph walks here are loops with a stack of
-their own: a program may have more modules in a row than Python has frames.
+`warn_unused_imports` to `program`. A new form of `use` is a case of `_paths_of`; what one import brings in is looked up by
+`names`. Graph walks here are loops with a stack of their own: a program may have more modules in a row than Python has frames.
 """
 
 from __future__ import annotations

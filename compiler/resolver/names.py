@@ -95,7 +95,7 @@ class _Way(NamedTuple):
     before: _Way | None
 
     def begin(self, r: Resolver) -> Import:
-        """Return the first import of the way; all of them are used."""
+        """Return the first import of the way, and mark all imports of it as used."""
         at: _Way | None = self
         first = self.glob
         while at is not None:
@@ -262,7 +262,7 @@ class Walked(NamedTuple):
 
 def walk(r: Resolver, path: list[ast.Ident]) -> Walked:
     """Follow a path through modules to the first symbol that is no module, or to its end; report an unknown name (E1004), a
-    private one (E1005) or one that two globs offer (E1008)."""
+    private one (E1005), one that two globs offer (E1008) or that too many have to be searched for (E0114)."""
     owner, rest = _head(r, path)
     through: ModuleSymbol | None = None
     while rest and isinstance(owner, (ModuleSymbol, StdModuleSymbol)):
@@ -331,7 +331,7 @@ def report_unresolved(
     r: Resolver, path: list[ast.Ident], unknown: ast.Ident, candidates: Iterable[str], alternative: str | None = None
 ) -> Symbol | None:
     """Report E1004 with the best help: a path of other languages, the nearest of `candidates`, `alternative`, or the files that a
-    module would stand in. Returns None, so that a caller can return it."""
+    module would stand in. Return None, so that a caller can return it. `unknown` is the segment of `path` that names nothing."""
     help = did_you_mean(unknown.text, [name for name in candidates if name != "self"])
     tried = f"tried `{unknown.text}.conc` and `{unknown.text}/mod.conc` in the project root"
     elsewhere = PATHS.get(path_text(path)) or (WITHOUT_USE.get(path[-1].text) if unknown is path[-1] else None)

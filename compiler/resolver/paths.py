@@ -2,8 +2,8 @@
 
 Sets `binding` of PathExpr, NamedType and StructExpr. Hands on `resolve_path` to `patterns` and `items`, `literal_head` to
 `patterns`, `use_local` to `expressions`, `visit_field` to `items`, `visit_step` to `memories`, and to `program` its HANDLERS and
-`associated_item`, which the resolver needs for imports. What a single name or a module means is asked of
-`names`; what a method call on a value means only the checker knows.
+`associated_item`, which the resolver needs for imports. A field that names declarations is a row of LISTS_OF_NAMES. What a single
+name or a module means is asked of `names`; what a method call on a value means only the checker knows.
 """
 
 from __future__ import annotations
@@ -68,7 +68,8 @@ def _single_name(r: Resolver, name: ast.Ident) -> Symbol | None:
 
 
 def resolve_path(r: Resolver, path: list[ast.Ident]) -> Symbol | None:
-    """Return what the last segment of `head::rest` names; None or an ErroneousSymbol after a report (L-8.3)."""
+    """Return what the last segment of `head::rest` names; None or an ErroneousSymbol after a report (L-8.3; of `names.walk`, or
+    E1010)."""
     owner, rest, _ = walk(r, path)
     for name in rest:
         if owner is None or isinstance(owner, ErroneousSymbol):
@@ -84,7 +85,6 @@ def associated_item(r: Resolver, owner: Symbol, name: ast.Ident) -> Symbol | Non
     # A trait has no members of its own: its methods are found by `trait_item`.
     if isinstance(owner, (TraitSymbol, TraitItemSymbol)):
         return trait_item(r, owner, name)
-    # A variant wins over a function of its name.
     if name.text in members and not (isinstance(owner, EnumSymbol) and name.text in owner.variants):
         return members[name.text][0]
     match owner:
@@ -145,7 +145,8 @@ def _associated(r: Resolver, owner: BuiltinSymbol, name: ast.Ident) -> Symbol | 
 
 
 def named_type(r: Resolver, node: ast.NamedType) -> None:
-    """Bind the name of a type and those of its type arguments; E1002 where there is no such type."""
+    """Bind the name of a type and those of its type arguments; E1002 where there is no such type, E1009 for `Self` outside of an
+    `impl` or `trait`."""
     for argument in node.arguments or ():
         r.visit(argument)
     if len(node.path) > 1:
@@ -225,7 +226,8 @@ LISTS_OF_NAMES = {"tools": "tool", "fallback": "model"}  # fields, and what they
 
 def visit_field(r: Resolver, name: str, value: ast.Expr) -> ast.Expr:
     """Resolve the value of a declaration's field; of an object, the values of its fields. Return what stands for the value: of a
-    field that takes words, a bare word that nothing in scope has is its String.
+    field that takes words, a bare word that nothing in scope has is its String, and one that is nearly a word is reported
+    (E1001).
 
     `tools`, `fallback` and `memory` name declarations (E4003).
     """
@@ -275,8 +277,8 @@ def _visit_word(r: Resolver, name: str, value: ast.Expr, words: Collection[str])
         bare = value.segments[0]
         # Something in scope of that name is meant by it, as everywhere.
         if bare.text in words:
-            found = find(r, bare)
-            if found is None or (name == "provider" and isinstance(found, ConnectionSymbol)):
+            symbol = find(r, bare)
+            if symbol is None or (name == "provider" and isinstance(symbol, ConnectionSymbol)):
                 return ast.StringLiteral(span=value.span, value=bare.text, word=True)
         elif words and find(r, bare) is None and did_you_mean(bare.text, words):
             value.binding = ErroneousSymbol(bare.text)

@@ -2,8 +2,8 @@
 
 Hands on to `expressions` and `items` `bind_pattern`, which declares the locals of a pattern in the present scope and sets the
 `binding` of its parts, to `program` the HANDLERS, and to `checker/patterns.py` the messages that only types can decide. The
-alternatives of `a | b` share their locals, so that the arm behind them reads one variable whichever of them fits. Types and
-exhaustiveness are the checker's (`checker/patterns.py`).
+alternatives of `a | b` share their locals, so that the arm behind them reads one variable whichever of them fits. A new kind of
+pattern is a case of `_bind` and a row of HANDLERS. Types and exhaustiveness are the checker's (`checker/patterns.py`).
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ HANDLERS = {
 
 
 def resolve(project: Project, diagnostics: Diagnostics, reuse: Reuse | None = None) -> Module:
-    """Resolve all names of a program, whose files must all have trees; return what it declares. Reports E1001 to E1005, E1007 to
+    """Resolve all names of a program, whose files must all have trees; return what it declares. Report E1001 to E1005, E1007 to
     E1011 and E1014, the modules that could not be read, unused imports (W0002), and what the handlers of single forms find.
     `reuse` says which bodies are left out, and notes which imports each file uses.
 

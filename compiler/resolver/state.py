@@ -47,7 +47,7 @@ class ErroneousSymbol(Symbol):
 
 @record
 class AmbiguousSymbol(Symbol):
-    """A name that several globs offer (E1008); `modules` are those that offer it."""
+    """A name that several globs offer (E1008); `modules` are the names of those that offer it."""
 
     modules: list[str]
 
@@ -68,8 +68,9 @@ class Import:
 
 
 class Scope:
-    """Names of one block, function head or module; `public`: those that `pub` opens to other modules. `open` scopes also
-    offer names nobody listed (of a glob import that failed, or of an item that the parser could not read)."""
+    """Names of one block, function head or module: declared ones in `names`, imported ones in `imports`, imports by `*` in
+    `globs`. `public`: the declared ones that `pub` opens to other modules. `open` scopes also offer names nobody listed (of a
+    glob import that failed, or of an item that the parser could not read)."""
 
     __slots__ = ("parent", "names", "imports", "globs", "public", "open")
 
@@ -338,11 +339,12 @@ class Resolver:
         return written if len(written) <= LONGEST and "\n" not in written else "…"
 
     def _stage(self, name: str) -> str | None:
-        """For a stage with parameters that asks for an earlier one: it sees the value of the one before it only (O-6.18)."""
+        """Return the help for a stage with parameters that names an earlier one: it sees the value of the one before it only
+        (O-6.18)."""
         return f"only `stage x = …;` sees `{name}`; hand its value on" if name in self.stages else None
 
     def _library(self, name: ast.Ident) -> str | None:
-        """For `json.parse(x)` and `Math.max(a, b)`: the module of the library, and the member that follows."""
+        """Return the help for `json.parse(x)` and `Math.max(a, b)`: the module of the library, and the member that follows."""
         text = self.project.sources[name.span.file].text
         dotted = _DOTTED.match(text, name.span.end)
         if dotted is not None and name.text == "std":
