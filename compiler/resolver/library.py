@@ -114,7 +114,7 @@ GUARDS = {
 # What a reply holds whose type is no object (O-2.64): models answer with an object, and the value is taken out of it.
 REPLY = "schema Reply<T> { value: T }"
 # A comment may stand behind the name of a call; `by` is the clause of a function by a model.
-ASKING = re.compile(r"\b(?:(?:execute|execute_with_schema|parse_schema)\s*(?:<|/[/*])|by\b)")
+ASKING = re.compile(r"\b(?:(?:execute|execute_with_schema|stream_with_schema|parse_schema)\s*(?:<|/[/*])|by\b)")
 
 
 def declare_reply(r: Resolver) -> None:
@@ -135,7 +135,7 @@ def declare_reply(r: Resolver) -> None:
 
 # How far a field of a reply has come that arrives piece by piece (O-2.71).
 PROGRESS_ENUM = "enum Progress<T> { Missing, Growing(T), Done(T) }"
-ARRIVING = re.compile(r"\b(?:stream_with_schema|TypedStream|Partial|Progress)\b")
+ARRIVING = re.compile(r"\b(?:stream_with_schema|TypedStream|Partial)\b")
 
 
 def declare_progress(r: Resolver) -> None:

@@ -425,7 +425,8 @@ TYPES: dict[str, int] = {
     **dict.fromkeys(("Prompt", "Response", "Message", "ToolCall", "Emit", "Entry", "Turn", "Fact", "Provenance"), 0),
     **dict.fromkeys(("Learned", "Dominant", "Observed"), 0),
     **dict.fromkeys(("ModelRef", "ModelBuilder", "SchemaRef", "Memory", "MemoryRef", "ToolRef", "AgentRef", "Agent"), 0),
-    **dict.fromkeys(("KeyedMemory", "McpRef", "Stream", "Chunk"), 0), "TypedStream": 1, "Partial": 1,
+    **dict.fromkeys(("KeyedMemory", "McpRef", "Stream", "Chunk"), 0), "TypedStream": 1, "ItemStream": 1,
+    "Partial": 1,
     **dict.fromkeys(("HashMapRef", "Ledger", "LedgerRef", "LedgerQuery", "LedgerEntry"), 0), "HashMap": 2,
     "PipelineRef": 0,
 }

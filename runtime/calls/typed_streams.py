@@ -8,6 +8,7 @@ gets its turn, and the program its value, when the whole reply is accepted.
 from __future__ import annotations
 
 from ...vm.values import ItemStream, Ok, TypedStream
+from ...vm.values.equality import equal
 from ..errors import CallFailure, Origin
 from ..records import failed, succeeded
 from ..schema.partial_values import NOTHING, Parts
@@ -33,10 +34,10 @@ class TypedStreamedCall(StreamedCall):
 
     The job stops where something new has come, until the program asks for more: for the next part, the next element of a field,
     or the end. `given` are the numbers of elements of fields that were handed on in this attempt. `accepted` is the value of the
-    whole reply once a commit waits for the program, `tree` its form in `schema/validation.py`, and `last` the part in which all
-    of it is done, until it was handed on. `classes` and `builder` are those of the program."""
+    whole reply once a commit waits for the program, `tree` its form in `schema/validation.py`, `shown` the part that was handed
+    on last, and `last` the one in which all is done, until it was handed on. `classes` and `builder` are those of the program."""
 
-    __slots__ = ("wanted", "retry_message", "validators", "classes", "builder", "parts", "given", "accepted", "last", "tree")
+    __slots__ = ("wanted", "retry_message", "validators", "classes", "builder", "parts", "given", "accepted", "shown", "last", "tree")
 
     kind = TypedStream
 
@@ -52,6 +53,7 @@ class TypedStreamedCall(StreamedCall):
         self.builder = builder
         self.given: dict[str, int] = {}
         self.accepted: Any = None
+        self.shown: Any = None
         self.last: Any = None
         self.parts = Parts(plan.schema.shape, classes, builder)
 
@@ -77,14 +79,16 @@ class TypedStreamedCall(StreamedCall):
                     continue
                 return self._end_of(outcome, field)
             if field is None:
-                return succeeded(self.parts.value())
+                self.shown = self.parts.value()
+                return succeeded(self.shown)
 
     def _take_verdict(self, outcome: Any, field: str | None) -> bool:
         """Note the accepted value when its commit is first seen; return whether parts or elements of it are still to be shown."""
         if self.accepted is not None:
             return False
         self.accepted = self.builder.value(self.tree)
-        self.last = self.parts.whole(self.accepted)
+        last = self.parts.whole(self.accepted)
+        self.last = None if self.shown is not None and equal(self.shown, last) else last
         return field != ""
 
     def _element(self, field: str) -> Any:
@@ -131,6 +135,7 @@ class TypedStreamedCall(StreamedCall):
     def _request(self) -> Request:
         self.parts = Parts(self.wanted.schema.shape, self.classes, self.builder)  # each reply begins anew
         self.given.clear()
+        self.shown = None
         return super()._request()
 
     async def _give(self, text: str) -> None:

@@ -8,7 +8,7 @@ cannot read ends what is shown, and nothing else: whether a reply is accepted, `
 from __future__ import annotations
 
 import re
-from json import loads
+from json import JSONDecodeError, JSONDecoder, loads
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,11 +22,16 @@ _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "/": "/", "\\
 _WORDS: dict[str, Any] = {"true": True, "false": False, "null": None, "True": True, "False": False, "None": None}
 LONGEST_TAG = 80  # code points that a tag may be cut off in
 DEEPEST = 200
+MOST_ATTEMPTS = 4  # to read one element at once
+LONGEST_WORD = 12  # code points that a word, a number or an escape may be cut off in
 KEY, COLON, VALUE, COMMA = "key", "colon", "value", "comma"  # what comes next
 
 
 def _refuse_constant(word: str) -> Any:
     raise ValueError(word)  # NaN and the infinities
+
+
+_SCANNER = JSONDecoder(parse_constant=_refuse_constant, strict=False)
 
 
 class GrowingObject:
@@ -36,6 +41,7 @@ class GrowingObject:
 
     __slots__ = (
         "members", "growing", "version", "is_whole", "_buffer", "_thought", "_stack", "_state", "_pieces", "_quote", "_is_dead",
+        "_attempts",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -50,11 +56,15 @@ class GrowingObject:
         self._pieces: list[str] | None = None  # of a text that goes on
         self._quote = ""
         self._is_dead = False
+        self._attempts = 0
 
     @property
     def text(self) -> str:
         """What has come of the text that `growing` names."""
-        return "".join(self._pieces or ())
+        if not self._pieces:
+            return ""
+        self._pieces[:] = ["".join(self._pieces)]  # so that the next one joins two
+        return self._pieces[0]
 
     @property
     def grows_as_text(self) -> bool:
@@ -64,7 +74,7 @@ class GrowingObject:
     @property
     def open_parts(self) -> int:
         """1 when the last element or entry of the list or object that `growing` names goes on itself, else 0."""
-        return int(len(self._stack) > 2 or (self._pieces is not None and len(self._stack) == 2 and self._state == KEY))
+        return int(len(self._stack) > 2)
 
     def feed(self, text: str) -> None:
         """Take the next text of the reply."""
@@ -133,6 +143,11 @@ class GrowingObject:
                 return self._refuse(at)
             self._state = VALUE
             return at + 1
+        if state == VALUE and len(self._stack) == 2 and sign in '{["':
+            end = self._element(at)
+            if end:
+                return end
+            self._attempts = 0
         if sign in "\"'":
             self._pieces, self._quote = [], sign
             if state == VALUE and len(self._stack) == 1:
@@ -152,6 +167,26 @@ class GrowingObject:
         if word.end() == len(self._buffer):
             return -1
         return self._word(word[0], at, word.end())
+
+    def _element(self, at: int) -> int:
+        """Read an element or entry at once when it has come whole: return the place behind it, -1 while it goes on, and 0 for one
+        that is no plain JSON, or so long that to begin again with each chunk would cost more than to read it sign by sign."""
+        try:
+            value, end = _SCANNER.raw_decode(self._buffer, at)
+        except JSONDecodeError as error:
+            is_cut = error.msg.startswith("Unterminated") or error.pos >= len(self._buffer) - LONGEST_WORD
+            if not is_cut or self._attempts == MOST_ATTEMPTS:
+                return 0
+            self._attempts += 1
+            return -1
+        except (ValueError, RecursionError):
+            return 0
+        self._attempts = 0
+        if "\\u" in self._buffer[at:end]:  # halves of signs are for `_escape`
+            return 0
+        self._put(value)
+        self._finish()
+        return int(end)
 
     def _word(self, word: str, at: int, end: int) -> int:
         if self._state == KEY:
