@@ -37,7 +37,9 @@ class TypedStreamedCall(StreamedCall):
     whole reply once a commit waits for the program, `tree` its form in `schema/validation.py`, `shown` the part that was handed
     on last, and `last` the one in which all is done, until it was handed on. `classes` and `builder` are those of the program."""
 
-    __slots__ = ("wanted", "retry_message", "validators", "classes", "builder", "parts", "given", "accepted", "shown", "last", "tree")
+    __slots__ = (
+        "wanted", "retry_message", "validators", "classes", "builder", "parts", "given", "accepted", "shown", "last", "tree",
+    )  # fmt: skip
 
     kind = TypedStream
 

@@ -1,5 +1,5 @@
-"""Replies that arrive as parts of a value, whole, cut, damaged and in any chunks (O-2.70 to O-2.75): what is shown only grows, the last
-part is the value, and a reply that is refused ends in a typed error and leaves the memory as it was."""
+"""Replies that arrive as parts of a value, whole, cut, damaged and in any chunks (O-2.70 to O-2.75): what is shown only grows,
+the last part is the value, and a reply that is refused ends in a typed error and leaves the memory as it was."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ import random
 from typing import Any
 
 import concerto
-from benches.extraction.spellings import PLACES, SPELLINGS, Writer, placed
 from concerto.runtime.schema.growing_json import GrowingObject
+
+from benches.extraction.spellings import PLACES, SPELLINGS, Writer, placed
 
 from .campaign import Campaign, Figures
 

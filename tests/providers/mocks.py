@@ -303,11 +303,11 @@ class OpenAIChat(Mock):
     def deltas(self, said: Said) -> list[Json]:
         message = self.message(said)
         made: list[Json] = [{"role": "assistant", "content": ""}]
-        made += [{"content": piece} for piece in (said.text[:4], said.text[4:]) if piece]
+        made += [{"content": piece} for piece in pieces_of(said.text)]
         for index, call in enumerate(message.get("tool_calls") or ()):
-            text = call["function"]["arguments"]
-            made.append({"tool_calls": [{"index": index, **call, "function": {**call["function"], "arguments": text[:5]}}]})
-            made.append({"tool_calls": [{"index": index, "function": {"arguments": text[5:]}}]})
+            first, *others = pieces_of(call["function"]["arguments"])
+            made.append({"tool_calls": [{"index": index, **call, "function": {**call["function"], "arguments": first}}]})
+            made += [{"tool_calls": [{"index": index, "function": {"arguments": piece}}]} for piece in others]
         return made
 
     def events(self, said: Said, usage: Json, body: Json) -> list[Json]:
@@ -535,7 +535,7 @@ class OpenAIResponses(Mock):
         }
 
     def events(self, said: Said, usage: Json, body: Json) -> list[Json]:
-        pieces = [{"type": "response.output_text.delta", "delta": piece} for piece in (said.text[:4], said.text[4:]) if piece]
+        pieces = [{"type": "response.output_text.delta", "delta": piece} for piece in pieces_of(said.text)]
         return [*pieces, {"type": "response.completed", "response": self.reply(said, usage, body)}]
 
     def usage(self, body: Json) -> Json:
@@ -752,6 +752,11 @@ def cache_blocks(body: Json) -> list[tuple[str, bool]]:
     return [(json.dumps([place, block]), mark is not None) for (place, block), mark in zip(every, marks, strict=True)]
 
 
+def pieces_of(text: str) -> list[str]:
+    """A text as a stream brings it: four signs, then twelve at a time."""
+    return [piece for piece in (text[:4], *(text[at : at + 12] for at in range(4, len(text), 12))) if piece]
+
+
 def _blocks(content: Any) -> list[Json]:
     return [{"type": "text", "text": content}] if isinstance(content, str) else content
 
@@ -762,8 +767,8 @@ def _streamed(block: Json) -> tuple[Json, list[Json]]:
         pieces = [{"type": "thinking_delta", "thinking": part} for part in (block["thinking"][:4], block["thinking"][4:])]
         return {**block, "thinking": "", "signature": ""}, [*pieces, {"type": "signature_delta", "signature": block["signature"]}]
     if block["type"] == "text":
-        return {**block, "text": ""}, [{"type": "text_delta", "text": block["text"]}]
+        return {**block, "text": ""}, [{"type": "text_delta", "text": part} for part in pieces_of(block["text"])]
     if block["type"] == "tool_use":
         text = json.dumps(block["input"])
-        return {**block, "input": {}}, [{"type": "input_json_delta", "partial_json": part} for part in (text[:6], text[6:])]
+        return {**block, "input": {}}, [{"type": "input_json_delta", "partial_json": part} for part in pieces_of(text)]
     return block, []
