@@ -158,13 +158,13 @@ WRITTEN = {
 }  # fmt: skip
 
 MARKS, NAME = "marks", "name"  # forms of `prompt_cache`
-RESPONSES = "openai.OpenAIResponses"
-CHAT_FIRST = {"chat": "openai.OpenAIChat", "responses": RESPONSES}
+RESPONSES, CHAT = "openai.OpenAIResponses", "openai.OpenAIChat"
+CHAT_FIRST = {"chat": CHAT, "responses": RESPONSES}
 SK_KEY = "sk-[A-Za-z0-9_-]{20,}"
 
 _ROWS = (
     ProviderRow(
-        "openai", {"responses": RESPONSES, "chat": "openai.OpenAIChat"}, elsewhere="chat",
+        "openai", {"responses": RESPONSES, "chat": CHAT}, elsewhere="chat",
         base_url="https://api.openai.com/v1", key_variable="OPENAI_API_KEY", key_shape=SK_KEY,
         fields=("organization", "project", "cache_prompt"), max_tokens_name="max_completion_tokens", prompt_cache=NAME,
         bills_prefixes_less=True, starter=("openai", "gpt-5.4-mini"),
@@ -186,6 +186,34 @@ _ROWS = (
     ProviderRow(
         "ollama", CHAT_FIRST,
         base_url="http://localhost:11434/v1", stand_in_key="ollama", starter=("local", "llama3.1"), served_by="ollama serve",
+    ),
+    # What these take is said in their own references, read on 2026-11-27; each speaks OpenAI's chat completions.
+    ProviderRow(
+        "openrouter", CHAT_FIRST, base_url="https://openrouter.ai/api/v1", key_variable="OPENROUTER_API_KEY", key_shape=SK_KEY,
+    ),
+    ProviderRow(
+        "mistral", {"chat": CHAT}, base_url="https://api.mistral.ai/v1", key_variable="MISTRAL_API_KEY",
+        fields=("cache_prompt",), prompt_cache=NAME, bills_prefixes_less=True,
+    ),
+    ProviderRow(
+        "groq", CHAT_FIRST, base_url="https://api.groq.com/openai/v1", key_variable="GROQ_API_KEY",
+        key_shape="gsk_[A-Za-z0-9]{20,}", max_tokens_name="max_completion_tokens", structured="tool", bills_prefixes_less=True,
+    ),
+    ProviderRow(
+        "together", {"chat": CHAT}, base_url="https://api.together.ai/v1", key_variable="TOGETHER_API_KEY", structured="tool",
+    ),
+    ProviderRow(
+        "deepseek", {"chat": CHAT}, base_url="https://api.deepseek.com", key_variable="DEEPSEEK_API_KEY", key_shape=SK_KEY,
+        structured="prompt", bills_prefixes_less=True, address_ends="",
+    ),
+    ProviderRow(
+        "xai", CHAT_FIRST, base_url="https://api.x.ai/v1", key_variable="XAI_API_KEY", key_shape="xai-[A-Za-z0-9]{20,}",
+        bills_prefixes_less=True, nicknames=("grok", "x.ai"),
+    ),
+    ProviderRow("vllm", CHAT_FIRST, base_url="http://localhost:8000/v1", stand_in_key="none", served_by="vllm serve MODEL"),
+    ProviderRow(
+        "lmstudio", CHAT_FIRST, base_url="http://localhost:1234/v1", stand_in_key="none", served_by="lms server start",
+        nicknames=("lm-studio",),
     ),
     ProviderRow("custom", CHAT_FIRST, stand_in_key="none", structured="prompt", fields=("cache_prompt",), prompt_cache=NAME),
     ProviderRow("offline", {}, fields=("replies", "cache_prompt"), default_model="offline-1", starter=("offline", "offline-1")),

@@ -243,12 +243,16 @@ def _read_provider(c: Checker, symbol: ModelSymbol, owner: str) -> dict[str, obj
     return None
 
 
+MOST_LISTED = 6  # connections in a help
+
+
 def connection_help(c: Checker, name: str) -> str:
-    """Return the help that lists every connection, the nearest name first."""
+    """Return the help that lists the connections, the nearest names first."""
     declared = {*PREDECLARED, *c.connections, *c.manifest}
     known = sorted(declared, key=lambda other: (distance(name, other, len(name) + len(other)), other))
     near = did_you_mean(name, known)
-    listed = "connections are: " + ", ".join(f"`{other}`" for other in known)
+    more = f" and {len(known) - MOST_LISTED} more" if len(known) > MOST_LISTED else ""
+    listed = "connections are: " + ", ".join(f"`{other}`" for other in known[:MOST_LISTED]) + more
     return f"{near + ' ' if near else ''}{listed}; declare it with `connect`"
 
 

