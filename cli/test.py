@@ -141,9 +141,9 @@ class Extent(NamedTuple):
 
 
 def extents_of(sources: dict[str, bytes], parse: Parser) -> dict[str, Extent]:
-    """Return the extent of the program of each source, by its path as it was named; `sources` has the bytes. Each file is read and
-    parsed once, however many programs it belongs to, and nothing is checked: what is wrong with a file is for the compilation
-    of the roots to find."""
+    """Return the extent of the program of each source, by its path as it was named; `sources` has the bytes. Each file is read
+    and parsed once, however many programs it belongs to, and nothing is checked: what is wrong with a file is for the
+    compilation of the roots to find."""
     from ..compiler.diagnostics import Diagnostics
     from ..compiler.pipeline import gc_pause
     from ..compiler.project import Location, load, locate, no_files
