@@ -30,8 +30,9 @@ class Hosting(Protocol):
 class Call:
     """A call that `Session.start` began. `await call`, or in code without an event loop `call.result()`, gives what
     `Session.call` gives, and raises what it raises. `async for emit in call` gives the emits of this call as they come, from the
-    first one until it ends, to each of those who iterate; a failure of the call is not raised there, only by `await` and `result`. As `async with session.start(…) as call` the
-    call is cancelled when the block is left before the call has ended; that raises nothing."""
+    first one until it ends, to each of those who iterate; a failure of the call is not raised there, only by `await` and
+    `result`. As `async with session.start(…) as call` the call is cancelled when the block is left before the call has ended;
+    that raises nothing."""
 
     def __init__(self, session: Hosting, work: Callable[[Call], Coroutine[Any, Any, Any]]) -> None:
         self._session = session
