@@ -29,9 +29,10 @@ class Hosting(Protocol):
 
 class Call:
     """A call that `Session.start` began. `await call`, or in code without an event loop `call.result()`, gives what
-    `Session.call` gives, and raises what it raises. `async for emit in call` gives the emits of this call as they come, until it
-    ends; a failure of the call is not raised there, only by `await` and `result`. As `async with session.start(…) as call` the
-    call is cancelled when the block is left before the call has ended; that raises nothing."""
+    `Session.call` gives, and raises what it raises. `async for emit in call` gives the emits of this call as they come, from the
+    first one until it ends, to each of those who iterate; a failure of the call is not raised there, only by `await` and
+    `result`. As `async with session.start(…) as call` the call is cancelled when the block is left before the call has ended;
+    that raises nothing."""
 
     def __init__(self, session: Hosting, work: Callable[[Call], Coroutine[Any, Any, Any]]) -> None:
         self._session = session
@@ -39,7 +40,7 @@ class Call:
         self._listeners: dict[str, list[Callable[[Any], object]]] = {}
         self._handlers: dict[str, Callable[[Any], Any]] = {}
         self._emits: list[Emit] = []
-        self._arrival: asyncio.Future[None] | None = None
+        self._arrivals: set[asyncio.Future[None]] = set()  # one of each iteration that waits
         self._task: asyncio.Task[Any] | None = None
         self._cancelled = False
         try:
@@ -74,16 +75,18 @@ class Call:
                 seen += 1
             if task.done():
                 return
-            self._arrival = asyncio.get_running_loop().create_future()
-            task.add_done_callback(self._arrived)
+            arrival = asyncio.get_running_loop().create_future()
+            self._arrivals.add(arrival)
             try:
-                await self._arrival
+                await arrival
             finally:
-                task.remove_done_callback(self._arrived)
+                self._arrivals.discard(arrival)
 
     def _arrived(self, _: object = None) -> None:
-        if self._arrival is not None and not self._arrival.done():
-            self._arrival.set_result(None)
+        """Wake the iterations: an emit has come, or the call has ended."""
+        for arrival in self._arrivals:
+            if not arrival.done():
+                arrival.set_result(None)
 
     @property
     def done(self) -> bool:
@@ -129,6 +132,7 @@ class Call:
         if self._task is None:
             # Begun once, by whoever needs it first: `start` in a loop, `await`, iteration or `result`.
             self._task = asyncio.get_running_loop().create_task(self._work(self))
+            self._task.add_done_callback(self._arrived)
             self._task.add_done_callback(self._retrieve_failure)
         return self._task
 

@@ -37,8 +37,13 @@ class Media:
     _name: str | None
 
     def __init__(self, data: bytes, name: str | None = None, *, kind: str | None = None) -> None:
+        if name is not None and not isinstance(name, str):
+            raise ValueError(f"the media: its name is a str, given {type(name).__name__}")
+        if not isinstance(data, bytes | bytearray | memoryview):
+            opened = "; Media.open(path) reads a file" if isinstance(data, str | os.PathLike) else ""
+            raise ValueError(f"{name or 'the media'}: its content is bytes, given {type(data).__name__}{opened}")
         try:
-            self._content = _content(data, kind)
+            self._content = _content(bytes(data), kind)
         except Refused as refused:
             raise ValueError(f"{name or 'the media'}: {refused.reason}") from None
         self._name = name
@@ -47,7 +52,11 @@ class Media:
     def open(cls, path: str | os.PathLike[str], *, kind: str | None = None) -> Media:
         """Return the Media of a file of at most 20 MiB; the last part of its path becomes the name. Raise OSError for a file that
         cannot be read, ValueError as the class says."""
-        return cls(_read(Path(path)), Path(path).name, kind=kind)
+        try:
+            path = Path(path)
+        except TypeError:
+            raise ValueError(f"a path is a str or a path of pathlib, given {type(path).__name__}") from None
+        return cls(_read(path), path.name, kind=kind)
 
     @classmethod
     def link(cls, kind: str, url: str) -> Media:
@@ -55,6 +64,8 @@ class Media:
         another kind or address."""
         if kind not in KINDS:
             raise ValueError(f"kind is one of {', '.join(KINDS)}, not {kind!r}")
+        if not isinstance(url, str):
+            raise ValueError(f"the address of a link is a str, given {type(url).__name__}")
         try:
             return cls.of(link_to(kind, url), url)
         except Refused as refused:
@@ -125,7 +136,7 @@ def _content(data: bytes, kind: str | None) -> Content:
         kind = "document" if mime is None else kind_of_mime(mime)
     elif kind not in KINDS:
         raise ValueError(f"kind is one of {', '.join(KINDS)}, not {kind!r}")
-    return content_of(kind, bytes(data))
+    return content_of(kind, data)
 
 
 def _read(path: Path) -> bytes:

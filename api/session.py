@@ -190,7 +190,7 @@ class Session:
 
     def run(self, *args: str) -> RunResult:
         """Run `main` and return how it ended; `args` are `std::env::args()`. Failures of the program are in the result, as is its
-        end by `cancel`. Raises ValueError for a program without main."""
+        end by `cancel`. Raises ValueError for a program without main, TypeError for an argument that is no str."""
         result: RunResult = self._waiting(self.arun(*args), "write `await session.arun(…)`")
         return result
 
@@ -199,6 +199,9 @@ class Session:
         number = self._program.image.header.entry
         if number is None:
             raise ValueError("the program has no main; call one of its public functions")
+        for arg in args:
+            if not isinstance(arg, str):
+                raise TypeError(f"run: the arguments of a program are str, given {type(arg).__name__}")
         async with self._turns:
             self._session.host.args = args
             outcome = await self._outcome(number, [])

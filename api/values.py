@@ -137,8 +137,8 @@ LONG = 1024  # characters of a text that is worth remembering
 def to_python(value: Any) -> Any:
     """Return the value of Python for a value of the machine, what is inside it too. Lists and dicts are made anew wherever
     they occur. Raise the machine's Panic P103 for a value whose shared parts would become more than MOST_COPIED values, before
-    they are made (G-6.10), what ends the run if it reaches a limit meanwhile, and RecursionError for a value that is nested
-    deeper than Python can follow."""
+    they are made (G-6.10), P013 for a Map of whose keys two are one in Python, what ends the run if it reaches a limit
+    meanwhile, and RecursionError for a value that is nested deeper than Python can follow."""
     return value if type(value) in PLAIN else _Exporter().export(value)
 
 
@@ -193,6 +193,13 @@ class _Exporter:
     def items(self, value: Any) -> list[Any]:
         return [self.export(item) for item in v.elements(value)]
 
+    def map(self, value: v.Map) -> dict[Any, Any]:
+        """Return a dict of the entries. Raise P013 where Python takes two keys for one, as 1 and true: an entry would be lost."""
+        entries = {key: self.export(item) for key, item in value.entries()}
+        if len(entries) < len(value.items):
+            raise Panic("P013", f"a Map with the keys {_same_keys(value)} is no dict of Python, where they are one key")
+        return entries
+
     def enum(self, value: v.EnumValue) -> Enum:
         """Return an Enum; `data` depends on the number and the names of its parts."""
         variant = value.decl.variants[value.variant]
@@ -216,13 +223,20 @@ class _Exporter:
         return ErrorValue(value.family, value.variant, value.message, fields)
 
 
+def _same_keys(value: v.Map) -> str:
+    """Return the first two keys that are one in Python."""
+    firsts: dict[Any, Any] = {}
+    pairs = ((firsts.setdefault(key, key), key) for key, _ in value.entries())
+    return next(f"{v.display(first)} and {v.display(key)}" for first, key in pairs if first is not key)
+
+
 _TO_PYTHON: dict[type, Callable[[_Exporter, Any], Any]] = {
     v.Array: _Exporter.items,
     v.Set: _Exporter.items,
     v.Queue: _Exporter.items,
     v.Stack: _Exporter.items,
     tuple: lambda exporter, value: tuple(map(exporter.export, value)),
-    v.Map: lambda exporter, value: {key: exporter.export(item) for key, item in value.entries()},
+    v.Map: _Exporter.map,
     v.Some: lambda exporter, value: exporter.export(value.value),
     v.NoneOption: lambda exporter, value: None,
     v.Ok: lambda exporter, value: Ok(exporter.export(value.value)),
@@ -435,6 +449,9 @@ class _Reader:
             if type(key) not in (str, int, bool, bytes):
                 raise TypeError(f"{what}: {key!r} cannot be a key; use str, int, bool or bytes")
             read = v.key_of(self.read(key, expected[1], f"{what}: a key"))
+            # Texts may differ in characters only that do not get into a program.
+            if read in entries:
+                raise TypeError(f"{what}: {key!r} and another key are the same key in a program")
             entries[read] = self.read(item, expected[2], _inside(what, f"[{key!r}]"))
         return v.Map(entries)
 

@@ -82,7 +82,8 @@ def files(folder: str, provider: str) -> dict[str, str]:
     """Return the text of each file by its path in the project. `provider` is a name in STARTERS."""
     connection, model = STARTERS[provider]
     declared = "" if connection == provider else CONNECTION.format(connection=connection, provider=provider)
-    name = os.path.basename(os.path.abspath(folder)).replace("\\", "").replace('"', "")
+    # What a string of TOML cannot hold as it stands: line ends and other controls, and what is no text in the file system.
+    name = "".join(c for c in os.path.basename(os.path.abspath(folder)) if c.isprintable() and c not in '\\"') or "project"
     return {
         "Concerto.toml": MANIFEST.format(name=name) + declared,
         os.path.join("src", "main.conc"): MAIN.format(connection=connection, model=model),

@@ -280,7 +280,7 @@ def load_image_of(path: str, *, quiet: bool = False) -> tuple[Image, bytes]:
 
 # The replies of `--offline-script FILE`.
 
-_COMMENT = re.compile(r"^\s*// reply(?: (\w+))?: (.*)$", re.MULTILINE)
+_COMMENT = re.compile(r"^[ \t]*// reply(?: (\w+))?: (.*)$", re.MULTILINE)
 _AFTER = re.compile(r"(.*\S)\s+after=(\d+)(ms|s)")
 _FAULTS = {"429": "rate_limit", "401": "auth", "403": "auth", "404": "not_found", "408": "timeout"}
 FORM = 'write `// reply: text "…"`, `text {…}`, `stream "…" "…"` or `fault 500`, with ` after=20ms` behind it'
@@ -332,7 +332,7 @@ def of_comments(path: str, text: str) -> list[Any]:
     return replies
 
 
-_ANSWER = re.compile(r"^\s*// answer: (.*)$", re.MULTILINE)
+_ANSWER = re.compile(r"^[ \t]*// answer: (.*)$", re.MULTILINE)
 ANSWER_FORM = 'write `// answer: CHANNEL JSON`, or `// answer: CHANNEL fault "text"`'
 
 

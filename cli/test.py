@@ -12,6 +12,7 @@ import os
 import re
 import sys
 import time
+from typing import NamedTuple
 
 from . import exits
 from .inputs import compilation, entry_file, error_lines, file_namer, is_image, is_refused, load_program, read, report
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
     from ..compiler.pipeline import Compilation
+    from ..compiler.project import ParsedFile, Parser
+    from ..compiler.syntax import ast
     from ..runtime.host import Host
     from ..runtime.session.session import Outcome, Session
     from ..runtime.session.testing import TestOutcome
@@ -54,9 +57,9 @@ def execute(arguments: argparse.Namespace) -> int:
     compiled, verified or configured, and with 1 when the file of `--junit` cannot be written."""
     from ..runtime.session.testing import chosen
 
-    programs = dict(programs_of(arguments))
-    if not programs and not arguments.paths:
+    if not arguments.paths and not sources_under(project_folder()):
         entry_file()  # says what is wrong with the project, as `concerto run` does
+    programs = dict(programs_of(arguments))
     output = Report(arguments)
     output.begin(sum(1 for program in programs.values() for _ in chosen(program, arguments.filter)))
     for path, program in programs.items():
@@ -99,31 +102,89 @@ def _run(path: str, program: Program, arguments: argparse.Namespace, output: Rep
 
 
 def programs_of(arguments: argparse.Namespace) -> Iterator[tuple[str, Program]]:
-    """Yield the path and program of each root, in the order of the arguments; of a directory, its own sources before those of its
-    subdirectories. Diagnostics go to stderr. Errors in any source raise Exit before the first is yielded; with `--junit` they
-    are written there too."""
+    """Yield the path and program of each root that has tests, and of each image, in the order of the arguments; of a directory,
+    its own sources before those of its subdirectories. Diagnostics of all roots go to stderr. Errors in any source raise Exit
+    before the first is yielded; with `--junit` they are written there too."""
+    from ..compiler.incremental import CheckCache
     from ..vm.interp.link import load_image
 
     paths = [path for argument in arguments.paths or [project_folder()] for path in sources_under(argument)]
-    images = [path for path in paths if is_image(read(path))]
-    # Every source is compiled as a root, to learn which files are modules of others.
-    results = {path: compilation(path, read(path)) for path in paths if path not in images}
-    roots = {path: results[path] for path in roots_of({path: set(other_files(path, r)) for path, r in results.items()})}
-    for path, result in roots.items():
-        report(path, result, quiet=arguments.quiet)
+    contents = {path: read(path) for path in paths}
+    sources = {path: data for path, data in contents.items() if not is_image(data)}
+    cache = CheckCache()
+    extents = extents_of(sources, cache.parse)
+    roots: dict[str, Compilation] = {}
+    for path in roots_of({path: extent.others for path, extent in extents.items()}):
+        tested = extents[path].has_tests
+        # A program without tests is checked alone: nobody runs it.
+        roots[path] = compilation(path, sources[path], emit=tested, cache=None if tested else cache)
+        report(path, roots[path], quiet=arguments.quiet)
     wrong = {path: result for path, result in roots.items() if is_refused(result, deny_warnings=False)}
     if wrong and arguments.junit is not None:
 
         write_refused(arguments.junit, {path: error_lines(path, result) for path, result in wrong.items()})
     if wrong:
         raise exits.Exit(exits.COMPILE_ERRORS)
-    for path in paths:
-        if path in images:
+    for path in contents:
+        if path not in sources:
             yield path, load_program(path)
-        elif path in roots:
-            image = roots[path].image
-            assert image is not None
+        elif path in roots and (image := roots[path].image) is not None:
             yield path, load_image(image)
+
+
+class Extent(NamedTuple):
+    """The files of one program: the real paths of those besides its root, whose tests run with it, and whether any file has
+    tests."""
+
+    others: set[str]
+    has_tests: bool
+
+
+def extents_of(sources: dict[str, bytes], parse: Parser) -> dict[str, Extent]:
+    """Return the extent of the program of each source, by its path as it was named; `sources` has the bytes. Each file is read
+    and parsed once, however many programs it belongs to, and nothing is checked: what is wrong with a file is for the
+    compilation of the roots to find."""
+    from ..compiler.diagnostics import Diagnostics
+    from ..compiler.pipeline import gc_pause
+    from ..compiler.project import Location, load, locate, no_files
+
+    files: dict[tuple[str, str], ParsedFile] = {}
+    contents: dict[tuple[str, str], bytes | None] = {}
+    real: dict[tuple[str, str], str] = {}
+    tested: dict[tuple[str, str], bool] = {}
+
+    def extent(path: str, data: bytes) -> Extent:
+        location = Location("", path) if path == "-" else locate(path)
+        root = location.root
+
+        def known(name: str) -> bytes | None:
+            if (root, name) not in contents:
+                contents[root, name] = location.read(name)
+            return contents[root, name]
+
+        def parsed(name: str, data: bytes, with_heads: bool) -> ParsedFile:
+            key = root, name
+            if key not in files:
+                files[key] = parse(name, data, with_heads)
+                tested[key] = _has_tests(files[key].tree)
+                real[key] = os.path.realpath(os.path.join(root, *name.split("/")))
+            return files[key]
+
+        # Each program is loaded from its own root: what a name of a module means depends on where that lies.
+        project = load(location.file, data, no_files if path == "-" else known, Diagnostics(), parsed)
+        names = [(root, name) for name in project.files]
+        return Extent({real[key] for key in names if key[1] != location.file}, any(tested[key] for key in names))
+
+    with gc_pause():
+        return {path: extent(path, data) for path, data in sources.items()}
+
+
+def _has_tests(tree: ast.Program | None) -> bool:
+    from ..compiler.syntax import ast
+
+    items = () if tree is None else ast.items_of(tree.items)
+    decorated = (item for item in items if isinstance(item, ast.Function))
+    return any(decorator.name.text == "test" for item in decorated for decorator in item.decorators)
 
 
 def roots_of(includes: dict[str, set[str]]) -> list[str]:
@@ -138,14 +199,6 @@ def roots_of(includes: dict[str, set[str]]) -> list[str]:
             chosen.add(path)
             covered |= includes[path]
     return [path for path in includes if path in chosen]
-
-
-def other_files(path: str, result: Compilation) -> Iterator[str]:
-    """Yield the real paths of the files of a program besides its root: their tests run with it."""
-    root, _, _ = os.path.realpath(path).rpartition(os.sep)
-    own = result.source.name if result.source is not None else ""
-    base = root.removesuffix(os.sep + os.path.dirname(own)) if os.path.dirname(own) else root
-    return (os.path.realpath(os.path.join(base, *name.split("/"))) for name in result.sources if name != own)
 
 
 def project_folder() -> str:

@@ -38,13 +38,18 @@ def arguments(argv: list[str]) -> argparse.Namespace:
 
 def main(argv: list[str]) -> int:
     """Run what the words ask for, and return the exit status: 0 if all is good; 1 if a program fails, the suite itself has errors
-    or a driver does not end well; 2 if there is no program to run, the driver does not start or lacks a route, or the list of
-    known failures is wrong. Raise SuiteError for a wrong block of `--spec`."""
+    or a driver does not end well; 2 if there is no program to run, `--spec` names no folder, the driver does not start or lacks a
+    route, or the list of known failures is wrong."""
     options = arguments(argv)
     programs, errors = suite.load()
+    if options.spec:
+        if not Path(options.spec).is_dir():
+            report.complain(f"no folder: {options.spec}")
+            return _USAGE
+        readable, wrong = blocks.read_blocks(Path(options.spec))
+        programs, errors = programs + readable, errors + wrong
     for error in errors:
         report.complain(f"suite error: {error}")
-    programs += blocks.read_blocks(Path(options.spec)) if options.spec else []
     programs = suite.select(programs, options.prefix, options.level)
     if not programs:
         report.complain("no program of that path and level")

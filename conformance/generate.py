@@ -112,7 +112,7 @@ def kind_of(one: Seen, two: Seen) -> tuple[Any, ...] | None:
 
 class Comparison:
     """Compares programs in two drivers. `against` is the command of the second one, None to compare the routes of the first
-    alone; `unclaimed` counts the programs that the second did not claim."""
+    alone; `unclaimed` counts the programs of `judge` that the second did not claim, not what they are reduced to."""
 
     def __init__(self, driver: str, against: str | None, routes: Sequence[str] = ()) -> None:
         self.one = Runner(driver, routes)
@@ -133,7 +133,7 @@ class Comparison:
         if self.two is None or (wanted is not None and wanted[0] in FINAL):
             return None
         second = outcome or self.two.run(source)[0]
-        self.unclaimed += second[0] == "not claimed"
+        self.unclaimed += wanted is None and second[0] == "not claimed"
         return kind_of(first, second)
 
     def judge(self, seed: int, shrink: bool = True) -> str | None:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
 import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from . import keys
+from .program import read_object
 from .records import Json, Program, SuiteError
 
 _KEYS = {"clause", "also", "level", "program", "bytes", "hex", "mutate", "reject", "about"}
@@ -22,9 +22,8 @@ HASH_SIZE = 32
 
 
 def read_image(path: Path) -> Program:
-    """Return the program of one description. Raise SuiteError for a wrong one, ValueError for text that is no JSON or bytes that
-    are written wrongly."""
-    data = json.loads(path.read_text(encoding="utf-8"))
+    """Return the program of one description. Raise SuiteError for a wrong one."""
+    data = read_object(path)
     if unknown := set(data) - _KEYS:
         raise SuiteError(str(path), 1, f"unknown key {', '.join(sorted(unknown))}")
     if not {"clause", "reject"} <= set(data) or len({"program", "bytes", "hex"} & set(data)) != 1:
@@ -36,7 +35,10 @@ def read_image(path: Path) -> Program:
     program = Program(f"images/{path.name}", str(path), data["clause"], tuple(clauses[1:]), data.get("level", 5), 1)
     program.reject = match[1], match[2], 1
     program.mutate = data.get("mutate", [])
-    _source(program, data)
+    try:
+        _source(program, data)
+    except ValueError as error:
+        raise SuiteError(str(path), 1, f"bytes that are written wrongly: {error}") from None
     return program
 
 

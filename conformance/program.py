@@ -36,11 +36,24 @@ _DATA_KEYS = {"memory", "emits", "connections", "memories", "mutate"}
 
 def read_file(path: Path, ident: str) -> list[Program]:
     """Return the programs of the file at `path`, with what the `.expect.json` beside it holds. `ident` is its path below
-    `tests/`. Raise SuiteError as `parse`, ValueError for an `.expect.json` that is no JSON."""
+    `tests/`. Raise SuiteError as `parse`, and for an `.expect.json` that is no JSON object."""
     text = path.read_bytes().decode("utf-8", errors="surrogateescape")
     data = path.with_suffix(".expect.json")
-    expectations = json.loads(data.read_text(encoding="utf-8")) if data.exists() else {}
+    expectations = read_object(data) if data.exists() else {}
     return parse(text, ident, str(path), expectations)
+
+
+def read_object(path: Path) -> dict[str, Any]:
+    """Return the JSON object in a file. Raise SuiteError, which names the file, for any other content."""
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except json.JSONDecodeError as error:
+        raise SuiteError(str(path), error.lineno, f"no JSON: {error.msg}") from None
+    except ValueError as error:  # of bytes that are no UTF-8
+        raise SuiteError(str(path), 1, f"no JSON: {error}") from None
+    if not isinstance(value, dict):
+        raise SuiteError(str(path), 1, "no JSON object")
+    return value
 
 
 def parse(text: str, ident: str, path: str = "", data: dict[str, Any] | None = None) -> list[Program]:

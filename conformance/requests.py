@@ -23,8 +23,7 @@ class Absent(Exception):
 
 
 def check(wanted: ExpectedRequest, requests: list[Json]) -> Failure | None:
-    """Return the failure of one expectation, None if it is met. `requests` are the messages of a run in their order. Raise
-    ValueError for `count` on text of the wire that is no JSON."""
+    """Return the failure of one expectation, None if it is met. `requests` are the messages of a run in their order."""
     mine = [r for r in requests if _counts(wanted, r)]
     if wanted.number > len(mine):
         return Failure(wanted.at, f"a request {wanted.number}", f"{len(mine)} requests")
@@ -86,7 +85,14 @@ def _contains(wanted: ExpectedRequest, node: str) -> bool:
 
 
 def _count(wanted: ExpectedRequest, node: str) -> bool:
-    value = json.loads(node)
+    """Return whether a list, object or slice has so many elements; a text of the wire that is no JSON has none."""
+    steps = [] if wanted.path.startswith("header ") else _steps(wanted.path)
+    # The elements of a slice stand on the wire without the brackets.
+    sliced = wanted.kind == "wire" and bool(steps) and isinstance(steps[-1], slice)
+    try:
+        value = json.loads(f"[{node}]" if sliced else node)
+    except ValueError:
+        return False
     return isinstance(value, list | dict) and len(value) == int(wanted.operand)
 
 
@@ -148,27 +154,34 @@ def _node(value: Any, path: str) -> Any:
 
 
 def _slice(text: str, path: str) -> str:
-    """Return the characters of the node at `path`, exactly as they stand in `text`. Raise Absent if there is none."""
+    """Return the characters of the node at `path`, exactly as they stand in `text`; of a slice its elements with commas between
+    them. Raise Absent if there is none."""
     start, end = _span(text, 0)
+    picked: list[Span] | None = None  # the elements of a slice
     for step in _steps(path):
-        children = _children(text, start)
-        if isinstance(step, str):
-            if not isinstance(children, dict) or step not in children:
-                raise Absent
-            start, end = children[step]
-            continue
-        if not isinstance(children, list):
-            raise Absent
-        picked = children[step] if isinstance(step, slice) else children[step : step + 1 or None]
+        children: Any = _children(text, start) if picked is None else picked
         if isinstance(step, slice):
-            return ",".join(text[a:b] for a, b in picked)
-        if not picked:
-            raise Absent
-        start, end = picked[0]
-    return text[start:end]
+            if picked is None and text[start] != "[":
+                raise Absent
+            picked = children[step]
+            continue
+        try:
+            start, end = children[step]
+        except (KeyError, IndexError, TypeError):
+            raise Absent from None
+        picked = None
+    return text[start:end] if picked is None else ",".join(text[a:b] for a, b in picked)
 
 
 Span = tuple[int, int]
+
+
+def _name(text: str) -> str:
+    """Return the name of a field. Raise Absent for what is none."""
+    try:
+        return str(json.loads(text))
+    except ValueError:
+        raise Absent from None
 
 
 def _skip(text: str, at: int) -> int:
@@ -203,7 +216,7 @@ def _children(text: str, at: int) -> dict[str, Span] | list[Span]:
         name = ""
         if opening == "{":
             start, at = _span(text, at)
-            name = json.loads(text[start:at])
+            name = _name(text[start:at])
             at = _skip(text, at) + 1
         span = _span(text, at)
         fields[name] = span

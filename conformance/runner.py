@@ -72,8 +72,8 @@ def _load(driver: Driver, program: Program, seen: Observation) -> None:
         image = base64.b64decode(compiled["image"])
     try:
         image = mutate(image, program.mutate)
-    except (ValueError, IndexError) as error:
-        seen.problems.append((1, "a recipe that fits the image", str(error)))
+    except (ValueError, IndexError, KeyError) as error:
+        seen.problems.append((1, "a recipe that fits the image", f"{type(error).__name__}: {error}"))
     seen.result = driver.run({"op": "load", "image": base64.b64encode(image).decode("ascii")}, _no_event(seen))
 
 
@@ -118,11 +118,13 @@ _OPERATIONS = {"check": _check, "load": _load, "run": _run, "test": _run}
 
 
 class _Worker:
-    """One driver process at a time, started when needed and again after it broke."""
+    """One driver process at a time, started when needed and again after it broke. `complaints` say what was wrong with the ends
+    of its drivers."""
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.driver: Driver | None = None
+        self.complaints: list[str] = []
 
     def run(self, program: Program) -> Outcome:
         """Return the outcome of a program; a crash or a hang is one."""
@@ -136,7 +138,7 @@ class _Worker:
             failure = Failure(1, "an answer", str(error))
             return Outcome(program, error.outcome, [("", failure)])
         if program.isolate:
-            self.close()
+            self.close(f"{program.ident}: ")
         return self._settle(outcome)
 
     def _routes(self, driver: Driver, program: Program) -> Outcome:
@@ -168,10 +170,11 @@ class _Worker:
                 outcome.outcome = "unexpected pass"
         return outcome
 
-    def close(self) -> str | None:
-        """End the driver, if one runs; return what was wrong with its end, else None."""
+    def close(self, whose: str = "") -> None:
+        """End the driver, if one runs; what was wrong with its end becomes a complaint, behind the words `whose`."""
         driver, self.driver = self.driver, None
-        return driver.close() if driver else None
+        if driver and (reason := driver.close()):
+            self.complaints.append(whose + reason)
 
 
 WAYS = "ways"  # the feature of a driver that tells the way of an error
@@ -221,8 +224,8 @@ def run_all(
         except BaseException as error:
             errors.append(error)
         finally:
-            if reason := worker.close():
-                complaints.append(reason)
+            worker.close()
+            complaints.extend(worker.complaints)
 
     threads = [threading.Thread(target=work, daemon=True) for _ in range(max(1, min(jobs, total)))]
     for thread in threads:

@@ -39,8 +39,6 @@ def _collect(read: Any, programs: list[Program], errors: list[str]) -> None:
         programs += read()
     except SuiteError as error:
         errors.append(str(error))
-    except ValueError as error:
-        errors.append(f"{error}")
 
 
 def select(programs: list[Program], prefixes: list[str], levels: list[int]) -> list[Program]:

@@ -54,8 +54,10 @@ class World:
         self.seen.emits.append((str(message.get("channel")), str(message.get("json"))))
 
     def request(self, message: Json) -> None:
-        """Keep a request and answer it by the script."""
+        """Keep a request and answer it by the script; its number must be the next one."""
         self.seen.requests.append(message)
+        if message.get("to") != len(self.seen.requests):
+            self.problem(0, f"request number {len(self.seen.requests)}", f"request number {message.get('to')}")
         kind, name = str(message.get("kind")), str(message.get("name"))
         if kind == "model":
             self.model(message, name)

@@ -267,7 +267,7 @@ def units(text: str, encoding: str) -> int:
     """Return how many code units a text has in an encoding: UTF8, UTF32, or else UTF16."""
     if encoding == UTF8:
         return len(text.encode("utf-8", "replace"))
-    if encoding == UTF32:
+    if encoding == UTF32 or text.isascii():
         return len(text)
     return len(text) + sum(character > "\uffff" for character in text)
 

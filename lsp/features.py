@@ -275,9 +275,10 @@ def once(offers: list[Offer]) -> list[Offer]:
 PLACEHOLDER = "completion_goes_here"
 # Of a statement that is not finished, of a call, of a block and of a field.
 ENDINGS = ("", ";", "()", "();", ");", " }", "; }", ": nil", ": nil }")
-_BEFORE = re.compile(r"\w*\Z")
+# Both begin where a word begins: a search that began within words would take time that grows with the square of their length.
+_BEFORE = re.compile(r"(?<!\w)\w*\Z")
 _AFTER = re.compile(r"\w*")
-_PATH = re.compile(r"((?:\w+\s*::\s*)+)\Z")
+_PATH = re.compile(r"(?<!\w)((?:\w+\s*::\s*)+)\Z")
 
 Analyser = Callable[[str], Analysis]
 

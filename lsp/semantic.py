@@ -7,7 +7,8 @@ classes themselves stand in `colours/classes.py`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..colours.classes import CLASSES, pieces
@@ -25,7 +26,7 @@ from ..compiler.symbols import (
 )
 from ..compiler.syntax import ast
 from ..vm.builtins import Row
-from .analysis import Analysis, Field, named, position_at, units
+from .analysis import Analysis, Field, named, units
 
 DECLARATION, READONLY, ASYNC, DOCUMENTATION, LIBRARY = STANDARD = (
     "declaration", "readonly", "async", "documentation", "defaultLibrary",
@@ -51,7 +52,9 @@ FIXED = frozenset((ast.Const, ast.Store, ast.MemoryBlock))  # what cannot be ass
 TYPES = tuple(
     dict.fromkeys([*(row.semantic for row in CLASSES.values() if row.semantic), *OF_DECLARATION.values(), *OF_PLACE.values()])
 )
+About = tuple[str, tuple[str, ...]]  # type and modifiers
 _NAMES = frozenset(("IDENT", "CFGKEY"))
+_BEFORE_COLON = re.compile(r"[ \t?]*:")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +74,11 @@ def tokens(analysis: Analysis) -> list[Token]:
     return [line for token in _whole(text, names) for line in _lines(text, token)]
 
 
-def _whole(text: str, names: dict[int, tuple[str, tuple[str, ...]]]) -> Iterator[Token]:
+def _whole(text: str, names: dict[int, About]) -> Iterator[Token]:
     for piece in pieces(text):
         type_ = CLASSES[piece.class_].semantic
         if piece.kind in _NAMES:
-            guessed = "property" if piece.class_ == "name" and text[piece.end :].lstrip(" \t?").startswith(":") else type_
+            guessed = "property" if piece.class_ == "name" and _BEFORE_COLON.match(text, piece.end) else type_
             by_checker = names.get(piece.start) if piece.class_ != "decorator" else None
             yield Token(piece.start, piece.end, *(by_checker or (guessed, ())))
         elif piece.class_ == "documentation":
@@ -94,15 +97,16 @@ def _lines(text: str, token: Token) -> Iterator[Token]:
         start = end + 1
 
 
-def _names_by_offset(analysis: Analysis) -> dict[int, tuple[str, tuple[str, ...]]]:
+def _names_by_offset(analysis: Analysis) -> dict[int, About]:
     """Return type and modifiers of the names of the tree by their offsets."""
-    names: dict[int, tuple[str, tuple[str, ...]]] = {}
+    names: dict[int, About] = {}
+    items = _items_by_name(analysis)
     pending: list[tuple[ast.Node, ast.Node | None]] = [] if analysis.tree is None else [(analysis.tree, None)]
     while pending:
         node, around = pending.pop()
         for child in node.children():
             if isinstance(child, ast.Ident):
-                about = _about(analysis, child, node, around)
+                about = _about(analysis, items, child, node, around)
                 if about is not None:
                     # A name may stand in two nodes (a shorthand field); the outer one is met first.
                     names.setdefault(child.span.start, about)
@@ -111,14 +115,23 @@ def _names_by_offset(analysis: Analysis) -> dict[int, tuple[str, tuple[str, ...]
     return names
 
 
+def _items_by_name(analysis: Analysis) -> dict[str, About]:
+    """Return type and modifiers of the items by their names, wherever they are declared; of two of one name the first."""
+    items: dict[str, About] = {}
+    for symbol in analysis.examined.symbols if analysis.examined is not None else ():
+        if symbol.name not in items and (about := of_thing(symbol)) is not None:
+            items[symbol.name] = about
+    return items
+
+
 def _about(
-    analysis: Analysis, name: ast.Ident, parent: ast.Node, around: ast.Node | None
-) -> tuple[str, tuple[str, ...]] | None:
+    analysis: Analysis, items: Mapping[str, About], name: ast.Ident, parent: ast.Node, around: ast.Node | None
+) -> About | None:
     """Return type and modifiers of a name, by the node it stands in and the node around that."""
     if isinstance(parent, ast.UseTree):
-        return _imported(analysis, name, parent)
+        return _imported(items, name, parent)
     if name is not _last_of(parent, name):
-        return _on_the_way(analysis, name)
+        return _on_the_way(items, name)
     declares = type(parent) in OF_DECLARATION and getattr(parent, "name", None) is name
     if declares:
         return _declared(parent, around)
@@ -139,27 +152,21 @@ def _last_of(parent: ast.Node, name: ast.Ident) -> ast.Ident:
     return path[-1] if isinstance(path, list) and any(name is segment for segment in path) else name
 
 
-def _on_the_way(analysis: Analysis, name: ast.Ident) -> tuple[str, tuple[str, ...]] | None:
+def _on_the_way(items: Mapping[str, About], name: ast.Ident) -> About | None:
     """Return the type of a segment that is not the last of its path."""
     if name.text == "std":
         return "namespace", (LIBRARY,)
-    return _by_name(analysis, name.text) or (("type", (LIBRARY,)) if name.text[:1].isupper() else ("namespace", ()))
+    return items.get(name.text) or (("type", (LIBRARY,)) if name.text[:1].isupper() else ("namespace", ()))
 
 
-def _imported(analysis: Analysis, name: ast.Ident, tree: ast.UseTree) -> tuple[str, tuple[str, ...]] | None:
+def _imported(items: Mapping[str, About], name: ast.Ident, tree: ast.UseTree) -> About | None:
     last = tree.group is None and not tree.glob and name is tree.path[-1]
     if not last and name is not tree.alias:
-        return _on_the_way(analysis, name)
-    return _by_name(analysis, tree.path[-1].text)
+        return _on_the_way(items, name)
+    return items.get(tree.path[-1].text)
 
 
-def _by_name(analysis: Analysis, name: str) -> tuple[str, tuple[str, ...]] | None:
-    """Return type and modifiers of an item of that name, wherever it is declared."""
-    symbols = analysis.examined.symbols if analysis.examined is not None else ()
-    return next((about for s in symbols if s.name == name and (about := of_thing(s)) is not None), None)
-
-
-def _declared(node: ast.Node, around: ast.Node | None) -> tuple[str, tuple[str, ...]]:
+def _declared(node: ast.Node, around: ast.Node | None) -> About:
     type_ = OF_DECLARATION[type(node)]
     if isinstance(node, ast.Function) and not isinstance(around, (ast.Program, ast.Module, ast.Block)):
         type_ = "method"
@@ -168,7 +175,7 @@ def _declared(node: ast.Node, around: ast.Node | None) -> tuple[str, tuple[str, 
     return type_, (DECLARATION, *_modifiers(node))
 
 
-def of_thing(thing: Symbol | Row | Field) -> tuple[str, tuple[str, ...]] | None:
+def of_thing(thing: Symbol | Row | Field) -> About | None:
     """Return type and modifiers of what a name denotes, None where the table of declarations has nothing to say."""
     match thing:
         case Row():
@@ -191,7 +198,7 @@ def of_thing(thing: Symbol | Row | Field) -> tuple[str, tuple[str, ...]] | None:
     return (type_, _modifiers(node)) if type_ is not None and isinstance(node, ast.Node) else None
 
 
-def _of_local(local: Local) -> tuple[str, tuple[str, ...]]:
+def _of_local(local: Local) -> About:
     type_ = "parameter" if isinstance(local.declared_at, ast.Parameter) else "variable"
     return type_, () if local.mutable else (READONLY,)
 
@@ -210,17 +217,21 @@ FIVE = 5  # numbers of a token: line and character since the one before, length,
 
 
 def encoded(tokens: Sequence[Token], source: Source, encoding: str) -> list[int]:
-    """Return five numbers for each token: lines and characters since the token before, length, type, modifiers. Characters
-    are code units of the encoding."""
+    """Return five numbers for each of the tokens, which stand in order: lines and characters since the token before, length,
+    type, modifiers. Characters are code units of the encoding."""
     data: list[int] = []
-    line = character = 0
+    line, measured = 0, 0  # the line, and the offset up to which its characters are counted
     for token in tokens:
-        at_line, at = position_at(source, token.start, encoding)
+        at_line = source.position(token.start).line - 1
+        if at_line != line:
+            measured = source.line_starts[at_line]
+        # Counted from the token before, not from the beginning of the line, which may be long.
+        characters = units(source.text[measured : token.start], encoding)
         data += [
-            at_line - line, at - character if at_line == line else at, units(source.text[token.start : token.end], encoding),
+            at_line - line, characters, units(source.text[token.start : token.end], encoding),
             _TYPE[token.type], sum(_BIT[name] for name in token.modifiers),
         ]  # fmt: skip
-        line, character = at_line, at
+        line, measured = at_line, token.start
     return data
 
 

@@ -173,20 +173,20 @@ def run(message: Json) -> Json:
 
 
 def run_tests(op: Json, program: Program, folder: str) -> Json:
-    """Run each test in a world of its own, and return the result of all; emits are numbered through all of them. A cancelled test
-    ends the run, and its result is returned."""
+    """Run each test in a world of its own, and return the result of all; emits and requests are numbered through all of them. A
+    cancelled test ends the run, and its result is returned."""
     tests: list[Json] = []
     total: Json = {"fuel": 0, "calls": {}}
     emitted = requests = 0
     for test in program.image.tests:
         world = World(op, program, folder, test.function)
-        world.emitted, world.requests = emitted, requests
+        world.emitted, world.runner.requests = emitted, requests
         ended = world.run()
         if world.outcome is None:
             return ended
         judged = judge(test, world.outcome, world.kept, world.session.redactor.clean)
         tests.append({"name": judged.description, "outcome": "pass" if judged.passed else "fail", "message": judged.failure})
-        emitted, requests = world.emitted, world.requests
+        emitted, requests = world.emitted, world.runner.requests
         total["fuel"] = None if total["fuel"] is None or ended["fuel"] is None else total["fuel"] + ended["fuel"]
         for name, count in ended["calls"].items():
             total["calls"][name] = total["calls"].get(name, 0) + count

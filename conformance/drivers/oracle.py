@@ -9,10 +9,12 @@ are held back until the program has ended, so that such a program shows none. Wh
 from __future__ import annotations
 
 import base64
+import itertools
 import json
 import resource
 import sys
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +61,7 @@ def evaluate(op: Json) -> tuple[Json, Emits]:
 
     def work() -> None:
         try:
-            outcome.append(tested(op) if op["mode"] == "test" else started(op, "main"))
+            outcome.append(tested(op) if op["mode"] == "test" else started(op, "main", itertools.count(1)))
         except Exception as error:
             outcome.append(error)
 
@@ -88,14 +90,20 @@ def cases_of(node: Any) -> list[Any]:
     return [case for a in arguments if a.name is not None and a.name.text == "cases" for case in a.value.items]
 
 
-def started(op: Json, name: str, case: int | None = None) -> tuple[Json, Emits]:
+def started(op: Json, name: str, numbers: Iterator[int], case: int | None = None) -> tuple[Json, Emits]:
     """Run a function, for a test with the arguments of the case of that index, and return its result and the emits.
-    Raise NotClaimed if there is no such function, or a limit of steps was not reached."""
+    Its requests get the next of the numbers. Raise NotClaimed if there is no such function, or a limit of steps was not
+    reached."""
     program, steps = program_of(op), op["limits"].get("steps")
     function = program.root.find(name)
     if not isinstance(function, Function):
         raise NotClaimed(f"no {name}")
-    host = Host(op, lambda message: ask({"id": op["id"], **message}))
+
+    def asked(message: Json) -> Json:
+        number = {"to": next(numbers)} if message["event"] == "request" else {}
+        return ask({"id": op["id"], **message, **number})
+
+    host = Host(op, asked)
     evaluator = Evaluator(program, host, op["limits"].get("depth", 10_000), steps)
     emits: Emits = []
     try:
@@ -126,7 +134,7 @@ def started(op: Json, name: str, case: int | None = None) -> tuple[Json, Emits]:
 def tested(op: Json) -> tuple[Json, Emits]:
     """Run every `@test` in source order, each in a world of its own, and return the result and all emits (O-8.1 to
     O-8.5)."""
-    tests, emits, asserts = [], [], 0
+    tests, emits, asserts, numbers = [], [], 0, itertools.count(1)
     program = program_of(op)
     for item in program.parsed(op["main"]):
         marks = {mark.name.text: mark.arguments for mark in item.decorators}
@@ -135,7 +143,7 @@ def tested(op: Json) -> tuple[Json, Emits]:
         texts = {mark: [a.value.value for a in arguments if a.name is None] for mark, arguments in marks.items()}
         name, cases = (texts["test"] or [item.name.text])[0], cases_of(item)
         for number in range(len(cases)) if cases else [None]:
-            result, own = started(op, item.name.text, number)
+            result, own = started(op, item.name.text, numbers, number)
             error = (result.get("panic") or result.get("fails") or {}).get("message")
             good = error is None
             if "expect_fail" in marks:

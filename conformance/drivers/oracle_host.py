@@ -52,7 +52,7 @@ class Host:
             while path := posixpath.dirname(path):
                 self.folders.add(path)
         self.emits: list[tuple[str, str]] = []
-        self.requests, self.temporary = 0, set()
+        self.temporary = set()
 
     # ------------------------------------------------------------ secrets, permissions
 
@@ -325,10 +325,9 @@ class Host:
 
     def exchange(self, method: str, url: str, body: str | None, headers: Json, first: str) -> Json:
         """Return the reply to one request, which the runner gives. Raise Failure for a fault."""
-        self.requests += 1
         host = urlsplit(url).hostname
         record = {"method": method, "url": url, "headers": headers, "body": body}
-        asks = {"event": "request", "to": self.requests, "kind": "http", "name": host, "attempt": 1, "record": record}
+        asks = {"event": "request", "kind": "http", "name": host, "attempt": 1, "record": record}
         reply = self.ask({**asks, "wire": None, "headers": {}})
         self.now = self.ask({"event": "idle", "until": None})["now"]
         if fault := reply.get("fault"):

@@ -55,6 +55,41 @@ def test_emits_come_while_the_call_runs() -> None:
     assert asyncio.run(run()) is False
 
 
+def test_each_iteration_gets_every_emit() -> None:
+    """Of two at the same time, and of one that begins when the call has ended."""
+
+    async def run() -> list[list[Any]]:
+        async with PROGRAM.session() as session, session.start("tokens", 3, wait=5) as call:
+
+            async def payloads() -> list[Any]:
+                return [emit.payload async for emit in call]
+
+            found = await asyncio.wait_for(asyncio.gather(payloads(), payloads()), 20)
+            return [*found, await payloads()]
+
+    assert asyncio.run(run()) == [[0, 1, 2]] * 3
+
+
+def test_an_iteration_that_is_left_does_not_disturb_the_other() -> None:
+    async def run() -> list[Any]:
+        async with PROGRAM.session() as session, session.start("tokens", 4, wait=5) as call:
+
+            async def payloads() -> list[Any]:
+                return [emit.payload async for emit in call]
+
+            async def first() -> Any:
+                async for emit in call:
+                    return emit.payload
+
+            left = asyncio.ensure_future(payloads())
+            whole = asyncio.ensure_future(payloads())
+            assert await first() == 0
+            left.cancel()
+            return await asyncio.wait_for(whole, 20)
+
+    assert asyncio.run(run()) == [0, 1, 2, 3]
+
+
 def test_cancel_ends_this_call_only() -> None:
     async def run() -> list[Any]:
         async with PROGRAM.session() as session:

@@ -18,6 +18,11 @@ pub fn number(x: Float) -> Float { x }
 pub fn whole(x: Int) -> Int { x }
 pub fn any(x: Any) -> Any { x }
 pub fn text(x: String) -> Int { x.len() }
+pub fn keys() -> Map<Any, Int> { let m: Map<Any, Int> = {(1): 1, (true): 2}; m }
+pub fn apart() -> Map<Any, Int> { let m: Map<Any, Int> = {(2): 1, (true): 2, ("1"): 3, (false): 4}; m }
+pub fn told() { emit("x", [keys()]); }
+pub fn asked() -> Any { await emit("x", [keys()]) }
+pub fn count(m: Map<String, Int>) -> Int { m.len() }
 pub fn many() -> Any { (0..1000000).map(|i| (i, "${i}")) }
 """)
 
@@ -160,3 +165,26 @@ def test_a_part_that_was_read_once_is_a_value_of_its_own_wherever_it_stands() ->
         assert session.call("structs", [field, field]) == [[1, 9], [1], [1], [3]]
         assert session.call("both", one, one) == [[1], [1.0]]
     assert one == [1] and field == {"xs": [1]}
+
+
+@pytest.mark.parametrize("function", ["keys", "told", "asked"])
+def test_no_entry_of_a_map_is_lost(function: str) -> None:
+    """1 and True are one key of a dict (O-9.38)."""
+    heard: list[Any] = []
+    with PROGRAM.session() as session, pytest.raises(concerto.Panic) as caught:
+        session.on_emit("x", heard.append)
+        session.call(function)
+    assert (caught.value.code, heard) == ("P013", [])
+    assert caught.value.message == "a Map with the keys 1 and true is no dict of Python, where they are one key"
+
+
+def test_keys_that_python_tells_apart_stay() -> None:
+    with PROGRAM.session() as session:
+        assert session.call("apart") == {2: 1, True: 2, "1": 3, False: 4}
+
+
+def test_keys_that_are_one_in_a_program_are_refused() -> None:
+    with PROGRAM.session() as session:
+        assert session.call("count", {"a": 1, "b": 2}) == 2
+        with pytest.raises(TypeError, match="argument 'm' of count: .* and another key are the same key in a program"):
+            session.call("count", {"a": 1, "a\U000e0041": 2})

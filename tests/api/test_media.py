@@ -66,6 +66,26 @@ def test_what_is_no_media_says_why(tmp_path: Path) -> None:
         concerto.Media.open(tmp_path / "large")
 
 
+@pytest.mark.parametrize("data", ["abc", 3, None, [1], Path("a.png")])
+def test_what_is_no_bytes_is_no_media(data: Any) -> None:
+    """O-1.205: a ValueError that says so."""
+    for more in ({}, {"kind": "document"}):
+        with pytest.raises(ValueError, match=f"the media: its content is bytes, given {type(data).__name__}"):
+            concerto.Media(data, **more)
+
+
+def test_other_bytes_name_and_place() -> None:
+    for data in (bytearray(GIF), memoryview(GIF)):
+        assert concerto.Media(data) == concerto.Media(GIF)
+    wrong: Any = 3
+    with pytest.raises(ValueError, match="its name is a str, given int"):
+        concerto.Media(GIF, wrong)
+    with pytest.raises(ValueError, match="a path is a str or a path of pathlib, given int"):
+        concerto.Media.open(wrong)
+    with pytest.raises(ValueError, match="the address of a link is a str, given int"):
+        concerto.Media.link("image", wrong)
+
+
 def test_a_link_has_no_bytes() -> None:
     link = concerto.Media.link("document", "https://a.example/x.pdf")
     assert (link.url, link.mime, link.size, repr(link)) == ("https://a.example/x.pdf", "", 0, "<document https://a.example/x.pdf>")

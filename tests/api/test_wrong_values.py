@@ -139,3 +139,12 @@ def test_what_is_nested_too_deep_is_refused_on_both_ways() -> None:
             result = session.run(*arguments)
             assert (result.ok, result.exit_code, result.error.code) == (False, 1, "P103")
         assert session.call("one", [[1]]) == 1
+
+
+@pytest.mark.parametrize("words", [(5,), (None,), ("a", b"b")])
+def test_arguments_of_main_that_are_no_texts(words: Any) -> None:
+    program = concerto.compile('fn main() { emit("args", std::env::args()); }')
+    with program.session() as session:
+        with pytest.raises(TypeError, match="run: the arguments of a program are str, given (int|NoneType|bytes)"):
+            session.run(*words)
+        assert session.run("a").emits == [concerto.Emit("args", ["a"])]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 MODEL = 'model M { provider: lab, base: "m" }\nfn main() { emit("out", M.execute("hi")?.text); }\n'
@@ -19,6 +21,15 @@ def test_a_new_project_checks_tests_and_runs(cli, provider):
     assert cli("fmt", "--check", "made/src/main.conc").code == 0
     assert cli("test", "made").code == 0
     assert cli("run", "made/src/main.conc", "--offline").out == "[emit:ticket] {\"title\":\"\",\"kind\":\"bug\"}\n"
+
+
+NAMES = ["two\nlines", "a\x7fb\x01c", 'q"u\\o', os.fsdecode(b"no\xfftext"), "\u00e9 {name}", "\n"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_name_of_the_folder_in_the_manifest(cli, name):
+    assert cli("init", name, "-q").code == 0
+    assert cli("check", f"{name}/src/main.conc") == (0, "", "")
 
 
 def test_this_folder(cli, tmp_path):

@@ -1,6 +1,7 @@
 """`concerto run`: emits, errors, panics, limits, keys, scripts (O-9.11, O-9.13, O-9.27, O-9.28, O-1.26)."""
 
 import json
+import time
 
 import pytest
 
@@ -326,6 +327,20 @@ def test_comments_that_are_no_replies(cli, write, comment, why):
     write("s.conc", "fn main() { }\n" + comment + "\n")
     ran = cli("run", "s.conc", "--offline-script", "s.conc")
     assert (ran.code, ran.err[: len(why)]) == (2, why)
+
+
+@pytest.mark.parametrize("comment", ["// reply: say hello", "// answer: ask", '// reply M: text "a"'])
+def test_the_line_of_a_comment_behind_empty_lines(cli, write, comment):
+    write("s.conc", f"fn main() {{ }}\n\n \n\t{comment}\n")
+    assert cli("run", "s.conc", "--offline-script", "s.conc").err.startswith("s.conc:4: ")
+
+
+def test_empty_lines_take_no_time(cli, write):
+    """A search from each of these lines to the last one would take a minute."""
+    write("s.conc", "fn main() { }\n" + "\n" * 60_000 + '// reply: text "a"\n// answer: ask true\n')
+    began = time.perf_counter()
+    assert cli("run", "s.conc", "--offline-script", "s.conc").code == 0
+    assert time.perf_counter() - began < 10
 
 
 UNKNOWN = (

@@ -233,3 +233,49 @@ def test_what_nobody_answers_names_the_mock(cli, write):
     ended = cli("test", "a.conc")
     assert ended.code == 1
     assert "nobody answers emits on approve; in a test write `mock emit { approve: … }`" in ended.out
+
+
+@pytest.mark.parametrize("last", ["@test fn in_last() { }\n", ""], ids=["tests", "no tests"])
+def test_a_program_is_compiled_once(cli, write, monkeypatch, last):
+    """The modules of a program are read to learn whose they are, and compiled with it alone."""
+    from concerto.compiler import pipeline
+
+    compiled = []
+    compile_source = pipeline.compile_source
+
+    def counted(data, file, **more):
+        compiled.append((file, more["emit"]))
+        return compile_source(data, file, **more)
+
+    monkeypatch.setattr(pipeline, "compile_source", counted)
+    count = 12
+    write("main.conc", "".join(f"mod m{i};\n" for i in range(count)) + "fn main() { }\n")
+    for i in range(count - 1):
+        write(f"m{i}.conc", f"use crate::m{i + 1};\npub fn f() {{ m{i + 1}::f(); }}\n")
+    write(f"m{count - 1}.conc", f"pub fn f() {{ }}\n{last}")
+    write("other.conc", "fn main() { }\n")
+    ended = cli("test", ".")
+    assert (ended.code, ended.out.count("PASS")) == ((0, 1) if last else (1, 0))
+    assert compiled == [("main.conc", bool(last)), ("other.conc", False)]
+
+
+def test_errors_of_a_program_without_tests_are_found(cli, write):
+    write("a.conc", "use b;\nfn main() { b::f(); }\n")
+    write("b.conc", "pub fn f() -> Int { true }\n")
+    write("c.conc", PASSING)
+    ended = cli("test")
+    assert (ended.code, ended.out, ended.err.count("error[")) == (65, "", 1)
+
+
+def test_a_module_in_a_folder_is_tested_with_its_program(cli, write, tmp_path):
+    (tmp_path / "parts").mkdir()
+    write("Concerto.toml", '[project]\nname = "p"\nversion = "1"\nentry = "main.conc"\n')
+    write("main.conc", "mod parts;\nfn main() { }\n")
+    write("parts/mod.conc", "mod inner;\nmod written { @test fn in_written() { } }\n")
+    write("parts/inner.conc", "@test fn in_inner() { }\n")
+    assert cli("test").out.count("PASS") == 2
+    assert cli("test", "parts").out.count("PASS") == 2
+
+
+def test_standard_input_is_tested(cli):
+    assert cli("test", "-", stdin=PASSING.encode()).out.endswith("2 passed, 0 failed\n")

@@ -146,7 +146,7 @@ def request(number: int = 1, wire: str = "{}") -> Json:
         ("request 1: params.temperature = 0.50", False),
         ("request 1: nothing = 1", False),
         ("request M 2: tools = []", True),
-        ("request 3: tools = []", False),
+        ("request 4: tools = []", False),
         ("request N 1: tools = []", False),
         ('request 1: messages[0] = {"role": "system", "content": "s"}', True),
         ('wire 1: = {"a":[1, 2],"b":"é\\u00e9"}', True),
@@ -160,11 +160,23 @@ def request(number: int = 1, wire: str = "{}") -> Json:
         ("wire 2: header x-key same as 1", False),
         ("wire 2: header A same as 1", True),
         ('wire 1: header x-key = "k1"', True),
+        ("wire 1: a[0:2] count = 2", True),
+        ("wire 1: a[0:1] count = 1", True),
+        ("wire 1: a[1:1] count = 0", True),
+        ("wire 1: a[0:2] count = 1", False),
+        ("wire 1: a count = 2", True),
+        ("wire 1: a[0:2] = 1,2", True),
+        ("wire 1: a[0:2][-1] = 2", True),
+        ("wire 1: a[0:2].b absent", True),
+        ("wire 1: b[0:1] absent", True),
+        ("wire 1: header x-key count = 1", False),
+        ("wire 3: a absent", True),
+        ("wire 3: count = 1", False),
     ],
 )
 def test_requests_and_wire(line: str, good: bool) -> None:
-    requests = [request(1, '{"a":[1, 2],"b":"é\\u00e9"}'), request(2, '{"a":[1,2]}')]
-    failures = came(f"// {line}\n", requests=requests, calls={"M": 2})
+    requests = [request(1, '{"a":[1, 2],"b":"é\\u00e9"}'), request(2, '{"a":[1,2]}'), request(3, "{a: 1}")]
+    failures = came(f"// {line}\n", requests=requests, calls={"M": 3})
     assert (failures == []) is good
 
 

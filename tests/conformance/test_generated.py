@@ -30,6 +30,22 @@ def test_a_difference_is_found_and_reduced(capsys: pytest.CaptureFixture[str]) -
     assert "differs ok ok" in shown and shown.count("emit(") == 1, shown
 
 
+def test_only_whole_programs_count_as_not_claimed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a difference is reduced to may be unknown to the second driver too."""
+    shown = iter(["other"])
+
+    def run(self: generate.Runner, source: str, route: str = "interp") -> tuple[generate.Seen, tuple[None, None]]:
+        status = "ok" if self.command == "one" else next(shown, "not claimed")
+        return (status, None, None, []), (None, None)
+
+    monkeypatch.setattr(generate.Runner, "run", run)
+    comparison = generate.Comparison("one", "two", ["interp"])
+    assert comparison.judge(4) is not None
+    assert comparison.unclaimed == 0
+    assert comparison.judge(4) is None
+    assert comparison.unclaimed == 1
+
+
 def test_routes_alone(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """The tiers may be compared without the second evaluator: what one route shows and another does not is a drift."""
     asked = []

@@ -237,7 +237,8 @@ not this one
 fn main() { emit("out", 1); } // emit: out 1
 ```
 """
-    checked, run = blocks_of(text, Path("a.md"))
+    (checked, run), errors = blocks_of(text, Path("a.md"))
+    assert errors == []
     assert (checked.ident, checked.operation, checked.emits) == ("docs/spec/a.md:3", "check", [])
     assert (checked.diagnostics[0].line, checked.diagnostics[0].at) == (2, 4)
     assert (run.operation, run.emits[0].at, run.level) == ("run", 11, 4)

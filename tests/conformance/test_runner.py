@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from conformance import command, images, selftest, suite
+from conformance import blocks, command, images, selftest, suite
 from conformance.notation import reply
 from conformance.program import parse
 from conformance.protocol import Driver
@@ -123,6 +123,52 @@ def test_isolated_programs_get_their_own_driver() -> None:
     assert [outcome.outcome for outcome in outcomes] == ["pass"] * 4
 
 
+def test_the_end_of_an_isolated_driver_is_looked_at() -> None:
+    twice = [{"emit": ["a", "1"]}, {"say": '{"id": 1, "status": "ok"}'}]
+    isolated = program(twice, "// emit: a 1\n// isolate: yes", 5)
+    (outcome,), complaints = run_all([isolated], Plan(TINY), 1)
+    assert outcome.outcome == "pass" and [complaint[:23] for complaint in complaints] == ["x.conc: text after bye:"]
+    before = [program(twice, "// emit: a 1", 5), program([{"emit": ["a", "1"]}], "// emit: a 1\n// isolate: yes", 5)]
+    _, complaints = run_all(before, Plan(TINY), 1)
+    assert [complaint[:15] for complaint in complaints] == ["text after bye:"]
+
+
+def test_a_step_that_nobody_knows_fails_its_program(tmp_path: Path) -> None:
+    path = tmp_path / "odd.json"
+    path.write_text(json.dumps({"clause": "V-3.1", "hex": "00", "mutate": [{"op": "odd"}], "reject": "V003 load"}))
+    assert "KeyError: 'odd'" in [failure.came for _, failure in run(images.read_image(path)).failures]
+
+
+def test_requests_are_numbered() -> None:
+    from conformance.records import Observation
+    from conformance.world import World
+
+    seen = Observation("interp")
+    world = World(program([], '// emit: a 1\n// reply: text "x"\n// reply: text "y"', 4), seen, lambda message: None)
+    for number in (1, 1):
+        world.event({"event": "request", "to": number, "kind": "model", "name": "M", "record": {}})
+    assert seen.problems == [(0, "request number 2", "request number 1")]
+
+
+@pytest.mark.parametrize("driver", ["concerto", "oracle"])
+def test_numbers_go_on_from_test_to_test(driver: str) -> None:
+    """Requests as emits, through all tests of a run."""
+    text = """// clause: O-8.3
+// level: 2
+// needs: net=a.example
+// mode: test
+// http: GET https://a.example/1 -> 200 "x"
+// http: GET https://a.example/2 -> 200 "y"
+// tests: one pass, two pass
+@test fn one() { assert_eq(std::http::get("https://a.example/1")?.body, "x"); }
+@test fn two() { assert_eq(std::http::get("https://a.example/2")?.body, "y"); }
+"""
+    (made,) = parse(text, "x.conc")
+    (outcome,), _ = run_all([made], Plan([sys.executable, str(suite.ROOT / "drivers" / f"{driver}.py")]), 1)
+    assert (outcome.outcome, came(outcome)) == ("pass", "")
+    assert all([asked["to"] for asked in seen.requests] == [1, 2] for seen in outcome.observations)
+
+
 def test_order_does_not_matter_to_a_driver_without_state() -> None:
     programs = [program([{"emit": ["a", str(n)]}], f"// emit: a {n}", name=f"{n}.conc") for n in range(5)]
     assert two_orders(programs, Plan(TINY)) == []
@@ -209,6 +255,37 @@ def test_what_a_driver_does_has_its_outcome() -> None:
     assert run(program([{"hang": 9}], "// emit: a 1"), silence=0.3, known={"x.conc": "#7"}).outcome == "hang"
     assert run(program([{"exit": 3}], "// emit: a 1"), known={"x.conc": "#7"}).outcome == "crash"
     assert run(program([{"emit": ["a", "1"]}], "// emit: a 1", 6)).outcome == "not claimed"
+
+
+def test_errors_of_blocks_are_those_of_the_suite(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    driver = ["--driver", " ".join(TINY)]
+    spec = folder / "spec"
+    spec.mkdir()
+    wrong, right = "```concerto\n// run\nfn main() { }\n```\n", '```concerto\n// run\nfn main() { }  // emit: a 1\n```\n'
+    (spec / "a.md").write_text(wrong + right)
+    (spec / "b.md").write_bytes(b"\xff")
+    assert command.main([*driver, "--spec", str(spec), "area/good"]) == 1
+    shown = capsys.readouterr()
+    assert f"suite error: {spec / 'a.md'}:2: the answer ok alone would pass" in shown.err
+    assert f"suite error: {spec / 'b.md'}: " in shown.err and "1 passed, 0 failed" in shown.out
+    programs, errors = blocks.read_blocks(spec)
+    assert ([made.ident for made in programs], len(errors)) == (["docs/spec/a.md:6"], 2)
+    assert command.main([*driver, "--spec", str(folder / "nowhere")]) == 2
+
+
+def test_a_damaged_file_is_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    beside = folder / "tests" / "area" / "good.expect.json"
+    (folder / "images").mkdir()
+    image = folder / "images" / "a.json"
+    for content in (b'{\n"emits": [}', b"[]", b"\xff"):
+        beside.write_bytes(content)
+        image.write_bytes(content)
+        _, errors = suite.load()
+        line = 2 if b"\n" in content else 1
+        assert [error.partition(" ")[0] for error in errors] == [f"{beside}:{line}:", f"{image}:{line}:"]
+    beside.unlink()
+    image.write_text(json.dumps({"clause": "V-3.1", "hex": "0g", "reject": "V003 load"}))
+    assert [error.partition(" ")[0] for error in suite.load()[1]] == [f"{image}:1:"]
 
 
 def test_known_failures_need_an_issue(folder: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -68,3 +69,13 @@ def test_a_module_is_looked_at_as_a_part_of_its_program(tmp_path: Path) -> None:
     assert analysis.file == "part.conc" and analysis.own == []
     shown = hover_at(analysis, text.index("SIZE"))
     assert shown is not None and "const SIZE: Int = 3" in shown[1]
+
+
+def test_completion_behind_a_long_word(tmp_path: Path) -> None:
+    """A search from each of its letters to its end would take minutes."""
+    path = str(tmp_path / "a.conc")
+    text = f'fn main() {{ let long = 1; println("{"a" * 100_000}"); lo }}\n'
+    began = time.perf_counter()
+    offers = complete(text, text.index("lo }") + 2, lambda changed: analyse(path, changed, {}, CheckCache()))
+    assert time.perf_counter() - began < 10
+    assert "long" in {offer.name for offer in offers}

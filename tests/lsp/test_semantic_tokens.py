@@ -11,13 +11,15 @@ from concerto.compiler.diagnostics import Diagnostics
 from concerto.compiler.incremental import CheckCache
 from concerto.compiler.source import Source
 from concerto.compiler.syntax.lexer import HARD_KEYWORDS, lex
-from concerto.lsp.analysis import analyse
+from concerto.lsp.analysis import UTF8, UTF16, UTF32, analyse, position_at
 
 from ..suite_sources import suite_sources
 
 pytest.importorskip("pygls")
 
-from concerto.lsp.semantic import MODIFIERS, SHADES, STANDARD, TYPES, Token, change, tokens
+from concerto.lsp import analysis as places
+from concerto.lsp import semantic
+from concerto.lsp.semantic import MODIFIERS, SHADES, STANDARD, TYPES, Token, change, encoded, tokens
 from lsprotocol import types as protocol
 
 from .editor import Editor
@@ -182,3 +184,64 @@ def test_every_name_of_the_suite_has_a_token(tmp_path: Path) -> None:
     for name, text in list(suite_sources().items())[::2]:  # every second program: the others show nothing new
         found += [f"{name}: {line}" for line in wrong(text, tokens(analyse(path, text, {}, CheckCache())))]
     assert found == []
+
+
+@pytest.mark.parametrize("encoding", [UTF8, UTF16, UTF32])
+def test_the_numbers_lead_to_the_places_of_the_tokens(tmp_path: Path, encoding: str) -> None:
+    text = TEXT + "// \U0001f600 \u00e9\nfn f() { let a = [\"\u00e9\U0001f600\", \"b\"]; /* \U0001f600 */ let b = 1; }\n"
+    analysis = analyse(str(tmp_path / "main.conc"), text, {}, CheckCache())
+    found = tokens(analysis)
+    data = encoded(found, analysis.source, encoding)
+    line = at = 0
+    for token, number in zip(found, range(0, len(data), semantic.FIVE), strict=True):
+        down, along, length = data[number : number + 3]
+        line, at = line + down, along if down else at + along
+        assert (line, at) == position_at(analysis.source, token.start, encoding)
+        assert (line, at + length) == position_at(analysis.source, token.end, encoding)
+
+
+def test_each_character_of_a_long_line_is_counted_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = f"fn main() {{ let a = [{', '.join(map(str, range(2000)))}]; }}\n"
+    analysis = analyse(str(tmp_path / "main.conc"), text, {}, CheckCache())
+    measured: list[int] = []
+    units = semantic.units
+    for module in (semantic, places):
+        monkeypatch.setattr(module, "units", lambda text, encoding: measured.append(len(text)) or units(text, encoding))
+    assert len(encoded(tokens(analysis), analysis.source, UTF16)) > 2000 * semantic.FIVE
+    assert sum(measured) <= 2 * len(text)
+
+
+def test_no_name_copies_the_rest_of_the_text(tmp_path: Path) -> None:
+    class Copied(str):
+        """A text that counts the characters of its parts."""
+
+        count = 0
+
+        def __getitem__(self, key: Any) -> str:
+            part = super().__getitem__(key)
+            Copied.count += len(part)
+            return part
+
+    text = "fn main() { let x = 1; x?: " + "x + " * 2000 + "x }\n"
+    found = list(semantic._whole(Copied(text), {}))
+    assert [token.type for token in found if text[token.start : token.end] == "x"][:3] == ["variable", "property", "variable"]
+    assert Copied.count < 20 * len(text)
+
+
+def test_the_items_are_gone_through_once(tmp_path: Path) -> None:
+    class Symbols(list[Any]):
+        """Symbols that count how often somebody goes through them."""
+
+        count = 0
+
+        def __iter__(self) -> Iterator[Any]:
+            Symbols.count += 1
+            return super().__iter__()
+
+    text = "enum E { A }\n" + "fn f() -> E { E::A }\n" * 20
+    analysis = analyse(str(tmp_path / "main.conc"), text, {}, CheckCache())
+    assert analysis.examined is not None
+    analysis.examined = analysis.examined._replace(symbols=Symbols(analysis.examined.symbols))
+    found = tokens(analysis)
+    assert {token.type for token in found if text[token.start : token.end] == "E"} == {"type", "enum"}
+    assert Symbols.count == 1
