@@ -117,6 +117,8 @@ def values(row: Field) -> st.SearchStrategy[tuple[Any, bool]]:
     """A value and whether the row takes it, by its bounds and words."""
     if row.kind == rows.WORD:
         return st.sampled_from([(word, True) for word in row.words] + [(row.words[0] + "x", False), ("", False)])
+    if row.kind == rows.SWITCH:
+        return st.sampled_from([(value, True) for value in (True, False, *row.words)] + [("2h", False), (1, False)])
     if row.kind == rows.WORDS:
         return st.lists(st.sampled_from([*row.words, "weather"]), max_size=5).map(lambda v: (v, "weather" not in v))
     if row.kind in (rows.NUMBER, rows.WHOLE, rows.LIMITS):

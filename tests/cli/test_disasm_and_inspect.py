@@ -5,6 +5,7 @@ import json
 import pytest
 from concerto.vm.bytecode.asm import assemble
 from concerto.vm.bytecode.encoding import content_hash, decode, encode
+from concerto.vm.providers import PROVIDERS
 
 from ..command import EXAMPLES
 
@@ -175,7 +176,7 @@ def test_inspect_shows_lists_that_a_program_writes(cli, write, replies, shown):
 @pytest.mark.parametrize(
     ("fields", "said"),
     [
-        ({"provider": "nobody"}, 'unknown provider "nobody"; providers are openai, anthropic, google, ollama, '),
+        ({"provider": "nobody"}, f'unknown provider "nobody"; providers are {", ".join(PROVIDERS)}'),
         ({"provider": ["openai"]}, 'provider does not take ["openai"]; it is a String'),
         ({"api": ["chat"]}, 'api does not take ["chat"]; it is one of "auto", "responses", "chat"'),
     ],

@@ -226,7 +226,7 @@ def test_a_memory_whose_store_has_a_mistake_is_right_itself(cli, write, table, p
 @pytest.mark.parametrize(
     ("provider", "help"),
     [
-        ("mistral", 'write `provider: "custom", base_url: "https://api.example.com/v1"`'),
+        ("acme", 'write `provider: "custom", base_url: "https://api.example.com/v1"`'),
         ("anthropc", 'write `provider: "anthropic"`'),
         ("claude", 'write `provider: "anthropic"`'),
     ],

@@ -25,6 +25,7 @@ PLACES = {
 PLAIN = {
     "provider", "base_url", "default_model", "models", "timeout", "organization", "project", "api", "unsupported", "structured",
     "replies", "retry", "rate_limit", "breaker", "media_bytes", "media_tokens", "extra",
+    "cache_prompt",
 }  # fmt: skip
 SOURCE = """
 connect lab {{ provider: "custom", base_url: "{url}", retry: {{ max_attempts: 1 }}, {fields} }}

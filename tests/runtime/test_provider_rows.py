@@ -98,6 +98,7 @@ def test_no_other_file_names_a_provider():
         if (found := names & strings(path))
     }
     assert set(naming.pop(TABLE)) == names
+    assert naming.pop("compiler/codegen/expressions.py") == {"together"}  # of an index and its container, no provider
     assert naming == {"runtime/providers/anthropic.py": {"anthropic"}, "runtime/providers/openai.py": {"openai"}}
 
 
