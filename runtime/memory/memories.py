@@ -547,6 +547,7 @@ class Memories:
             views=views, listener=self._listener if self._hears() else None,
             session=self._session(declared.name), embedding=self._embedding(declared), fixed=declared.fixed, lists=declared.lists,
             access=declared.access, met=None if declared.store is None else self._met, renamed=declared.renamed,
+            keyed=bool(declared.per),
         )  # fmt: skip
 
     def _policy(self, declared: Declaration, base: Declaration, key: Key) -> Policy:
