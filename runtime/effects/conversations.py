@@ -75,8 +75,8 @@ async def call_conversation(
 
         conversation.ask = view_function_caller(run, effect)
     conversation.locks = turn_locks(run, conversation.memory)
-    if auto and conversation.memory.policy.on_conflict != "Append":
-        _register_turn(run, effect, conversation)
+    if auto:
+        _register_run(run, effect, conversation)
     if auto and any(policy.summary is not None for policy in conversation.memory.views.values()):
         from .summarisers import summariser
 
@@ -85,22 +85,32 @@ async def call_conversation(
     return conversation
 
 
-def _register_turn(run: EffectContext, effect: Effect, conversation: Conversation) -> None:
-    """Raises CallFailure (Nested) for a run inside another one that writes the same log: it would wait for itself (M-5.20)."""
+def _register_run(run: EffectContext, effect: Effect, conversation: Conversation) -> None:
+    """Raises CallFailure (Nested) for a run inside another one that writes the same log, unless its `on_conflict` is "Append": it
+    would wait for itself (M-5.20)."""
     turns: dict[Effect, Conversation] = run.memories.turns
-    if run.memories.turn_around(effect.task, conversation.memory) is not None:
-        raise nested()
-    turns[effect] = conversation
-    conversation.ended = lambda: turns.pop(effect, None)
+    runs: dict[Effect, Conversation] = run.memories.runs
+    if conversation.memory.policy.on_conflict != "Append":
+        if run.memories.turn_around(effect.task, conversation.memory) is not None:
+            raise nested()
+        turns[effect] = conversation
+    runs[effect] = conversation
+
+    def over() -> None:
+        turns.pop(effect, None)
+        runs.pop(effect, None)
+
+    conversation.ended = over
 
 
 def drop_turns(run: EffectContext, effects: Sequence[Effect]) -> None:
     """End the turns of effects that no task waits for any more, and give back their locks: their replies are never committed
     (O-6.12). Effects without a turn are passed over."""
-    turns = run.memories.turns
+    turns, runs = run.memories.turns, run.memories.runs
     for effect in effects:
         if effect in turns:
             turns[effect].close()
+        runs.pop(effect, None)
 
 
 def run_id(run: EffectContext, name: str, number: int, conversation: Conversation | None) -> str:

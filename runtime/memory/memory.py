@@ -261,8 +261,8 @@ class MemoryReader:
         ]
 
     def appended(self, run: str | None = None) -> list[Msg]:
-        """Return the messages of a run that was committed, by its id, by default of the newest one (M-6.11); an empty list
-        where the log has none of it."""
+        """Return the messages of a run that was committed, by its id, by default of the newest one; an empty list where the log
+        has none of it. Of a run in progress `turns.Frame` gives them (M-6.11)."""
 
         def tagged(log: StoredLog) -> list[Msg]:
             run_id = run
