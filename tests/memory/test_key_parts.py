@@ -1,4 +1,4 @@
-"""A memory whose key parts are declared anew over data that has others (M-7.6), and keys of which one begins with another (M-7.9)."""
+"""A memory whose key parts are declared anew over data that has others (M-7.6), and keys that begin with another one (M-7.9)."""
 
 from __future__ import annotations
 

@@ -9,6 +9,7 @@ import sys
 import tracemalloc
 
 import pytest
+from concerto.runtime.memory.entries import encode, memory_key
 from concerto.runtime.memory.memory import Memory
 from concerto.runtime.memory.policy import Policy
 from concerto.runtime.memory.stores.sqlite import SqliteStore
@@ -223,3 +224,60 @@ def test_a_program_without_memory_loads_no_store():
     assert without == "[] False"
     assert "stores.volatile" in with_one and "sql" not in with_one.replace("sqlite3", "")
     assert "recalling" not in with_one and with_one.endswith("False")
+
+
+def test_a_sweep_of_redis_asks_about_few_keys_and_comes_to_all(redis_url, tmp_path):
+    from concerto.runtime.memory.stores.redis import RedisStore
+
+    def opened():
+        return RedisStore(redis_url, prefix=f"sweep{abs(hash(tmp_path))}")
+
+    def log(number):
+        return Memory(Policy(ttl=60_000), store=store, key=memory_key("a", "m", (number,)), clock=lambda: now)
+
+    def asked(work):
+        calls = lambda: sum(row["calls"] for row in store._server.info("commandstats").values())
+        before = calls()
+        work()
+        return calls() - before
+
+    now, store = 1_000.0, opened()
+    for number in range(40):
+        log(number).append("user", "old")
+    now += 61
+    costs = []
+    for last in (100, 900):
+        for number in range(40, last):
+            Memory(Policy(), store=store, key=memory_key("a", "m", (number,)), clock=lambda: now).append("user", "x")
+        costs.append(asked(lambda: log("new").append("user", "x")))
+        log("new").erase()
+    assert costs[1] < costs[0] + 200, "a commit pays for the keys that are there"
+    store.close()
+    for _ in range(10):  # each by a program of its own, which commits once
+        store = opened()
+        log("new").append("user", "x")
+        store.close()
+    store = opened()
+    assert {key[2] for key in store.keys(("a", "m"))} == {"new", *range(40, 900)}
+    assert not store._server.exists(store._swept()) or store._server.hlen(store._swept()) == 1
+    store.close()
+
+
+def test_a_sweep_of_redis_takes_both_lists_of_keys_in_turn(redis_url, tmp_path, monkeypatch):
+    from concerto.runtime.memory.stores import redis
+
+    monkeypatch.setattr(redis, "LOOKED_AT", 3)
+    store = redis.RedisStore(redis_url, prefix=f"turn{abs(hash(tmp_path))}")
+    listed = store._prefix + b":keys"
+    for number in range(8):
+        Memory(Policy(), store=store, key=memory_key("a", "m", (number,)), clock=lambda: 1.0).append("user", "x")
+        if number % 3 == 0:
+            store._server.zadd(listed, {encode(memory_key("a", "m", (number,))): 0})
+    Memory(Policy(), store=store, key=memory_key("a", "n"), clock=lambda: 1.0).append("user", "x")
+    store._server.set(store._of(memory_key("a", "m", (1,)))["head"], "damaged")
+    left = []
+    for _ in range(3):
+        store.expire(("a", "m"), 2_000, 100)
+        left.append([key[2] for key in store.keys(("a",))])
+    assert left == [[1, 3, 4, 5, 6, 7, ""], [1, 6, 7, ""], [1, ""]]
+    store.close()
