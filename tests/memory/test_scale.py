@@ -235,11 +235,13 @@ def test_a_sweep_of_redis_asks_about_few_keys_and_comes_to_all(redis_url, tmp_pa
     def log(number):
         return Memory(Policy(ttl=60_000), store=store, key=memory_key("a", "m", (number,)), clock=lambda: now)
 
+    def commands():
+        return sum(row["calls"] for row in store._server.info("commandstats").values())
+
     def asked(work):
-        calls = lambda: sum(row["calls"] for row in store._server.info("commandstats").values())
-        before = calls()
+        before = commands()
         work()
-        return calls() - before
+        return commands() - before
 
     now, store = 1_000.0, opened()
     for number in range(40):

@@ -651,9 +651,9 @@ class RedisStore:
     def expire(self, prefix: Key, before: int, limit: int) -> None:
         """As `Store.expire`, of the next keys behind those that the call before has looked at, whoever made it. So each key is
         looked at in its turn, also by programs that commit once and end."""
-        low = encode(prefix)
+        low, names = encode(prefix), [self._prefix + b":keys", self._swept()]
         with self._guard():
-            listed = self._scripts[NEXT_NAMES](keys=[self._prefix + b":keys", self._swept()], args=[low, low + b"\xff", LOOKED_AT])
+            listed = self._scripts[NEXT_NAMES](keys=names, args=[low, low + b"\xff", LOOKED_AT])
             with damage_at(lambda: f"store {self.name}, the list of keys"):
                 keys = [decode(name) for name in listed]
             with self._server.pipeline(transaction=False) as asked:
