@@ -714,8 +714,9 @@ class Memory(MemoryReader):
         changes nothing then. Without a store persistent facts become facts of the session."""
         content = loaded(text)
         facts = [fact_of(stored) for stored in content.facts]
-        persistent = [fact for fact in facts if fact.tier == PERSISTENT] if self.keeps else []
-        of_session = [fact if fact.tier == SESSION else fact.changed(tier=SESSION) for fact in facts if fact not in persistent]
+        persistent = [fact for fact in facts if self.keeps and fact.tier == PERSISTENT]
+        others = [fact for fact in facts if not (self.keeps and fact.tier == PERSISTENT)]
+        of_session = [fact if fact.tier == SESSION else fact.changed(tier=SESSION) for fact in others]
         while True:
             log = self._stored()
             tokens = sum(entry.tokens for entry in content.entries)

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from .bounds import Bounds
     from .entries import TokenCounter
     from .facts import Fact, Observation
+    from .redaction import KeptTexts
 
     class Secrets(Protocol):
         """The secrets of the configuration. `known` is one list that grows; it is never replaced. `clean` returns a text
@@ -181,7 +182,7 @@ class Policy(StepRecord):
         self.stores_plainly = not storing and self.counter is None
         self.retention = Retention({name: fields.get(name) for name in RETAINING})
         # A cache: which texts were rewritten for showing depends on the redactors, which this policy holds.
-        self.shown: dict[Any, Any] = {}
+        self.shown: KeptTexts | None = None
         self.has_state = any(each.window_low is not None or each.summary is not None for each in self.chain)
 
     @property

@@ -639,7 +639,8 @@ class RedisStore:
             answer = self._scripts[TOUCH](keys=list(names.values()), args=[dumps(plan), at, *looked_at])
         number, *ids = answer.decode().split()[1:]
         if ids:
-            self._indexes.follow(key, int(number), [fact for fact in changed if str(fact.id) in ids], ())
+            stored_ids = frozenset(ids)
+            self._indexes.follow(key, int(number), [fact for fact in changed if str(fact.id) in stored_ids], ())
 
     def remove(self, keys: Sequence[Key]) -> None:
         with self._guard():
@@ -722,6 +723,9 @@ def _plan(expect: int, batch: Batch, contents: list[bytes]) -> dict[str, Any]:
     """Return the change as the script COMMIT takes it; what it stores is text already. The contents of media are added to
     `contents`, and stand in the plan by their places."""
     first = FIRST_CONTENT + len(contents)
+    seqs: dict[int, list[int]] = {}
+    for entry in batch.entries if batch.turns else ():
+        seqs.setdefault(entry.turn, []).append(entry.seq)
     held = contents_of(batch.entries)
     contents += held.values()
     return {
@@ -736,7 +740,7 @@ def _plan(expect: int, batch: Batch, contents: list[bytes]) -> dict[str, Any]:
         "entries": [
             [str(entry.seq), entry.pinned, str(entry.turn), _text(entry), hashes_of(entry)] for entry in batch.entries
         ],
-        "turns": [[str(turn.turn), turn.run, dumps(turn.as_json()), _reach(batch, turn)] for turn in batch.turns],
+        "turns": [[str(turn.turn), turn.run, dumps(turn.as_json()), _reach(seqs.get(turn.turn, ()))] for turn in batch.turns],
         "views": [[state.name, dumps(state.as_json())] for state in batch.views],
         "facts_anew": batch.facts_anew,
         **_fact_plan(batch.facts, batch.gone, batch.seen, batch.unseen),
@@ -768,9 +772,8 @@ def _ascii(data: bytes) -> str:
     return dumps(loads(data.decode("utf-8", "surrogatepass")), separators=(",", ":"))
 
 
-def _reach(batch: Batch, turn: Turn) -> str:
-    """Return the first and last entry number of a turn, as JSON."""
-    seqs = [entry.seq for entry in batch.entries if entry.turn == turn.turn]
+def _reach(seqs: Sequence[int]) -> str:
+    """Return the first and last entry number of a turn, as JSON; `seqs` are those of its entries."""
     return dumps([min(seqs, default=0), max(seqs, default=-1)])
 
 

@@ -363,12 +363,13 @@ class VolatileLog:
 
     def refuse(self, facts: Sequence[Fact], gone: Sequence[int], seen: Sequence[Observation], unseen: Sequence[Any]) -> None:
         """Raise MemoryFailure("Conflict") for a number or a place that somebody else has taken."""
+        leaving, unseen_places = frozenset(gone), frozenset(unseen)
         for fact in facts:
             stored = self.facts.get(fact.id)
-            if stored is not None and fact.id not in gone and stored.name != fact.name:
+            if stored is not None and fact.id not in leaving and stored.name != fact.name:
                 raise conflict(fact.id, stored.id)
         for one in seen:
-            if one.place in self.seen and one.place not in unseen:
+            if one.place in self.seen and one.place not in unseen_places:
                 raise conflict(one.n, one.n + 1)
 
     def _record(self, turn: Turn) -> None:
