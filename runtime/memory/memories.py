@@ -663,8 +663,10 @@ class Memories:
 
     def volatile(self, label: str | None, key: Key) -> VolatileStore | None:
         """Return the volatile store of the session where that log is; `label` is the name of a store in a test. None when it
-        is elsewhere, or when no memory value has that key. KeyError for a path that no memory has."""
-        declared = self._by_path[str(key[1])]
+        is elsewhere, or when no memory has that path, as for a log of an earlier program, or no memory value that key."""
+        declared = self._by_path.get(str(key[1]))
+        if declared is None:
+            return None
         if declared.bounds is not None and declared.bounds.made is not None and not is_key(declared.bounds.made, key[2:-1]):
             return None
         if label is None:
