@@ -219,7 +219,7 @@ MUTANTS = {
         test_the_index_follows_every_change, fact_index, "self._weigh(entity, self._only_slot(entity, slot), -1)", "pass",
     ),
     "an entity of one fact hands nothing on": (
-        test_recall, fact_index, "for other in self.held(self._only_slot(entity, -1)) if other in self.edges", "for other in ()",
+        test_recall, fact_index, "for other in self.of_slot(self._only_slot(entity, -1)) if other in self.edges", "for other in ()",
     ),
     "graph keeps what is gone": (
         test_the_index_follows_every_change, fact_index, "            self.graph.remove(slot, entities(fact))",
