@@ -682,6 +682,7 @@ class Memories:
             for key, log in store.logs.items():
                 if self.volatile(label, key) is store:
                     log.become(logs.log(label, key))
+            store.spoken.clear()
         for label, store in logs.stores.items():
             for key, restored in store.logs.items():
                 mine = self.volatile(label, key)

@@ -738,9 +738,10 @@ class Memory(MemoryReader):
         without key parts also what was written when it had some (M-7.6), and return the number of all entries that were removed
         (M-6.20, M-8.14). Nothing of them stays in the files of the store."""
         if seqs is None and run is None:
-            removed = erase_keys(self.store, self._whole(self.store), self.met)
+            keys = self._whole(self.store)
+            removed = erase_keys(self.store, keys, self.met)
             if self.keeps:
-                erase_keys(self.session, self._whole(self.session))
+                erase_keys(self.session, [*keys, *self._whole(self.session)])
             return removed
         named = frozenset(seqs or ())
         erased = erase_entries(

@@ -341,14 +341,14 @@ ROLES = ("user", "assistant", "tool")
 
 
 def spoken(memory: MemoryReader) -> FactIndex:
-    """Return the index of the newest MOST messages of a memory. It is kept for the session; after a change of the log only the
-    words of what differs are read again. Raises MemoryFailure and MustWait of the store."""
-    index = memory.session.spoken.get(memory.key)
-    version = memory.version()
-    if index is None or index.stamp != version:
-        if index is None:
-            index = memory.session.spoken[memory.key] = FactIndex()
-        index.reconcile(items_of(memory.newest(MOST)), version)
+    """Return the index of the newest MOST messages of a memory. It is kept for the session, or until the key is erased; after a
+    change of the log only the words of what differs are read again. Raises MemoryFailure and MustWait of the store."""
+    *counts, _ = memory.head().values()  # an access of facts changes the time alone
+    known = memory.session.spoken.get(memory.key)
+    index = FactIndex() if known is None else known[1]
+    if known is None or known[0] != counts:
+        index.reconcile(items_of(memory.newest(MOST)), counts[0])
+        memory.session.spoken[memory.key] = counts, index
     return index
 
 

@@ -6,9 +6,11 @@ from pathlib import Path
 
 import concerto
 import pytest
+from concerto.runtime.effects.memories import _turn_key
 from concerto.runtime.memory.entries import memory_key
 from concerto.runtime.memory.memory import Memory
 from concerto.runtime.memory.stores.volatile import VolatileStore
+from concerto.vm.interp.effects import MemoryUse
 
 BEFORE = 'memory m: Memory = Memory::new().per(tenant).store("durable");\n'
 AFTER = 'memory m: Memory = Memory::new().per(tenant, user).store("durable");\n'
@@ -82,6 +84,13 @@ def test_erase_and_branches_keep_to_their_key(store) -> None:
         assert memory.erase() == (3 if values in {(), ("u", "br"), ("u", "t2")} else 1)
         assert (len(memory), memory.branches()) == (0, [])
         assert [(len(other), other.branches()) for other in at.values() if other is not memory] == others
+
+
+def test_the_lease_of_a_slot_is_that_of_no_log() -> None:
+    logs = {memory_key("", "m", values, branch) for values in [(), ("u",), ("u", "b"), ("u", "b", "n")] for branch in ["", "b", "n"]}
+    for key in logs:
+        memory = Memory(name="m", key=key)
+        assert _turn_key(memory, MemoryUse(None, "_seen", ["n"])) not in logs
 
 
 def test_erase_of_a_run_looks_at_no_other_key(store) -> None:
