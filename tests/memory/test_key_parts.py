@@ -87,7 +87,8 @@ def test_erase_and_branches_keep_to_their_key(store) -> None:
 
 
 def test_the_lease_of_a_slot_is_that_of_no_log() -> None:
-    logs = {memory_key("", "m", values, branch) for values in [(), ("u",), ("u", "b"), ("u", "b", "n")] for branch in ["", "b", "n"]}
+    parts = [(), ("u",), ("u", "b"), ("u", "b", "n")]
+    logs = {memory_key("", "m", values, branch) for values in parts for branch in ["", "b", "n"]}
     for key in logs:
         memory = Memory(name="m", key=key)
         assert _turn_key(memory, MemoryUse(None, "_seen", ["n"])) not in logs
