@@ -2,7 +2,7 @@
 callbacks of the session (M-5.17, M-9).
 
 Hands on `call_conversation` and `run_id` to the performers of models and agents, `turn_locks` to the one of memories, and
-`drop_turns` to the session. What a conversation does, from its snapshot to its commit, is `memory/turns.py`.
+`drop_turns` to them and to the session. What a conversation does, from its snapshot to its commit, is `memory/turns.py`.
 """
 
 from __future__ import annotations
@@ -104,8 +104,8 @@ def _register_run(run: EffectContext, effect: Effect, conversation: Conversation
 
 
 def drop_turns(run: EffectContext, effects: Sequence[Effect]) -> None:
-    """End the turns of effects that no task waits for any more, and give back their locks: their replies are never committed
-    (O-6.12). Effects without a turn are passed over."""
+    """End the turns of effects that have failed or that no task waits for any more, and give back their locks: their replies are
+    never committed (O-6.12). Effects without a turn are passed over."""
     turns, runs = run.memories.turns, run.memories.runs
     for effect in effects:
         if effect in turns:

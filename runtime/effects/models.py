@@ -30,7 +30,7 @@ from ..memory.entries import count_text
 from ..records import ROLES, Call, Msg, Reply, failed, response_value, succeeded, to_plain
 from ..schema.acceptance import Verdict, judge, program_validators
 from ..schema.validation import schema_failure
-from .conversations import call_conversation, run_id
+from .conversations import call_conversation, drop_turns, run_id
 from .runner import PendingCommit
 
 TYPE_CHECKING = False
@@ -231,6 +231,7 @@ class ModelCalls:
         try:
             return await instance.calling(self._call(effect, instance, number))
         except CallFailure as failure:
+            drop_turns(self.run, [effect])  # it may have been refused before its conversation was opened
             return failed(failure)
 
     async def _call(self, effect: Effect, instance: ModelInstance, number: int) -> Any:
