@@ -135,7 +135,7 @@ class Policy(StepRecord):
     Computed: `shows_all`: without a view step the view is the log, in all requests of a run (M-3.3). `only_window`: a plain
     window is its only view step. `stores_plainly`: a direct append is only put at the end and cut at the front. `retention`: the
     bounds of the log. `has_state`: what it shows, or a view that it is of, depends on a stored cut or summary. `shown`: older
-    texts as they go to a model (`older_text`).
+    texts as they go to a model.
     """
 
     DEFAULTS = {**parts_of(""), **GROUPS, "counter": None, "pins_in_view": False, "inner": None, "secrets": None}
