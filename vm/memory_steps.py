@@ -571,7 +571,7 @@ STEPS: dict[str, Step] = {
         repeated=True,
     ),
     # An image has its slots beside the steps.
-    "context": Step("its slots (M-10.1)", example=".context(Project)"),
+    "context": Step("its slots (M-10.2)", example=".context(Project)"),
     "like": Step("the steps of another memory (M-2.12)", example=".like(support)", of_view=True, taken_over=False),
 }  # fmt: skip
 

@@ -21,7 +21,7 @@ from ..errors import CONNECTION, CallFailure, ConfigFailure, Origin
 from ..host import model_text
 from ..records import failed, response_value
 from ..schema.acceptance import program_validators
-from .conversations import call_conversation, run_id
+from .conversations import call_conversation, drop_turns, run_id
 from .models import committed
 from .runner import PendingCommit
 
@@ -98,6 +98,7 @@ class AgentCalls:
             )  # fmt: skip
             return PendingCommit(lambda: committed(lambda: self.run.builder.value(validated().tree)), after)
         except CallFailure as failure:
+            drop_turns(self.run, [effect])  # it may have been refused before its conversation was opened
             return failed(failure)
         except HandlerLeft as left:
             return left.outcome

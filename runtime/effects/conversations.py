@@ -2,7 +2,7 @@
 callbacks of the session (M-5.17, M-9).
 
 Hands on `call_conversation` and `run_id` to the performers of models and agents, `turn_locks` to the one of memories, and
-`drop_turns` to the session. What a conversation does, from its snapshot to its commit, is `memory/turns.py`.
+`drop_turns` to them and to the session. What a conversation does, from its snapshot to its commit, is `memory/turns.py`.
 """
 
 from __future__ import annotations
@@ -75,8 +75,8 @@ async def call_conversation(
 
         conversation.ask = view_function_caller(run, effect)
     conversation.locks = turn_locks(run, conversation.memory)
-    if auto and conversation.memory.policy.on_conflict != "Append":
-        _register_turn(run, effect, conversation)
+    if auto:
+        _register_run(run, effect, conversation)
     if auto and any(policy.summary is not None for policy in conversation.memory.views.values()):
         from .summarisers import summariser
 
@@ -85,23 +85,33 @@ async def call_conversation(
     return conversation
 
 
-def _register_turn(run: EffectContext, effect: Effect, conversation: Conversation) -> None:
-    """Note the conversation among the turns in progress, until it has ended. Raises CallFailure (Nested) for a run inside another
-    one that writes the same log: it would wait for itself (M-5.20)."""
+def _register_run(run: EffectContext, effect: Effect, conversation: Conversation) -> None:
+    """Note the conversation among the runs in progress, and among the turns where its log has a lock, until it has ended. Raises
+    CallFailure (Nested) for a run inside another one that writes the same log, unless its `on_conflict` is "Append": it would wait
+    for itself (M-5.20)."""
     turns: dict[Effect, Conversation] = run.memories.turns
-    if run.memories.turn_around(effect.task, conversation.memory) is not None:
-        raise nested()
-    turns[effect] = conversation
-    conversation.ended = lambda: turns.pop(effect, None)
+    runs: dict[Effect, Conversation] = run.memories.runs
+    if conversation.memory.policy.on_conflict != "Append":
+        if run.memories.turn_around(effect.task, conversation.memory) is not None:
+            raise nested()
+        turns[effect] = conversation
+    runs[effect] = conversation
+
+    def over() -> None:
+        turns.pop(effect, None)
+        runs.pop(effect, None)
+
+    conversation.ended = over
 
 
 def drop_turns(run: EffectContext, effects: Sequence[Effect]) -> None:
-    """End the turns of effects that no task waits for any more, and give back their locks: their replies are never committed
-    (O-6.12). Effects without a turn are passed over."""
-    turns = run.memories.turns
+    """End the turns of effects that have failed or that no task waits for any more, and give back their locks: their replies are
+    never committed (O-6.12). Effects without a turn are passed over."""
+    turns, runs = run.memories.turns, run.memories.runs
     for effect in effects:
         if effect in turns:
             turns[effect].close()
+        runs.pop(effect, None)
 
 
 def run_id(run: EffectContext, name: str, number: int, conversation: Conversation | None) -> str:

@@ -165,8 +165,8 @@ async def _memory_of_turn(run: EffectContext, use: MemoryUse) -> Memory | None:
 
 
 def _turn_key(memory: Memory, use: MemoryUse) -> Key:
-    """Return the key of a slot's turn. It has one part more than the key of a log, so the two never meet."""
-    return (*memory.key, use.arguments[0])
+    """Return the key of a slot's turn. It is that of no log, since none has an empty part before its last one (M-7.4)."""
+    return (*memory.key, "", use.arguments[0])
 
 
 async def _rest(run: EffectContext, seconds: float) -> None:

@@ -31,7 +31,7 @@ from ..records import ROLES, Call, Msg, Reply, failed, response_value, succeeded
 from ..schema.acceptance import Verdict, judge, program_validators
 from ..schema.strategy import Plan
 from ..schema.validation import schema_failure
-from .conversations import call_conversation, run_id
+from .conversations import call_conversation, drop_turns, run_id
 from .runner import PendingCommit
 
 TYPE_CHECKING = False
@@ -232,6 +232,7 @@ class ModelCalls:
         try:
             return await instance.calling(self._call(effect, instance, number))
         except CallFailure as failure:
+            drop_turns(self.run, [effect])  # it may have been refused before its conversation was opened
             return failed(failure)
 
     async def _call(self, effect: Effect, instance: ModelInstance, number: int) -> Any:

@@ -254,14 +254,20 @@ class Happenings:
         return [*observations, (TURN, dict(turn))] if TURN in topics else observations
 
     def _fixed_calls(self) -> list[dict[str, Any]]:
-        """Return each failed call, with the arguments of the next successful call of the same tool, if there was one."""
-        fixes = []
-        for at, (call, result) in enumerate(self.calls):
+        """Return the newest MOST failed calls, each with the arguments of the next successful call of the same tool, if there was
+        one."""
+        fixes: list[dict[str, Any]] = []
+        successful: dict[str, Call] = {}  # the next one, by tool
+        for call, result in reversed(self.calls):
+            if len(fixes) == MOST:
+                break
             if result is not None and result.is_error:
-                later = self.calls[at + 1 :]
-                successful = next((c for c, r in later if c.name == call.name and r is not None and not r.is_error), None)
-                fix = None if successful is None else _arguments(successful)
-                fixes.append(_fix("tool", call.name, _error(result), _arguments(call), fix, successful is not None))
+                later = successful.get(call.name)
+                fix = None if later is None else _arguments(later)
+                fixes.append(_fix("tool", call.name, _error(result), _arguments(call), fix, later is not None))
+            elif result is not None:
+                successful[call.name] = call
+        fixes.reverse()
         return fixes
 
     def _fixed_replies(self, reply: str) -> list[dict[str, Any]]:

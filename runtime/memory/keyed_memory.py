@@ -106,7 +106,12 @@ class KeyedMemory:
 
         has = self.has(values)
         by_store = [(store, [key for key in store.keys(self._prefix) if has(key)]) for store in self._stores]
-        return sum([erase_keys(store, keys, self._met) for store, keys in by_store])
+        removed = 0
+        gone: list[Key] = []
+        for store, keys in by_store:
+            gone += keys  # of what is in the store the session has indexes
+            removed += erase_keys(store, gone, self._met)
+        return removed
 
     def has(self, values: Mapping[str, Any]) -> Callable[[Key], bool]:
         """Return the test whether a key of a store is one of this memory with these values. Raises InvalidValue for a value that

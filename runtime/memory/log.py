@@ -1,7 +1,7 @@
 """The log of a key in a store, as a snapshot that views read (M-8.7), and what copies, erases or serialises a whole log.
 
 Hands on `StoredLog` (entries in pieces, newest first, as far as a view asks) and `Changed` (the log as it will be after a
-commit), which are both a `Source`; `fork`, `branch` and `branches`; `erase_entries`, `erase_all` and `erase_keys`; what a key
+commit), which are both a `Source`; `fork`, `branch`, `branches` and `branch_keys`; `erase_entries` and `erase_keys`; what a key
 has of facts (`stored_facts`, `stored_seen`, `facts_naming`); and `dumped` and `loaded`, with `Content`, for the text form of
 M-8.10. `memory.py` uses most of it, `keyed_memory.py`, `changes.py`, `summaries.py` and `states.py` the rest. It checks what
 a store returns: counts and units that do not fit are Corrupt (G-12.10). MemoryFailure and MustWait of a store pass through.
@@ -180,9 +180,15 @@ class Changed:
 # one transaction (M-8.14).
 
 
+def branch_keys(store: Store, key: Key) -> list[Key]:
+    """Return the stored keys of a log on all its branches, the main one too. A longer key may begin with the same parts, since
+    the last ones are left out where they have their defaults (M-7.9): it is another log."""
+    return [other for other in store.keys(key[:-1]) if len(other) == len(key)]
+
+
 def branches(store: Store, key: Key) -> list[str]:
     """Return the names of the branches of a key other than the main one, sorted."""
-    return sorted(branch_of(other) for other in store.keys(key[:-1]) if branch_of(other) != MAIN_BRANCH)
+    return sorted(branch_of(other) for other in branch_keys(store, key) if branch_of(other) != MAIN_BRANCH)
 
 
 def branch(store: Store, key: Key, name: str) -> Key:
@@ -261,12 +267,6 @@ def _erasing_copies(store: Store, key: Key, marks: set[tuple[object, ...]], at: 
     others = [with_branch(key, name) for name in [MAIN_BRANCH, *branches(store, key)]]
     by_branch = {other: _units_with(store, other, lambda entry: _identity(entry) in marks) for other in others if other != key}
     return [_erasing(store, other, copies, at) for other, copies in by_branch.items() if copies]
-
-
-def erase_all(store: Store, prefix: Key, met: MetVersions | None = None) -> int:
-    """Erase every key under the prefix in one transaction; return the number of removed entries. `met` forgets the versions
-    that were seen of them."""
-    return erase_keys(store, list(store.keys(prefix)), met)
 
 
 def erase_keys(store: Store, keys: Sequence[Key], met: MetVersions | None = None) -> int:

@@ -191,7 +191,7 @@ class Memories:
         "_declared", "_by_path", "computed", "lost", "slot_turns",
         "_views", "_volatile", "_earlier", "_open", "_namespace", "_clock", "_stored_clock", "_listener", "_hears",
         "_stores", "_embedders", "_embeddings", "_met", "initialising", "failure", "must_wait", "turns", "serial", "attended",
-        "operations", "_values", "reading", "handlers", "hearing",
+        "operations", "_values", "reading", "handlers", "hearing", "runs",
     )  # fmt: skip
 
     def __init__(
@@ -238,6 +238,8 @@ class Memories:
         self.turns: dict[Any, Any] = {}
         """The conversations of turns in progress, of memories without `Append`, and direct writes that hold the lock, by the
         effect that began each."""
+        self.runs: dict[Any, Any] = {}
+        """The conversations of all calls in progress that write a log, by the effect that began each."""
         self.reading: dict[str, Memory] = {}
         """Memories whose view a function of the program is making, by the path of its task (M-4.33)."""
         self.handlers = {each.name: each.on for each in declarations if each.on}
@@ -358,6 +360,17 @@ class Memories:
         turns = (turn for effect, turn in self.turns.items() if turn.memory == memory and is_below(task.path, effect.task.path))
         return next(turns, None)
 
+    def frame_around(self, task: Any, memory: Memory) -> Any:
+        """Return the frame of the innermost run in progress that writes this log and that the task runs inside, whatever its
+        `on_conflict` is (M-6.11). None for none."""
+        around = [
+            (effect, conversation.run)
+            for effect, conversation in self.runs.items()
+            if conversation.run is not None and conversation.memory == memory and is_below(task.path, effect.task.path)
+        ]
+        # Of two of one task the later one began within the other, in the body of its stream.
+        return max(reversed(around), key=lambda one: len(one[0].task.path))[1].frame() if around else None
+
     def reads_around(self, task: Any, memory: Memory) -> bool:
         """Whether the task runs inside a function that computes a view of this log."""
         return any(other == memory and is_below(task.path, path) for path, other in self.reading.items())
@@ -445,6 +458,8 @@ class Memories:
 
         def opened() -> tuple[Any, bool]:
             memory = self.written(ref, task) if method in WRITES else self.at(ref)
+            if method == "appended" and self.runs and not isinstance(memory, DerivedMemory):
+                memory = self.frame_around(task, memory) or memory
             return memory if heard is None else heard(memory), isinstance(memory, DerivedMemory)
 
         return perform(ref, opened, method, arguments, task.path)
@@ -547,6 +562,7 @@ class Memories:
             views=views, listener=self._listener if self._hears() else None,
             session=self._session(declared.name), embedding=self._embedding(declared), fixed=declared.fixed, lists=declared.lists,
             access=declared.access, met=None if declared.store is None else self._met, renamed=declared.renamed,
+            keyed=bool(declared.per),
         )  # fmt: skip
 
     def _policy(self, declared: Declaration, base: Declaration, key: Key) -> Policy:
@@ -647,8 +663,10 @@ class Memories:
 
     def volatile(self, label: str | None, key: Key) -> VolatileStore | None:
         """Return the volatile store of the session where that log is; `label` is the name of a store in a test. None when it
-        is elsewhere, or when no memory value has that key. KeyError for a path that no memory has."""
-        declared = self._by_path[str(key[1])]
+        is elsewhere, or when no memory has that path, as for a log of an earlier program, or no memory value that key."""
+        declared = self._by_path.get(str(key[1]))
+        if declared is None:
+            return None
         if declared.bounds is not None and declared.bounds.made is not None and not is_key(declared.bounds.made, key[2:-1]):
             return None
         if label is None:
@@ -664,6 +682,7 @@ class Memories:
             for key, log in store.logs.items():
                 if self.volatile(label, key) is store:
                     log.become(logs.log(label, key))
+            store.spoken.clear()
         for label, store in logs.stores.items():
             for key, restored in store.logs.items():
                 mine = self.volatile(label, key)

@@ -26,10 +26,11 @@ from .log import (
     Content,
     StoredLog,
     branch,
+    branch_keys,
     branches,
     dumped,
-    erase_all,
     erase_entries,
+    erase_keys,
     facts_naming,
     fork,
     loaded,
@@ -260,8 +261,8 @@ class MemoryReader:
         ]
 
     def appended(self, run: str | None = None) -> list[Msg]:
-        """Return the messages of a run that was committed, by its id, by default of the newest one (M-6.11); an empty list
-        where the log has none of it."""
+        """Return the messages of a run that was committed, by its id, by default of the newest one; an empty list where the log
+        has none of it. Of a run in progress `turns.Frame` gives them (M-6.11)."""
 
         def tagged(log: StoredLog) -> list[Msg]:
             run_id = run
@@ -399,10 +400,10 @@ class Memory(MemoryReader):
     `session`: the volatile store of the session, which holds the facts that end with it. `listener(channel, payload)` gets
     the events of M-6.25 ff. after their change is stored; without one none are built. `fixed`: the slots that are written
     once, as (tier, name) (M-10.2); `renamed`: by (tier, name), the earlier names of slots (M-8.24); `lists`: the slots that
-    are lists. `access`: who may read and write which facts (M-10.35).
+    are lists. `access`: who may read and write which facts (M-10.35). `keyed`: whether it is one key of a memory with `per`.
     """
 
-    __slots__ = ("views", "listener", "fixed", "renamed", "lists", "access", "_known")
+    __slots__ = ("views", "listener", "fixed", "renamed", "lists", "access", "keyed", "_known")
 
     def __init__(
         self,
@@ -421,6 +422,7 @@ class Memory(MemoryReader):
         access: FactAccess | None = None,
         met: MetVersions | None = None,
         renamed: Mapping[tuple[str, str], str] | None = None,
+        keyed: bool = False,
     ) -> None:
         super().__init__(
             policy, name=name, store=store, key=key, clock=clock, session=session, embedding=embedding, met=met
@@ -431,6 +433,7 @@ class Memory(MemoryReader):
         self.renamed = renamed or {}
         self.lists = lists
         self.access = access
+        self.keyed = keyed
         secrets = self.policy.secrets
         self._known: Sequence[str] = () if secrets is None else secrets.known
         # Only where nothing has to be computed or told at an append may the message just be noted (M-14.1).
@@ -450,7 +453,7 @@ class Memory(MemoryReader):
         return Memory(
             self.policy, name=self.name, store=self.store, key=key, clock=self.clock, views=derived, listener=self.listener,
             session=self.session, embedding=self.embedding, fixed=self.fixed, met=self.met, renamed=self.renamed,
-            lists=self.lists, access=self.access,
+            lists=self.lists, access=self.access, keyed=self.keyed,
         )
 
     def append(self, role: str, content: str) -> None:
@@ -711,8 +714,9 @@ class Memory(MemoryReader):
         changes nothing then. Without a store persistent facts become facts of the session."""
         content = loaded(text)
         facts = [fact_of(stored) for stored in content.facts]
-        persistent = [fact for fact in facts if fact.tier == PERSISTENT] if self.keeps else []
-        of_session = [fact if fact.tier == SESSION else fact.changed(tier=SESSION) for fact in facts if fact not in persistent]
+        persistent = [fact for fact in facts if self.keeps and fact.tier == PERSISTENT]
+        others = [fact for fact in facts if not (self.keeps and fact.tier == PERSISTENT)]
+        of_session = [fact if fact.tier == SESSION else fact.changed(tier=SESSION) for fact in others]
         while True:
             log = self._stored()
             tokens = sum(entry.tokens for entry in content.entries)
@@ -730,14 +734,14 @@ class Memory(MemoryReader):
 
     def erase(self, seqs: Sequence[int] | None = None, run: str | None = None) -> int:
         """Erase the units with these entries or of this run, here and in the branches that copied them; return the number
-        that was removed here. Without either erase the whole key with its branches, on a branch that branch alone, and return
-        the number of all entries that were removed (M-6.20, M-8.14). Nothing of them stays in the files of the store."""
+        that was removed here. Without either erase the whole key with its branches, on a branch that branch alone, of a memory
+        without key parts also what was written when it had some (M-7.6), and return the number of all entries that were removed
+        (M-6.20, M-8.14). Nothing of them stays in the files of the store."""
         if seqs is None and run is None:
-            # The main branch takes all branches along; a branch is erased alone.
-            prefix = self.key[:-1] if branch_of(self.key) == MAIN_BRANCH else self.key
-            removed = erase_all(self.store, prefix, self.met)
+            keys = self._whole(self.store)
+            removed = erase_keys(self.store, keys, self.met)
             if self.keeps:
-                erase_all(self.session, prefix)
+                erase_keys(self.session, [*keys, *self._whole(self.session)])
             return removed
         named = frozenset(seqs or ())
         erased = erase_entries(
@@ -749,6 +753,14 @@ class Memory(MemoryReader):
                 self.session.keep(key, self.now(), [], facts_naming(self.session, key, frozenset(numbers).__contains__))
         self._tell_evicted(removed_seqs, "erase")
         return len(removed_seqs)
+
+    def _whole(self, store: Store) -> list[Key]:
+        """Return the stored keys that erasing this one removes. The main branch takes all branches along; a branch goes alone."""
+        if branch_of(self.key) != MAIN_BRANCH:
+            return [key for key in store.keys(self.key) if key == self.key]
+        if self.keyed or len(self.key) > len(memory_key("", "")):
+            return branch_keys(store, self.key)
+        return list(store.keys(self.key[:-1]))
 
     def tell(self, channel: str, payload: dict[str, Any]) -> None:
         """Send one event to the listener, if there is one, with name and key of the memory."""

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from .bounds import Bounds
     from .entries import TokenCounter
     from .facts import Fact, Observation
+    from .redaction import KeptTexts
 
     class Secrets(Protocol):
         """The secrets of the configuration. `known` is one list that grows; it is never replaced. `clean` returns a text
@@ -134,7 +135,7 @@ class Policy(StepRecord):
     Computed: `shows_all`: without a view step the view is the log, in all requests of a run (M-3.3). `only_window`: a plain
     window is its only view step. `stores_plainly`: a direct append is only put at the end and cut at the front. `retention`: the
     bounds of the log. `has_state`: what it shows, or a view that it is of, depends on a stored cut or summary. `shown`: older
-    texts as they go to a model (`older_text`).
+    texts as they go to a model.
     """
 
     DEFAULTS = {**parts_of(""), **GROUPS, "counter": None, "pins_in_view": False, "inner": None, "secrets": None}
@@ -181,7 +182,7 @@ class Policy(StepRecord):
         self.stores_plainly = not storing and self.counter is None
         self.retention = Retention({name: fields.get(name) for name in RETAINING})
         # A cache: which texts were rewritten for showing depends on the redactors, which this policy holds.
-        self.shown: dict[Any, Any] = {}
+        self.shown: KeptTexts | None = None
         self.has_state = any(each.window_low is not None or each.summary is not None for each in self.chain)
 
     @property

@@ -322,10 +322,13 @@ def related(facts: Iterable[Fact], entity: str, relation: str | None, direction:
         stated = relation_of(fact)
         if stated is None or (relation is not None and folded(stated) != folded(relation)):
             continue
-        for near_end, far_end, way in ((*fact.about, "out"), (*reversed(fact.about), "in")):
-            if folded(near_end) == target and direction in (way, "both"):
-                names.setdefault(folded(far_end), far_end)
-                counts[folded(far_end)] += 1
+        a, b = fact.about
+        leads_out = folded(a) == target and direction in ("out", "both")
+        leads_in = folded(b) == target and direction in ("in", "both")
+        # Of an entity with itself it is one fact in both directions.
+        for other in {folded(name): name for leads, name in ((leads_in, a), (leads_out, b)) if leads}.values():
+            names.setdefault(folded(other), other)
+            counts[folded(other)] += 1
     return sorted([(names[other], count) for other, count in counts.items()], key=lambda pair: (-pair[1], pair[0]))
 
 
@@ -338,14 +341,14 @@ ROLES = ("user", "assistant", "tool")
 
 
 def spoken(memory: MemoryReader) -> FactIndex:
-    """Return the index of the newest MOST messages of a memory. It is kept for the session; after a change of the log only the
-    words of what differs are read again. Raises MemoryFailure and MustWait of the store."""
-    index = memory.session.spoken.get(memory.key)
-    version = memory.version()
-    if index is None or index.stamp != version:
-        if index is None:
-            index = memory.session.spoken[memory.key] = FactIndex()
-        index.reconcile(items_of(memory.newest(MOST)), version)
+    """Return the index of the newest MOST messages of a memory. It is kept for the session, or until the key is erased; after a
+    change of the log only the words of what differs are read again. Raises MemoryFailure and MustWait of the store."""
+    *counts, _ = memory.head().values()  # an access of facts changes the time alone
+    known = memory.session.spoken.get(memory.key)
+    index = FactIndex() if known is None else known[1]
+    if known is None or known[0] != counts:
+        index.reconcile(items_of(memory.newest(MOST)), counts[0])
+        memory.session.spoken[memory.key] = counts, index
     return index
 
 

@@ -192,7 +192,44 @@ def redacted_json(value: Any, redactors: Sequence[Callable[[str], str]]) -> Any:
 MARK = ":redaction"
 """The name of that note, which no view can have: `text` names the redaction, `cut` is the first entry written under it."""
 KEPT_TEXTS = 4_096
-"""Rewritten texts that a declaration keeps; at one more the oldest is dropped."""
+"""The newest rewritten texts that a declaration keeps at least."""
+
+
+class KeptTexts:
+    """What came of rewriting texts for models, by the place of each: the newest KEPT_TEXTS at least, and all that the view before
+    has had, however many (M-8.27). Of a view that is larger than a fixed room the oldest texts would be dropped just before the
+    next view asks for them.
+
+    They are in two generations. What is looked up or rewritten is in the newer one; when that is full at the beginning of a view
+    it becomes the older one, whose texts are dropped unless they are looked up again."""
+
+    __slots__ = ("_newer", "_older")
+
+    def __init__(self) -> None:
+        self._newer: dict[Any, Any] = {}
+        self._older: dict[Any, Any] = {}
+
+    def begin(self) -> None:
+        """Note that a view, or the text of a fact, is looked at from now on."""
+        if len(self._newer) >= KEPT_TEXTS:
+            self._newer, self._older = {}, self._newer
+
+    def at(self, place: Any) -> Any:
+        """Return what is kept at a place, None for nothing."""
+        kept = self._newer.get(place)
+        if kept is None and (kept := self._older.get(place)) is not None:
+            self._newer[place] = kept
+        return kept
+
+    def keep(self, place: Any, value: Any) -> None:
+        self._newer[place] = value
+
+
+def kept_texts(policy: Policy) -> KeptTexts:
+    """Return the rewritten texts of a policy."""
+    if policy.shown is None:
+        policy.shown = KeptTexts()
+    return policy.shown
 
 
 def redaction_text(redactors: Sequence[Callable[[str], str]]) -> str:
@@ -217,11 +254,13 @@ class Shown:
     stored under it stays as it is, what is older is rewritten. `states` are the stored states of the key's views, among which is
     the note of the redaction."""
 
-    __slots__ = ("policy", "key", "mark")
+    __slots__ = ("policy", "key", "mark", "_kept")
 
     def __init__(self, policy: Policy, key: Key, states: Mapping[str, ViewState]) -> None:
         self.policy = policy
         self.key = key
+        self._kept = kept_texts(policy)
+        self._kept.begin()
         mark = states.get(MARK)
         self.mark = mark if mark is not None and mark.text == redaction_text(policy.redact) else None
 
@@ -229,14 +268,14 @@ class Shown:
         """Return the entry as it may go to a model. Raises MemoryFailure("Redaction")."""
         if self.mark is not None and entry.seq >= self.mark.cut:
             return entry
-        cache: dict[Any, Any] = self.policy.shown
         place, original = (self.key, entry.seq), _shown_of(entry)
-        cached = cache.get(place)
+        cached = self._kept.at(place)
         if cached is None or cached[0] != original:  # another entry may have come under the number, with `load`
             message = _shown(lambda: redacted(entry.message, self.policy.redact))
             same = message.as_json() == entry.message.as_json()
             tokens = entry.tokens if same else count_with(self.policy.counter, message, entry.by or "")
-            cached = _keep(cache, place, (original, message, tokens))
+            cached = (original, message, tokens)
+            self._kept.keep(place, cached)
         return entry.showing(cached[1], cached[2])
 
     def state(self, state: ViewState) -> ViewState:
@@ -259,9 +298,13 @@ def json_shown(policy: Policy, value: Any) -> Any:
         return value
     from json import dumps
 
-    place = dumps(value, ensure_ascii=False)
-    cached = policy.shown.get(place)
-    return (cached or _keep(policy.shown, place, (_shown(lambda: redacted_json(value, policy.redact)),)))[0]
+    place, kept = dumps(value, ensure_ascii=False), kept_texts(policy)
+    kept.begin()
+    cached = kept.at(place)
+    if cached is None:
+        cached = (_shown(lambda: redacted_json(value, policy.redact)),)
+        kept.keep(place, cached)
+    return cached[0]
 
 
 def _shown_of(entry: Entry) -> Any:
@@ -279,13 +322,6 @@ def _shown(rewritten: Callable[[], Any]) -> Any:
     except MemoryFailure as failure:
         message = str(failure.message).replace("nothing was stored", "nothing was sent")
         raise MemoryFailure(str(failure.variant), message) from None
-
-
-def _keep(cache: dict[Any, Any], place: Any, value: Any) -> Any:
-    if len(cache) >= KEPT_TEXTS:
-        del cache[next(iter(cache))]
-    cache[place] = value
-    return value
 
 
 class _Log:

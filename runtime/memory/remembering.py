@@ -297,14 +297,14 @@ class Facts:
         one transaction, and again when another process took a number. The facts are given their numbers, in place."""
         memory = self.memory
         while True:
-            stored: list[Fact] = []
-            index = memory.stored_index()
+            index, beside = memory.stored_index(), FactIndex()
+            among = self.numbered_by(beside)
             for fact in facts:
-                self.number(fact, stored)
-                stored.append(fact)
+                self.number(fact, among)
+                beside.change([fact], ())
             removed = [older.id for name in gone if (older := index.named(PERSISTENT, name)) is not None]
             try:
-                self.store_of(PERSISTENT).keep(memory.key, memory.now(), stored, [*self._expired(), *removed])
+                self.store_of(PERSISTENT).keep(memory.key, memory.now(), facts, [*self._expired(), *removed])
                 return
             except MemoryFailure as failure:
                 if failure.variant != "Conflict":
@@ -347,18 +347,23 @@ class Facts:
         stored = self._slot(self._indexes(), fact.tier, fact.name)
         return stored if stored is not None and stored.name != fact.name else None
 
-    def number(self, fact: Fact, beside: Sequence[Fact] = ()) -> bool:
+    def numbered_by(self, beside: FactIndex) -> list[FactIndex]:
+        """Return the indexes by which `number` numbers several facts of session or store that are stored together; `beside` has
+        those that were numbered before."""
+        return [*self._indexes(), FactIndex(self.memory.session.ephemeral(self.memory.key)), beside]
+
+    def number(self, fact: Fact, among: Sequence[FactIndex] = ()) -> bool:
         """Give the fact, in place, the number and creation time of the one it replaces, or the next free number, and where it
-        is a list the times of its elements; return whether it replaces one. `beside`: facts that are stored together with
-        it."""
-        indexes = [*self._indexes(), FactIndex(beside)] if beside else self._indexes()
+        is a list the times of its elements; return whether it replaces one. `among`: what `numbered_by` has returned, of a fact
+        that is stored alone nothing."""
+        indexes = among or self._indexes()
         same = next(filter(None, (index.named(fact.tier, fact.name) for index in indexes)), None)
         if (fact.tier, fact.name) in self.memory.lists:
             fact.elements = carried(same, fact.content, fact.accessed, self._written_now)
         if same is not None:
             fact.id, fact.created = same.id, same.created
         else:
-            others = [other.id for other in self.memory.session.ephemeral(self.memory.key)]
+            others = [] if among else [other.id for other in self.memory.session.ephemeral(self.memory.key)]
             fact.id = max([*others, *(index.highest for index in indexes)], default=-1) + 1
         return same is not None
 
@@ -577,7 +582,7 @@ def _apply(memory: Memory, rule: Rule, known: list[Observation], run: str | None
     fact.seqs = sorted({seq for one in group.members for seq in one.seqs})
     fact.trust = lowest([fact.trust, *(one.trust for one in group.members)])
     # Two rules of one turn may make facts of one name; the later one replaces the earlier.
-    facts.number(fact, lesson.facts)
+    facts.number(fact, facts.numbered_by(FactIndex(lesson.facts)))
     lesson.facts = [other for other in lesson.facts if other.id != fact.id] + [fact]
     lesson.told.append(("memory:learn", {"rule": rule.name, "fact": fact.name}))
 

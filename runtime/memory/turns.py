@@ -325,8 +325,10 @@ class Run:
 
 
 class Frame:
-    """Where direct writes inside a turn on their own key go (M-5.20): messages are stored behind the turn's entries, and
-    lost when the run fails. Every other change of the log raises MemoryFailure("Nested")."""
+    """The run in progress as what runs inside it sees it on its own key.
+
+    Direct writes inside a turn go here (M-5.20): messages are stored behind the turn's entries, and lost when the run fails.
+    Every other change of the log raises MemoryFailure("Nested")."""
 
     __slots__ = ("_run",)
 
@@ -346,6 +348,14 @@ class Frame:
         self._run.writes += [Draft(message) for message in messages]
         assert self._run.target is not None, "only a run that writes has a frame"
         return len(self._run.target) + len(self._run.writes)
+
+    def appended(self, run: str | None = None) -> list[Msg]:
+        """Return the messages of the run so far: its prompt, the rounds of its attempt whose results are there, and the direct
+        writes that joined it (M-6.11). With an id return those of that run in the log."""
+        if run is not None:
+            assert self._run.target is not None, "only a run that writes has a frame"
+            return self._run.target.appended(run)
+        return [draft.message for draft in [*self._run._prompt(), *self._run.rounds, *self._run.writes]]
 
     def _refused(self, *arguments: object) -> NoReturn:
         raise nested()

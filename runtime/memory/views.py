@@ -21,7 +21,7 @@ from .entries import Entry, ViewState, check_units, count_text, overflow, units,
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-    from typing import TypeAlias
+    from typing import Any, TypeAlias
 
     from .entries import Unit
     from .facts import Fact
@@ -408,14 +408,24 @@ def _shaped(policy: Policy, view: View) -> View:
 
 def _with_states(shaped: list[Msg], shown: list[Msg]) -> list[Msg]:
     """Return the messages of a function with the provider states of those that it gave back unchanged (M-5.25)."""
-    with_state = [message for message in shown if message.state is not None]
+    with_state: dict[Any, list[Msg]] = {}
+    for message in reversed(shown):
+        if message.state is not None:
+            with_state.setdefault(_hashable(message.as_json()), []).append(message)
     messages = []
     for message in shaped:
-        same = next((one for one in with_state if one.as_json() == message.as_json()), None)
-        if same is not None:
-            with_state.remove(same)
-        messages.append(message if same is None else same)
+        same = with_state.get(_hashable(message.as_json()))
+        messages.append(same.pop() if same else message)
     return messages
+
+
+def _hashable(value: Any) -> Any:
+    """Return a form of a JSON value that can be a key of a dict; forms are equal where the values are."""
+    if isinstance(value, dict):
+        return frozenset([(name, _hashable(item)) for name, item in value.items()])
+    if isinstance(value, (list, tuple)):
+        return tuple([_hashable(item) for item in value])
+    return value
 
 
 def advanced(policy: Policy, source: Source, state: ViewState, next_seq: int) -> ViewState:

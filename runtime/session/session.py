@@ -325,7 +325,7 @@ class Session:
                 timer.cancel()
             self.machine.cancel_all()
             await self.work.close_all()
-            drop_turns(self, list(self.memories.turns))
+            drop_turns(self, [*self.memories.turns, *self.memories.runs])
             await self._give_back_leases()
             self.operations.close()
             self.emits.flush()

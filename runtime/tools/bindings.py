@@ -150,10 +150,8 @@ def result_message(settings: CallSettings, call: Call, result: Any) -> Msg:
         parts = media_parts([*inside, *beside], settings.connection)
     except Unsent as unsent:
         return failure_message(call, str(unsent))
-    if inside and (type(value) is Media or (type(value) is Array and len(inside) == len(value.items))):
-        text = told(inside)
-    else:
-        text = result_text(value)
+    only_media = inside and (type(value) is Media or (type(value) is Array and all(type(item) is Media for item in value.items)))
+    text = told(inside) if only_media else result_text(value)
     return Msg("tool", "\n".join([*([text] if text else []), *([told(beside)] if beside else [])]), call_id=call.id, media=parts)
 
 

@@ -508,7 +508,7 @@ MUTANTS = {
         ),
         "system messages found": Mutant(recall, "if entry.message.role in ROLES and", "if", finding.items),
         "words of an older log": Mutant(
-            recall, "if index is None or index.stamp != version:", "if index is None:", finding.items
+            recall, "if known is None or known[0] != counts:", "if known is None:", finding.items
         ),
     },
 }

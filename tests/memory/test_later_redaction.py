@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from concerto.runtime.memory import redaction
 from concerto.runtime.memory.entries import MemoryFailure
 from concerto.runtime.memory.memory import Memory
 from concerto.runtime.memory.policy import Policy, RecallPolicy, SummaryPolicy
 from concerto.runtime.memory.redaction import pii
 from concerto.runtime.memory.remembering import Facts, Recalling
+from concerto.runtime.memory.stores.volatile import VolatileStore
 from concerto.runtime.memory.summaries import refresh
 from concerto.runtime.memory.turns import Attached, open_run
 from concerto.runtime.records import Call, Msg
@@ -166,3 +168,19 @@ def test_no_request_holds_what_is_rewritten(steps, open_store):
             later.append("user", f"{SECRET} {number}")
         shown = [message.content for message in later.view()[0].messages("q")]
         assert not any("ada@" in text for text in shown)
+
+
+def test_a_view_of_many_entries_is_rewritten_once_and_the_room_for_it_is_bounded(monkeypatch):
+    monkeypatch.setattr(redaction, "KEPT_TEXTS", 4)
+    store, redactor = VolatileStore(), Counting()
+    keys = [("app", "m", str(number), "") for number in range(6)]
+    for key in keys:
+        Memory(Policy(), name="m", store=store, key=key).append_all([Msg("user", f"x{n}") for n in range(10)])
+    policy = Policy(redact=(redactor,), window=9)
+    memories = [Memory(policy, name="m", store=store, key=key) for key in keys]
+    for _ in range(3):
+        assert len(memories[0].view()[0].window) == 9
+    assert len(redactor.asked) == len(set(redactor.asked)) <= 10
+    for memory in memories * 3:
+        memory.view()
+        assert len(policy.shown._newer) + len(policy.shown._older) <= 4 * 10

@@ -4,8 +4,9 @@ import pytest
 from concerto.runtime.memory import fact_index, facts, recall, remembering
 from concerto.runtime.memory.fact_index import FactIndex, folded
 from concerto.runtime.memory.facts import Fact
+from concerto.runtime.memory.memories import Memories
 from concerto.runtime.memory.memory import Memory
-from concerto.runtime.memory.policy import Decay, Policy
+from concerto.runtime.memory.policy import Decay, Declaration, Policy
 from concerto.runtime.memory.recall import rank
 from concerto.runtime.memory.remembering import Facts
 from concerto.runtime.memory.stores.volatile import VolatileStore
@@ -219,7 +220,8 @@ MUTANTS = {
         test_the_index_follows_every_change, fact_index, "self._weigh(entity, self._only_slot(entity, slot), -1)", "pass",
     ),
     "an entity of one fact hands nothing on": (
-        test_recall, fact_index, "for other in self.held(self._only_slot(entity, -1)) if other in self.edges", "for other in ()",
+        test_recall, fact_index,
+        "for other in self.of_slot(self._only_slot(entity, -1)) if other in self.edges", "for other in ()",
     ),
     "graph keeps what is gone": (
         test_the_index_follows_every_change, fact_index, "            self.graph.remove(slot, entities(fact))",
@@ -237,3 +239,21 @@ def test_mutant_is_found(name):
 
 def test_names_are_folded():
     assert folded("Straße") == folded("STRASSE")
+
+
+@pytest.mark.parametrize("erase", [
+    lambda memories: memories["m"].key(user="u").erase(), lambda memories: memories["m"].erase(user="u"),
+])  # fmt: skip
+def test_what_is_erased_is_in_no_index_of_messages(erase, store):
+    memories = Memories([Declaration("m", per=["user"], store="s")], stores=lambda name: store)
+    memory = memories["m"].key(user="u")
+
+    def said():
+        return [hit.fact.content for hit in Facts(memory).recall("apple", 5, ["messages"])]
+
+    memory.append("user", "one apple")
+    assert said() == ["one apple"]
+    erase(memories)
+    assert not memory.session.spoken
+    memory.append("user", "red apple")
+    assert said() == ["red apple"]

@@ -4,6 +4,8 @@ refuse."""
 from __future__ import annotations
 
 import os
+import re
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import concerto
@@ -366,3 +368,11 @@ def test_the_fast_form_of_a_queue_is_the_rule(follows: list[bool], bound: int, s
 def test_a_log_with_another_bound_is_no_queue() -> None:
     assert [Policy(retain=3, **more).retention.fifo for more in ({}, {"retain_low": 2}, {"retain_tokens": 9})] == [3, None, None]
     assert Policy().retention.fifo is None and Policy(retain_tokens=9).retention.fifo is None
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_the_clauses_that_a_step_names_are_of_it(name: str) -> None:
+    lines = (Path(__file__).resolve().parents[2] / "docs" / "spec" / "memory.md").read_text(encoding="utf-8").splitlines()
+    for clause in re.findall(r"M-\d+\.\d+", STEPS[name].doc):
+        (line,) = [line for line in lines if line.lstrip("|- ").startswith(f"**{clause}**")]
+        assert f".{name}(" in line, clause

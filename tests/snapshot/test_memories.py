@@ -305,6 +305,23 @@ def test_logs_that_were_taken_over_are_written_once() -> None:
     assert [message.content for message in later.memories["two"].messages()] == ["b"]
 
 
+def test_logs_of_memories_that_the_program_has_no_more_are_not_written() -> None:
+    first = Run(program_of("""
+        memory one: Memory = Memory::new();
+        memory two: Memory = Memory::new();
+        fn main() { one.append("user", "a"); two.append("user", "b"); }
+    """), lambda session: None)  # fmt: skip
+    first.outcome()
+    program = program_of("memory one: Memory = Memory::new(); fn main() { one.append(\"user\", \"c\"); }")
+    later, told = Between(program, first.session.host, earlier=first.session), SnapshotLogs()
+    later.memories.take_over(first.session.memories)
+    data = Snapshots(later).write()
+    assert [row[1][1] for row in rows(data, program)] == [["one"]]
+    later.memories["one"].append("user", "c")
+    resume(later, data, told)
+    assert [message.content for message in later.memories["one"].messages()] == ["a"]
+
+
 def test_what_is_read_needs_those_before_it() -> None:
     session, told = idle(), SnapshotLogs()
     memory(session, "plain").append("user", "a")

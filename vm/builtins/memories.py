@@ -130,7 +130,10 @@ for _text, _clause, _doc in (
     ("set_pinned(seq: Int, on: Bool) -> Bool", "M-6.4", "Pins a message, or no longer; false when it is not there."),
     ("entries(after: Int = -1, limit: Int? = nil) -> Array<Entry>", "M-6.9", "The entries behind a seq, oldest first."),
     ("turns(last: Int? = nil) -> Array<Turn>", "M-6.10", "The newest turns, oldest first."),
-    ("appended(run: String? = nil) -> Array<Message>", "M-6.11", "The messages of a run, by default the newest committed one."),
+    (
+        "appended(run: String? = nil) -> Array<Message>", "M-6.11",
+        "The messages of a run, by default of the one in progress, else of the newest that was committed.",
+    ),
     ("view(prompt: String) -> Array<Message>", "M-6.12", "The messages a request with this prompt would have."),
     ("summary() -> String?", "M-6.13", "The stored summary."),
     ("tokens() -> Int", "M-6.14", "Tokens of all messages."),

@@ -65,7 +65,8 @@ if TYPE_CHECKING:
             """Yield the written keys that begin with these parts, ordered by their bytes."""
 
         def expire(self, prefix: Key, before: int, limit: int) -> None:
-            """Remove up to `limit` keys under the prefix that were last written before that time, in Unix ms (M-8.9)."""
+            """Remove up to `limit` keys under the prefix that were last written before that time, in Unix ms (M-8.9). A call
+            may look at a part of the keys only; the calls after it look at the others."""
 
         def close(self) -> None: ...
 

@@ -15,6 +15,7 @@ from json import dumps, loads
 
 from ..entries import (
     WAY_OUT,
+    MemoryFailure,
     Turn,
     ViewState,
     conflict,
@@ -70,9 +71,9 @@ PARTS = (
     "head", "entries", "pins", "order", "turns", "runs", "views", "left", "facts", "names", "seen", "changed", "blobs", "uses",
 )  # fmt: skip
 
-# The names of keys from ARGV[1] to before ARGV[2], each with its score. Redis orders them by score before their bytes, so each of
-# the two scores is a range of its own; Lua's own order of texts depends on the locale.
-NAMES = """
+# Redis orders the names of keys by score before their bytes, so each of the two scores is a range of its own: `ranges` gives the
+# ranks, from 0 on, of the names from `low` to before `high` in both. Lua's own order of texts depends on the locale.
+ORDER = """
 local function before(a, b)
   for i = 1, math.min(#a, #b) do
     local x, y = string.byte(a, i), string.byte(b, i)
@@ -87,14 +88,50 @@ local function first(low, high, bound)
   end
   return low
 end
-local unwritten, all = redis.call('ZCOUNT', KEYS[1], '-inf', '(1'), redis.call('ZCARD', KEYS[1])
-local found = {}
-for _, range in ipairs({{0, unwritten}, {unwritten, all}}) do
-  local low = first(range[1], range[2], ARGV[1])
-  local high = first(low, range[2], ARGV[2])
-  if low < high then
-    for _, one in ipairs(redis.call('ZRANGE', KEYS[1], low, high - 1, 'WITHSCORES')) do found[#found + 1] = one end
+local function ranges(low, high)
+  local unwritten, all = redis.call('ZCOUNT', KEYS[1], '-inf', '(1'), redis.call('ZCARD', KEYS[1])
+  local found = {}
+  for i, range in ipairs({{0, unwritten}, {unwritten, all}}) do
+    local from = first(range[1], range[2], low)
+    found[i] = {from, first(from, range[2], high)}
   end
+  return found
+end
+"""
+
+# The names of keys from ARGV[1] to before ARGV[2], each with its score.
+NAMES = ORDER + """
+local found = {}
+for _, range in ipairs(ranges(ARGV[1], ARGV[2])) do
+  if range[1] < range[2] then
+    for _, one in ipairs(redis.call('ZRANGE', KEYS[1], range[1], range[2] - 1, 'WITHSCORES')) do found[#found + 1] = one end
+  end
+end
+return found
+"""
+
+# The next ARGV[3] names of keys from ARGV[1] to before ARGV[2]. KEYS[2] notes by ARGV[1] the last one, behind which the next call
+# goes on; behind the last of all it begins anew.
+NEXT_NAMES = ORDER + """
+local count, last = tonumber(ARGV[3]), redis.call('HGET', KEYS[2], ARGV[1])
+local lists = {}
+for i, range in ipairs(ranges(last and last .. '\0' or ARGV[1], ARGV[2])) do
+  local ending = math.min(range[2], range[1] + count)
+  lists[i] = range[1] < ending and redis.call('ZRANGE', KEYS[1], range[1], ending - 1) or {}
+end
+local found, one, two = {}, 1, 1
+while #found < count and (lists[1][one] or lists[2][two]) do
+  local a, b = lists[1][one], lists[2][two]
+  if a and (not b or before(a, b)) then
+    found[#found + 1], one = a, one + 1
+  else
+    found[#found + 1], two = b, two + 1
+  end
+end
+if #found == count then
+  redis.call('HSET', KEYS[2], ARGV[1], found[count])
+elseif last then
+  redis.call('HDEL', KEYS[2], ARGV[1])
 end
 return found
 """
@@ -292,6 +329,8 @@ return 0
 
 WRITTEN = 1
 """The score of a name in the list of keys once a commit of its log was done; 0 means that one may have been."""
+LOOKED_AT = 100
+"""How many keys one call of `expire` looks at, so that no commit pays for all keys that are there."""
 FORMAT = 5
 """The format of the keys: 1 had no notes of changed facts, 2 no state of providers in entries, 4 no contents of media."""
 
@@ -335,7 +374,7 @@ class RedisStore:
                 self._server.setnx(self._prefix + b":format", FORMAT)  # some options are looked at by the first command
             except MALFORMED:  # its text may show a part of the password
                 raise store_failed(name, f"{source} is not of the form {FORM}") from None
-            scripts = (NAMES, COMMIT, KEEP, SWAP, TOUCH, REMOVE, EXPIRE, LEASE, RELEASE)
+            scripts = (NAMES, NEXT_NAMES, COMMIT, KEEP, SWAP, TOUCH, REMOVE, EXPIRE, LEASE, RELEASE)
             self._scripts = {text: self._server.register_script(text) for text in scripts}
             self._check_format()
 
@@ -600,7 +639,8 @@ class RedisStore:
             answer = self._scripts[TOUCH](keys=list(names.values()), args=[dumps(plan), at, *looked_at])
         number, *ids = answer.decode().split()[1:]
         if ids:
-            self._indexes.follow(key, int(number), [fact for fact in changed if str(fact.id) in ids], ())
+            stored_ids = frozenset(ids)
+            self._indexes.follow(key, int(number), [fact for fact in changed if str(fact.id) in stored_ids], ())
 
     def remove(self, keys: Sequence[Key]) -> None:
         with self._guard():
@@ -610,19 +650,32 @@ class RedisStore:
                 self._server.zrem(self._prefix + b":keys", encode(key))
 
     def expire(self, prefix: Key, before: int, limit: int) -> None:
-        removed = 0
-        for key in self.keys(prefix):
-            if removed == limit:
-                return
-            with self._guard():
-                name = self._prefix + b":keys"
-                score = self._server.zscore(name, encode(key))
-                self._server.zadd(name, {encode(key): 0}, xx=True)
-                if self._scripts[EXPIRE](keys=list(self._of(key).values()), args=[before]):
-                    self._server.zrem(self._prefix + b":keys", encode(key))
-                    removed += 1
-                elif score:
-                    self._server.zadd(name, {encode(key): score}, xx=True)
+        """As `Store.expire`, of the next keys behind those that the call before has looked at, whoever made it. So each key is
+        looked at in its turn, also by programs that commit once and end."""
+        low, names = encode(prefix), [self._prefix + b":keys", self._swept()]
+        with self._guard():
+            listed = self._scripts[NEXT_NAMES](keys=names, args=[low, low + b"\xff", LOOKED_AT])
+            with damage_at(lambda: f"store {self.name}, the list of keys"):
+                keys = [decode(name) for name in listed]
+            with self._server.pipeline(transaction=False) as asked:
+                for key in keys:
+                    asked.get(self._of(key)["head"])
+                old = [key for key, held in zip(keys, asked.execute(), strict=True) if _is_older(held, before)]
+            for key in old[:limit]:
+                self._expire(key, before)
+
+    def _expire(self, key: Key, before: int) -> None:
+        name = self._prefix + b":keys"
+        score = self._server.zscore(name, encode(key))
+        self._server.zadd(name, {encode(key): 0}, xx=True)
+        if self._scripts[EXPIRE](keys=list(self._of(key).values()), args=[before]):
+            self._server.zrem(name, encode(key))
+        elif score:
+            self._server.zadd(name, {encode(key): score}, xx=True)
+
+    def _swept(self) -> bytes:
+        """Return the name of what notes how far `expire` has come; its hash tag puts it into the slot of the list of keys."""
+        return b"%s:{%s:keys}:swept" % (self._prefix, self._prefix)
 
     def interrupt(self) -> None:
         """Make what waits for the server fail; called from any thread."""
@@ -655,6 +708,14 @@ class RedisStore:
             raise store_failed(self.name, str(error)) from None
 
 
+def _is_older(head: bytes | None, before: int) -> bool:
+    """Whether the stored head is of a log that was last written before that time; a damaged one tells nothing."""
+    try:
+        return head is not None and head_of(loads(head)).touched < before
+    except (*MALFORMED, MemoryFailure):
+        return False
+
+
 FIRST_CONTENT = 2  # the place of the first content among the arguments of COMMIT
 
 
@@ -662,6 +723,9 @@ def _plan(expect: int, batch: Batch, contents: list[bytes]) -> dict[str, Any]:
     """Return the change as the script COMMIT takes it; what it stores is text already. The contents of media are added to
     `contents`, and stand in the plan by their places."""
     first = FIRST_CONTENT + len(contents)
+    seqs: dict[int, list[int]] = {}
+    for entry in batch.entries if batch.turns else ():
+        seqs.setdefault(entry.turn, []).append(entry.seq)
     held = contents_of(batch.entries)
     contents += held.values()
     return {
@@ -676,7 +740,7 @@ def _plan(expect: int, batch: Batch, contents: list[bytes]) -> dict[str, Any]:
         "entries": [
             [str(entry.seq), entry.pinned, str(entry.turn), _text(entry), hashes_of(entry)] for entry in batch.entries
         ],
-        "turns": [[str(turn.turn), turn.run, dumps(turn.as_json()), _reach(batch, turn)] for turn in batch.turns],
+        "turns": [[str(turn.turn), turn.run, dumps(turn.as_json()), _reach(seqs.get(turn.turn, ()))] for turn in batch.turns],
         "views": [[state.name, dumps(state.as_json())] for state in batch.views],
         "facts_anew": batch.facts_anew,
         **_fact_plan(batch.facts, batch.gone, batch.seen, batch.unseen),
@@ -708,9 +772,8 @@ def _ascii(data: bytes) -> str:
     return dumps(loads(data.decode("utf-8", "surrogatepass")), separators=(",", ":"))
 
 
-def _reach(batch: Batch, turn: Turn) -> str:
-    """Return the first and last entry number of a turn, as JSON."""
-    seqs = [entry.seq for entry in batch.entries if entry.turn == turn.turn]
+def _reach(seqs: Sequence[int]) -> str:
+    """Return the first and last entry number of a turn, as JSON; `seqs` are those of its entries."""
     return dumps([min(seqs, default=0), max(seqs, default=-1)])
 
 

@@ -363,12 +363,13 @@ class VolatileLog:
 
     def refuse(self, facts: Sequence[Fact], gone: Sequence[int], seen: Sequence[Observation], unseen: Sequence[Any]) -> None:
         """Raise MemoryFailure("Conflict") for a number or a place that somebody else has taken."""
+        leaving, unseen_places = frozenset(gone), frozenset(unseen)
         for fact in facts:
             stored = self.facts.get(fact.id)
-            if stored is not None and fact.id not in gone and stored.name != fact.name:
+            if stored is not None and fact.id not in leaving and stored.name != fact.name:
                 raise conflict(fact.id, stored.id)
         for one in seen:
-            if one.place in self.seen and one.place not in unseen:
+            if one.place in self.seen and one.place not in unseen_places:
                 raise conflict(one.n, one.n + 1)
 
     def _record(self, turn: Turn) -> None:
@@ -459,8 +460,9 @@ class VolatileStore:
 
     def __init__(self) -> None:
         self.logs: dict[Key, VolatileLog] = {}
-        self.spoken: dict[Key, FactIndex] = {}
-        """Indexes of the messages of logs, in this store or another one, that a recall of the session has searched."""
+        self.spoken: dict[Key, tuple[list[int], FactIndex]] = {}
+        """Indexes of the messages of logs, in this store or another one, that a recall of the session has searched, with the
+        counts of the head that they are of."""
         self.changed: dict[Key, VolatileLog] | None = None
         """Logs that changed since the last snapshot, None before the first one (M-14.6)."""
 
@@ -558,6 +560,7 @@ class VolatileStore:
     def remove(self, keys: Sequence[Key]) -> None:
         """Empty the logs of these keys. A log is emptied rather than replaced, since a memory may hold it."""
         for key in keys:
+            self.spoken.pop(key, None)
             if key in self.logs:
                 self.logs[key].reset()
 
@@ -565,6 +568,7 @@ class VolatileStore:
         """Drop logs that nobody can reach any more. Unlike after `remove`, the next snapshot does not mention them."""
         for key in keys:
             self.logs.pop(key, None)
+            self.spoken.pop(key, None)
             if self.changed is not None:
                 self.changed.pop(key, None)
 
