@@ -91,6 +91,10 @@ def rounded(value: Any, decimals: int) -> str:
     return format(Decimal(value).quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP, context), "f")
 
 
+def scaled(value: Any, power: int) -> Decimal:
+    return Decimal(value).scaleb(power, Context(prec=1500))
+
+
 def grouped(text: str, separator: str, size: int = 3) -> str:
     whole, point, fraction = text.partition(".")
     return re.sub(rf"(?<=\w)(?=(?:\w{{{size}}})+$)", separator, whole) + point + fraction
@@ -105,12 +109,12 @@ def one_format(value: Any, form: str) -> str:
     cut, is_number = None if precision is None else int(precision), type(value) in NUMERIC
     if not is_number and (sign == "+" or zero or separator or kind not in (None, "?")):
         raise mismatch("a number", value)
-    if not is_number or kind == "?":
+    if not is_number:
         return f"{display(value, kind == '?')[:cut]:{fill or ' '}{align or '<'}{width or 0}}"
     body = body_of(value, kind, cut, separator or "")
     mark, body = "-" if body[0] == "-" else "+" if sign == "+" and value == value else "", body.removeprefix("-")
     if zero and not align:
-        return mark + body.zfill(int(width or 0) - len(mark))
+        return mark + body.rjust(int(width or 0) - len(mark), "0") if value - value == 0 else f"{mark + body:>{width or 0}}"
     return f"{mark + body:{fill or ' '}{align or '>'}{width or 0}}"
 
 
@@ -122,12 +126,13 @@ def body_of(value: Any, kind: str | None, cut: int | None, separator: str) -> st
     if value - value != 0:
         return display(value)
     if kind == "e":
-        mantissa, _, exponent = f"{value:.{6 if cut is None else cut}e}".partition("e")
-        return f"{mantissa}e{int(exponent)}"
+        power, decimals = Decimal(value).adjusted() if value else 0, 6 if cut is None else cut
+        power += len(rounded(abs(scaled(value, -power)), decimals).partition(".")[0]) - 1
+        return f"{rounded(scaled(value, -power), decimals)}e{power}"
     if kind == "%":
-        return grouped(rounded(Decimal(value).scaleb(2, Context(prec=1500)), cut or 0), separator) + "%"
+        return grouped(rounded(scaled(value, 2), cut or 0), separator) + "%"
     plain = cut is None and kind != "f"
-    return grouped(display(value) if plain else rounded(value, 6 if cut is None else cut), separator)
+    return grouped(display(value, kind == "?") if plain else rounded(value, 6 if cut is None else cut), separator)
 
 
 def formatted(template: str, args: Arr) -> str:
