@@ -153,8 +153,8 @@ def decimal_text(value: Any, decimals: int, shift: int = 0) -> str:
 
 
 def _with_exponent(value: Any, decimals: int) -> str:
-    """Return the text of a finite Int or Float with one digit before the point, so many decimals, and the power of ten, rounded as
-    `decimal_text` does. Raises P013 for more than MOST_DECIMALS decimals."""
+    """Return the text of a finite Int or Float with one digit before the point, so many decimals, and the power of ten, rounded
+    as `decimal_text` does. Raises P013 for more than MOST_DECIMALS decimals."""
     from decimal import ROUND_HALF_UP, Context, Decimal
 
     if decimals > MOST_DECIMALS:

@@ -6,8 +6,10 @@
 import base64
 import datetime as dt
 import re
+import unicodedata
 from decimal import ROUND_HALF_UP, Context, Decimal
-from urllib.parse import quote, unquote_to_bytes, urljoin, urlsplit
+from ipaddress import IPv6Address
+from urllib.parse import quote, unquote_to_bytes, urlsplit
 from zoneinfo import ZoneInfo
 
 from ..scopes import DECLARED
@@ -241,6 +243,8 @@ def url_parts(text: str) -> Case:
         port = parts.port
     except ValueError:
         return at_fault("no URL", text.index(":") + 1)
+    if re.search(r"[^@]\[|\][^:]", parts.netloc):
+        return at_fault("no host", text.index(":") + 1)
     user = parts.netloc.rpartition("@")[0] if "@" in parts.netloc else None
     optional = [part if mark in text.split("#")[0] + "#" * ("#" in text) else None
         for part, mark in ((parts.query, "?"), (parts.fragment, "#"))]  # fmt: skip
@@ -260,9 +264,22 @@ def url_query(parts: Map) -> str:
     return "&".join(pairs)
 
 
+def url_host(host: str) -> bool:
+    """RFC 3986, section 3.2.2; names of any script."""
+    if ":" in host or "[" in host:
+        inner = host[1:-1] if host[0] == "[" and host[-1] == "]" else host
+        if inner != host and re.fullmatch(r"[vV][0-9a-fA-F]+\.[\w.~!$&'()*+,;=:-]+", inner, re.A):
+            return True
+        try:
+            return "%" not in inner and IPv6Address(inner) is not None
+        except ValueError:
+            return False
+    both = host + unicodedata.normalize("NFKC", host)
+    return re.fullmatch(r"[\w.~!$&'()*+,;=\x80-\U0010FFFF-]+", both, re.A) is not None and host.isprintable()
+
+
 def url_text(scheme: str, host: str, path: str, query: Map, port: Any, fragment: str) -> str:
-    sound = re.fullmatch(r"[A-Za-z][A-Za-z0-9+.-]*", scheme) and re.fullmatch(r"[^\0-\x20/?#@\\%]+", host)
-    if not sound or port is not None and not 0 < port < 65536:
+    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9+.-]*", scheme) or not url_host(host) or port is not None and not 0 < port < 65536:
         raise Panic("P013", "no part of a URL")
     host = f"[{host}]" if ":" in host and host[0] != "[" else host
     start = f"{scheme.lower()}://{host}" + (f":{port}" if port is not None else "")
@@ -290,13 +307,43 @@ def url_pairs(text: str) -> list[tuple[str, str]]:
     return found
 
 
+def without_dots(path: str) -> str:
+    """RFC 3986, section 5.2.4, step by step."""
+    out = ""
+    while path:
+        if found := re.match(r"\.\.?/", path):
+            path = path[found.end() :]
+        elif found := re.match(r"/\.(/|\Z)", path):
+            path = "/" + path[found.end() :]
+        elif found := re.match(r"/\.\.(/|\Z)", path):
+            path, out = "/" + path[found.end() :], out[: max(out.rfind("/"), 0)]
+        else:
+            found = re.match(r"\.\.?\Z|/?[^/]*", path)
+            path, out = path[found.end() :], out + found[0] * (found[0] not in (".", ".."))
+    return out
+
+
 def url_joined(base: str, reference: str) -> str:
+    """RFC 3986, sections 5.2.2 and 5.3."""
+    whole = reference if re.match("[^:/?#]*:", reference) else f"a:{reference}"
     try:
-        if max(len(base), len(reference)) <= 65_536:
-            return urljoin(base, reference)
-    except ValueError:
-        pass
-    raise Panic("P013", "no URL")
+        url_parts(base), url_parts(whole)
+    except Failure:
+        raise Panic("P013", "no URL") from None
+    if max(len(base), len(reference)) > 65_536:
+        raise Panic("P013", "no URL")
+    form = re.compile(r"([^:/?#]+:)?(//[^/?#]*)?([^?#]*)(\?[^#]*)?(#.*)?")
+    known, (scheme, host, path, query, fragment) = form.fullmatch(base).groups(), form.fullmatch(reference).groups()
+    if scheme is None and host is None:
+        host = known[1]
+        if path == "":
+            path, query = known[2], known[3] if query is None else query
+        elif path[0] != "/":
+            path = f"/{path}" if known[1] and not known[2] else known[2][: known[2].rfind("/") + 1] + path
+    path = without_dots(path)
+    if host is None and path[:2] == "//":
+        path = f"/.{path}"
+    return (scheme or known[0]).lower() + (host or "") + path + (query or "") + (fragment or "")
 
 
 URL = {"parse(s: String) -> Result<Url, ParseError>": url_parts, "query(parts: Map<String, Any>) -> String": url_query,
