@@ -187,7 +187,7 @@ def _without_dots(path: str) -> str:
     """Return the path without its segments `.` and `..` (RFC 3986, section 5.2.4)."""
     import re
 
-    path = re.sub(r"\A(?:\.\.?/)+|\A\.\.?\Z", "", path)
+    path = re.sub(r"\A(?:\.\.?/)*(?:\.\.?\Z)?", "", path, count=1)
     kept: list[str] = []
     segment = ""
     for segment in re.findall("/[^/]*|[^/]+", path):

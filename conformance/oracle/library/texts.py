@@ -6,10 +6,8 @@
 import base64
 import datetime as dt
 import re
-import unicodedata
 from decimal import ROUND_HALF_UP, Context, Decimal
-from ipaddress import IPv6Address
-from urllib.parse import quote, unquote_to_bytes, urlsplit
+from urllib.parse import quote, unquote_to_bytes, urljoin
 from zoneinfo import ZoneInfo
 
 from ..scopes import DECLARED
@@ -93,10 +91,6 @@ def rounded(value: Any, decimals: int) -> str:
     return format(Decimal(value).quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP, context), "f")
 
 
-def scaled(value: Any, power: int) -> Decimal:
-    return Decimal(value).scaleb(power, Context(prec=1500))
-
-
 def grouped(text: str, separator: str, size: int = 3) -> str:
     whole, point, fraction = text.partition(".")
     return re.sub(rf"(?<=\w)(?=(?:\w{{{size}}})+$)", separator, whole) + point + fraction
@@ -115,8 +109,8 @@ def one_format(value: Any, form: str) -> str:
         return f"{display(value, kind == '?')[:cut]:{fill or ' '}{align or '<'}{width or 0}}"
     body = body_of(value, kind, cut, separator or "")
     mark, body = "-" if body[0] == "-" else "+" if sign == "+" and value == value else "", body.removeprefix("-")
-    if zero and not align:
-        return mark + body.rjust(int(width or 0) - len(mark), "0") if value - value == 0 else f"{mark + body:>{width or 0}}"
+    if zero and not align and value - value == 0:
+        return mark + body.rjust(int(width or 0) - len(mark), "0")
     return f"{mark + body:{fill or ' '}{align or '>'}{width or 0}}"
 
 
@@ -128,11 +122,12 @@ def body_of(value: Any, kind: str | None, cut: int | None, separator: str) -> st
     if value - value != 0:
         return display(value)
     if kind == "e":
-        power, decimals = Decimal(value).adjusted() if value else 0, 6 if cut is None else cut
-        power += len(rounded(abs(scaled(value, -power)), decimals).partition(".")[0]) - 1
-        return f"{rounded(scaled(value, -power), decimals)}e{power}"
+        cut = 6 if cut is None else cut
+        exact = Context(cut + 1, ROUND_HALF_UP).create_decimal(value) if value else value
+        mantissa, _, exponent = f"{exact:.{cut}e}".partition("e")
+        return f"{mantissa}e{int(exponent)}"
     if kind == "%":
-        return grouped(rounded(scaled(value, 2), cut or 0), separator) + "%"
+        return grouped(rounded(Decimal(value).scaleb(2, Context(prec=1500)), cut or 0), separator) + "%"
     plain = cut is None and kind != "f"
     return grouped(display(value, kind == "?") if plain else rounded(value, 6 if cut is None else cut), separator)
 
@@ -233,23 +228,21 @@ CSV = {f"parse(s: String, {SEPARATOR}) -> Result<Array<Map<String, String>>, Par
 # ---------------------------------------------------------------- std::url
 
 
+address = re.compile(r"(?=.*:.*:)[0-9a-fA-F:.]+(%25[^%]+)?").fullmatch  # what looks like one of IPv6
+
+
 def url_parts(text: str) -> Case:
     if odd := re.search(r"[\0-\x20\x7f\\<>\"{}|^`]|%(?![0-9a-fA-F]{2})", text):
         return at_fault("no URL", odd.start())
     if not re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", text):
         return at_fault("no scheme", 0)
-    try:
-        parts = urlsplit(text)
-        port = parts.port
-    except ValueError:
-        return at_fault("no URL", text.index(":") + 1)
-    if re.search(r"[^@]\[|\][^:]", parts.netloc):
-        return at_fault("no host", text.index(":") + 1)
-    user = parts.netloc.rpartition("@")[0] if "@" in parts.netloc else None
-    optional = [part if mark in text.split("#")[0] + "#" * ("#" in text) else None
-        for part, mark in ((parts.query, "?"), (parts.fragment, "#"))]  # fmt: skip
+    scheme, name, path, query, last = re.fullmatch(r"(.+?):(//[^/?#]*)?([^?#]*)(?:\?([^#]*))?(?:#(.*))?", text).groups()
+    user, host, inner, port = re.fullmatch(r"(?:(.*)@)?(\[(.*)]|[^:]*):?(.+)?", (name or "//")[2:]).groups()
+    sound = address(inner) if inner else set("[]").isdisjoint(host)
+    if not sound or re.search("[^0-9]", port or "") or int(port or 0) > 65535:
+        return at_fault("no URL", len(scheme) + 1)
     names = ("scheme", "user", "host", "port", "path", "query", "fragment")
-    values = (parts.scheme, user, parts.hostname or "", port, parts.path, *optional)
+    values = (scheme.lower(), user, (inner or host).lower(), port and int(port), path, query, last)
     return ok(Rec(DECLARED["Url"], dict(zip(names, values, strict=True))))
 
 
@@ -264,22 +257,10 @@ def url_query(parts: Map) -> str:
     return "&".join(pairs)
 
 
-def url_host(host: str) -> bool:
-    """RFC 3986, section 3.2.2; names of any script."""
-    if ":" in host or "[" in host:
-        inner = host[1:-1] if host[0] == "[" and host[-1] == "]" else host
-        if inner != host and re.fullmatch(r"[vV][0-9a-fA-F]+\.[\w.~!$&'()*+,;=:-]+", inner, re.A):
-            return True
-        try:
-            return "%" not in inner and IPv6Address(inner) is not None
-        except ValueError:
-            return False
-    both = host + unicodedata.normalize("NFKC", host)
-    return re.fullmatch(r"[\w.~!$&'()*+,;=\x80-\U0010FFFF-]+", both, re.A) is not None and host.isprintable()
-
-
 def url_text(scheme: str, host: str, path: str, query: Map, port: Any, fragment: str) -> str:
-    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9+.-]*", scheme) or not url_host(host) or port is not None and not 0 < port < 65536:
+    name = r"[\w.~!$&'()*+,;=\x80-\U0010FFFF-]+|(?=.*:.*:)(\[)?[0-9a-fA-F:.]+(?(1)])"
+    sound = re.fullmatch(r"[A-Za-z][A-Za-z0-9+.-]*", scheme) and re.fullmatch(name, host, re.A)
+    if not sound or port is not None and not 0 < port < 65536:
         raise Panic("P013", "no part of a URL")
     host = f"[{host}]" if ":" in host and host[0] != "[" else host
     start = f"{scheme.lower()}://{host}" + (f":{port}" if port is not None else "")
@@ -307,43 +288,14 @@ def url_pairs(text: str) -> list[tuple[str, str]]:
     return found
 
 
-def without_dots(path: str) -> str:
-    """RFC 3986, section 5.2.4, step by step."""
-    out = ""
-    while path:
-        if found := re.match(r"\.\.?/", path):
-            path = path[found.end() :]
-        elif found := re.match(r"/\.(/|\Z)", path):
-            path = "/" + path[found.end() :]
-        elif found := re.match(r"/\.\.(/|\Z)", path):
-            path, out = "/" + path[found.end() :], out[: max(out.rfind("/"), 0)]
-        else:
-            found = re.match(r"\.\.?\Z|/?[^/]*", path)
-            path, out = path[found.end() :], out + found[0] * (found[0] not in (".", ".."))
-    return out
-
-
 def url_joined(base: str, reference: str) -> str:
-    """RFC 3986, sections 5.2.2 and 5.3."""
-    whole = reference if re.match("[^:/?#]*:", reference) else f"a:{reference}"
+    whole = reference if re.match("[^/?#]*:", reference) else f"a:{reference}"
     try:
-        url_parts(base), url_parts(whole)
-    except Failure:
+        assert len(base) <= 65_536 >= len(reference) and url_parts(base) and url_parts(whole)
+    except (AssertionError, Failure):
         raise Panic("P013", "no URL") from None
-    if max(len(base), len(reference)) > 65_536:
-        raise Panic("P013", "no URL")
-    form = re.compile(r"([^:/?#]+:)?(//[^/?#]*)?([^?#]*)(\?[^#]*)?(#.*)?")
-    known, (scheme, host, path, query, fragment) = form.fullmatch(base).groups(), form.fullmatch(reference).groups()
-    if scheme is None and host is None:
-        host = known[1]
-        if path == "":
-            path, query = known[2], known[3] if query is None else query
-        elif path[0] != "/":
-            path = f"/{path}" if known[1] and not known[2] else known[2][: known[2].rfind("/") + 1] + path
-    path = without_dots(path)
-    if host is None and path[:2] == "//":
-        path = f"/.{path}"
-    return (scheme or known[0]).lower() + (host or "") + path + (query or "") + (fragment or "")
+    scheme, _, rest = base.partition("#")[0].partition(":")
+    return reference if whole == reference else scheme.lower() + urljoin(f"http:{rest}", reference)[4:]
 
 
 URL = {"parse(s: String) -> Result<Url, ParseError>": url_parts, "query(parts: Map<String, Any>) -> String": url_query,
