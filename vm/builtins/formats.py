@@ -389,7 +389,7 @@ _NOT_BLANK = dict.fromkeys(range(28, 32), "x")
 
 @std("prompt", 'count_tokens(text: String, model: String = "") -> Int', clause="L-7.9.4", linear=True)
 def count_tokens(content: Any, model: Any) -> int:
-    """An estimate of the tokens: words × 4/3, rounded up."""
+    """An estimate of the tokens: words × 4/3, rounded up, whatever the model."""
     text(model)
     if len(text(content)) >= LARGE:
         spend(len(content))
