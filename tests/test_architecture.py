@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import os
 import subprocess
 import sys
@@ -269,3 +270,23 @@ def site_free_environment() -> dict[str, str]:
 
     site = str(Path(msgpack.__file__).resolve().parent.parent)
     return {"PYTHONPATH": f"{ROOT / '.types'}:{site}", "XDG_CACHE_HOME": os.environ["XDG_CACHE_HOME"]}
+
+
+def taken_from_values(path: Path) -> set[str]:
+    """The names that a file takes from the face of `vm/values/`: by an import, or as an attribute of the folder."""
+    taken: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[-1] == "values":
+            taken.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.Attribute) and ast.unparse(node.value) in ("v", "vm", "values"):
+            taken.add(node.attr)
+    return taken
+
+
+def test_the_face_of_values_has_what_is_taken_from_it() -> None:
+    """Classes of values apart: `test_states.py` looks at all of them."""
+    face = importlib.import_module("concerto.vm.values")
+    outside = [path for name, path in MODULES.items() if name != "concerto.vm.values"]
+    tests = Path(__file__).parent.glob("**/*.py")
+    taken = set().union(*map(taken_from_values, (*outside, *tests)))
+    assert {name for name in face.__all__ if name not in taken and not hasattr(getattr(face, name), "type_name")} == set()

@@ -78,7 +78,6 @@ from .relations import (
     convert,
     implementations_of,
     is_entry,
-    is_memory,
     is_text,
     kind_head,
     replaced,
@@ -385,7 +384,8 @@ def _by_receiver(c: Checker, trait: TraitSymbol, name: ast.Ident, arguments: lis
 # The rule of calls.
 
 CONSTRUCTORS = ("Some", "Ok", "Err")
-LENGTHS = ("String", "Bytes", "Array", "Map", "Tuple", "Range")
+LENGTHS = ("String", "Bytes", "Array", "Map", "Tuple", "Range", "Set", "Queue", "Stack")
+HANDLES = ("HashMap", "Ledger", "Memory")  # whose length is asked by their method
 
 
 def call(c: Checker, node: ast.Call, expected: Expected) -> Type:
@@ -679,15 +679,17 @@ def _plain_row(
 
 
 def _len(c: Checker, node: ast.Call, callee: ast.PathExpr, expected: Expected) -> Type:
-    """Check `len(x)`; its row takes any value, only some kinds have a length (L-6.1.2)."""
+    """Check `len(x)`; its row takes any value, only some kinds have a length (L-6.1.2). That of a store is the method of it."""
     result = _plain_row(c, node, callee, expected)
     if isinstance(node.target, BuiltinCall) and node.target.arguments[0] is not None:
         argument = node.target.arguments[0]
-        if argument.type != ANY and argument.type != NEVER and kind_of(argument.type) not in LENGTHS:
-            method = f"write `{c.text(argument)[1:-1]}.len()`" if is_memory(argument.type) else None
+        kind = kind_of(argument.type)
+        if kind in HANDLES:
+            node.target = BuiltinCall(node.target.arguments, node.target.order, kind, "len")
+        elif argument.type != ANY and argument.type != NEVER and kind not in LENGTHS:
             return c.report(
                 "E2009", argument.span, f"`{argument.type}` has no length",
-                help=method or "strings, arrays, maps, tuples and ranges have one",
+                help="strings, bytes, arrays, maps, tuples, ranges, collections and stores have one",
             )
     return result
 

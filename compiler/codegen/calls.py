@@ -399,6 +399,8 @@ def builtin_call(g: Generator, node: ast.Call | ast.MethodCall, target: decision
     row = _row(target)
     if row.kind == "special":
         parse_as(g, node, target)
+    elif row.name == "len" and isinstance(node, ast.Call) and not row.module:
+        _len(g, node, target)
     elif row.kind == "handle":
         assert isinstance(node, ast.MethodCall)
         handle_call(g, node, target)
@@ -422,6 +424,20 @@ def builtin_call(g: Generator, node: ast.Call | ast.MethodCall, target: decision
         if target.absent_as_nil:
             assert node.type is not None
             g.coerce(decisions.FromOption(node.type))
+
+
+def _len(g: Generator, node: ast.Call, target: decisions.BuiltinCall) -> None:
+    """Generate `len(x)`. Behind Any there may be a store."""
+    (value,) = target.arguments
+    assert value is not None
+    g.operand(value, [])
+    g.at(node.span)
+    if target.receiver_kind:
+        g.emitter.emit("CALL_METHOD", g.module.pool.method("len", 0, []), 0)
+    elif static_type(value) == t.ANY:
+        g.module.length_of_any(g.emitter)
+    else:
+        g.emitter.emit("CALL_BUILTIN", g.module.pool.builtin("", "len"), 1)
 
 
 def _receiver(g: Generator, receiver: ast.Expr, row: Row, arguments: list[ast.Expr]) -> None:

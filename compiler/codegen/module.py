@@ -21,7 +21,7 @@ from ..checker.relations import matched
 from ..declaration_kinds import KINDS
 from ..source import Source, Span
 from ..syntax.ast import Nesting
-from .emitter import Emitter
+from .emitter import Emitter, Label
 from .moves import move_values
 
 Params = list[list[int | str | None]]
@@ -456,6 +456,8 @@ class Module:
                 emitter.emit("NIL")
             elif row.source:
                 emitter.emit("CALL", self.language_method(receiver, row.name), len(row.parameters))
+            elif not receiver and row.name == "len" and not row.module:
+                self.length_of_any(emitter)
             else:
                 self.wanted_permissions.add(row.permission)
                 # The permission is wanted as soon as the function is a value, since nobody can tell whether it is called.
@@ -468,6 +470,21 @@ class Module:
     def prompt_from_text(self, emitter: Emitter) -> None:
         """Append the conversion of a String to a Prompt (L-3.3.7)."""
         emitter.emit("CALL_BUILTIN", self.pool.builtin("Prompt", "new"), 1)
+
+    def length_of_any(self, emitter: Emitter) -> None:
+        """Append the length of a value of any kind (L-6.1.2): of a store its method, which may have to wait for the host."""
+        end = Label()
+        depth = emitter.depth
+        for store in (t.Generic("HashMap", (t.ANY, t.ANY)), t.LEDGER, t.MEMORY):
+            other = Label()
+            emitter.emit("DUP")
+            emitter.emit("IS", self.pool.type(store))
+            emitter.jump("JUMP_UNLESS", other)
+            emitter.emit("CALL_METHOD", self.pool.method("len", 0, []), 0)
+            emitter.jump("JUMP", end)
+            emitter.mark(other, depth)
+        emitter.emit("CALL_BUILTIN", self.pool.builtin("", "len"), 1)
+        emitter.mark(end, depth)
 
     def finish_functions(self) -> list[im.Function]:
         """Return all functions in the order of their numbers, and count their instructions. To be called once, when every

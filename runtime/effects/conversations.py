@@ -87,8 +87,8 @@ async def call_conversation(
 
 def _register_run(run: EffectContext, effect: Effect, conversation: Conversation) -> None:
     """Note the conversation among the runs in progress, and among the turns where its log has a lock, until it has ended. Raises
-    CallFailure (Nested) for a run inside another one that writes the same log, unless its `on_conflict` is "Append": it would wait
-    for itself (M-5.20)."""
+    CallFailure (Nested) for a run inside another one that writes the same log, unless its `on_conflict` is "Append": it would
+    wait for itself (M-5.20)."""
     turns: dict[Effect, Conversation] = run.memories.turns
     runs: dict[Effect, Conversation] = run.memories.runs
     if conversation.memory.policy.on_conflict != "Append":

@@ -138,7 +138,8 @@ DECLARATIONS = [
     ("memory m: Memory = Memory(20); fn main() {}", "E4501", "write `Memory::new()` or `Memory::new(20)`"),
     ("memory m: Memory = Memory::new(); fn main() { for x in m { print(x); } }", "E2015", "write `m.messages()`"),
     ("memory m: Memory = Memory::new(); fn main() { print(m[0]); }", "E2017", "write `m.messages()[…]`"),
-    ("memory m: Memory = Memory::new(); fn main() { print(len(m)); }", "E2009", "write `m.len()`"),
+    ("fn main() { print(len(5)); }", "E2009",
+        "strings, bytes, arrays, maps, tuples, ranges, collections and stores have one"),
     ("let m = Memory(20); print(m);", "E4501", "write `Memory::new()` or `Memory::new(20)`"),
     (
         "memory m: Memory = Memory::new().per(u); model M { provider: offline, memory: m } fn main() {}", "E4505",

@@ -25,6 +25,8 @@ LOOPS = {
     "json": 'let s = "[" + "1,".repeat(900000) + "1]"; loop { let v = std::json::parse(s); }',
     "display": "let mut a: Any = []; for i in 0..40 { a = [a, a]; } loop { let n = \"${a}\".len(); }",
     "regex": 'let w = "$0".repeat(500000); let s = "a".repeat(1000000); loop { let r = std::regex::replace("(b*)", s, w); }',
+    "states of a pattern": f'let s = "{"".join(map(chr, range(0x4E00, 0x4E00 + 8000)))}"; '
+    'let r = std::regex::is_match("(?:a?){1000}(?:c?){1000}(?:d?){1000}b", s);',
     "sort": "let mut a = (0..1000000).map(|i| (i * 7919) % 1000003); loop { let mut b = a; b.sort(); }",
     "copies": "let a = (0..1000000).to_array(); loop { let mut b = a; b[0] = 1; }",
     "casts": "let a: Any = (0..1000000).map(|i| i as Any); loop { let b = a as Array<Int>; }",

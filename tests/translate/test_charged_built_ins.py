@@ -83,6 +83,8 @@ def argument(type_: Any, name: str) -> Any:
         return Map({"ab": "x" * SIZE})
     if type_[0] == "map":
         return Map({"ab": 1})
+    if name == "base":  # of a URL
+        return "https:" + ARGUMENTS["string"]
     if name == "kind":  # of a Media
         return "document"
     if name in ("width", "b") and type_[0] == "int":

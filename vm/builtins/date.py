@@ -27,7 +27,6 @@ MONTHS = (
     "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December",
 )  # fmt: skip
 LENGTHS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
-DAY_MS = 86_400_000
 MOST_PATTERN = 1024  # characters
 RESULT = "Result<DateTime, DateError>"
 ZONE = 'zone: String = "UTC"'

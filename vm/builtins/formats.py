@@ -101,12 +101,12 @@ def formatted(value: Any, spec: Spec) -> str:
     is_number = type(value) is int or type(value) is float
     if spec.wants_number and not is_number:
         raise Panic("P007", f"expected a number for `{{:{spec.text}}}`, found {typeof(value)}")
-    if not is_number or spec.form == "?":
+    if not is_number:
         text = debug(value) if spec.form == "?" else display(value)
         return _aligned("", text if spec.precision is None else text[: spec.precision], spec, "<")
     text = _digits_of(value, spec)
     sign = "-" if text.startswith("-") else "+" if spec.sign == "+" and value == value else ""
-    return _aligned(sign, text.removeprefix("-"), spec, ">")
+    return _aligned(sign, text.removeprefix("-"), spec, ">", "0" if value - value == 0 else " ")
 
 
 def _digits_of(value: Any, spec: Spec) -> str:
@@ -124,7 +124,7 @@ def _digits_of(value: Any, spec: Spec) -> str:
     if form == "%":
         return grouped(decimal_text(value, spec.precision or 0, 2), spec.separator) + "%"
     if spec.precision is None and form != "f":
-        return grouped(display(value), spec.separator)
+        return grouped(debug(value) if form == "?" else display(value), spec.separator)
     return grouped(decimal_text(value, 6 if spec.precision is None else spec.precision), spec.separator)
 
 
@@ -153,21 +153,29 @@ def decimal_text(value: Any, decimals: int, shift: int = 0) -> str:
 
 
 def _with_exponent(value: Any, decimals: int) -> str:
+    """Return the text of a finite Int or Float with one digit before the point, so many decimals, and the power of ten, rounded
+    as `decimal_text` does. Raises P013 for more than MOST_DECIMALS decimals."""
+    from decimal import ROUND_HALF_UP, Context, Decimal
+
     if decimals > MOST_DECIMALS:
         raise Panic("P013", f"at most {MOST_DECIMALS} decimals, not {decimals}")
-    mantissa, _, exponent = f"{value:.{decimals}e}".partition("e")
+    if not value:
+        return f"{float(value):.{decimals}f}e0"
+    rounded = Context(prec=decimals + 1, rounding=ROUND_HALF_UP).create_decimal(Decimal(value))
+    mantissa, _, exponent = format(rounded, f".{decimals}e").partition("e")
     return f"{mantissa}e{int(exponent)}"
 
 
-def _aligned(sign: str, text: str, spec: Spec, usual: str) -> str:
+def _aligned(sign: str, text: str, spec: Spec, usual: str, zero: str = " ") -> str:
+    """Return the text in the width of the format. `usual`: the alignment without one; `zero`: what stands between sign and digits
+    where zeros are demanded, a blank for what is no finite number."""
     check_string_size(4 * spec.width)
     missing = spec.width - len(sign) - len(text)
     align = spec.align or usual
     if missing <= 0:
         return sign + text
-    if align == "=":  # zeros stand behind the sign; what is no finite number has none
-        fill = "0" if text[0].isdigit() else " "
-        return sign + fill * missing + text if fill == "0" else repeat(" ", missing) + sign + text
+    if align == "=":
+        return sign + repeat("0", missing) + text if zero == "0" else repeat(" ", missing) + sign + text
     before = {"<": 0, ">": missing, "^": missing // 2}[align]
     return repeat(spec.fill, before) + sign + text + repeat(spec.fill, missing - before)
 
@@ -381,7 +389,7 @@ _NOT_BLANK = dict.fromkeys(range(28, 32), "x")
 
 @std("prompt", 'count_tokens(text: String, model: String = "") -> Int', clause="L-7.9.4", linear=True)
 def count_tokens(content: Any, model: Any) -> int:
-    """An estimate of the tokens: words × 4/3, rounded up."""
+    """An estimate of the tokens: words × 4/3, rounded up, whatever the model."""
     text(model)
     if len(text(content)) >= LARGE:
         spend(len(content))

@@ -186,7 +186,7 @@ def learned_literal(content: Any, confidence: Any, about: Any) -> Any:
 
 @function("len(x: Any) -> Int", clause="L-6.1.2")
 def len_function(x: Any) -> int:
-    """As `x.len()`: of a String, Array, Map, tuple or Range."""
+    """As `x.len()`: of a String, Bytes, Array, Map, tuple, Range, collection or store."""
     return length(x)
 
 

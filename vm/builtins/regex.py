@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 EVERY = 256  # matches between two looks
 
 
+class _NoReplacement(Exception):
+    """A replacement that names a group that the pattern does not have; its text says which and where."""
+
+
 def _failed(pattern: str, message: str) -> Err:
     return Err(make_error("RegexError", None, {"message": message, "pattern": pattern}))
 
@@ -41,6 +45,8 @@ def _with_pattern(pattern: Any, s: Any, action: Callable[[Regex], Any]) -> Ok | 
         return Ok(action(compile_pattern(pattern)))
     except PatternError as error:
         return _failed(pattern, f"{error.reason} at offset {error.at} of the pattern")
+    except _NoReplacement as error:
+        return _failed(pattern, str(error))
     except BudgetSpent:
         return _failed(pattern, "the pattern takes too many steps on this text")
 
@@ -126,7 +132,8 @@ def _replaced(regex: Regex, s: str, pieces: list[Any]) -> str:
 
 
 def _pieces(replacement: str, regex: Regex) -> list[Any]:
-    """Return a replacement as its texts and the numbers of its groups; a `$` before anything else is itself."""
+    """Return a replacement as its texts and the numbers of its groups; a `$` before anything else is itself. Raises
+    _NoReplacement."""
     pieces: list[Any] = []
     longest = max(64, *map(len, regex.names), 0) + 4  # of a reference; a far `>` must not cost a look for each `$`
     at = 0
@@ -136,24 +143,24 @@ def _pieces(replacement: str, regex: Regex) -> list[Any]:
         dollar = replacement.find("$", at)
         if dollar < 0:
             return [*pieces, replacement[at:]]
-        piece, length = _reference(replacement[dollar + 1 : dollar + longest], regex)
+        piece, length = _reference(replacement[dollar + 1 : dollar + longest], regex, dollar)
         pieces += (replacement[at:dollar], piece)
         at = dollar + 1 + length
 
 
-def _reference(rest: str, regex: Regex) -> tuple[Any, int]:
-    """Return what a `$` stands for by what follows it, and how many characters belong to it."""
-    from ..regex.syntax import PatternError
-
+def _reference(rest: str, regex: Regex, at: int) -> tuple[Any, int]:
+    """Return what a `$` at an offset of the replacement stands for by what follows it, and how many characters belong to it.
+    Raises _NoReplacement."""
     digits = len(rest) - len(rest.lstrip("0123456789"))
     if digits:
         number = int(rest[: min(digits, 9)])
         if number > regex.groups:
-            raise PatternError(f"no group {rest[:digits]} for `${rest[:digits]}`: {regex.groups} groups", 0)
+            reason = f"no group {rest[:digits]} for `${rest[:digits]}`: {regex.groups} groups"
+            raise _NoReplacement(f"{reason} at offset {at} of the replacement")
         return number, digits
     name, closing, _ = rest[1:].partition(">")
     if rest[:1] == "<" and closing:
         if name not in regex.names:
-            raise PatternError(f"no group `{name}` for `$<{name}>`", 0)
+            raise _NoReplacement(f"no group `{name}` for `$<{name}>` at offset {at} of the replacement")
         return regex.names[name], len(name) + 2
     return "$", int(rest[:1] == "$")

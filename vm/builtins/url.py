@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 
 LONGEST = 65_536  # characters of an address, as in `std::http` (L-7.2)
+# What may stand in the name of a host, of ASCII (RFC 3986, section 3.2.2).
+OF_NAMES = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~!$&'()*+,;=")
+HEX = frozenset("0123456789abcdefABCDEF")
 
 
 def _fault(reason: str, at: int, source: str) -> Err:
@@ -35,27 +38,52 @@ def parse(s: Any) -> Ok | Err:
     """The parts of an absolute URL; what is percent-encoded in them stays so."""
     from urllib.parse import urlsplit
 
-    if len(text(s)) > LONGEST:
-        return _fault(f"a URL of {len(s)} characters; {LONGEST} are allowed", LONGEST, s[:200])
-    at = next((at for at, sign in enumerate(s) if sign <= " " or sign in "\x7f\\<>\"{}|^`"), None)
-    if at is not None:
-        return _fault(f"`{s[at]}` stands in no URL", at, s)
-    at = _bad_escape(s)
-    if at is not None:
-        return _fault("a `%` without two hexadecimal digits", at, s)
-    scheme = s.partition(":")[0]
-    if ":" not in s or not _is_scheme(scheme):
-        return _fault("no scheme such as `https:`", 0, s)
-    try:
-        parts = urlsplit(s)
-        port = parts.port
-        host = parts.hostname
-    except ValueError as error:
-        return _fault(str(error).lower(), len(scheme) + 1, s)
+    wrong = _wrong(text(s), absolute=True)
+    if wrong is not None:
+        return _fault(*wrong, s)
+    parts = urlsplit(s)
     user = parts.netloc.rpartition("@")[0] if "@" in parts.netloc else None
     query = parts.query if "?" in s.partition("#")[0] else None
     fragment = parts.fragment if "#" in s else None
-    return Ok(Url.of((parts.scheme, user, host or "", port, parts.path, query, fragment)))
+    return Ok(Url.of((parts.scheme, user, parts.hostname or "", parts.port, parts.path, query, fragment)))
+
+
+def _wrong(s: str, absolute: bool) -> tuple[str, int] | None:
+    """Return why a text is no URL, and the position of that; None for a URL. Without `absolute` it may be one that stands at
+    another: without scheme, or without scheme and host."""
+    from urllib.parse import urlsplit
+
+    if len(s) > LONGEST:
+        return f"a URL of {len(s)} characters; {LONGEST} are allowed", LONGEST
+    at = next((at for at, sign in enumerate(s) if sign <= " " or sign in "\x7f\\<>\"{}|^`"), None)
+    if at is not None:
+        return f"`{s[at]}` stands in no URL", at
+    at = _bad_escape(s)
+    if at is not None:
+        return "a `%` without two hexadecimal digits", at
+    scheme, authority, *_ = _parts(s)
+    if not _is_scheme(scheme or "") if absolute or scheme is not None else s.startswith(":"):
+        return "no scheme such as `https:`", 0
+    at = 0 if scheme is None else len(scheme) + 1
+    try:
+        port = urlsplit(s).port
+    except ValueError as error:
+        return str(error).lower(), at
+    host = (authority or "").rpartition("@")[2]
+    name = host if port is None else host.rpartition(":")[0]
+    within = name.removesuffix(":")[1:-1] if name.startswith("[") else name
+    return ("no host", at) if "[" in within or "]" in within else None
+
+
+def _parts(s: str) -> Any:
+    """Return scheme, authority, path, query and fragment of a URL, None for those that it lacks but the path, which it never
+    lacks (RFC 3986, appendix B)."""
+    import re
+
+    form = re.compile(r"(?:([^:/?#]+):)?(?://([^/?#]*))?([^?#]*)(?:\?([^#]*))?(?:#(.*))?", re.S)
+    found = form.fullmatch(s)
+    assert found is not None  # every text has this form
+    return found.groups()
 
 
 def _is_scheme(s: str) -> bool:
@@ -83,7 +111,7 @@ def build(scheme: Any, host: Any, path: Any, query: Any, port: Any, fragment: An
     """A URL of its parts, each encoded as its place asks; the path is given plain, with `/` between its segments."""
     if not 0 < len(text(scheme)) <= LONGEST or not _is_scheme(scheme):
         raise Panic("P013", f"no scheme of a URL: {brief(scheme)}")
-    if not 0 < len(text(host)) <= LONGEST or any(c <= " " or c in "/?#@\\%" for c in host):
+    if not 0 < len(text(host)) <= LONGEST or not _is_host(host):
         raise Panic("P013", f"no host of a URL: {brief(host)}")
     if port is not None and not 0 < integer(port) < 65_536:
         raise Panic("P013", f"no port: {port}")
@@ -98,18 +126,76 @@ def build(scheme: Any, host: Any, path: Any, query: Any, port: Any, fragment: An
     return whole
 
 
+def _is_host(s: str) -> bool:
+    """Return whether a text may stand as the host of a URL as it is: a name, whose letters may be of any script, or an address,
+    one of IPv6 with or without brackets."""
+    from unicodedata import normalize
+
+    if ":" not in s and "[" not in s:
+        # Some signs of other scripts stand for `/` and the like.
+        return all(c in OF_NAMES or (c > "\x7f" and c.isprintable()) for c in s + ("" if s.isascii() else normalize("NFKC", s)))
+    inner = s[1:-1] if s.startswith("[") and s.endswith("]") else s
+    version, _, rest = inner[1:].partition(".")
+    if inner is not s and inner[:1] in ("v", "V"):  # an address of a later version
+        return bool(version and rest) and HEX.issuperset(version) and all(c in OF_NAMES or c == ":" for c in rest)
+    return "%" not in inner and _is_ipv6(inner)
+
+
+def _is_ipv6(s: str) -> bool:
+    from ipaddress import IPv6Address
+
+    try:
+        IPv6Address(s)
+    except ValueError:
+        return False
+    return True
+
+
 @std("url", "join(base: String, reference: String) -> String", clause="L-7.13.3")
 def join_function(base: Any, reference: Any) -> str:
     """Where a reference that stands at the base leads."""
-    from urllib.parse import urljoin
+    for part, absolute in ((base, True), (reference, False)):
+        wrong = _wrong(text(part), absolute)
+        if wrong is not None:
+            raise Panic("P013", f"no URL: {brief(part, 60)}: {wrong[0]} at character {wrong[1] + 1}")
+    of_base = _parts(base)
+    scheme, authority, path, query, fragment = _parts(reference)
+    if scheme is None:
+        scheme = of_base[0]
+        if authority is None:
+            authority = of_base[1]
+            if not path and query is None:
+                query = of_base[3]
+            path = _merged(of_base, path)
+    path = _without_dots(path)
+    if authority is None and path.startswith("//"):  # it is no host
+        path = f"/.{path}"
+    marked = [mark + part for mark, part in (("//", authority), ("", path), ("?", query), ("#", fragment)) if part is not None]
+    return f"{scheme.lower()}:{''.join(marked)}"
 
-    for part in (base, reference):
-        if len(text(part)) > LONGEST:
-            raise Panic("P013", f"a URL of {len(part)} characters; {LONGEST} are allowed")
-    try:
-        return str(urljoin(base, reference))
-    except ValueError as error:
-        raise Panic("P013", f"no URL: {brief(base)} with {brief(reference)}: {str(error).lower()}") from None
+
+def _merged(base: Any, path: str) -> str:
+    """Return the path of a reference without scheme and host, as it stands at the parts of a base (RFC 3986, section 5.2.3)."""
+    if path.startswith("/"):
+        return path
+    if not path:
+        return str(base[2])
+    return f"/{path}" if base[1] is not None and not base[2] else base[2][: base[2].rfind("/") + 1] + path
+
+
+def _without_dots(path: str) -> str:
+    """Return the path without its segments `.` and `..` (RFC 3986, section 5.2.4)."""
+    import re
+
+    path = re.sub(r"\A(?:\.\.?/)*(?:\.\.?\Z)?", "", path, count=1)
+    kept: list[str] = []
+    segment = ""
+    for segment in re.findall("/[^/]*|[^/]+", path):
+        if segment == "/..":
+            del kept[-1:]
+        elif segment != "/.":
+            kept.append(segment)
+    return "".join(kept) + ("/" if segment in ("/.", "/..") else "")
 
 
 @std("url", "encode(s: String) -> String", clause="L-7.13.4", linear=True)

@@ -5,7 +5,8 @@ longest match begins that ends at a position. A state is the list of instruction
 first; instructions behind a match are cut off, so that order decides as it does in backtracking.
 
 A walk is a way through the program; it carries one *loop bit* for each loop whose body may be empty, which says whether the
-present iteration of that loop has taken a character (`program.py`). An iteration without one ends its loop.
+present iteration of that loop has taken a character (`program.py`). An iteration without one ends its loop. Outside of
+the loop its bit is set, so that walks that go on alike are one.
 
 A state is a dict from character to next state, so that the loop over a text costs one look-up per character. Steps that find
 a match or end the search are not in it: they raise KeyError and are handled outside of the loop. The program that is walked
@@ -27,9 +28,11 @@ if TYPE_CHECKING:
 
     State = dict[Any, Any]
 
-# Steps that are kept. A pattern may have exponentially many states, so at this number all are dropped and made again as needed
-# (the cache of a lazy DFA, as RE2 has it).
+# Steps that are kept, and walks of the states that are. A pattern may have exponentially many states, and a state as many walks
+# as the pattern has instructions, so at either number all are dropped and made again as needed (the cache of a lazy DFA, as RE2
+# has it).
 MOST_STEPS = 20_000
+MOST_WALKS = 200_000
 DEAD = None
 
 
@@ -48,20 +51,23 @@ class Facts:
 
 class Automaton:
     """The states of one program, which has neither lookaround nor back references. `backward`: it reads from right to left and
-    wants the longest match. A walk is one number: index of its instruction + `size` (the number of instructions) * its loop bits.
-    `remembered` counts the steps that are kept. With long texts, what ends the run (`values/metering.py`) comes out of the
-    searches."""
+    wants the longest match. A walk is one number: index of its instruction + `size` (the number of instructions) * its loop bits;
+    a match begins with `start`. `remembered` counts the steps that are kept, `walks` the walks of the states that are, `pace`
+    those gone since the last look. What ends the run (`values/metering.py`) comes out of the searches."""
 
-    __slots__ = ("code", "size", "bits", "asserts", "backward", "states", "remembered", "read_to")
+    __slots__ = ("code", "size", "bits", "start", "asserts", "backward", "states", "remembered", "walks", "pace", "read_to")
 
     def __init__(self, program: Program, backward: bool = False) -> None:
         self.code = program.code
         self.size = len(program.code)
         self.bits = (1 << program.loops) - 1
+        self.start = self.size * self.bits
         self.asserts = program.asserts
         self.backward = backward
         self.states: dict[tuple[Any, ...], State] = {}
         self.remembered = 0
+        self.walks = 0
+        self.pace = 0
         self.read_to = 0
 
     # ------------------------------------------------------------ reading
@@ -75,7 +81,7 @@ class Automaton:
         Positions are in characters, an end is behind the last one. With `certain`, return any end that proves that there is a
         match; `read_to` may be of an earlier search then."""
         body = subject.body
-        state = self.state((0,), True, class_of(subject.symbol(position - 1)))
+        state = self.state((self.start,), True, class_of(subject.symbol(position - 1)))
         # The loop over characters is Python's own, with one dict look-up each; the iterator tells where a step was missing.
         signs = iter(body)
         signs.__setstate__(position)  # type: ignore[attr-defined]
@@ -121,7 +127,7 @@ class Automaton:
     def start_of(self, subject: Subject, end: int, lowest: int) -> int:
         """Return the smallest start, not below `lowest`, of a match that ends at `end`; `end` itself when no match ends there.
         Positions are in characters."""
-        state: Any = self.state((0,), False, class_of(subject.symbol(end)))
+        state: Any = self.state((self.start,), False, class_of(subject.symbol(end)))
         smallest = end
         for at in range(end - 1, lowest - 2, -1):
             if at % STRIDE == 0:
@@ -146,7 +152,17 @@ class Automaton:
         state = self.states.get(key)
         if state is None:
             state = self.states[key] = {None: Facts(walks, searching, before)}
+            self.walks += len(walks)
         return state
+
+    def forget(self) -> None:
+        """Drop every state. They lead to one another in circles, so each is emptied, or they would stay until Python's collector
+        comes."""
+        for state in self.states.values():
+            state[None].steps.clear()
+            state.clear()
+        self.states.clear()
+        self.remembered = self.walks = 0
 
     def step(self, state: State, symbol: Any) -> tuple[Any, bool]:
         """Return the state behind `symbol` and whether a match ends before it."""
@@ -154,13 +170,12 @@ class Automaton:
         cached = facts.steps.get(symbol)
         if cached is not None:
             return cached  # type: ignore[no-any-return]
-        if self.remembered >= MOST_STEPS:
-            self.states.clear()
-            self.remembered = 0
+        if self.remembered >= MOST_STEPS or self.walks >= MOST_WALKS:
+            self.forget()
             state = self.state(facts.walks, facts.searching, facts.before)
             facts = state[None]
-        self.remembered += 1
         step = self.make_step(facts, symbol)
+        self.remembered += 1
         facts.steps[symbol] = step
         if step[0] is not DEAD and not step[1] and type(symbol) is str:
             state[symbol] = step[0]
@@ -174,7 +189,7 @@ class Automaton:
         matched = self.advance(facts.walks, symbol, left, right, walks)
         searching = facts.searching and not matched
         if searching and symbol not in (END, START):
-            walks.setdefault(0)
+            walks.setdefault(self.start)
         return (self.state(tuple(walks), searching, after) if walks else DEAD), matched
 
     def advance(self, walks: tuple[int, ...], symbol: Any, left: int, right: int, reached: dict[int, None]) -> bool:
@@ -189,6 +204,8 @@ class Automaton:
             if walk in visited:
                 continue
             visited.add(walk)
+            if len(visited) % STRIDE == 0:
+                look()
             at = walk % size
             operation, first, second = code[at]
             if operation == CHAR:
@@ -203,6 +220,10 @@ class Automaton:
                     break
             elif operation != ASSERT or holds(first, left, right):
                 pending.extend(self.onward(at, walk - at, operation, first, second))
+        self.pace += len(visited)
+        if self.pace >= STRIDE:
+            self.pace = 0
+            look()
         return matched
 
     def onward(self, at: int, bits: int, operation: int, first: Any, second: Any) -> tuple[int, ...]:
@@ -217,7 +238,7 @@ class Automaton:
         if operation == AGAIN:
             if (bits // self.size) >> first & 1:
                 return (second[1] + bits, second[0] + bits)
-            return (second[2] + bits,)
+            return (second[2] + bits + (self.size << first),)
         return (at + 1 + bits,)
 
     def without_bit(self, bits: int, number: int) -> int:

@@ -27,7 +27,7 @@ from .program import (
     compile_backward,
     compile_forward,
 )
-from .syntax import fold, parse_pattern
+from .syntax import CharSet, fold, parse_pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .program import Program
+    from .syntax import Answers
 
 
 # ----------------------------------------------------------------
@@ -43,8 +44,13 @@ if TYPE_CHECKING:
 # With `memory` the `Backtracker` remembers where a choice failed and never tries it again there, which makes it linear in the
 # text; a pattern with lookaround or back references cannot, and runs under a step budget (G-9.5).
 
-CHUNK_BITS = 16
+CHUNK_BITS = 6  # choices of which one number says which have failed
 CHUNK = 1 << CHUNK_BITS
+# What costs a step: so many characters of a back reference, compared as they are or without regard to case, and so many sets that
+# are asked whether a match may begin.
+COMPARED = 64
+FOLDED = 4
+SETS = 16
 FAILED = -1  # on the stack above the number of a choice: both of its sides were tried
 
 
@@ -55,12 +61,13 @@ class BudgetSpent(Exception):
 class Backtracker:
     """One program on one text. `slots`: start and end of the match and of each group, -1 for a group that took no part; the list
     of the caller is the one that is filled. Without `memory` its methods raise BudgetSpent after so many `steps`. `limit`: the
-    position behind the last character that a match may take.
+    position behind the last character that a match may take. `pace` counts the work of runs that have ended, in instructions,
+    since the last look.
 
     A choice on the stack is one number: (position * loop states + loop bits) * instructions + instruction.
     """
 
-    __slots__ = ("program", "subject", "slots", "stack", "steps", "memory", "limit", "size", "states", "bits")
+    __slots__ = ("program", "subject", "slots", "stack", "steps", "memory", "limit", "size", "states", "bits", "pace")
 
     def __init__(self, program: Program, subject: Subject, slots: list[int], memory: bool, steps: int = 0) -> None:
         self.program = program
@@ -68,11 +75,12 @@ class Backtracker:
         self.slots = slots
         self.stack: list[int] = []
         self.steps = steps
-        self.memory: dict[int, bytearray] | None = {} if memory else None
+        self.memory: dict[int, int] | None = {} if memory else None
         self.limit = len(subject.text)
         self.size = len(program.code)
         self.states = 1 << program.loops
         self.bits = self.states - 1
+        self.pace = 0
 
     def match_at(self, at: int) -> int:
         """Return the end of the match that begins at `at`, -1 when there is none; `slots` then has its groups."""
@@ -83,7 +91,8 @@ class Backtracker:
         """As `match_at`, without clearing `slots`: lookarounds share them."""
         code, text, slots, stack = self.program.code, self.subject.text, self.slots, self.stack
         base = len(stack)
-        pc = bits = pace = 0
+        pc = pace = 0
+        bits = self.bits  # that of a loop is set outside of it
         while True:
             pace += 1
             if pace % STRIDE == 0:
@@ -106,6 +115,7 @@ class Backtracker:
                 continue
             elif operation == MATCH:
                 del stack[base:]  # a lookaround is tried once: its other choices are dropped
+                self.works(pace % STRIDE)
                 return at
             else:
                 state = self.other(operation, first, second, pc, at, bits)
@@ -114,9 +124,24 @@ class Backtracker:
                     continue
             alternative = self.back(base)
             if alternative < 0:
+                self.works(pace % STRIDE)
                 return -1
             rest, pc = divmod(alternative, self.size)
             at, bits = divmod(rest, self.states)
+
+    def works(self, instructions: int) -> None:
+        """Count work that takes as long as so many instructions, and look when it is time."""
+        self.pace += instructions
+        if self.pace >= STRIDE:
+            self.pace = 0
+            look()
+
+    def spends(self, steps: int) -> None:
+        """Count steps and their work. Raises BudgetSpent."""
+        self.steps -= steps
+        if self.steps < 0 and self.memory is None:
+            raise BudgetSpent
+        self.works(steps)
 
     def choose(self, pc: int, at: int, bits: int, later: int) -> bool:
         """Put the second side of a choice on the stack for later; return False when the choice is known to fail. Raises
@@ -129,8 +154,7 @@ class Backtracker:
                 raise BudgetSpent
         else:
             choice = here + pc
-            chunk = memory.get(choice >> CHUNK_BITS)
-            if chunk is not None and chunk[choice & CHUNK - 1]:
+            if memory.get(choice >> CHUNK_BITS, 0) >> (choice & CHUNK - 1) & 1:
                 return False
             self.stack += (choice, FAILED)
         self.stack.append(here + later)
@@ -152,11 +176,10 @@ class Backtracker:
 
     def remember(self, choice: int) -> None:
         """Enter a choice of which both sides have failed."""
-        assert self.memory is not None
-        chunk = self.memory.get(choice >> CHUNK_BITS)
-        if chunk is None:
-            chunk = self.memory[choice >> CHUNK_BITS] = bytearray(CHUNK)
-        chunk[choice & CHUNK - 1] = 1
+        memory = self.memory
+        assert memory is not None
+        chunk = choice >> CHUNK_BITS
+        memory[chunk] = memory.get(chunk, 0) | 1 << (choice & CHUNK - 1)
 
     def other(
         self, operation: int, first: Any, second: Any, pc: int, at: int, bits: int
@@ -170,7 +193,7 @@ class Backtracker:
             return pc + 1, at, bits & ~(1 << first)
         if operation == AGAIN:
             if not bits >> first & 1:
-                return second[2], at, bits
+                return second[2], at, bits | 1 << first
             return (second[0], at, bits) if self.choose(pc, at, bits, second[1]) else None
         if operation == LOOK:
             return (pc + 1, at, bits) if self.look(at, *second) else None
@@ -183,10 +206,11 @@ class Backtracker:
         start = at - width
         before = self.slots.copy()
         inner = Backtracker(program, self.subject, self.slots, False, self.steps)
+        inner.pace = self.pace
         matched = start >= 0 and inner.run(start) >= 0
-        self.steps = inner.steps - 1
-        if self.steps < 0:
-            raise BudgetSpent
+        self.steps = inner.steps
+        self.pace = inner.pace
+        self.spends(1)
         if matched and not negative:
             for slot, old in enumerate(before):
                 if self.slots[slot] != old:
@@ -198,20 +222,30 @@ class Backtracker:
     def backref(self, number: int, folds: bool, pc: int, at: int, bits: int) -> tuple[int, int, int] | None:
         """Return where the walk continues behind a repetition of a group's text, None when another text stands here."""
         start, end = self.slots[2 * number : 2 * number + 2]
-        self.steps -= 1
-        if self.steps < 0:
-            raise BudgetSpent
-        if start < 0 or end < 0:
+        self.spends(1)
+        if start < 0 or end < 0 or at + end - start > len(self.subject.text):
             return None
+        length = end - start
+        self.spends(length // COMPARED)
         wanted = self.subject.text[start:end]
-        candidate = self.subject.text[at : at + end - start]
-        self.steps -= len(wanted) // 64
-        if wanted != candidate and not (folds and list(map(fold, wanted)) == list(map(fold, candidate))):
+        candidate = self.subject.text[at : at + length]
+        if wanted != candidate and not (folds and self.folded_equal(wanted, candidate)):
             return None
-        return pc + 1, at + len(wanted), self.bits if wanted else bits
+        return pc + 1, at + length, self.bits if length else bits
+
+    def folded_equal(self, wanted: str, candidate: str) -> bool:
+        """Return whether two texts of one length differ in case only. Raises BudgetSpent."""
+        for position in range(0, len(wanted), COMPARED):
+            folded = list(map(fold, wanted[position : position + COMPARED]))
+            self.spends(len(folded) // FOLDED)
+            if folded != list(map(fold, candidate[position : position + COMPARED])):
+                return False
+        return True
 
 
+# The patterns that a thread keeps, and what they weigh together (`Regex.weigh`).
 MOST_REMEMBERED = 64
+MOST_WEIGHT = 100_000
 # How many times over the automaton may read a text for all matches, before the memory of failures takes over.
 MOST_READINGS = 8
 LEAST_WORK = 4096
@@ -221,11 +255,12 @@ STEPS_PER_CHARACTER = 16
 
 
 class _Thread(_local):
-    """The recent patterns of one thread, by their text, the latest last. Sessions of a process may run side by side, and a search
-    makes states of its pattern."""
+    """The recent patterns of one thread, by their text, the latest last, and the sum of their `weight`. Sessions of a process may
+    run side by side, and a search makes states of its pattern."""
 
     def __init__(self) -> None:
         self.recent: dict[str, Regex] = {}
+        self.weight = 0
 
 
 _thread = _Thread()
@@ -235,10 +270,15 @@ def compile_pattern(source: str) -> Regex:
     """Return the compiled pattern; the recent ones of this thread are cached, and no other thread may use what it returns. Raises
     PatternError for text that is no pattern, or one beyond a limit; with a long pattern also what ends the run."""
     recent = _thread.recent
+    if recent:  # only the latest has grown since the last call
+        latest = recent[next(reversed(recent))]
+        _thread.weight -= latest.weight
+        latest.weight = latest.weigh()
+        _thread.weight += latest.weight
     regex = recent.pop(source, None) or Regex(source)
     recent[source] = regex
-    if len(recent) > MOST_REMEMBERED:
-        del recent[next(iter(recent))]
+    while len(recent) > MOST_REMEMBERED or (_thread.weight > MOST_WEIGHT and len(recent) > 1):
+        _thread.weight -= recent.pop(next(iter(recent))).drop()
     return regex
 
 
@@ -246,16 +286,19 @@ class Regex:
     """A compiled pattern. A match is a list of positions in characters: start, end, then start and end of each group, -1 for
     none. Searching with lookaround or back references raises BudgetSpent when it takes too many steps. The constructor raises
     PatternError. A search adds to the states of the automata, so only one thread at a time may use an object. `names` has the
-    numbers of named groups; `first` the tests of `Program.first_tests`."""
+    numbers of named groups; `first` knows the characters that a match may begin with, None where that is no help."""
 
-    __slots__ = ("groups", "names", "program", "forward", "backward", "first")
+    __slots__ = ("groups", "names", "answers", "program", "forward", "backward", "first", "weight")
 
     def __init__(self, source: str) -> None:
         pattern = parse_pattern(source)
         self.groups = pattern.groups
         self.names = pattern.names
+        self.answers = pattern.answers
         self.program = compile_forward(pattern.tree)
-        self.first = self.program.first_tests()
+        self.weight = 0
+        tests = self.program.first_tests()
+        self.first = None if tests is None else FirstCharacters(tests, self.answers)
         if self.program.linear:
             self.forward = Automaton(self.program)
             self.backward = Automaton(compile_backward(pattern.tree), backward=True)
@@ -288,9 +331,45 @@ class Regex:
         """Return the slots of a `Backtracker` before a match: a new list."""
         return [-1] * (2 * self.groups + 2)
 
-    def may_begin(self, sign: str) -> bool:
-        """Return False for a character that no match begins with."""
-        return self.first is None or any(test == sign if type(test) is str else test.has(sign) for test in self.first)
+    def weigh(self) -> int:
+        """Return what the pattern keeps, in steps of an automaton, about."""
+        kept = self.answers.count // 8
+        if self.program.linear:
+            for automaton in (self.forward, self.backward):
+                kept += automaton.remembered + automaton.walks // 16
+        return kept
+
+    def drop(self) -> int:
+        """Drop the states of the automata, which else stay until Python's collector comes; return the `weight` until now."""
+        if self.program.linear:
+            self.forward.forget()
+            self.backward.forget()
+        return self.weight
+
+
+class FirstCharacters:
+    """The characters that a match may begin with: those of `tests`, which are characters and sets. `cost`: of a question, in
+    steps."""
+
+    __slots__ = ("sets", "cost")
+
+    def __init__(self, tests: list[Any], answers: Answers) -> None:
+        plain, folding = CharSet(answers), CharSet(answers, folds=True)
+        self.sets = [plain, folding]
+        known = {id(test) for test in self.sets}
+        for test in tests:
+            if type(test) is str:
+                plain.singles.add(test)
+            elif id(test) not in known:
+                known.add(id(test))
+                if test.negated:
+                    self.sets.append(test)
+                else:
+                    (folding if test.folds else plain).add_all(test)
+        self.cost = len(self.sets) // SETS
+
+    def has(self, sign: str) -> bool:
+        return any(one.has(sign) for one in self.sets)
 
 
 class Budgeted:
@@ -308,14 +387,17 @@ class Budgeted:
 
     def next(self, at: int) -> list[int] | None:
         """Return the first match at or after a position, None when there is none. Raises BudgetSpent."""
-        text = self.text
+        text, first = self.text, self.regex.first
         for start in range(at, len(text) + 1):
             if start % STRIDE == 0:
                 look()
             self.backtracker.steps += STEPS_PER_CHARACTER * (start - self.furthest)
             self.furthest = start
-            if self.regex.first is not None and (start == len(text) or not self.regex.may_begin(text[start])):
-                continue
+            if first is not None:
+                if first.cost:
+                    self.backtracker.spends(first.cost)
+                if start == len(text) or not first.has(text[start]):
+                    continue
             if self.backtracker.match_at(start) >= 0:
                 return self.backtracker.slots.copy()
         return None

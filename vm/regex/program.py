@@ -11,8 +11,8 @@ second):
     AGAIN i (a, b, end)      its end: as SPLIT if the iteration took a character, else continue at the loop's end
     LOOK (program, ahead, negative, width)               BACKREF n fold
 
-Loops whose body may be empty carry a number; a matcher holds one bit per such loop, set when a character is taken. So an
-empty iteration ends its loop, as in the pattern languages programmers know, and no walk goes in circles.
+Loops whose body may be empty carry a number; a matcher holds one bit per such loop, set when a character is taken and outside of
+the loop. So an empty iteration ends its loop, as in the pattern languages programmers know, and no walk goes in circles.
 """
 
 from __future__ import annotations
@@ -272,10 +272,11 @@ class Writer:
         for remaining in range(times, 0, -1):
             if number < 0 or remaining == times:
                 splits.append(self.emit(SPLIT))
-            if number >= 0:
+            is_last = remaining == 1
+            if number >= 0 and not is_last:
                 self.emit(ENTER, number)
             self.write(node)
-            if number >= 0 and remaining > 1:
+            if number >= 0 and not is_last:
                 ends.append(self.emit(AGAIN))
         for split in splits:
             self.split(split, split + 1, self.here(), greedy)

@@ -12,6 +12,8 @@ group a case of `Parser.extension`; what a new node does stands in `program.py`.
 
 from __future__ import annotations
 
+from bisect import bisect_right
+
 from ..record import record
 from ..values.arithmetic import WHITE_SPACE
 from ..values.metering import LARGE, look
@@ -27,7 +29,7 @@ MOST_PARTS = 50_000  # signs, classes and other parts of one pattern; `program.p
 MOST_REPEATS = 1000
 MOST_NESTING = 50
 MOST_GROUPS = 200
-CACHED = 4096  # answers that a set of characters keeps
+MOST_ANSWERS = 65_536  # that the sets of characters of a pattern keep
 FLAGS = "ims"
 HEX = frozenset("0123456789abcdefABCDEF")
 DIGITS = frozenset("0123456789")
@@ -66,29 +68,63 @@ def is_blank(sign: str) -> bool:
 CLASSES: dict[str, Callable[[str], bool]] = {"d": str.isdecimal, "w": is_word, "s": is_blank}
 
 
+class Answers:
+    """What the sets of a pattern have answered, by character, one dict for each set: `count` answers in all."""
+
+    __slots__ = ("count", "of_sets")
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.of_sets: list[dict[str, bool]] = []
+
+    def of_new_set(self) -> dict[str, bool]:
+        answers: dict[str, bool] = {}
+        self.of_sets.append(answers)
+        return answers
+
+    def make_room(self) -> None:
+        """Count an answer that is about to be kept. At MOST_ANSWERS all are dropped."""
+        if self.count >= MOST_ANSWERS:
+            for answers in self.of_sets:
+                answers.clear()
+            self.count = 0
+        self.count += 1
+
+
 class CharSet:
-    """A set of characters: single ones, ranges, classes with their complements. Answers are cached."""
+    """A set of characters: single ones, ranges, classes with their complements. Its answers are kept; `kept` counts those of all
+    sets of the pattern. `lows` and `highs`: the ranges in order, apart from one another, from the first question on."""
 
-    __slots__ = ("singles", "ranges", "classes", "negated", "folds", "answers")
+    __slots__ = ("singles", "ranges", "classes", "negated", "folds", "kept", "answers", "lows", "highs")
 
-    def __init__(self, negated: bool = False, folds: bool = False) -> None:
+    def __init__(self, kept: Answers, negated: bool = False, folds: bool = False) -> None:
         self.singles: set[str] = set()
         self.ranges: list[tuple[str, str]] = []
         self.classes: list[tuple[Callable[[str], bool], bool]] = []
         self.negated = negated
         self.folds = folds
-        self.answers: dict[str, bool] = {}
+        self.kept = kept
+        self.answers = kept.of_new_set()
+        self.lows: list[str] = []
+        self.highs: list[str] = []
 
     def add_class(self, letter: str) -> None:
         """Add the class `d`, `w` or `s`, or for a capital letter its complement."""
-        self.classes.append((CLASSES[letter.lower()], letter.isupper()))
+        one = (CLASSES[letter.lower()], letter.isupper())
+        if one not in self.classes:
+            self.classes.append(one)
+
+    def add_all(self, other: CharSet) -> None:
+        """Add what belongs to another set, as negated and as folding as this one; neither is negated."""
+        self.singles |= other.singles
+        self.ranges += other.ranges
+        self.classes += [one for one in other.classes if one not in self.classes]
 
     def has(self, sign: str) -> bool:
-        """Return whether a character belongs to the set."""
+        """Return whether a character belongs to the set, which is whole by now."""
         answer = self.answers.get(sign)
         if answer is None:
-            if len(self.answers) >= CACHED:
-                self.answers.clear()
+            self.kept.make_room()
             answer = self.answers[sign] = self._asks(sign) != self.negated
         return answer
 
@@ -98,18 +134,33 @@ class CharSet:
         return any(map(self._lists, {sign, fold(sign), sign.lower(), sign.upper(), fold(sign).upper()}))
 
     def _lists(self, sign: str) -> bool:
-        if sign in self.singles or any(low <= sign <= high for low, high in self.ranges):
+        if len(sign) != 1:  # an upper case of several characters
+            return False
+        if sign in self.singles or (self.ranges and self._in_range(sign)):
             return True
-        return len(sign) == 1 and any(holds(sign) != complement for holds, complement in self.classes)
+        return any(holds(sign) != complement for holds, complement in self.classes)
+
+    def _in_range(self, sign: str) -> bool:
+        if not self.lows:
+            for low, high in sorted(self.ranges):
+                if self.highs and low <= self.highs[-1]:
+                    self.highs[-1] = max(high, self.highs[-1])
+                else:
+                    self.lows.append(low)
+                    self.highs.append(high)
+        at = bisect_right(self.lows, sign)
+        return at > 0 and sign <= self.highs[at - 1]
 
 
 @record
 class Pattern:
-    """A parsed pattern: its tree, how many groups it has, and the numbers, from 1, of those with a name."""
+    """A parsed pattern: its tree, how many groups it has, the numbers, from 1, of those with a name, and what its sets of
+    characters keep."""
 
     tree: Node
     groups: int
     names: dict[str, int]
+    answers: Answers
 
 
 def parse_pattern(source: str) -> Pattern:
@@ -120,7 +171,7 @@ def parse_pattern(source: str) -> Pattern:
     tree = parser.alternatives()
     if parser.at < len(source):
         parser.fail("unmatched `)`")
-    return Pattern(tree, parser.groups, parser.names)
+    return Pattern(tree, parser.groups, parser.names, parser.answers)
 
 
 class Parser:
@@ -128,7 +179,7 @@ class Parser:
     PatternError. `flags`: those in force where the parser stands; `open`: the groups that are not yet closed; `at`: the offset
     of the next sign."""
 
-    __slots__ = ("source", "at", "flags", "groups", "names", "open", "nesting", "parts")
+    __slots__ = ("source", "at", "flags", "groups", "names", "open", "nesting", "parts", "answers")
 
     def __init__(self, source: str) -> None:
         self.source = source
@@ -139,6 +190,7 @@ class Parser:
         self.open: set[int] = set()
         self.nesting = 0
         self.parts = 0
+        self.answers = Answers()
 
     def count(self) -> None:
         """Count another part of the pattern against the limit."""
@@ -270,12 +322,12 @@ class Parser:
     def literal(self, sign: str) -> Node:
         if "i" not in self.flags or (sign.lower() == sign.upper() == fold(sign)):
             return ("char", sign)
-        test = CharSet(folds=True)
+        test = CharSet(self.answers, folds=True)
         test.singles.update((sign, fold(sign)))
         return ("char", test)
 
     def any_char(self) -> CharSet:
-        test = CharSet(negated=True)
+        test = CharSet(self.answers, negated=True)
         if "s" not in self.flags:
             test.singles.add("\n")
         return test
@@ -288,7 +340,7 @@ class Parser:
             return ("assert", ASSERTIONS[sign])
         if sign.lower() in CLASSES:
             self.at += 1
-            test = CharSet()
+            test = CharSet(self.answers)
             test.add_class(sign)
             return ("char", test)
         if sign in DIGITS and sign != "0":
@@ -334,7 +386,7 @@ class Parser:
 
     def char_set(self) -> CharSet:
         start = self.at - 1
-        test = CharSet(self.accept("^"), "i" in self.flags)
+        test = CharSet(self.answers, self.accept("^"), "i" in self.flags)
         first = True
         while first or self.peek() != "]":
             if not self.peek():

@@ -8,18 +8,12 @@ the host's stands inside a value, apart from `MemoryRef.life`, which no program 
 from __future__ import annotations
 
 from .access import (
-    element,
-    fit_length,
     get_error_member,
     get_member,
     index,
     index_out_of_range,
-    key_not_found,
     length,
-    map_at,
     map_store,
-    no_such_member,
-    range_at,
     slice_of,
     store_index,
     store_member,
@@ -28,8 +22,6 @@ from .access import (
 from .arithmetic import (
     add,
     div,
-    division_by_zero,
-    fit,
     float_div,
     float_pow,
     float_rem,
@@ -49,10 +41,7 @@ from .arithmetic import (
 )
 from .casts import cast, check, matches, truth, try_cast
 from .containers import (
-    FALSE_KEY,
-    TRUE_KEY,
     Array,
-    BoolKey,
     Map,
     Queue,
     RangeValue,
@@ -66,9 +55,8 @@ from .containers import (
     unkey,
 )
 from .equality import equal
-from .errors import FAMILIES, FIELD_TYPES, ErrorValue, Family, default_message, is_family, make_error, nearest_family
+from .errors import FAMILIES, FIELD_TYPES, ErrorValue, default_message, is_family, make_error, nearest_family
 from .handles import (
-    KEEP,
     UNSET,
     AgentRef,
     HashMapRef,
@@ -87,9 +75,8 @@ from .handles import (
     TaskHandle,
     ToolRef,
     TypedStream,
-    Unset,
 )
-from .limits import INT_MAX, INT_MIN, Limits, concat, float_text, join, limits
+from .limits import INT_MAX, INT_MIN, concat, join, limits
 from .objects import (
     NONE,
     RECORDS,
@@ -126,13 +113,12 @@ from .objects import (
     make_struct_class,
 )
 from .structural import make_set, set_key
-from .text import brief, debug, display, from_json, json_string, key_text, quote, to_json
+from .text import brief, debug, display, from_json, key_text, quote, to_json
 from .types import type_text, typeof
 
 __all__ = [
     "AgentRef",
     "Array",
-    "BoolKey",
     "Cell",
     "Closure",
     "Emit",
@@ -140,10 +126,8 @@ __all__ = [
     "EnumValue",
     "Err",
     "ErrorValue",
-    "FALSE_KEY",
     "FAMILIES",
     "FIELD_TYPES",
-    "Family",
     "HashMapRef",
     "Dominant",
     "BudgetLeft",
@@ -152,7 +136,6 @@ __all__ = [
     "Learned",
     "INT_MAX",
     "INT_MIN",
-    "KEEP",
     "Entry",
     "Fact",
     "Provenance",
@@ -160,7 +143,6 @@ __all__ = [
     "Turn",
     "LedgerQuery",
     "LedgerRef",
-    "Limits",
     "Map",
     "KeyedRef",
     "MemoryRef",
@@ -188,7 +170,6 @@ __all__ = [
     "Stack",
     "Struct",
     "StructType",
-    "TRUE_KEY",
     "Stream",
     "ItemStream",
     "TypedStream",
@@ -196,7 +177,6 @@ __all__ = [
     "ToolCall",
     "ToolRef",
     "UNSET",
-    "Unset",
     "Variant",
     "add",
     "brief",
@@ -207,16 +187,11 @@ __all__ = [
     "default_message",
     "display",
     "div",
-    "division_by_zero",
-    "element",
     "elements",
     "equal",
-    "fit",
-    "fit_length",
     "float_div",
     "float_pow",
     "float_rem",
-    "float_text",
     "from_json",
     "get_error_member",
     "get_member",
@@ -229,8 +204,6 @@ __all__ = [
     "int_rem",
     "is_family",
     "join",
-    "json_string",
-    "key_not_found",
     "key_of",
     "key_text",
     "length",
@@ -240,18 +213,15 @@ __all__ = [
     "make_error",
     "make_set",
     "make_struct_class",
-    "map_at",
     "map_store",
     "matches",
     "mul",
     "nearest_family",
     "negate",
-    "no_such_member",
     "overflow",
     "own",
     "power",
     "quote",
-    "range_at",
     "rem",
     "store_index",
     "store_member",

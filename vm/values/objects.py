@@ -21,12 +21,12 @@ class StructType:
     """The declaration behind a struct class.
 
     `key` names the type in descriptors and is unique in a program; `name` is what programs see. `kind` is "struct", "schema" or
-    "record" (a built-in one). `types` holds a descriptor per field for deep casts, empty when nobody asks. `optional` fields may
-    be left out of a literal, `hidden` ones are left out of Display and JSON while they hold nil, 0 or an empty Array. `is_error`:
-    has `impl Error`. `index` has the position of each field, from 0.
+    "record" (a built-in one). `types` holds a descriptor per field for deep casts, empty when nobody asks. `hidden` fields are
+    left out of Display and JSON while they hold nil, 0 or an empty Array. `is_error`: has `impl Error`. `index` has the position
+    of each field, from 0.
     """
 
-    __slots__ = ("name", "key", "fields", "kind", "types", "optional", "hidden", "is_error", "index")
+    __slots__ = ("name", "key", "fields", "kind", "types", "hidden", "is_error", "index")
 
     def __init__(
         self,
@@ -36,7 +36,6 @@ class StructType:
         *,
         key: str = "",
         types: tuple[Any, ...] = (),
-        optional: Iterable[str] = (),
         hidden: tuple[str, ...] = (),
         is_error: bool = False,
     ) -> None:
@@ -45,7 +44,6 @@ class StructType:
         self.fields = tuple(fields)
         self.kind = kind
         self.types = types
-        self.optional = frozenset(optional)
         self.hidden = frozenset(hidden)
         self.is_error = is_error
         self.index = {field: position for position, field in enumerate(self.fields)}

@@ -9,7 +9,7 @@ import base64
 import datetime as dt
 import re
 from decimal import ROUND_HALF_UP, Context, Decimal
-from urllib.parse import quote, unquote_to_bytes, urljoin, urlsplit
+from urllib.parse import quote, unquote_to_bytes, urljoin
 from zoneinfo import ZoneInfo
 
 from ..scopes import DECLARED
@@ -116,12 +116,12 @@ def one_format(value: Any, form: str) -> str:
     cut, is_number = None if precision is None else int(precision), type(value) in NUMERIC
     if not is_number and (sign == "+" or zero or separator or kind not in (None, "?")):
         raise mismatch("a number", value)
-    if not is_number or kind == "?":
+    if not is_number:
         return f"{display(value, kind == '?')[:cut]:{fill or ' '}{align or '<'}{width or 0}}"
     body = body_of(value, kind, cut, separator or "")
     mark, body = "-" if body[0] == "-" else "+" if sign == "+" and value == value else "", body.removeprefix("-")
-    if zero and not align:
-        return mark + body.zfill(int(width or 0) - len(mark))
+    if zero and not align and value - value == 0:
+        return mark + body.rjust(int(width or 0) - len(mark), "0")
     return f"{mark + body:{fill or ' '}{align or '>'}{width or 0}}"
 
 
@@ -134,12 +134,14 @@ def body_of(value: Any, kind: str | None, cut: int | None, separator: str) -> st
     if value - value != 0:
         return display(value)
     if kind == "e":
-        mantissa, _, exponent = f"{value:.{6 if cut is None else cut}e}".partition("e")
+        cut = 6 if cut is None else cut
+        exact = Context(cut + 1, ROUND_HALF_UP).create_decimal(value) if value else value
+        mantissa, _, exponent = f"{exact:.{cut}e}".partition("e")
         return f"{mantissa}e{int(exponent)}"
     if kind == "%":
         return grouped(rounded(Decimal(value).scaleb(2, Context(prec=1500)), cut or 0), separator) + "%"
     plain = cut is None and kind != "f"
-    return grouped(display(value) if plain else rounded(value, 6 if cut is None else cut), separator)
+    return grouped(display(value, kind == "?") if plain else rounded(value, 6 if cut is None else cut), separator)
 
 
 def formatted(template: str, args: Arr) -> str:
@@ -245,22 +247,22 @@ CSV = {f"parse(s: String, {SEPARATOR}) -> Result<Array<Map<String, String>>, Par
 # ---------------------------------------------------------------- std::url
 
 
+address = re.compile(r"(?=.*:.*:)[0-9a-fA-F:.]+(%25[^%]+)?").fullmatch  # what looks like one of IPv6
+
+
 def url_parts(text: str) -> Case:
     """Return the parts of an absolute URL as a Url, as a Result."""
     if odd := re.search(r"[\0-\x20\x7f\\<>\"{}|^`]|%(?![0-9a-fA-F]{2})", text):
         return at_fault("no URL", odd.start())
     if not re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", text):
         return at_fault("no scheme", 0)
-    try:
-        parts = urlsplit(text)
-        port = parts.port
-    except ValueError:
-        return at_fault("no URL", text.index(":") + 1)
-    user = parts.netloc.rpartition("@")[0] if "@" in parts.netloc else None
-    optional = [part if mark in text.split("#")[0] + "#" * ("#" in text) else None
-        for part, mark in ((parts.query, "?"), (parts.fragment, "#"))]  # fmt: skip
+    scheme, name, path, query, last = re.fullmatch(r"(.+?):(//[^/?#]*)?([^?#]*)(?:\?([^#]*))?(?:#(.*))?", text).groups()
+    user, host, inner, port = re.fullmatch(r"(?:(.*)@)?(\[(.*)]|[^:]*):?(.+)?", (name or "//")[2:]).groups()
+    sound = address(inner) if inner else set("[]").isdisjoint(host)
+    if not sound or re.search("[^0-9]", port or "") or int(port or 0) > 65535:
+        return at_fault("no URL", len(scheme) + 1)
     names = ("scheme", "user", "host", "port", "path", "query", "fragment")
-    values = (parts.scheme, user, parts.hostname or "", port, parts.path, *optional)
+    values = (scheme.lower(), user, (inner or host).lower(), port and int(port), path, query, last)
     return ok(Rec(DECLARED["Url"], dict(zip(names, values, strict=True))))
 
 
@@ -278,7 +280,8 @@ def url_query(parts: Map) -> str:
 
 def url_text(scheme: str, host: str, path: str, query: Map, port: Any, fragment: str) -> str:
     """Return the URL of its parts; panic P013 for what is no part of one."""
-    sound = re.fullmatch(r"[A-Za-z][A-Za-z0-9+.-]*", scheme) and re.fullmatch(r"[^\0-\x20/?#@\\%]+", host)
+    name = r"[\w.~!$&'()*+,;=\x80-\U0010FFFF-]+|(?=.*:.*:)(\[)?[0-9a-fA-F:.]+(?(1)])"
+    sound = re.fullmatch(r"[A-Za-z][A-Za-z0-9+.-]*", scheme) and re.fullmatch(name, host, re.A)
     if not sound or port is not None and not 0 < port < 65536:
         raise Panic("P013", "no part of a URL")
     host = f"[{host}]" if ":" in host and host[0] != "[" else host
@@ -311,12 +314,13 @@ def url_pairs(text: str) -> list[tuple[str, str]]:
 
 def url_joined(base: str, reference: str) -> str:
     """Return a reference as seen from a base URL; panic P013 for what is no URL."""
+    whole = reference if re.match("[^/?#]*:", reference) else f"a:{reference}"
     try:
-        if max(len(base), len(reference)) <= 65_536:
-            return urljoin(base, reference)
-    except ValueError:
-        pass
-    raise Panic("P013", "no URL")
+        assert len(base) <= 65_536 >= len(reference) and url_parts(base) and url_parts(whole)
+    except (AssertionError, Failure):
+        raise Panic("P013", "no URL") from None
+    scheme, _, rest = base.partition("#")[0].partition(":")
+    return reference if whole == reference else scheme.lower() + urljoin(f"http:{rest}", reference)[4:]
 
 
 URL = {"parse(s: String) -> Result<Url, ParseError>": url_parts, "query(parts: Map<String, Any>) -> String": url_query,

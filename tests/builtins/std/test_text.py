@@ -1,4 +1,4 @@
-"""`std::fmt`, `std::string`, `std::prompt` (L-7.5, L-7.8, L-7.9.3, L-7.9.4)."""
+"""`std::fmt`, `std::string`, `std::prompt`, `std::url` (L-7.5, L-7.8, L-7.9.3, L-7.9.4, L-7.13)."""
 
 from __future__ import annotations
 
@@ -121,3 +121,51 @@ def test_sizes_are_known_before_the_work(library: Library, panics: Callable[...,
     assert panics(library, "fmt::indent", "a\n" * 30, 3).startswith("P103")
     assert panics(library, "prompt::template", "${a}${a}", Map({"a": big})).startswith("P103")
     assert panics(library, "string::join", Array([big, big]), "").startswith("P103")
+
+
+# ---------------------------------------------------------------- std::url
+
+BASE = "http://a/b/c/d;p?q"
+JOINED = [
+    # RFC 3986, section 5.4
+    (BASE, "g:h", "g:h"), (BASE, "g", "http://a/b/c/g"), (BASE, "./g", "http://a/b/c/g"), (BASE, "g/", "http://a/b/c/g/"),
+    (BASE, "/g", "http://a/g"), (BASE, "//g", "http://g"), (BASE, "?y", "http://a/b/c/d;p?y"),
+    (BASE, "g?y", "http://a/b/c/g?y"), (BASE, "#s", "http://a/b/c/d;p?q#s"), (BASE, "g?y#s", "http://a/b/c/g?y#s"),
+    (BASE, ";x", "http://a/b/c/;x"), (BASE, "g;x?y#s", "http://a/b/c/g;x?y#s"), (BASE, "", "http://a/b/c/d;p?q"),
+    (BASE, ".", "http://a/b/c/"), (BASE, "..", "http://a/b/"), (BASE, "../..", "http://a/"), (BASE, "../../g", "http://a/g"),
+    (BASE, "../../../../g", "http://a/g"), (BASE, "/./g", "http://a/g"), (BASE, "/../g", "http://a/g"),
+    (BASE, "g.", "http://a/b/c/g."), (BASE, "..g", "http://a/b/c/..g"), (BASE, "./g/.", "http://a/b/c/g/"),
+    (BASE, "g;x=1/../y", "http://a/b/c/y"), (BASE, "g?y/../x", "http://a/b/c/g?y/../x"),
+    (BASE, "g#s/../x", "http://a/b/c/g#s/../x"), (BASE, "http:g", "http:g"),
+    # without a host, without a path, with what is no host
+    ("x:a/b", "../../c", "x:/c"), ("x:a/b", "c", "x:a/c"), ("mailto:a", "b", "mailto:b"), ("x:", "./..", "x:"),
+    ("x:/a", ".//b", "x:/.//b"), ("http://a", "b", "http://a/b"), ("http://a/b#c", "?", "http://a/b?"),
+    ("HTTP://a/b", "../", "http://a/"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("base", "reference", "whole"), JOINED)
+def test_references_lead_where_the_standard_says(library: Library, base: str, reference: str, whole: str) -> None:
+    assert library("url::join", base, reference) == whole
+
+
+@pytest.mark.parametrize(
+    ("base", "reference"),
+    [("hello", "x"), ("", ""), ("http://a b", "c"), ("http://a", "b c"), ("http://a/%zz", "?q"), ("http://a", "%"),
+    ("http://a:b", "c"), ("http://a", "//[b"), ("http://a", "1b:c"), ("http://a", ":c"), ("/a", "http://b")],
+)  # fmt: skip
+def test_what_is_no_url_is_not_joined(library: Library, panics: Callable[..., str], base: str, reference: str) -> None:
+    assert panics(library, "url::join", base, reference).startswith("P013 no URL")
+
+
+def test_hosts(library: Library, panics: Callable[..., str]) -> None:
+    def build(host: str) -> tuple[Any, ...]:
+        return "http", host, "", Map({}), None, ""
+
+    for host in ("a", "a_b.example", "1.2.3.4", "bücher.example", "[::1]", "[v1.x:y]", "[::ffff:1.2.3.4]"):
+        assert library("url::build", *build(host)) == f"http://{host}"
+        assert library("url::parse", f"http://{host}:1/").value.f3 == 1
+    assert library("url::build", *build("::1")) == "http://[::1]"
+    wrong = "a<b a>b a\"b a{b a|b a^b a`b a:b [::1 ::1] [a] [] [v.x] [vx.y] [v1.] : a] a[b ℀ x\u00a0y %41 1:2"
+    for host in [*wrong.split(" "), "fe80::1%eth0", "[::1%25a]"]:
+        assert panics(library, "url::build", *build(host)).startswith("P013 no host of a URL"), host
