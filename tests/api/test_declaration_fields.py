@@ -64,7 +64,7 @@ def flattened(fields: dict[str, Field], besides: tuple[str, ...] = ()) -> list[t
 
 
 def connection(entry: str) -> str:
-    taker = "offline" if entry.startswith("replies") else "openai"
+    taker = {"replies": "offline", "cache_prompt": "anthropic"}.get(entry.partition(":")[0], "openai")
     return f'connect c {{ provider: "{taker}", {entry} }} {model(connection="c")}'
 
 
@@ -169,7 +169,7 @@ BOUNDED = [(name, part, row) for name, field in rows.CONNECTION.items() for part
 
 @pytest.mark.parametrize(("name", "part", "row"), BOUNDED, ids=lambda x: x if isinstance(x, str) else "")
 def test_manifest_and_host_refuse_in_the_words_of_the_row(name: str, part: str, row: Field, tmp_path: Any) -> None:
-    value: Any = row.high + 1 if row.kind in (rows.WHOLE, rows.NUMBER) and row.high is not None else False
+    value: Any = row.high + 1 if row.kind in (rows.WHOLE, rows.NUMBER) and row.high is not None else row.kind == rows.SWITCH and "2h"
     given = {part: value} if part else value
     with pytest.raises(ConfigFailure) as refused:
         check_connections([{"lab": {name: given}}])
