@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from ..vm.declaration_fields import CONNECTION, DECORATORS, MODEL, NAMES, WITH_UNIT, as_held, is_text, named, stated, twice
 from ..vm.providers import PREDECLARED, PROVIDERS
+from ..vm.values.text import cut_to
 from .errors import ConfigFailure, NotSent, Origin
 
 TYPE_CHECKING = False
@@ -230,10 +231,15 @@ def _refused(owner: str, name: str, value: Any, field: Field, form: str | None) 
 
 
 def _shown(value: Any) -> str:
-    """Return a value as at most 80 characters of JSON, in which programs and scripts are written."""
+    """Return a value as at most 80 characters of JSON, in which programs and scripts are written; one that JSON does not have, as
+    Python writes it."""
     import json  # a run that refuses nothing starts without it
 
-    return f"{json.dumps(value, ensure_ascii=False, default=str):.80}"
+    try:
+        text = json.dumps(value, ensure_ascii=False, default=str)
+    except (TypeError, ValueError, RecursionError):  # a key that is no text, an object in itself, one nested too deeply
+        text = repr(value)
+    return cut_to(text, 80)
 
 
 def check_names(host_fields: Mapping[str, Any], declared: Mapping[str, Any]) -> None:

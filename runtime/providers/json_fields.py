@@ -8,6 +8,7 @@ unknown parts of a stream, so that they can go back as they came; and `Usage`, a
 
 from __future__ import annotations
 
+from ...vm.values.text import CUT, cut_to
 from ..access.secrets import clean_text
 from ..schema.lenient_json import JsonRefused, parse_json
 
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
 if TYPE_CHECKING:
     T = TypeVar("T")
 
-MOST_SHOWN = 60  # code points of a body that is no JSON
+MOST_READ = 400  # bytes of a body that is no JSON
+MOST_SHOWN = 60  # code points of it
 KINDS = {bool: "a Bool", int: "a number", float: "a number", str: "a text", list: "a list", dict: "an object"}
 
 
@@ -114,7 +116,8 @@ def fields_of(body: bytes) -> Fields:
 
 def _beginning(body: bytes) -> str:
     """Return the beginning of a body for a message: it shows who answered, such as a proxy with a page."""
-    text = " ".join(clean_text(body[:400].decode("utf-8", "replace")).split())[:MOST_SHOWN]
+    text = " ".join(clean_text(body[:MOST_READ].decode("utf-8", "replace")).split())
+    text = cut_to(text if len(body) <= MOST_READ else text + CUT, MOST_SHOWN)
     return f"; it begins `{text}`" if text else ": it is empty"
 
 

@@ -235,17 +235,21 @@ def first_limit(request: Request) -> tuple[str, float]:
 
 class OfflineProvider(WirelessProvider):
     """The provider of offline runs. When the script has no reply left, it makes one up: the smallest value that fits the
-    schema, or the beginning of the prompt (O-1.31, O-1.32)."""
+    schema, or the beginning of the prompt (O-1.31, O-1.32), out of which `clean` takes secrets."""
 
     free_and_instant = True
 
-    def __init__(self, settings: ConnectionSettings, script: Script, sleep: Callable[[float], Awaitable[None]]) -> None:
+    def __init__(
+        self, settings: ConnectionSettings, script: Script, sleep: Callable[[float], Awaitable[None]],
+        clean: Callable[[str], str],
+    ) -> None:  # fmt: skip
         super().__init__(settings, settings.name, script, sleep)
+        self._clean = clean
         self._prefixes = KeptPrefixes()
 
     async def send(self, request: Request) -> Reply:
         scripted = self._script.take(request)
-        reply = await self._scripted_reply(scripted, request, request.model) if scripted is not None else _invented(request)
+        reply = await self._scripted_reply(scripted, request, request.model) if scripted is not None else self._invented(request)
         # tokens that the script does not say are counted, as for a made-up reply
         if not _says_tokens(scripted, "tokens_in"):
             reply.tokens_in = sum(tokens(message.content) + media_tokens(message) for message in request.messages)
@@ -254,6 +258,15 @@ class OfflineProvider(WirelessProvider):
         if request.cache is not None and request.cache.is_asked and not _says_tokens(scripted, "tokens_cached"):
             reply.cached, reply.cache_write = self._prefixes.counts(request, request.cache)
         return reply
+
+    def _invented(self, request: Request) -> Reply:
+        if request.schema is not None:
+            return Reply(compact_json(minimal_instance(request.schema.json)), model=request.model)
+        asked = next((m for m in reversed(request.messages) if m.role == "user"), None)
+        # no sink would know the beginning of a secret
+        prompt = "" if asked is None else self._clean(asked.content)[:QUOTED_LENGTH].replace("\n", " ")
+        media = "" if asked is None or not asked.media else told_media(asked)
+        return Reply(PREFIX + media + prompt, model=request.model)
 
 
 class KeptPrefixes:
@@ -314,15 +327,6 @@ def tokens(text: str) -> int:
 def media_tokens(message: Msg) -> int:
     """Return the tokens that the media of a message count."""
     return sum([part.tokens for part in message.media]) if message.media else 0
-
-
-def _invented(request: Request) -> Reply:
-    if request.schema is not None:
-        return Reply(compact_json(minimal_instance(request.schema.json)), model=request.model)
-    asked = next((m for m in reversed(request.messages) if m.role == "user"), None)
-    prompt = "" if asked is None else asked.content[:QUOTED_LENGTH].replace("\n", " ")
-    media = "" if asked is None or not asked.media else told_media(asked)
-    return Reply(PREFIX + media + prompt, model=request.model)
 
 
 def told_media(message: Msg) -> str:

@@ -13,7 +13,7 @@ from ..values.errors import make_error
 from ..values.limits import check_items, check_string_size
 from ..values.metering import BLOCK, FEW, LARGE, look, paced, spend, works_on
 from ..values.objects import Err, NoneOption, Ok, Some, Url
-from ..values.text import brief, display
+from ..values.text import brief, cut_to, display
 from .registry import integer, key_text, std, table, text
 
 TYPE_CHECKING = False
@@ -27,7 +27,7 @@ LONGEST = 65_536  # characters of an address, as in `std::http` (L-7.2)
 
 def _fault(reason: str, at: int, source: str) -> Err:
     message = f"{reason} at character {at + 1}"
-    return Err(make_error("ParseError", None, {"message": message, "input": source[:200], "column": at + 1}))
+    return Err(make_error("ParseError", None, {"message": message, "input": cut_to(source, 200), "column": at + 1}))
 
 
 @std("url", "parse(s: String) -> Result<Url, ParseError>", clause="L-7.13.1")
@@ -36,7 +36,7 @@ def parse(s: Any) -> Ok | Err:
     from urllib.parse import urlsplit
 
     if len(text(s)) > LONGEST:
-        return _fault(f"a URL of {len(s)} characters; {LONGEST} are allowed", LONGEST, s[:200])
+        return _fault(f"a URL of {len(s)} characters; {LONGEST} are allowed", LONGEST, s)
     at = next((at for at, sign in enumerate(s) if sign <= " " or sign in "\x7f\\<>\"{}|^`"), None)
     if at is not None:
         return _fault(f"`{s[at]}` stands in no URL", at, s)
