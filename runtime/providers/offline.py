@@ -130,12 +130,13 @@ def pieces(scripted: Any, text: str) -> list[str]:
     space after it (O-8.20)."""
     if isinstance(scripted, dict) and "chunks" in scripted:
         return [clean_text(chunk) for chunk in scripted["chunks"]]
-    words = [""]
-    for before, char in zip(" " + text, text, strict=False):
-        if before.isspace() and not char.isspace() and words[-1].strip():
-            words.append("")
-        words[-1] += char
-    return words
+    starts, has_begun, after_space = [0], False, True
+    for at, char in enumerate(text):
+        is_space = char.isspace()
+        if has_begun and after_space and not is_space:
+            starts.append(at)
+        has_begun, after_space = has_begun or not is_space, is_space
+    return [text[start:end] for start, end in zip(starts, [*starts[1:], len(text)], strict=True)]
 
 
 def fault(name: str, origin: Origin) -> CallFailure:

@@ -3,11 +3,12 @@
 import json
 import subprocess
 import sys
+import time
 
 import jsonschema
 import pytest
 from concerto.runtime.errors import CallFailure, ConfigFailure
-from concerto.runtime.providers.offline import Script, ScriptedProvider
+from concerto.runtime.providers.offline import Script, ScriptedProvider, pieces
 from concerto.runtime.records import Msg, Request, SchemaField
 from concerto.runtime.schema.strategy import minimal_instance
 from concerto.vm.schema import plain_form, strict_form
@@ -205,3 +206,10 @@ def test_an_offline_call_loads_no_sdk_and_no_event_loop():
     assert tree == [["a", 0]]
     assert not HEAVY & set(at_end)
     assert not {"re", "json", "typing", "enum", "hashlib"} & set(at_start)
+
+
+def test_a_very_long_word_is_one_piece():
+    began = time.perf_counter()
+    assert pieces("", " \n" + "a" * 1_000_000 + "  b ") == [" \n" + "a" * 1_000_000 + "  ", "b "]
+    assert pieces("", "") == [""] and pieces("", "  ") == ["  "]
+    assert time.perf_counter() - began < 5
