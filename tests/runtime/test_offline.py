@@ -34,6 +34,13 @@ def test_the_prompt_comes_back(ask):
     assert (reply.model, reply.finish) == ("offline-1", "stop")
 
 
+def test_no_beginning_of_a_secret_comes_back(bench, finish):
+    made = bench(None)
+    made.pool._redactor.add("0123456789" * 8, "KEY")
+    reply = finish(made.pool["offline"].send(request(Msg("user", "it is " + "0123456789" * 8))))
+    assert reply.text == "offline: it is <secret KEY>"
+
+
 def test_tokens_are_quarter_code_points(ask):
     reply = ask(request(Msg("system", "abcde"), Msg("user", "üüüü")))
     assert (reply.tokens_in, reply.tokens_out) == (2 + 1, -(-len("offline: üüüü") // 4))
