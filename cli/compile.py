@@ -103,7 +103,7 @@ def default_output(path: str) -> str:
 def write(path: str, data: bytes) -> None:
     """Write all of the file or nothing: a temporary one beside it is renamed. Raise `Exit` (1) for what cannot be written."""
     # Beside the target, since a rename works within one file system only.
-    temporary = f"{path}.{os.getpid()}.tmp"
+    temporary = os.path.join(os.path.dirname(path), f".{os.getpid()}.tmp")  # the name may be as long as one can be
     try:
         with open(temporary, "wb") as file:
             file.write(data)

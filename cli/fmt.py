@@ -102,7 +102,7 @@ def replace(path: str, data: bytes) -> None:
     """Replace the content of a file by `data`, whole or not at all. A link stays, and what it points to is replaced; the
     permissions of the file stay. Raises Exit with FAILED when it cannot be written."""
     target = os.path.realpath(path)
-    temporary = f"{target}.{os.getpid()}.tmp"
+    temporary = os.path.join(os.path.dirname(target), f".{os.getpid()}.tmp")  # the name may be as long as one can be
     try:
         with open(temporary, "wb") as file:
             file.write(data)

@@ -10,13 +10,16 @@ decorator takes are rows in `vm/declaration_fields.py`; providers are rows in `v
 
 from __future__ import annotations
 
+from functools import partial
+
 from ..vm.declaration_fields import CONNECTION, DECORATORS, MODEL, NAMES, WITH_UNIT, as_held, is_text, named, stated, twice
 from ..vm.providers import PREDECLARED, PROVIDERS
+from ..vm.values.text import cut_to
 from .errors import ConfigFailure, NotSent, Origin
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
     from ..vm.bytecode.image import Pipeline
@@ -230,10 +233,17 @@ def _refused(owner: str, name: str, value: Any, field: Field, form: str | None) 
 
 
 def _shown(value: Any) -> str:
-    """Return a value as at most 80 characters of JSON, in which programs and scripts are written."""
+    """Return a value as at most 80 characters of JSON, in which programs and scripts are written; one that JSON does not have, as
+    Python writes it, or its class."""
     import json  # a run that refuses nothing starts without it
 
-    return f"{json.dumps(value, ensure_ascii=False, default=str):.80}"
+    writers: tuple[Callable[[Any], str], ...] = (partial(json.dumps, ensure_ascii=False, default=str), repr)
+    for write in writers:
+        try:
+            return cut_to(write(value), 80)
+        except Exception:  # a key that is no text, an object in itself or nested too deeply, a class of the host's own
+            continue
+    return type(value).__name__
 
 
 def check_names(host_fields: Mapping[str, Any], declared: Mapping[str, Any]) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from ..vm.declaration_fields import RETRY_CLASSES
 from ..vm.values.errors import FOR_MODEL
+from ..vm.values.text import cut_to
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -135,13 +136,12 @@ class Origin:
         self.timeout = timeout
 
     def failure(self, kind: str, variant: str | None, message: str, retry_class: str | None = None, **fields: Any) -> CallFailure:
-        """Return a failure with the fields that its kind always has; of `message` the first MESSAGE_LENGTH code points are
-        kept."""
+        """Return a failure with the fields that its kind always has; `message` is cut to MESSAGE_LENGTH code points."""
         if kind == "ConnectionError":
             fields["connection"] = self.connection
         if kind == "TimeoutError":
             fields.setdefault("timeout_seconds", self.timeout)
-        text = f"{self.model}: {message[:MESSAGE_LENGTH]}"
+        text = f"{self.model}: {cut_to(message, MESSAGE_LENGTH)}"
         return CallFailure(kind, variant, text, retry_class, model=self.model, provider=self.connection, **fields)
 
     def not_sent(self, kind: str, variant: str, message: str, **fields: Any) -> NotSent:

@@ -15,6 +15,7 @@ import time
 from ..vm.panics import Panic
 from ..vm.values import Err, ErrorValue, Ok, display
 from ..vm.values.errors import FOR_MODEL
+from ..vm.values.text import cut_to
 from .access.secrets import Redactor, clean_text
 from .breaker import Breakers
 from .errors import MESSAGE_LENGTH
@@ -202,12 +203,12 @@ def exception_text(error: BaseException) -> str:
         text = str(error)
     except Exception:
         text = ""
-    return clean_text(text)[:MESSAGE_LENGTH] or class_name(error)
+    return cut_to(clean_text(text), MESSAGE_LENGTH) or class_name(error)
 
 
 def class_name(error: BaseException) -> str:
     """Return the name of the exception's class, cleaned and at most 100 code points."""
-    return clean_text(type(error).__name__)[:100]
+    return cut_to(clean_text(type(error).__name__), 100)
 
 
 def full_text(error: BaseException) -> str:

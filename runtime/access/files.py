@@ -13,12 +13,13 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from contextlib import suppress
 
 from ...vm.record import record
 from ...vm.values.limits import limits, with_strings_of
 from ...vm.values.media import MOST_BYTES, Refused, content_of, too_large
 from .permissions import Access, guarded, permissions_of
-from .roots import Roots, flag, is_too_long
+from .roots import ANCHOR, Roots, flag, is_too_long
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -116,7 +117,7 @@ def write_bytes(spot: Spot, data: bytes) -> None:
     mode = _mode(spot)
     if spot.name == "." or not (mode is None or stat.S_ISREG(mode)):
         raise Failed("NotAFile", "not a file")
-    temporary = f".{spot.name[:100]}.{os.urandom(6).hex()}.tmp"
+    temporary = f".{os.urandom(6).hex()}.tmp"  # without the name of the file, which may be as long as a name can be
     fd = os.open(temporary, NEW, 0o666, dir_fd=spot.fd)
     try:
         with os.fdopen(fd, "wb") as file:
@@ -174,7 +175,7 @@ def file_size(spot: Spot) -> int:
 
 
 def make_dir(spot: Spot) -> None:
-    """Make one directory, or do nothing if it exists; those above it must exist. Failed (Io) when there is a file."""
+    """Make one directory, or do nothing if it exists. Failed (Io) when there is a file."""
     mode = _mode(spot)
     if mode is None:
         os.mkdir(spot.name, dir_fd=spot.fd)
@@ -191,11 +192,58 @@ def remove_dir(spot: Spot, recursive: bool) -> None:
     if spot.name == "." or not stat.S_ISDIR(mode):
         raise Failed("Io", "a granted directory itself is not removed" if spot.name == "." else "not a directory")
     if recursive:
-        from shutil import rmtree
+        _empty(spot)
+    os.rmdir(spot.name, dir_fd=spot.fd)
 
-        rmtree(spot.name, dir_fd=spot.fd)
-    else:
-        os.rmdir(spot.name, dir_fd=spot.fd)
+
+def _empty(spot: Spot) -> None:
+    """Remove all that is in a directory, following no link. However deep it is, two descriptors are open at once: the way back up
+    is `..`, which has to be the directory that the way down came through, else OSError."""
+    names: list[str] = []
+    identities: list[tuple[int, int]] = []
+    fd = os.open(spot.name, STEP, dir_fd=spot.fd)
+    try:
+        while True:
+            inner = _remove_files(fd)
+            if inner is not None:
+                names.append(inner)
+                identities.append(_identity(fd))
+                fd = _replaced(fd, inner)
+            elif names:
+                fd = _replaced(fd, "..")
+                if _identity(fd) != identities.pop():
+                    raise OSError(errno.EBUSY, os.strerror(errno.EBUSY))
+                os.rmdir(names.pop(), dir_fd=fd)
+            else:
+                return
+    finally:
+        os.close(fd)
+
+
+def _remove_files(fd: int) -> str | None:
+    """Remove what is in a directory up to the first directory in it, and return the name of that; None when it is empty."""
+    while True:
+        is_empty = True
+        with os.scandir(fd) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    return entry.name
+                os.unlink(entry.name, dir_fd=fd)
+                is_empty = False
+        if is_empty:
+            return None
+
+
+def _replaced(fd: int, name: str) -> int:
+    """Return a descriptor of a directory in, or above, the one with this descriptor, which is closed then."""
+    other = os.open(name, STEP, dir_fd=fd)
+    os.close(fd)
+    return other
+
+
+def _identity(fd: int) -> tuple[int, int]:
+    status = os.fstat(fd)
+    return status.st_dev, status.st_ino
 
 
 def _mode(spot: Spot) -> int | None:
@@ -215,6 +263,7 @@ OPERATIONS: dict[str, tuple[Callable[..., Any], bool]] = {
 
 
 MOST_LINKS = 40
+MOST_OPEN = 32  # descriptors of one walk: a path may have more components than a process may have descriptors
 STEP = os.O_RDONLY | flag("O_DIRECTORY") | flag("O_NOFOLLOW") | flag("O_NONBLOCK") | flag("O_CLOEXEC")
 
 
@@ -237,13 +286,13 @@ class Spot:
         os.close(self.fd)
 
 
-def walk(root: Root, components: Sequence[str], *, follow: bool = True) -> Spot:
+def walk(root: Root, components: Sequence[str], *, follow: bool = True, make: bool = False) -> Spot:
     """Walk from a root along `components`, which begin at its descriptor, and return where the path ends; the caller closes the
-    Spot. Without `follow` a link at the end is not resolved.
+    Spot. Without `follow` a link at the end is not resolved; with `make` directories that are missing on the way are made.
 
     Raises Outside when the path leaves the root, and OSError when a component other than the last is missing or no directory, or
     for more than MOST_LINKS links."""
-    walker = _Walk(root, components, follow)
+    walker = _Walk(root, components, follow, make)
     try:
         return walker.run()
     finally:
@@ -252,12 +301,14 @@ def walk(root: Root, components: Sequence[str], *, follow: bool = True) -> Spot:
 
 
 class _Walk:
-    """One walk. `pending` are the components that are left, the next one last; `open` has a descriptor for each directory on the
-    way, `names` the names of all but the first; `links` counts the links so far."""
+    """One walk. `pending` are the components that are left, the next one last; `names` leads from the root to the directory that
+    is reached; `open` has the descriptors of the last directories on the way, at most MOST_OPEN; `links` counts the links so
+    far."""
 
-    def __init__(self, root: Root, components: Sequence[str], follow: bool) -> None:
+    def __init__(self, root: Root, components: Sequence[str], follow: bool, make: bool) -> None:
         self.root = root
         self.follow = follow
+        self.make = make
         self.pending = list(components)[::-1]
         self.open = [os.dup(root.fd)]
         self.names: list[str] = []
@@ -286,12 +337,40 @@ class _Walk:
         if not self.names:
             raise Outside
         self.names.pop()
-        os.close(self.open.pop())
+        if len(self.open) > 1:
+            os.close(self.open.pop())
+            return
+        self._back()
+        for name in self.names:
+            self._step(name)
+
+    def _back(self) -> None:
+        """Go back to the root; `names` stays."""
+        self.open.append(os.dup(self.root.fd))
+        while len(self.open) > 1:
+            os.close(self.open.pop(0))
 
     def _down(self, part: str) -> None:
+        try:
+            self._step(part)
+        except FileNotFoundError:
+            if not self._may_make(part):
+                raise
+            with suppress(FileExistsError):  # somebody else has made it meanwhile
+                os.mkdir(part, dir_fd=self.open[-1])
+            self._step(part)
+        self.names.append(part)
+
+    def _step(self, part: str) -> None:
         # STEP refuses links: one that somebody puts here after `_through_link` looked is an error, and not followed
         self.open.append(os.open(part, STEP, dir_fd=self.open[-1]))
-        self.names.append(part)
+        if len(self.open) > MOST_OPEN:
+            os.close(self.open.pop(0))
+
+    def _may_make(self, part: str) -> bool:
+        """Return whether a missing directory may be made: it is the granted path or below, and nothing leads up again."""
+        tail = self.root.tail
+        return self.make and ".." not in self.pending and (*self.names, part)[: len(tail)] == tail
 
     def _through_link(self, part: str) -> bool:
         """Replace a link by its target and return True; False when the component is no link, or one that is not to be
@@ -315,9 +394,19 @@ class _Walk:
         components = self.root.below_base(os.path.normpath(target))
         if components is None:
             raise Outside
-        while self.names:
-            self._up()
+        self.names.clear()
+        self._back()
         return components
+
+
+def make_dirs(path: str) -> None:
+    """Make a directory of the host, and those above it that are missing; do nothing if it exists. Raises OSError."""
+    missing: list[str] = []
+    while not os.path.isdir(path):
+        missing.append(path)
+        path = os.path.dirname(path)
+    for each in reversed(missing):
+        os.mkdir(each)
 
 
 def own_directory(prefix: str) -> str:
@@ -361,12 +450,16 @@ class Files:
         reached = self._reach(capability, path, OPERATIONS[operation][1])
 
         async def perform() -> Any:
-            return with_strings_of(self.run.machine.value_bytes, lambda: self.perform(operation, path, reached, arguments))
+            try:
+                return with_strings_of(self.run.machine.value_bytes, lambda: self.perform(operation, path, reached, arguments))
+            except OSError as error:  # here alone: one of the sink that gets the audit record is no failure of a file
+                raise failure_of(error) from None
 
         try:
             return await guarded(self.run, access, self.allows(operation, path, reached), perform)
-        except OSError as error:
-            raise failure_of(error) from None
+        finally:
+            if isinstance(reached, Spot):
+                os.close(reached.fd)
 
     def allows(self, operation: str, path: str, reached: Spot | OSError | None) -> bool:
         """Return whether a path is inside a granted root. `reached` is what `_reach` gave for it; what can be no path counts as
@@ -374,17 +467,18 @@ class Files:
         return reached is not None
 
     def perform(self, operation: str, path: str, reached: Spot | OSError | None, arguments: list[Any]) -> Any:
-        """Perform an operation (a key of OPERATIONS) that is permitted, and close `reached`, which is as in `allows`. `make_dir`
-        makes the directories above, too. Raises Failed and OSError."""
+        """Perform an operation (a key of OPERATIONS) that is permitted; `reached`, which is as in `allows`, stays open.
+        `make_dir` makes the directories above, too. Raises Failed and OSError."""
         function, follow = OPERATIONS[operation]
         if operation == "make_dir" and isinstance(reached, OSError) and reached.errno == errno.ENOENT:
-            above = os.path.dirname(path.rstrip("/"))
-            self.perform(operation, above, self._reach("fs:write", above, True), [])
-            reached = self._reach("fs:write", path, follow)
+            made = self._reach("fs:write", path, follow, make=True)
+            if isinstance(made, Spot):
+                with made:
+                    return function(made)
+            reached = made
         if not isinstance(reached, Spot):
             raise reached or OSError(errno.ENOENT, "no such file or directory")
-        with reached:
-            return function(reached, *arguments)
+        return function(reached, *arguments)
 
     async def _temporary(self) -> str:
         """Make a directory for the run and return its path. A run that may write anywhere may write there, and read (L-7.3.8)."""
@@ -399,15 +493,18 @@ class Files:
         async def perform() -> str:
             folder = own_directory("concerto-")
             self.made.append(folder)
-            for roots in self.roots.values():
-                roots.add(folder)
+            try:
+                for roots in self.roots.values():
+                    roots.add(folder)
+            except OSError as error:
+                raise failure_of(error) from None
             return folder
 
         return await guarded(self.run, access, bool(permissions_of(self.run).scopes["fs_write"]), perform)
 
-    def _reach(self, capability: str, path: str, follow: bool) -> Spot | OSError | None:
+    def _reach(self, capability: str, path: str, follow: bool, make: bool = False) -> Spot | OSError | None:
         """Return where a path ends in a granted root, or why it cannot be walked; None when it is in no root or leaves it. That
-        it leaves one root does not keep another from granting it (G-8.9)."""
+        it leaves one root does not keep another from granting it (G-8.9). `follow` and `make` are as in `walk`."""
         if "\0" in path:
             return OSError(errno.EINVAL, "a path holds no NUL")
         if is_too_long(path):
@@ -415,7 +512,7 @@ class Files:
         failure: OSError | None = None
         for root, components in self.roots[capability].find(path):
             try:
-                return walk(root, components, follow=follow)
+                return walk(root, components, follow=follow, make=make)
             except Outside:
                 continue
             except OSError as error:
@@ -429,4 +526,9 @@ class Files:
         for folder in self.made:
             from shutil import rmtree
 
-            rmtree(folder, ignore_errors=True)
+            above, name = os.path.split(folder)
+            with suppress(OSError), Spot(os.open(above, ANCHOR), name) as spot:
+                remove_dir(spot, True)
+                continue
+            with suppress(RecursionError):  # what can be removed of it
+                rmtree(folder, ignore_errors=True)

@@ -13,6 +13,7 @@ import re
 from urllib.parse import quote, urljoin, urlsplit
 
 from ...vm.builtins.capabilities import Malformed, canonical_host
+from ...vm.values.text import CUT
 from .secrets import is_secret_name
 
 TYPE_CHECKING = False
@@ -90,7 +91,12 @@ class Target:
 
 def invalid(url: str, why: str) -> HttpFailure:
     """Return the failure for a URL that is none; its message shows the first 200 characters of it."""
-    return HttpFailure("InvalidUrl", f"invalid URL {ascii_text(url[:200])}: {why}")
+    return HttpFailure("InvalidUrl", f"invalid URL {_shown(url, 200)}: {why}")
+
+
+def _shown(text: str, most: int) -> str:
+    """Return `most` code points of a text, as `ascii_text` gives them, with CUT where it is cut."""
+    return ascii_text(text) if len(text) <= most else ascii_text(text[: most - 1]) + CUT
 
 
 def ascii_text(text: str) -> str:
@@ -137,7 +143,7 @@ class HttpRequest:
 def header_fault(name: str, value: str) -> str | None:
     """Return why a header cannot be set, in a text that names it; None when it can."""
     if not is_token(name) or not (value.isascii() and (value.isprintable() or not value)):
-        return f"header {ascii_text(name[:80])!r} holds characters that a header cannot carry"
+        return f"header {_shown(name, 80)!r} holds characters that a header cannot carry"
     if name.lower() in FRAMING or name.lower().startswith("proxy-"):
         return f"header {name!r} is set by the transport and by nobody else: leave it out"
     return None

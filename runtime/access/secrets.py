@@ -13,6 +13,7 @@ from ...vm.values import Array, EnumValue, Err, ErrorValue, Map, Ok, Queue, Set,
 from ...vm.values.containers import PLAIN
 from ...vm.values.metering import LARGE, look
 from ...vm.values.structural import make_set
+from ...vm.values.text import CUT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,7 +37,8 @@ def is_secret_name(name: str) -> bool:
 
 class Redactor:
     """Replaces each known value by `<secret NAME>`. The longest one comes first, so that of a value that contains another one no
-    part is left.
+    part is left. Where a text was cut (CUT), what is left of a value before or behind it is replaced too, if it has at least
+    SHORTEST_SECRET code points.
 
     `known` has the values, longest first; it stays the same list, so that others may hold it."""
 
@@ -58,10 +60,15 @@ class Redactor:
         return not self.known
 
     def clean(self, text: str) -> str:
-        """Return a text with `<secret NAME>` in place of each known value."""
+        """Return a text with `<secret NAME>` in place of each known value, and of what a cut has left of one."""
         for value in self.known:
             if value in text:
                 text = text.replace(value, f"<secret {self._names[value]}>")
+        if CUT in text:
+            for value in self.known:
+                name = f"<secret {self._names[value]}>"
+                text = _without_beginnings(text, value, name)
+                text = _without_beginnings(text[::-1], value[::-1], name[::-1])[::-1]
         return text
 
     def parts_of(self, text: str, form: Callable[[str], str] = str) -> list[str]:
@@ -86,6 +93,21 @@ class Redactor:
 
     def __repr__(self) -> str:
         return f"Redactor({sorted(self._names.values())})"
+
+
+def _without_beginnings(text: str, value: str, name: str) -> str:
+    """Return a text with `name` in place of each beginning of a value, of at least SHORTEST_SECRET code points, before CUT."""
+    pieces: list[str] = []
+    copied, at = 0, text.find(value[:SHORTEST_SECRET])
+    while at >= 0:
+        length = SHORTEST_SECRET
+        while text[at + length : at + length + 1] == value[length : length + 1] != "":
+            length += 1
+        if text[at + length : at + length + 1] == CUT:
+            pieces += [text[copied:at], name]
+            copied = at + length
+        at = text.find(value[:SHORTEST_SECRET], max(at + 1, copied))
+    return "".join([*pieces, text[copied:]])
 
 
 BLACK_FLAG = "\U0001f3f4"

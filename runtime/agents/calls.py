@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import json
 
+from ...vm.panics import Panic
 from ...vm.values import Err, Ok, from_json
-from ...vm.values.text import to_json
+from ...vm.values.text import cut_to, to_json
 from ..access.secrets import clean_json
 from ..calls.settings import CallSettings
 from ..connections import ConnectionSettings
@@ -22,7 +23,18 @@ from ..records import Reply
 from ..schema.acceptance import accept_data, program_validators
 from ..schema.lenient_json import compact_json
 from ..schema.validation import Accepted
-from .messages import ERROR, RESULT, Answer, message_fields, object_answer, read_object
+from .messages import (
+    ERROR,
+    RESULT,
+    AgentFailed,
+    Answer,
+    ProtocolBroken,
+    answer_of,
+    failure_text,
+    message_fields,
+    object_answer,
+    read_object,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -182,17 +194,32 @@ class ScriptedAgent:
             raise self._exhausted()
         if not await comes_within(self.settings.timeout, scripted, self._sleep):
             raise self.origin.timed_out()
-        text = scripted_reply(scripted, self.origin, model=MOCK).text
-        if not self.settings.json_output:
-            return Answer(text)
-        return object_answer(read_object(text) or {"type": RESULT, "text": text})
+        return self._answer(scripted_reply(scripted, self.origin, model=MOCK).text, listener.listens)
+
+    def _answer(self, text: str, listens: bool) -> Answer:
+        """Return the answer that a reply is. It is read as the line of a process is, but for a text that is no JSON object where
+        an agent would have to write one: that is the text of its answer. Panic P411 for a message that ends no exchange."""
+        as_json = self.settings.json_output
+        message = read_object(text) if listens or as_json else None
+        if message is None and as_json:
+            return object_answer({"type": RESULT, "text": text})
+        try:
+            answer = answer_of(text, message, listens=listens, as_json=as_json)
+        except AgentFailed as failed:
+            raise self.origin.failure("AgentError", "Failed", failed.message) from None
+        except ProtocolBroken as broken:
+            raise self.origin.failure("AgentError", "Protocol", broken.args[0], raw_line=text) from None
+        if answer is None:
+            what = f"a reply ends an exchange, and this one does not: {cut_to(text, 60)}"
+            raise Panic("P411", f"mock {self.settings.name}: {what}; what comes before the last is given in `messages`")
+        return answer
 
     async def _deliver(self, messages: Messages, listener: Listener) -> Answer:
         for message in messages[:-1]:
             await listener.on_message(message)
         last = messages[-1]
         if last["type"] == ERROR:
-            raise self.origin.failure("AgentError", "Failed", str(last.get("message", "")))
+            raise self.origin.failure("AgentError", "Failed", failure_text(last))
         return object_answer(last)
 
 

@@ -17,6 +17,7 @@ import sys
 import time
 from typing import NamedTuple
 
+from ...vm.values.text import CUT
 from ..access.roots import require_processes
 
 TYPE_CHECKING = False
@@ -213,6 +214,7 @@ class Child:
         self._process = process
         self._streams = streams
         self._stderr = bytearray()
+        self._is_cut = False  # more than that was written
         self._draining = asyncio.ensure_future(self._drain())
         self._stopping: asyncio.Future[None] | None = None
 
@@ -268,8 +270,10 @@ class Child:
 
     @property
     def stderr(self) -> str:
-        """The end of what it has written to its standard error so far, at most STDERR_KEPT bytes."""
-        return self._stderr.decode("utf-8", "replace")
+        """The end of what it has written to its standard error so far, at most STDERR_KEPT bytes. CUT stands in place of the
+        first character when there was more."""
+        text = self._stderr.decode("utf-8", "replace")
+        return CUT + text[1:] if self._is_cut else text
 
     async def write(self, text: str) -> None:
         """Write a text, as UTF-8, to its standard input; wait without a time limit while the pipe is full. Raises ChildEnded when
@@ -350,6 +354,7 @@ class Child:
         with contextlib.suppress(ConnectionResetError, BrokenPipeError):
             while chunk := await self._process.stderr.read(STDERR_KEPT):
                 self._stderr += chunk
+                self._is_cut = self._is_cut or len(self._stderr) > STDERR_KEPT
                 del self._stderr[:-STDERR_KEPT]
 
     # ------------------------------------------------------------ the end

@@ -1,8 +1,8 @@
 """The lines between Concerto and an agent: how a prompt is written and how a line is read (O-7.22 to O-7.31); and the settings
 of an agent (O-7.1 to O-7.8).
 
-Hands on `AgentSettings`, `Answer`, the functions for lines and the types of messages (RESULT, ERROR, INIT_ACK) to `process.py`;
-of these `AgentSettings`, `Answer`, `object_answer`, `message_fields`, `read_object`, RESULT and ERROR to `calls.py`; and
+Hands on `AgentSettings`, `Answer`, the functions for lines with their exceptions and the types of messages (RESULT, ERROR,
+INIT_ACK) to `process.py`, and all that is of the reading of lines to `calls.py`, whose mocks read as a process does; and
 `AgentSettings` to the performer of agents (`effects/agents.py`). Nothing here starts a process or waits for one.
 """
 
@@ -37,6 +37,22 @@ class Answer:
 
     text: str
     data: dict[str, Any] | None = None
+
+
+class ProtocolBroken(Exception):
+    """The agent broke the protocol. The arguments say how, in which line if it was one, and the end of its stderr, which no model
+    sees."""
+
+    def __init__(self, message: str, line: str | None = None, last_words: str = "") -> None:
+        super().__init__(message, line, last_words)
+
+
+class AgentFailed(Exception):
+    """The agent answered with a message of type `error`."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
 
 
 def init_line(params: dict[str, Any]) -> str:
@@ -93,6 +109,30 @@ def object_answer(message: dict[str, Any]) -> Answer:
     """Return a message as an answer; without a String in its field `text` the text is the whole message as JSON."""
     text = message.get("text")
     return Answer(text if isinstance(text, str) else compact_json(message), message_fields(message))
+
+
+def answer_of(line: str, message: dict[str, Any] | None, *, listens: bool, as_json: bool) -> Answer | None:
+    """Return the answer that a line is, None for a message before it. `message` is the line as a JSON object, None when it is no
+    object or, neither in a `listen` nor with `as_json`, was not read as one. Raises AgentFailed, ProtocolBroken."""
+    if not (listens or as_json):
+        return plain_answer(line)
+    kind = None if message is None else message.get("type")
+    if listens and (message is None or not isinstance(kind, str)):
+        return plain_answer(line)
+    if message is None:
+        raise ProtocolBroken("a line is no JSON object", line)
+    if kind == ERROR:
+        raise AgentFailed(failure_text(message))
+    if kind is None and "type" not in message or kind == RESULT:
+        return object_answer(message)
+    if not isinstance(kind, str):
+        raise ProtocolBroken("the type of a message is no String", line)
+    return None
+
+
+def failure_text(message: dict[str, Any]) -> str:
+    """Return what a message of type ERROR says."""
+    return str(message.get("message", "the agent gave no message"))
 
 
 def message_fields(message: dict[str, Any]) -> dict[str, Any]:

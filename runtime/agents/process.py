@@ -11,16 +11,16 @@ from __future__ import annotations
 import asyncio
 
 from ...vm.values.errors import FOR_MODEL
+from ...vm.values.text import CUT
 from ..errors import CONNECTION, Origin
 from .child import Child, ChildEnded, LineNotText, LineTooLong
 from .messages import (
-    ERROR,
     INIT_ACK,
-    RESULT,
+    AgentFailed,
     Answer,
+    ProtocolBroken,
+    answer_of,
     init_line,
-    object_answer,
-    plain_answer,
     prompt_lines,
     read_object,
     request_id,
@@ -60,7 +60,8 @@ class AgentProcess:
         self._launch = launch
         self._turn = asyncio.Lock()  # one exchange at a time, in the order of the calls
         self._child: Child | None = None
-        self._requests = 0
+        self._requests = 0  # of this process
+        self._earlier: set[str] = set()  # the ids of all but the last one
 
     async def exchange(self, prompt: str, context: Any, listener: Listener) -> Answer:
         """Send one prompt and return the answer; `listener` gets the messages before it. `context` is as in `prompt_lines`.
@@ -89,40 +90,23 @@ class AgentProcess:
 
     async def _exchange(self, prompt: str, context: Any, listener: Listener) -> Answer:
         child = await self._running()
+        if self._requests:
+            self._earlier.add(request_id(self._requests))
         self._requests += 1
         await child.write(prompt_lines(prompt, context, self._requests, as_json=self.settings.json_input))
-        earlier = {request_id(number) for number in range(1, self._requests)}
         while True:
             line = await _next_line(child)
             message = read_object(line) if listener.listens or self.settings.json_output else None
             replied = None if message is None else message.get("in_reply_to")
-            if isinstance(replied, str) and replied in earlier:
+            if isinstance(replied, str) and replied in self._earlier:
                 continue  # a late answer to an earlier prompt
-            answer = self._answer(line, message, listener.listens)
+            answer = answer_of(line, message, listens=listener.listens, as_json=self.settings.json_output)
             if answer is not None:
                 return answer
             assert message is not None
             value = await listener.on_message(message)
             if value is not None:
                 await child.write(response_line(message, value))
-
-    def _answer(self, line: str, message: dict[str, Any] | None, listens: bool) -> Answer | None:
-        """Return the answer that a line is, None for a message before it. `message` is the line as a JSON object, None when it is
-        none or was not read as one. Raises AgentFailed, ProtocolBroken."""
-        if not (listens or self.settings.json_output):
-            return plain_answer(line)
-        kind = None if message is None else message.get("type")
-        if listens and (message is None or not isinstance(kind, str)):
-            return plain_answer(line)
-        if message is None:
-            raise ProtocolBroken("a line is no JSON object", line)
-        if kind == ERROR:
-            raise AgentFailed(str(message.get("message", "the agent gave no message")))
-        if kind is None and "type" not in message or kind == RESULT:
-            return object_answer(message)
-        if not isinstance(kind, str):
-            raise ProtocolBroken("the type of a message is no String", line)
-        return None
 
     # ------------------------------------------------------------ the process
 
@@ -132,6 +116,7 @@ class AgentProcess:
             await self._end()
         if self._child is None:
             self._requests = 0
+            self._earlier.clear()
             self._child = await self._launch()
             if self.settings.params:
                 await self._handshake(self._child)
@@ -188,26 +173,10 @@ class AgentProcess:
         await self._end()
 
 
-class ProtocolBroken(Exception):
-    """The agent broke the protocol. The arguments say how, in which line if it was one, and the end of its stderr, which no model
-    sees."""
-
-    def __init__(self, message: str, line: str | None = None, last_words: str = "") -> None:
-        super().__init__(message, line, last_words)
-
-
-class AgentFailed(Exception):
-    """The agent answered with a message of type `error`."""
-
-    def __init__(self, message: str) -> None:
-        super().__init__(message)
-        self.message = message
-
-
 def _last_words(stderr: str) -> str:
     """Return the last line of stderr for a message: most programs say there why they end. The field `stderr` has all of it."""
     last = next((line.strip() for line in reversed(stderr.splitlines()) if line.strip()), "")
-    return f"; its stderr ends: {last if len(last) <= LAST_WORDS else last[:LAST_WORDS] + '…'}" if last else ""
+    return f"; its stderr ends: {last if len(last) <= LAST_WORDS else last[:LAST_WORDS] + CUT}" if last else ""
 
 
 async def _next_line(child: Child) -> str:

@@ -12,8 +12,10 @@ performer of models. What a request has used is counted by `usage.py`.
 from __future__ import annotations
 
 from _thread import allocate_lock, get_ident  # the module threading is more than a start should load
-from contextlib import suppress
+from collections import deque
+from heapq import heapify, heappop, heappush
 from itertools import count
+from math import isfinite
 
 from ...vm.panics import Panic
 from ..errors import NotSent
@@ -21,7 +23,7 @@ from .usage import REPLY_TOKENS, Use, price, prompt_tokens
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Any
 
     from ..records import EmbedRequest, Request
@@ -83,20 +85,77 @@ class Reservation:
         return self.amounts[1]
 
 
+UNIT = 1 << 1074  # every finite number of dollars is a whole number of parts, of which one dollar has so many
+
+
+class Open:
+    """Reservations in their order, with the exact sums of their amounts: no error of rounding stays when they have gone. `loose`
+    counts those that end by themselves, `purses` those of each purse."""
+
+    __slots__ = ("rows", "loose", "purses", "_tokens", "_cost", "_calls")
+
+    def __init__(self) -> None:
+        self.rows: dict[Reservation, None] = {}
+        self.loose = 0
+        self.purses: dict[Purse, int] = {}
+        self._tokens = 0
+        self._cost = 0
+        self._calls = 0
+
+    def __iter__(self) -> Iterator[Reservation]:
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def amounts(self) -> tuple[int, float, int]:
+        return self._tokens, self._cost / UNIT, self._calls
+
+    def add(self, reservation: Reservation) -> None:
+        self.rows[reservation] = None
+        self._count(reservation, 1)
+
+    def remove(self, reservation: Reservation) -> None:
+        """Remove a reservation, which must be there."""
+        del self.rows[reservation]
+        self._count(reservation, -1)
+
+    def _count(self, reservation: Reservation, change: int) -> None:
+        tokens, cost, calls = reservation.amounts
+        self._tokens += change * tokens
+        self._calls += change * calls
+        if cost and isfinite(cost):  # what is not stands in no account that limits the cost
+            parts, of_a_dollar = cost.as_integer_ratio()
+            self._cost += change * parts * (UNIT // of_a_dollar)
+        if not reservation.is_held:
+            self.loose += change
+        if change > 0:
+            self.purses[reservation.purse] = self.purses.get(reservation.purse, 0) + 1
+        else:
+            _less_one(self.purses, reservation.purse)
+
+
 class Account:
     """Limits of tokens, cost in dollars and requests, None for no limit; what is `used` of them; the reservations that are
-    `open`, and the requests that are `waiting` for some of them to be given back. `whose` names the account in messages."""
+    `open`, the requests that are `waiting` for some of them to be given back, in their order, and those that are `coming`: that
+    were woken because there is room, and have not looked yet. `tasks` and `purses` count those that wait. `whose` names the
+    account in messages. The caller of a method holds the lock, but of `left`."""
 
-    __slots__ = ("limits", "used", "open", "waiting", "whose")
+    __slots__ = ("limits", "used", "open", "waiting", "tasks", "purses", "coming", "whose", "_least")
 
     def __init__(
         self, tokens: int | None = None, cost: float | None = None, model_calls: int | None = None, whose: str = "run"
     ) -> None:
         self.limits = tokens, cost, model_calls
         self.used: list[Any] = [0, 0.0, 0]
-        self.open: list[Reservation] = []
-        self.waiting: list[_Turn] = []
+        self.open = Open()
+        self.waiting: dict[_Turn, None] = {}
+        self.tasks: dict[tuple[Purse, str | None], int] = {}
+        self.purses: dict[Purse, int] = {}
+        self.coming = Open()
         self.whose = whose
+        self._least: list[list[tuple[Any, int, _Turn]]] = [[], [], []]  # by kind: heaps of the amounts of those that wait
 
     @property
     def is_limited(self) -> bool:
@@ -109,23 +168,78 @@ class Account:
             return self._left()
 
     def _left(self) -> list[Any]:
-        reserved_amounts = [sum(one.amounts[at] for one in self.open) for at in range(len(KINDS))]
         return [
             None if limit is None else max(limit - used - reserved, 0)
-            for limit, used, reserved in zip(self.limits, self.used, reserved_amounts, strict=True)
+            for limit, used, reserved in zip(self.limits, self.used, self.open.amounts, strict=True)
         ]
 
     def lacks(self, reservation: Reservation) -> str | None:
-        """Return the first kind (of KINDS) of which less is left than a request would reserve; None when it can be reserved. The
-        caller holds the lock."""
-        for kind, amount, left in zip(KINDS, reservation.amounts, self._left(), strict=True):
-            if left is not None and amount > left:
-                return kind
-        return None
+        """Return the first kind (of KINDS) of which less is left than a request would reserve; None when it can be reserved."""
+        at = _beyond(reservation, self._left())
+        return None if at is None else KINDS[at]
+
+    def wait(self, turn: _Turn) -> None:
+        """Let a request wait."""
+        self.waiting[turn] = None
+        self.tasks[turn.of] = self.tasks.get(turn.of, 0) + 1
+        purse = turn.reservation.purse
+        self.purses[purse] = self.purses.get(purse, 0) + 1
+        if len(self.waiting) == 1 or any(len(heap) > 2 * len(self.waiting) for heap in self._least):  # of many that have gone
+            self._least = [[one for one in heap if one[2] in self.waiting] for heap in self._least]
+            for heap in self._least:
+                heapify(heap)
+        for limit, amount, heap in zip(self.limits, turn.reservation.amounts, self._least, strict=True):
+            if limit is not None:
+                heappush(heap, (amount, next(_numbers), turn))
+
+    def leave(self, turn: _Turn) -> None:
+        """Let a request wait no more, or take no more what it was woken for."""
+        if turn in self.waiting:
+            self._forget(turn)
+        if turn.reservation in self.coming.rows:
+            self.coming.remove(turn.reservation)
+
+    def _forget(self, turn: _Turn) -> None:
+        del self.waiting[turn]
+        _less_one(self.tasks, turn.of)
+        _less_one(self.purses, turn.reservation.purse)
+
+    def fitting(self) -> list[_Turn]:
+        """Return the requests of those that wait which there is room for, in their order, beside those that are coming. They are
+        coming now, and have to be woken."""
+        found: list[_Turn] = []
+        room = _less(self._left(), self.coming.amounts)
+        if self.waiting and self._may_fit(room):
+            for turn in self.waiting:
+                if _beyond(turn.reservation, room) is None:
+                    found.append(turn)
+                    room = _less(room, turn.reservation.amounts)
+                    if not self._may_fit(room):
+                        break
+        for turn in found:
+            turn.is_woken = True
+            self._forget(turn)
+            self.coming.add(turn.reservation)
+        return found
+
+    def _may_fit(self, room: Sequence[Any]) -> bool:
+        """Return False when there is no room for any request that waits."""
+        return all(left is None or self._least_of(at) <= left for at, left in enumerate(room))
+
+    def _least_of(self, at: int) -> Any:
+        """Return the least amount of a kind, which is limited, that any request waits for."""
+        heap = self._least[at]
+        while heap[0][2] not in self.waiting:
+            heappop(heap)
+        return heap[0][0]
+
+    @property
+    def is_moving(self) -> bool:
+        """Whether something is given back, or taken, by requests that end by themselves or have been woken."""
+        return bool(self.open.loose or self.coming)
 
     def spent(self, kind: str, reservation: Reservation) -> BudgetSpent:
-        """Return the failure for a request of which this kind cannot be reserved: what open reservations hold is not left. The
-        caller holds the lock."""
+        """Return the failure for a request of which this kind cannot be reserved: what open reservations hold is not left."""
         at = KINDS.index(kind)
         limit, amount, left = self.limits[at], reservation.amounts[at], self._left()[at]
         of = "" if self.whose == "run" else f" of the {self.whose}"
@@ -140,6 +254,25 @@ class Account:
         return BudgetSpent(VARIANTS[kind], message, reservation.request.model, wanted=amount, left=left)
 
 
+def _less_one(counts: dict[Any, int], key: Any) -> None:
+    counts[key] -= 1
+    if not counts[key]:
+        del counts[key]
+
+
+def _less(room: Sequence[Any], amounts: Sequence[Any]) -> list[Any]:
+    """Return the room that amounts leave; None is no limit."""
+    return [None if left is None else max(left - amount, 0) for left, amount in zip(room, amounts, strict=True)]
+
+
+def _beyond(reservation: Reservation, room: Sequence[Any]) -> int | None:
+    """Return the place of the first kind of which a request reserves more than there is room for; None in `room` is no limit."""
+    for at, (amount, left) in enumerate(zip(reservation.amounts, room, strict=True)):
+        if left is not None and amount > left:
+            return at
+    return None
+
+
 class _Turn:
     """A request that waits until others have given back something to the `account` that has too little left. Its loop may run in
     another thread than theirs. Once it `is_woken` it looks again, and does not count as waiting."""
@@ -152,8 +285,15 @@ class _Turn:
         self.future = future
         self.is_woken = False
 
-    def wake(self) -> None:
-        self.reservation.purse.in_its_thread(self._set)
+    def wake(self) -> bool:
+        """Wake it; return whether anybody may still wait there. The caller must not hold the lock: in this thread one may look at
+        the accounts at once."""
+        return self.reservation.purse.in_its_thread(self._set)
+
+    @property
+    def of(self) -> tuple[Purse, str | None]:
+        """The session, and the path of the task, that waits."""
+        return self.reservation.purse, self.reservation.asker.task
 
     def _set(self) -> None:
         if not self.future.done():
@@ -188,14 +328,17 @@ class Purse:
         self.is_limited = any(account.is_limited for account in self.accounts)
         self.limits_cost = any(account.limits[1] is not None for account in self.accounts)
 
-    def in_its_thread(self, function: Callable[[], object]) -> None:
-        """Call a function in the thread of the session: at once when this is that thread, else soon, or never when its loop has
-        ended."""
+    def in_its_thread(self, function: Callable[[], object]) -> bool:
+        """Call a function in the thread of the session: at once when this is that thread, else soon. Return False when its loop
+        has ended, so that it is never called."""
         if self.thread == get_ident():
             function()
-            return
-        with suppress(RuntimeError):  # its loop was closed meanwhile: nobody waits any more
+            return True
+        try:
             self.call_soon(function)
+        except RuntimeError:
+            return False
+        return True
 
     def left(self) -> list[Any]:
         """Return, for each kind in the order of KINDS, the least that any account has left; None when no account limits it."""
@@ -224,33 +367,35 @@ class Purse:
         return await self._admit(Reservation(self, request, Asker(task), tokens, cost or 0.0, 0, False))
 
     async def _admit(self, reservation: Reservation) -> Reservation:
+        turn: _Turn | None = None
         while True:
+            failure = None
             with _lock:
                 account, kind = self._short_of(reservation)
+                woken = [] if turn is None else _given_up(turn, takes=account is None)
                 if account is None:
                     for each in self.accounts:
-                        each.open.append(reservation)
+                        each.open.add(reservation)
                     return reservation
                 turn = _Turn(reservation, account, self.future())
-                account.waiting.append(turn)
-                woken = self._end_deadlocks()
-                failure = None
+                account.wait(turn)
+                woken += self._end_deadlocks()
                 if turn in woken:
                     woken.remove(turn)
-                    account.waiting.remove(turn)
                     failure = account.spent(kind, reservation)
-                others = {one.purse for one in account.open if one.purse.thread != self.thread}
-            for other in woken:
-                other.wake()
+                others = [purse for purse in account.open.purses if purse.thread != self.thread]
+            _wake(woken)
             if failure is not None:
                 raise failure
             for purse in others:  # only their own threads know what their tasks wait for
                 purse.in_its_thread(purse.look)
             try:
                 await turn.future
-            finally:
+            except BaseException:
                 with _lock:
-                    account.waiting.remove(turn)
+                    woken = [*_given_up(turn), *self._end_deadlocks()]
+                _wake(woken)
+                raise
 
     def look(self) -> None:
         """End what waits for ever. It must be called in the session's thread whenever tasks of the session have come to wait for
@@ -259,17 +404,19 @@ class Purse:
             return
         with _lock:
             woken = self._end_deadlocks()
-        for turn in woken:
-            turn.wake()
+        _wake(woken)
 
     def _end_deadlocks(self) -> list[_Turn]:
         """Mark the newest of the requests that wait for ever as woken, until none waits for ever, and return all that were
-        marked: they look again, and fail if nothing has changed. The caller holds the lock."""
+        marked, which wait no more: they look again, and fail if nothing has changed. The caller holds the lock."""
         woken: list[_Turn] = []
         while stuck := _stuck(self.accounts):
-            newest = max(stuck, key=lambda turn: turn.reservation.number)
-            newest.is_woken = True
-            woken.append(newest)
+            stuck.sort(key=lambda turn: turn.reservation.number, reverse=True)
+            # where nothing is open, nothing that others do helps
+            for turn in [turn for turn in stuck if not turn.account.open] or stuck[:1]:
+                turn.is_woken = True
+                turn.account.leave(turn)
+                woken.append(turn)
         return woken
 
     def _short_of(self, reservation: Reservation) -> tuple[Account | None, str]:
@@ -282,21 +429,21 @@ class Purse:
 
     def settle(self, use: Use | None, reservation: Reservation | None = None) -> None:
         """Count what a request has used, and end its reservation, if it has one. `use` is None when nothing was sent. Requests
-        that wait for something to be given back look again. ValueError for a reservation that has ended."""
+        for which there is room now look again, and those for which there will be none. KeyError for a reservation that has
+        ended."""
         woken: list[_Turn] = []
         with _lock:
             for account in self.accounts:
                 if reservation is not None:
                     account.open.remove(reservation)
-                    for turn in account.waiting:
-                        turn.is_woken = True
-                        woken.append(turn)
                 if use is not None:
                     account.used[0] += use.tokens
                     account.used[1] += use.cost
                     account.used[2] += use.attempts
-        for turn in woken:  # outside the lock: in this thread one may look at the accounts at once
-            turn.wake()
+            if reservation is not None:
+                woken = [turn for account in self.accounts for turn in account.fitting()]
+                woken += self._end_deadlocks()
+        _wake(woken)
 
     def _estimate(self, request: Request, free: bool, asker: Asker, listed: Any) -> Reservation:
         """Return what a request may use at most: its prompt, and the longest reply that it allows. The cost is the higher one
@@ -315,13 +462,36 @@ class Purse:
         return Reservation(self, request, asker, prompt + reply, cost or 0.0, 1, request.stream)
 
 
+def _given_up(turn: _Turn, takes: bool = False) -> list[_Turn]:
+    """Let a request wait no more. Unless it `takes` what it was woken for, return others, which are to be woken for it. The
+    caller holds the lock."""
+    turn.account.leave(turn)
+    return [] if takes or not turn.is_woken else turn.account.fitting()
+
+
+def _wake(turns: list[_Turn]) -> None:
+    """Wake requests, in place of one that is there no more another one. The caller must not hold the lock."""
+    pending = deque(turns)
+    while pending:
+        turn = pending.popleft()
+        if not turn.wake():
+            with _lock:
+                pending += _given_up(turn)
+
+
 def _stuck(accounts: Sequence[Account]) -> list[_Turn]:
     """Return the requests that wait for these accounts, or for others that these depend on, and wait for ever: all that could be
     given back is held by tasks that wait for such requests themselves. The caller holds the lock."""
-    waiting = [account for account in accounts if any(not turn.is_woken for turn in account.waiting)]
-    if all(any(not one.is_held for one in account.open) for account in waiting):
+    waiting = [account for account in accounts if account.waiting]
+    if all(account.is_moving for account in waiting):
         return []  # the usual case, in which nobody has to be asked who waits for whom
     return _Knot(waiting).stuck()
+
+
+def _holding(purse: Purse) -> list[str]:
+    """Return the tasks of a session that hold reservations until they have read on."""
+    held = [one for account in purse.accounts for one in account.open if one.is_held and one.purse is purse]
+    return [one.asker.task for one in held if one.asker.task is not None]
 
 
 class _Knot:
@@ -329,7 +499,6 @@ class _Knot:
 
     def __init__(self, accounts: Sequence[Account]) -> None:
         self.accounts: list[Account] = []
-        self.turns: dict[tuple[Purse, str | None], list[_Turn]] = {}  # by task of a session
         self.waits: dict[Purse, Waits] = {}
         self.moving: set[Account] = set()  # something will be given back to them
         pending = list(accounts)
@@ -337,21 +506,29 @@ class _Knot:
             account = pending.pop()
             if account not in self.accounts:
                 self.accounts.append(account)
-                for purse in {one.purse for one in (*account.open, *(turn.reservation for turn in account.waiting))}:
+                for purse in {*account.open.purses, *account.coming.purses, *account.purses}:
                     pending += purse.accounts
-        for account in self.accounts:
-            for turn in account.waiting:
-                self.turns.setdefault((turn.reservation.purse, turn.reservation.asker.task), []).append(turn)
-        for purse in {one.purse for account in self.accounts for one in account.open}:
-            self.waits[purse] = self._of_purse(purse)
+        holding = {purse for account in self.accounts for purse in account.open.purses}
+        self.is_alone = all(purse.thread == get_ident() for purse in holding)
+        for purse in holding:
+            self.waits[purse] = {} if self.is_alone else self._of_purse(purse)
+            if self.is_alone:
+                purse.published = self.waits[purse]
 
     def _of_purse(self, purse: Purse) -> Waits:
         """Return for whom the tasks that hold reservations of a purse wait; of a session of another thread what it has said
         last."""
         if purse.thread == get_ident():
-            held = [one for account in purse.accounts for one in account.open if one.is_held and one.purse is purse]
-            purse.published = purse.waits([one.asker.task for one in held if one.asker.task is not None])
+            purse.published = purse.waits(_holding(purse))
         return purse.published
+
+    def _awaited_by(self, purse: Purse, task: str) -> tuple[list[str], bool]:
+        """Return for whose ends a task waits, and whether one is enough. Where no other thread has to know, the first task is
+        asked for alone: mostly it goes on."""
+        waits = self.waits[purse]
+        if self.is_alone and task not in waits:
+            waits.update(purse.waits([task] if not waits else _holding(purse)))
+        return waits.setdefault(task, ([], False))
 
     def stuck(self) -> list[_Turn]:
         while True:
@@ -359,11 +536,11 @@ class _Knot:
             if not more:
                 break
             self.moving.update(more)
-        return [turn for account in self.accounts if account not in self.moving for turn in account.waiting if not turn.is_woken]
+        return [turn for account in self.accounts if account not in self.moving for turn in account.waiting]
 
     def _moves(self, account: Account) -> bool:
         seen: dict[Any, bool] = {}
-        return any(not one.is_held or self._goes_on(one.purse, one.asker.task, seen) for one in account.open)
+        return account.is_moving or any(self._goes_on(one.purse, one.asker.task, seen) for one in account.open)
 
     def _goes_on(self, purse: Purse, task: str | None, seen: dict[Any, bool]) -> bool:
         """Return whether a task does something, or waits for what comes as far as is known. `seen` has the answers so far; a task
@@ -372,15 +549,17 @@ class _Knot:
             return True
         if (purse, task) not in seen:
             seen[purse, task] = False
-            awaited, one_is_enough = self.waits[purse].get(task, ([], False))
+            awaited, one_is_enough = self._awaited_by(purse, task)
             enough = any if one_is_enough else all
-            has_room = all(turn.is_woken or turn.account in self.moving for turn in self.turns.get((purse, task), ()))
+            has_room = all(account in self.moving or (purse, task) not in account.tasks for account in self.accounts)
             seen[purse, task] = has_room and enough([self._goes_on(purse, other, seen) for other in awaited])
         return seen[purse, task]
 
 
 def _way(reservation: Reservation) -> str:
     """Return what a program can do that reserves more than it needs."""
+    if not reservation.amounts[2]:  # a request for vectors has no reply
+        return "; raise the budget"
     reply = reservation.request.params.get("max_tokens")
     if reply is None:
         return f"; a reply without `max_tokens` reserves {REPLY_TOKENS}: set it on the model, or raise the budget"

@@ -12,6 +12,7 @@ import datetime as dt
 import re
 
 from ...vm.builtins.date import MONTHS
+from ...vm.values.text import cut_to
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def zone_of(name: str) -> dt.tzinfo:
         if len(name) == 6 and name[3] == ":" and _number(hours, 23) and _number(minutes, 59):
             offset = dt.timedelta(hours=int(hours), minutes=int(minutes))
             return dt.timezone(offset if name[0] == "+" else -offset)
-        raise Fault("UnknownZone", f"no offset: {name[:LONGEST]!r}; write it as `+02:00`", name[:LONGEST])
+        raise Fault("UnknownZone", f"no offset: {cut_to(name, LONGEST)!r}; write it as `+02:00`", cut_to(name, LONGEST))
     from zoneinfo import ZoneInfo
 
     try:
@@ -74,9 +75,9 @@ def zone_of(name: str) -> dt.tzinfo:
     except (KeyError, ValueError, OSError):
         if not _has_zones():
             text = "this system has no time zones: install the Python package `tzdata`, or use UTC and offsets"
-            raise Fault("NoTimeZones", text, name[:LONGEST]) from None
+            raise Fault("NoTimeZones", text, cut_to(name, LONGEST)) from None
         hint = "; a pattern is named: `pattern: …`" if "%" in name else ""
-        raise Fault("UnknownZone", f"no time zone: {name[:LONGEST]!r}{hint}", name[:LONGEST]) from None
+        raise Fault("UnknownZone", f"no time zone: {cut_to(name, LONGEST)!r}{hint}", cut_to(name, LONGEST)) from None
 
 
 def _has_zones() -> bool:
@@ -147,7 +148,7 @@ def parse(source: str, zone: str, pattern: str) -> DateFields:
 
     Raises Fault: Invalid, or as `zone_of` for a zone, or an offset of the text, that does not exist."""
     if len(source) > LONGEST:
-        raise Fault("Invalid", f"a date has at most {LONGEST} characters", source[:LONGEST], LONGEST)
+        raise Fault("Invalid", f"a date has at most {LONGEST} characters", cut_to(source, LONGEST), LONGEST)
     reader = _Reader(source)
     if pattern:
         parts, offset = reader.of_pattern(pattern)
@@ -184,7 +185,7 @@ class _Reader:
         values = {"m": 1, "d": 1, "H": 0, "M": 0, "S": 0, "f": 0}
         offset, at = "", 0
         if len(pattern) > LONGEST:
-            raise Fault("Invalid", f"a pattern of a date has at most {LONGEST} characters", pattern[:LONGEST])
+            raise Fault("Invalid", f"a pattern of a date has at most {LONGEST} characters", cut_to(pattern, LONGEST))
         while at < len(pattern):
             word = pattern[at + 1 : at + 2] if pattern[at] == "%" else ""
             if word == "z":

@@ -16,7 +16,7 @@ from ...vm.builtins.json import Misfit
 from ...vm.builtins.records import AWAITED, FUNCTION
 from ...vm.panics import Panic
 from ...vm.values import NONE, Array, Closure, Emit, Err, McpRef, Ok, Some, ToolRef, share, unkey
-from ..access.files import OPERATIONS, WRITING, Failed, Files, Spot, own_directory, read_bytes
+from ..access.files import OPERATIONS, WRITING, Failed, Files, Spot, make_dirs, own_directory, read_bytes
 from ..access.roots import ANCHOR, beneath
 from ..errors import CallFailure, ConfigFailure
 from ..providers.offline import Script, ScriptedProvider
@@ -149,29 +149,23 @@ class TestFiles(Files):
         return None if "\0" in path else beneath(self.project, os.path.normpath(os.path.join(self.project, path)))
 
     def perform(self, operation: str, path: str, reached: Spot | OSError | None, arguments: list[Any]) -> Any:
-        """Perform an operation in the layer that has the path, and close `reached`. Raises Failed and OSError; for writing
+        """Perform an operation in the layer that has the path; `reached` stays open. Raises Failed and OSError; for writing
         outside the project and the directories of `temp_dir` the variant of Failed is Unsupported."""
         absolute = os.path.normpath(os.path.join(self.project, path))
         inner = self._inner(path)
         is_temporary = any(beneath(folder, absolute) is not None for folder in self.made)
         if inner is None or is_temporary:
             if operation in WRITING and not is_temporary:
-                _close(reached)
                 raise Failed("Unsupported", ELSEWHERE)
             return super().perform(operation, path, reached, arguments)
         key = os.path.join(*inner) if inner else "."
         if operation in WRITING:
-            try:
-                return self._write(operation, key, reached, arguments)
-            finally:
-                _close(reached)
+            return self._write(operation, key, reached, arguments)
         if operation == "list_dir":
             return self._names(key, path, reached)
         if os.path.lexists(self._own_path(key)):
-            _close(reached)
             return self._in_own(operation, key, arguments)
         if self._is_removed(key):
-            _close(reached)
             raise Failed("NotFound", ABSENT)
         return super().perform(operation, path, reached, arguments)
 
@@ -197,7 +191,6 @@ class TestFiles(Files):
         has_own = os.path.isdir(self._own_path(key))
         names = set(self._in_own("list_dir", key, [])) if has_own else set()
         if self._project_path(key) is None or (has_own and not isinstance(reached, Spot)):
-            _close(reached)
             if not has_own:
                 raise Failed("NotFound", ABSENT)
             return sorted(names)
@@ -210,7 +203,7 @@ class TestFiles(Files):
         if operation == "make_dir":
             if original is not None and not os.path.isdir(original):
                 raise Failed("Io", "there is a file of that name")
-            os.makedirs(self._own_path(key), exist_ok=True)
+            make_dirs(self._own_path(key))
             return None
         if operation in ("remove_file", "remove_dir"):
             return self._remove(operation, key, original, has_own, reached, arguments)
@@ -219,7 +212,7 @@ class TestFiles(Files):
             above = self._project_path(folder)
             if above is None or not os.path.isdir(above):
                 raise Failed("NotFound", ABSENT)
-            os.makedirs(self._own_path(folder))
+            make_dirs(self._own_path(folder))
         if original is not None and not os.path.isfile(original):
             raise Failed("NotAFile", "not a file")
         if operation == "append_file" and original is not None and not has_own and isinstance(reached, Spot):
@@ -241,9 +234,3 @@ class TestFiles(Files):
             self._in_own(operation, key, arguments)
         if original is not None:
             self.removed.add(key)
-
-
-def _close(reached: Spot | OSError | None) -> None:
-    if isinstance(reached, Spot):
-        with reached:
-            pass

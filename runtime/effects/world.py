@@ -41,7 +41,7 @@ from ..host import NoListener, message_and_fields
 from ..running import context_around
 from .answers import read_answer
 from .dates import OPERATIONS, Fault
-from .standard_input import Scripted, TooLong
+from .standard_input import Scripted, TooLong, Unreadable
 from .tests import ANSWERS, EMITS
 
 TYPE_CHECKING = False
@@ -403,8 +403,8 @@ async def perform_standard_input(run: EffectContext, effect: Effect) -> Any:
         return _error("Unavailable", "no standard input: the host of this program hands it none (option `stdin`)")
     try:
         content = await source.take(run, operation != "read_line", run.machine.value_bytes)
-    except OSError as error:
-        return _error("Io", f"standard input: {(error.strerror or 'not possible').lower()}")
+    except Unreadable as unreadable:
+        return _error("Io", f"standard input: {unreadable}")
     return _standard_input_answer(operation, content, run.machine.value_bytes)
 
 

@@ -221,7 +221,12 @@ TURN, TOOL, FIX = OBSERVED_TOPICS
 MOST = 64
 """At most so many observations of a topic come from one turn: the newest."""
 LONGEST = 1_000
-"""Characters of a text in them; more of arguments is left out."""
+"""Characters of a text in them, once it is redacted; more of arguments is left out."""
+
+
+def cut(topic: str, data: dict[str, Any]) -> dict[str, Any]:
+    """Return the data of an observation of calls or failures with LONGEST characters of each text; that of a turn as it is."""
+    return data if topic == TURN else {name: part[:LONGEST] if isinstance(part, str) else part for name, part in data.items()}
 
 
 class Happenings:
@@ -244,7 +249,8 @@ class Happenings:
 
     def observed(self, topics: frozenset[str], turn: Mapping[str, Any]) -> list[Observed]:
         """Return topic and data of each observation of the run under one of `topics`, in the order in which rules look at them:
-        calls, failures, the turn. `turn` is the data of the turn, which has at least `model` and `reply`."""
+        calls, failures, the turn. `turn` is the data of the turn, which has at least `model` and `reply`. Texts are whole: `cut`
+        is for those that are redacted."""
         observations: list[Observed] = []
         if TOOL in topics:
             observations += [(TOOL, {**_call_data(call, result), "model": turn["model"]}) for call, result in self.calls][-MOST:]
@@ -272,19 +278,17 @@ class Happenings:
 
     def _fixed_replies(self, reply: str) -> list[dict[str, Any]]:
         """Return each refused reply with the reply that fits: a run that commits has ended with one."""
-        return [
-            _fix("schema", schema, reason, refused[:LONGEST], reply[:LONGEST], True) for schema, reason, refused in self.failed
-        ]
+        return [_fix("schema", schema, reason, refused, reply, True) for schema, reason, refused in self.failed]
 
 
 def _fix(what: str, name: str, error: str, tried: Any, fix: Any, ok: bool) -> dict[str, Any]:
-    return {"what": what, "name": name, "error": error[:LONGEST], "tried": tried, "fix": fix, "ok": ok}
+    return {"what": what, "name": name, "error": error, "tried": tried, "fix": fix, "ok": ok}
 
 
 def _call_data(call: Call, result: Msg | None) -> dict[str, Any]:
     ok = result is not None and not result.is_error
-    text = None if result is None else result.content[:LONGEST]
-    error = "" if result is None else _error(result)[:LONGEST]
+    text = None if result is None else result.content
+    error = "" if result is None else _error(result)
     return {
         "name": call.name, "arguments": _arguments(call), "ok": ok, "result": text if ok else None,
         "error": None if ok else error,
@@ -309,7 +313,7 @@ def _arguments(call: Call) -> Any:
     from json import dumps
 
     if call.arguments is None:
-        return call.text[:LONGEST]
+        return call.text
     return call.arguments if len(dumps(call.arguments, ensure_ascii=False)) <= LONGEST else None
 
 

@@ -31,6 +31,7 @@ from .facts import (
     Observation,
     carried,
     content_text,
+    cut,
     lowest,
     next_number,
     of_topic,
@@ -524,7 +525,7 @@ def of_turn(observed: Sequence[tuple[str, dict[str, Any]]], run: str) -> Callabl
         if not hasattr(memory.store, "seen"):
             raise keeps_no(memory.store.name, "observations")
         trust = lowest(["program" if entry.origin == "host" else entry.origin for entry in entries])
-        redacted = [(topic, _redacted(memory, data)) for topic, data in observed]
+        redacted = [(topic, cut(topic, _redacted(memory, data))) for topic, data in observed]
         return _lesson(memory, redacted, [entry.seq for entry in entries], trust, run)
 
     return learn

@@ -12,6 +12,7 @@ import re
 from collections import deque
 from contextvars import ContextVar
 
+from ...vm.values.text import CUT
 from ..access.secrets import clean_text
 from .json_fields import Unreadable
 
@@ -93,7 +94,8 @@ async def _beginning(response: Any) -> bytes:
                 break
     except (httpx2.TransportError, httpx2.DecodingError):
         pass
-    return body[:MOST_ERROR_BYTES]
+    begun = body[:MOST_ERROR_BYTES]
+    return begun if len(body) == len(begun) or begun[-1:].isspace() else begun + CUT.encode()
 
 
 def _place(response: Any) -> str:

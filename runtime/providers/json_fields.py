@@ -8,6 +8,7 @@ unknown parts of a stream, so that they can go back as they came; and `Usage`, a
 
 from __future__ import annotations
 
+from ...vm.values.text import CUT, cut_to
 from ..access.secrets import clean_text
 from ..schema.lenient_json import JsonRefused, parse_json
 
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
 if TYPE_CHECKING:
     T = TypeVar("T")
 
-MOST_SHOWN = 60  # code points of a body that is no JSON
+MOST_READ = 400  # bytes of a body that is no JSON
+MOST_SHOWN = 60  # code points of it
 KINDS = {bool: "a Bool", int: "a number", float: "a number", str: "a text", list: "a list", dict: "an object"}
 
 
@@ -114,7 +116,8 @@ def fields_of(body: bytes) -> Fields:
 
 def _beginning(body: bytes) -> str:
     """Return the beginning of a body for a message: it shows who answered, such as a proxy with a page."""
-    text = " ".join(clean_text(body[:400].decode("utf-8", "replace")).split())[:MOST_SHOWN]
+    text = " ".join(clean_text(body[:MOST_READ].decode("utf-8", "replace")).split())
+    text = cut_to(text if len(body) <= MOST_READ else text + CUT, MOST_SHOWN)
     return f"; it begins `{text}`" if text else ": it is empty"
 
 
@@ -147,6 +150,31 @@ class GrowingText:
         self.pieces = [first]
 
 
+class GrowingList:
+    """A list whose elements are found by their `index`: with each piece of a stream those before it would else be looked at."""
+
+    __slots__ = ("elements", "by_index")
+
+    def __init__(self) -> None:
+        self.elements: list[Any] = []
+        self.by_index: dict[int, Json] = {}
+
+    def merge(self, pieces: list[Any]) -> None:
+        """Add elements as `merge` says."""
+        for piece in pieces:
+            if type(piece) is not dict:
+                self.elements.append(piece)
+                continue
+            number = piece.get("index")
+            element = self.by_index.get(number) if type(number) is int else None
+            if element is None:
+                element = {}
+                self.elements.append(element)
+                if type(number) is int:
+                    self.by_index[number] = element
+            merge(element, piece)
+
+
 def merge(whole: Json, piece: Json, known: Set[str] = frozenset()) -> None:
     """Add to `whole`, which is changed in place, what a piece of a stream has under keys that are not `known`. `joined` makes
     plain JSON of it in the end.
@@ -167,27 +195,11 @@ def merge(whole: Json, piece: Json, known: Set[str] = frozenset()) -> None:
                 before = whole[key] = {}
             merge(before, value)
         elif type(value) is list:
-            if type(before) is not list:
-                before = whole[key] = []
-            _merge_elements(before, value)
+            if type(before) is not GrowingList:
+                before = whole[key] = GrowingList()
+            before.merge(value)
         else:
             whole[key] = value
-
-
-def _merge_elements(whole: list[Any], pieces: list[Any]) -> None:
-    at = {element["index"]: element for element in whole if type(element) is dict and type(element.get("index")) is int}
-    for piece in pieces:
-        if type(piece) is not dict:
-            whole.append(piece)
-            continue
-        number = piece.get("index")
-        element = at.get(number) if type(number) is int else None
-        if element is None:
-            element = {}
-            whole.append(element)
-            if type(number) is int:
-                at[number] = element
-        merge(element, piece)
 
 
 def joined(value: Any) -> Any:
@@ -196,6 +208,8 @@ def joined(value: Any) -> Any:
         return "".join(value.pieces)
     if type(value) is dict:
         return {key: joined(part) for key, part in value.items()}
+    if type(value) is GrowingList:
+        value = value.elements
     return [joined(part) for part in value] if type(value) is list else value
 
 

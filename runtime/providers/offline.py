@@ -130,12 +130,13 @@ def pieces(scripted: Any, text: str) -> list[str]:
     space after it (O-8.20)."""
     if isinstance(scripted, dict) and "chunks" in scripted:
         return [clean_text(chunk) for chunk in scripted["chunks"]]
-    words = [""]
-    for before, char in zip(" " + text, text, strict=False):
-        if before.isspace() and not char.isspace() and words[-1].strip():
-            words.append("")
-        words[-1] += char
-    return words
+    starts, has_begun, after_space = [0], False, True
+    for at, char in enumerate(text):
+        is_space = char.isspace()
+        if has_begun and after_space and not is_space:
+            starts.append(at)
+        has_begun, after_space = has_begun or not is_space, is_space
+    return [text[start:end] for start, end in zip(starts, [*starts[1:], len(text)], strict=True)]
 
 
 def fault(name: str, origin: Origin) -> CallFailure:
@@ -235,17 +236,21 @@ def first_limit(request: Request) -> tuple[str, float]:
 
 class OfflineProvider(WirelessProvider):
     """The provider of offline runs. When the script has no reply left, it makes one up: the smallest value that fits the
-    schema, or the beginning of the prompt (O-1.31, O-1.32)."""
+    schema, or the beginning of the prompt (O-1.31, O-1.32), out of which `clean` takes secrets."""
 
     free_and_instant = True
 
-    def __init__(self, settings: ConnectionSettings, script: Script, sleep: Callable[[float], Awaitable[None]]) -> None:
+    def __init__(
+        self, settings: ConnectionSettings, script: Script, sleep: Callable[[float], Awaitable[None]],
+        clean: Callable[[str], str],
+    ) -> None:  # fmt: skip
         super().__init__(settings, settings.name, script, sleep)
+        self._clean = clean
         self._prefixes = KeptPrefixes()
 
     async def send(self, request: Request) -> Reply:
         scripted = self._script.take(request)
-        reply = await self._scripted_reply(scripted, request, request.model) if scripted is not None else _invented(request)
+        reply = await self._scripted_reply(scripted, request, request.model) if scripted is not None else self._invented(request)
         # tokens that the script does not say are counted, as for a made-up reply
         if not _says_tokens(scripted, "tokens_in"):
             reply.tokens_in = sum(tokens(message.content) + media_tokens(message) for message in request.messages)
@@ -254,6 +259,15 @@ class OfflineProvider(WirelessProvider):
         if request.cache is not None and request.cache.is_asked and not _says_tokens(scripted, "tokens_cached"):
             reply.cached, reply.cache_write = self._prefixes.counts(request, request.cache)
         return reply
+
+    def _invented(self, request: Request) -> Reply:
+        if request.schema is not None:
+            return Reply(compact_json(minimal_instance(request.schema.json)), model=request.model)
+        asked = next((m for m in reversed(request.messages) if m.role == "user"), None)
+        # no sink would know the beginning of a secret
+        prompt = "" if asked is None else self._clean(asked.content)[:QUOTED_LENGTH].replace("\n", " ")
+        media = "" if asked is None or not asked.media else told_media(asked)
+        return Reply(PREFIX + media + prompt, model=request.model)
 
 
 class KeptPrefixes:
@@ -314,15 +328,6 @@ def tokens(text: str) -> int:
 def media_tokens(message: Msg) -> int:
     """Return the tokens that the media of a message count."""
     return sum([part.tokens for part in message.media]) if message.media else 0
-
-
-def _invented(request: Request) -> Reply:
-    if request.schema is not None:
-        return Reply(compact_json(minimal_instance(request.schema.json)), model=request.model)
-    asked = next((m for m in reversed(request.messages) if m.role == "user"), None)
-    prompt = "" if asked is None else asked.content[:QUOTED_LENGTH].replace("\n", " ")
-    media = "" if asked is None or not asked.media else told_media(asked)
-    return Reply(PREFIX + media + prompt, model=request.model)
 
 
 def told_media(message: Msg) -> str:

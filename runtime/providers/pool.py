@@ -72,7 +72,7 @@ class ProviderPool:
     def _make(self, settings: ConnectionSettings) -> Provider:
         if self._offline or not settings.row.wires:  # a row without wires is the offline provider, in every run
             script = Script(settings.replies or ()) if self._script is None else self._script
-            return OfflineProvider(settings, script, self._sleep)
+            return OfflineProvider(settings, script, self._sleep, self._redactor.clean)
         return wire_class(settings)(settings, self._env, self._redactor, self._http_client)
 
 

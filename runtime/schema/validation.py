@@ -23,6 +23,7 @@ import re
 from ...vm.schema import definitions, enum_type, is_optional, type_text
 from ...vm.values.containers import from_base64
 from ...vm.values.limits import INT_MAX, INT_MIN, float_text
+from ...vm.values.text import cut_to
 from ..errors import MESSAGE_LENGTH, CallFailure
 from .lenient_json import compact_json
 
@@ -438,7 +439,7 @@ def schema_failure(violations: Sequence[Violation], raw_response: str, **origin:
     """Return the SchemaError of one failed validation (O-1.120); the first violation, of which there must be one, gives its
     variant and fields (O-2.29). `raw_response` is the text of the reply, `origin` further fields."""
     first = violations[0]
-    message = "; ".join(violation.text for violation in violations)[:MESSAGE_LENGTH]
+    message = cut_to("; ".join(violation.text for violation in violations), MESSAGE_LENGTH)
     fields: dict[str, Any] = {
         "raw_response": raw_response,
         "violations": [violation.as_json() for violation in violations],
@@ -461,7 +462,7 @@ def retries_exhausted(last: CallFailure, attempts: int, model: str, provider: st
     return CallFailure(
         KIND,
         "MaxRetriesExceeded",
-        f"{model}: no valid reply after {attempts} {noun}: {last.message}"[: MESSAGE_LENGTH + len(model) + 2],
+        cut_to(f"{model}: no valid reply after {attempts} {noun}: {last.message}", MESSAGE_LENGTH + len(model) + 2),
         attempts=attempts,
         last_error=last,
         raw_response=last.fields["raw_response"],

@@ -222,6 +222,19 @@ def test_messages_on_the_way_and_replies_to_them() -> None:
     assert [message["type"] for message in listener.messages] == ["progress", "question"]
 
 
+def test_the_ids_of_earlier_requests_are_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The thousandth exchange of a process costs no more than the second."""
+    made: list[int] = []
+
+    def counted(number: int) -> str:
+        made.append(number)
+        return f"r{number}"
+
+    monkeypatch.setattr(processes, "request_id", counted)
+    assert len(asked(agent(ECHO), *["x"] * 100)) == 100
+    assert sorted(made) == list(range(1, 100))
+
+
 def test_late_lines_of_an_earlier_request_are_dropped() -> None:
     made = agent(TALKS, input_format="json", output_format="json")
     listener = Deaf(answer=lambda message: True if message["type"] == "question" else None)

@@ -41,6 +41,14 @@ def test_output_takes_the_place_of_an_older_image(cli, write, tmp_path):
     assert cli("run", "x").out == "[emit:said] hello\n"
 
 
+def test_a_name_as_long_as_a_name_can_be(cli, write, tmp_path):
+    name = "a" * 250
+    assert cli("compile", write("program.conc", SOURCE), "-o", name) == (0, "", "")
+    source = write(f"{name}.conc", "fn main(){}\n")
+    assert cli("fmt", source).code == 0 and (tmp_path / source).read_text() == "fn main() {}\n"
+    assert files(tmp_path) == [name, f"{name}.conc", "program.conc"]
+
+
 @pytest.mark.parametrize(("output", "reason"), [("gone/x", "No such file or directory"), (".", "Is a directory")])
 def test_output_that_cannot_be_written(cli, write, tmp_path, output, reason):
     code, out, err = cli("compile", write("program.conc", SOURCE), "-o", output)

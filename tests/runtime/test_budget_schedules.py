@@ -119,7 +119,8 @@ class Schedule:
 
     def check(self) -> None:
         for account in self.accounts:
-            assert account.open == [] and account.waiting == []
+            assert not account.open and not account.waiting and not account.coming
+            assert account.open.amounts == account.coming.amounts == (0, 0.0, 0)
             assert account.used == pytest.approx(self.books.used[account])
             for at, limit in enumerate(account.limits):
                 assert limit is None or account.used[at] <= limit + self.books.beyond[account][at] + 1e-6

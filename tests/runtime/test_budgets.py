@@ -78,7 +78,7 @@ def test_a_request_beyond_a_limit_is_an_error(finish, limits, params, code):
     assert (raised.value.kind, raised.value.variant) == ("BudgetError", code)
     assert "`max_tokens`" in raised.value.message  # what to do about it
     assert raised.value.panic().code == PANICS[code]  # where no Result carries it
-    assert made.accounts[0].open == []
+    assert not made.accounts[0].open
 
 
 def test_an_unpriced_model_under_a_budget_of_cost(finish):
@@ -143,7 +143,7 @@ def test_settling_gives_back_what_was_not_used(finish):
     held = finish(made.reserve(request(params={"max_tokens": 10}), False))
     assert made.left() == [85, 75.0, 1]
     made.settle(Use(1, 1, 2).set_price(0.5), held)
-    assert made.left() == [97, 99.5, 1] and made.accounts[0].open == []
+    assert made.left() == [97, 99.5, 1] and not made.accounts[0].open
     made.settle(None, finish(made.reserve(request(params={"max_tokens": 10}), False)))  # never sent
     assert made.left() == [97, 99.5, 1]
 
@@ -182,7 +182,7 @@ def test_a_request_waits_while_others_hold_a_reservation(finish):
     made.settle(Use(1, 1, 1), first)
     with pytest.raises(StopIteration) as stop:
         second.send(None)
-    assert made.accounts[0].open == [stop.value.value]
+    assert list(made.accounts[0].open) == [stop.value.value]
     with pytest.raises(BudgetSpent):  # its own reservation nobody gives back meanwhile
         finish(made.reserve(request(params={"max_tokens": 10}), False, Asker("b")))
 
@@ -220,7 +220,7 @@ def test_a_child_does_not_wait_for_the_stream_of_the_task_that_awaits_it(finish)
     finish(run.purse.reserve(chunked(), False, Asker("parent")))
     run.awaited = {"parent": ["child"], "child": ["grandchild"]}
     fails(run.asks("grandchild"))
-    assert run.accounts[0].waiting == []
+    assert run.accounts[0].waiting == {}
 
 
 def test_who_waits_for_a_stream_fails_when_its_reader_comes_to_wait_for_him(finish):
@@ -229,7 +229,7 @@ def test_who_waits_for_a_stream_fails_when_its_reader_comes_to_wait_for_him(fini
     finish(run.purse.reserve(chunked(), False, Asker("parent")))
     waits = begun(run.asks("child"))
     run.purse.look()
-    assert not run.accounts[0].waiting[0].is_woken
+    assert [turn.is_woken for turn in run.accounts[0].waiting] == [False]
     run.awaited = {"parent": ["child"]}
     run.purse.look()
     fails(waits)
@@ -242,7 +242,7 @@ def test_of_those_who_wait_for_each_other_the_newest_fails(finish):
     first, second = begun(run.asks("a")), begun(run.asks("child of b"))
     run.awaited = {"b": ["child of b"]}
     run.purse.look()
-    assert [turn.is_woken for turn in run.accounts[0].waiting] == [False, True]
+    assert [turn.reservation.asker.task for turn in run.accounts[0].waiting] == ["a"]
     fails(second)
     first.close()
 
@@ -335,6 +335,57 @@ def test_sessions_of_two_threads_that_wait_for_each_other(finish):
         waits.close()
 
 
+@pytest.mark.parametrize("is_chunked", [False, True])
+def test_many_requests_wait_without_looking_in_vain(finish, is_chunked):
+    """Whoever gives back wakes as many as there is room for, and asks for whom tasks wait no more often than requests come."""
+    asked = []
+    shared = Account(tokens=40)
+    purse = Purse([Account(model_calls=10_000), shared], PRICES, Turn, lambda tasks: asked.append(len(tasks)) or {})
+    one = chunked() if is_chunked else request(params={"max_tokens": 10})
+    held = [finish(purse.reserve(one, False, Asker(f"first {number}"))) for number in range(2)]
+    waits = [purse.reserve(one, False, Asker(str(number))) for number in range(200)]
+    turns = [waiting.send(None) for waiting in waits]
+    for at in range(0, 200, 2):
+        for reservation in held:
+            purse.settle(Use(1, 0, 0), reservation)
+        assert [turn.done() for turn in turns] == [True] * (at + 2) + [False] * (198 - at)
+        held = []
+        for waiting in waits[at : at + 2]:
+            with pytest.raises(StopIteration) as stop:
+                waiting.send(None)
+            held.append(stop.value.value)
+    assert asked == ([1] * 200 if is_chunked else []) and len(shared.open) == 2
+
+
+def test_room_that_a_woken_request_does_not_take_goes_to_the_next(finish):
+    made = account(tokens=35)
+    first, second = (finish(made.reserve(request(params={"max_tokens": most}), False)) for most in (10, 10))
+    cancelled, small, big = (begun(made.reserve(request(params={"max_tokens": most}), False)) for most in (10, 5, 20))
+    made.settle(Use(1, 0, 0), first)  # 20 are left
+    cancelled.close()
+    with pytest.raises(StopIteration) as stop:
+        small.send(None)
+    made.settle(Use(1, 0, 0), second)
+    with pytest.raises(StopIteration):
+        big.send(None)
+    made.settle(None, stop.value.value)
+    assert made.left() == [10, None, None] and not made.accounts[0].coming
+
+
+def test_no_error_of_rounding_stays(finish):
+    made = unpriced(None, 1.0, {"m": {"input_per_million": 0.0, "output_per_million": 100_000.0}})
+    held = [finish(made.reserve(request(params={"max_tokens": most}), False)) for most in (1, 2, 3)]
+    for reservation in held:
+        made.settle(None, reservation)
+    assert made.left() == [None, 1.0, None] and made.accounts[0].open.amounts == (0, 0.0, 0)
+
+
+def test_vectors_have_no_reply_to_make_shorter(finish):
+    with pytest.raises(BudgetSpent) as raised:
+        finish(account(tokens=2).reserve_vectors(EmbedRequest("box", "m", ["abcd"], None), 3, False))
+    assert raised.value.message.endswith("(budget `tokens`); raise the budget")
+
+
 def test_who_still_finds_no_room_fails_when_nothing_is_open(finish):
     made = account(tokens=20)
     first = finish(made.reserve(request(params={"max_tokens": 10}), False, Asker("a")))
@@ -344,7 +395,7 @@ def test_who_still_finds_no_room_fails_when_nothing_is_open(finish):
     with pytest.raises(BudgetSpent) as raised:
         second.send(None)
     assert raised.value.variant == "Tokens"
-    assert made.accounts[0].waiting == []
+    assert made.accounts[0].waiting == {}
 
 
 def test_calls_draw_on_the_account(bench, finish):

@@ -5,7 +5,7 @@ import json
 import pytest
 from concerto.runtime.access.secrets import Redactor
 from concerto.runtime.calls.settings import call_settings, system_text
-from concerto.runtime.connections import resolve, resolve_all, resolve_headers, resolve_key
+from concerto.runtime.connections import check_connections, resolve, resolve_all, resolve_headers, resolve_key
 from concerto.runtime.errors import CallFailure, ConfigFailure, Origin
 from concerto.vm.providers import PROVIDERS
 
@@ -208,3 +208,25 @@ def test_a_stand_in_is_no_secret():
 )
 def test_the_address_in_messages(fields, address):
     assert settings(**fields).address == address
+
+
+class Unshown:
+    def __repr__(self):
+        raise ValueError("it shows nothing")
+
+
+def nested(depth):
+    value = {}
+    for _ in range(depth):
+        value = {"a": value}
+    return value
+
+
+@pytest.mark.parametrize(("value", "shown"), [({(1, 2): "x"}, "{(1, 2): 'x'}"), (Unshown(), "Unshown"), (nested(5_000), "dict")])
+def test_a_value_that_json_does_not_have_is_refused_all_the_same(value, shown):
+    """The host's own values are no JSON yet."""
+    with pytest.raises(ConfigFailure) as raised:
+        check_connections([{"openai": {"models": value}}])
+    assert (raised.value.code, raised.value.message) == (
+        "E4004", f"connection openai: models does not take {shown}; it is a Map<String, String>",
+    )  # fmt: skip

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import os
+import resource
 import socket
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import concerto
 import pytest
+from concerto.cli.run import run_session
+from concerto.compiler.pipeline import compile_source
 from concerto.runtime.access.files import OPERATIONS, Failed, Outside, walk
 from concerto.runtime.access.roots import Roots
+from concerto.runtime.host import Host
+from concerto.runtime.loop import OfflineLoop
+from concerto.runtime.session.session import Session
+from concerto.vm.interp.link import load_image
 
 
 @pytest.fixture
@@ -21,6 +30,16 @@ def tree(tmp_path: Path) -> Path:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "secret").write_text("secret")
     return tmp_path
+
+
+@pytest.fixture
+def few_descriptors() -> Iterator[None]:
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (256, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
 
 
 def perform(roots: Roots, operation: str, path: str, *arguments: str) -> object:
@@ -94,6 +113,33 @@ def test_a_path_that_leads_out_of_one_root_may_lie_in_another(tree: Path) -> Non
         assert read(Roots(str(tree), granted), "in/away/x") is Outside, granted
 
 
+def test_a_walk_has_few_descriptors(tree: Path, few_descriptors: None) -> None:
+    """However many components a path or the target of a link has, and however far a link leads up again."""
+    deep = "/".join(["d"] * 500)
+    os.makedirs(tree / "in" / deep)
+    (tree / "in" / deep / "a.txt").write_text("deep")
+    os.symlink("../" * 500 + "a.txt", tree / "in" / deep / "up")
+    os.symlink("../" * 501 + "out/secret", tree / "in" / deep / "away")
+    os.symlink(tree / "in" / deep, tree / "in" / "down")
+    os.symlink(tree / "in" / "a.txt", tree / "in" / deep / "top")
+    roots = Roots(str(tree), ["in"])
+    assert read(roots, f"in/{deep}/a.txt") == "deep" and read(roots, "in/down/a.txt") == "deep"
+    assert read(roots, f"in/{deep}/up") == "a" and read(roots, f"in/{deep}/top") == "a"
+    assert read(roots, f"in/{deep}/away") is Outside
+
+
+def test_making_follows_no_way_up(tree: Path) -> None:
+    os.symlink("none/../../out", tree / "in" / "link")
+    roots = Roots(str(tree), ["in", "new/deep"])
+    for path in ("in/link/x", "new/deep/x"):
+        for root, components in roots.find(path):
+            with pytest.raises(FileNotFoundError):
+                walk(root, components, make=True)
+    assert sorted(os.listdir(tree)) == ["in", "out"] and sorted(os.listdir(tree / "in")) == ["a.txt", "link", "sub"]
+    (tree / "new").mkdir()
+    assert perform(roots, "make_dir", "new/deep") is None and os.listdir(tree / "new") == ["deep"]
+
+
 def test_a_circle_of_links_ends(tree: Path) -> None:
     os.symlink("y", tree / "in" / "x")
     os.symlink("x", tree / "in" / "y")
@@ -159,6 +205,12 @@ def test_writing_replaces_the_file(tree: Path) -> None:
     assert (tree / "in" / "a.txt").read_bytes() == "längst".encode()
     assert (tree / "in" / "a.txt").stat().st_mode & 0o777 == 0o640
     assert sorted(os.listdir(tree / "in")) == ["a.txt", "sub"], "nothing is left behind"
+
+
+@pytest.mark.parametrize("name", ["日" * 85, "a" * 255, "é" * 127])
+def test_a_file_whose_name_is_as_long_as_a_name_can_be(tree: Path, name: str) -> None:
+    perform(Roots(str(tree), ["in"]), "write_file", f"in/{name}", "x")
+    assert (tree / "in" / name).read_text() == "x"
 
 
 def test_a_write_that_fails_leaves_nothing(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -249,3 +301,59 @@ def test_a_path_that_is_too_long_takes_no_time(tmp_path: Path, path: str, call: 
     granted = concerto.Permissions(fs_read=(str(tmp_path),), fs_write=(str(tmp_path),))
     with program.session(permissions=granted, offline=True, budgets=concerto.Budgets(seconds=20)) as session:
         assert session.call("f", path).endswith("file name too long")
+
+
+DEEP = """
+use std::fs;
+pub fn make(p: String) -> Result<Nil, FsError> { fs::make_dir(p) }
+pub fn clear(p: String) -> Result<Nil, FsError> { fs::remove_dir(p, recursive: true) }
+pub fn temporary(p: String) -> Result<Nil, FsError> { fs::make_dir("${fs::temp_dir()?}/${p}") }
+@test
+fn deep() {
+    let folder = "d/".repeat(1000);
+    fs::make_dir(folder)?;
+    fs::write_file("${folder}x", "x")?;
+    fs::remove_dir("d", recursive: true)?;
+    assert(!fs::exists("d"));
+}
+"""
+
+
+def test_directories_as_deep_as_a_path_can_be(
+    tree: Path, few_descriptors: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tree)
+    monkeypatch.setattr(tempfile, "tempdir", str(tree / "out"))
+    program = concerto.compile(DEEP)
+    with program.session(permissions=concerto.Permissions(fs_read=("in",), fs_write=("in",))) as session:
+        session.call("make", "in/" + "d/" * 2000)
+        session.call("make", "in/" + "d/" * 2000)
+        (tree / "in" / "d" / "d" / "file").write_text("x")
+        os.symlink(tree / "out", tree / "in" / "d" / "d" / "link")
+        session.call("clear", "in/" + "d/" * 1500)
+        session.call("clear", "in/d")
+        session.call("temporary", "d/" * 1900)
+    assert sorted(os.listdir(tree / "in")) == ["a.txt", "sub"] and os.listdir(tree / "out") == ["secret"]
+    (test,) = program.test("deep", permissions=concerto.Permissions(all=True)).tests
+    assert test.failure is None and sorted(os.listdir(tree)) == ["in", "out"] and os.listdir(tree / "out") == ["secret"]
+
+
+@pytest.mark.parametrize("call", ['read_file("in/a.txt")', 'exists("in/a.txt")', 'make_dir("in/x/y")', "temp_dir()"])
+def test_an_error_of_the_sink_is_no_failure_of_a_file(tree: Path, call: str) -> None:
+    """The audit record goes to the host before the operation; nothing is left open when that fails."""
+    compiled = compile_source(f"use std::fs;\nfn main() {{ let _r = fs::{call}; }}\n".encode(), "t.conc")
+    assert compiled.image is not None
+    loop = OfflineLoop()
+
+    def emit(channel: str, value: object, by_runtime: bool) -> None:
+        raise BrokenPipeError(32, "Broken pipe")
+
+    host = Host(
+        emit=emit, print=print, env={}, now=loop.time, sleep=loop.sleep, random=lambda: 0.0, loop=loop, folder=str(tree),  # type: ignore[arg-type]
+        permissions=concerto.Permissions(all=True).granted(),
+    )  # fmt: skip
+    session = Session(load_image(compiled.image), host)
+    before = len(os.listdir("/proc/self/fd"))
+    with pytest.raises(BrokenPipeError):
+        run_session(session)
+    assert len(os.listdir("/proc/self/fd")) == before

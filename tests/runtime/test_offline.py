@@ -3,11 +3,12 @@
 import json
 import subprocess
 import sys
+import time
 
 import jsonschema
 import pytest
 from concerto.runtime.errors import CallFailure, ConfigFailure
-from concerto.runtime.providers.offline import Script, ScriptedProvider
+from concerto.runtime.providers.offline import Script, ScriptedProvider, pieces
 from concerto.runtime.records import Msg, Request, SchemaField
 from concerto.runtime.schema.strategy import minimal_instance
 from concerto.vm.schema import plain_form, strict_form
@@ -31,6 +32,13 @@ def test_the_prompt_comes_back(ask):
     reply = ask(request(Msg("system", "x"), Msg("user", "old"), Msg("assistant", "a"), Msg("user", "line 1\n" + "y" * 80)))
     assert reply.text == "offline: line 1 " + "y" * 53
     assert (reply.model, reply.finish) == ("offline-1", "stop")
+
+
+def test_no_beginning_of_a_secret_comes_back(bench, finish):
+    made = bench(None)
+    made.pool._redactor.add("0123456789" * 8, "KEY")
+    reply = finish(made.pool["offline"].send(request(Msg("user", "it is " + "0123456789" * 8))))
+    assert reply.text == "offline: it is <secret KEY>"
 
 
 def test_tokens_are_quarter_code_points(ask):
@@ -205,3 +213,10 @@ def test_an_offline_call_loads_no_sdk_and_no_event_loop():
     assert tree == [["a", 0]]
     assert not HEAVY & set(at_end)
     assert not {"re", "json", "typing", "enum", "hashlib"} & set(at_start)
+
+
+def test_a_very_long_word_is_one_piece():
+    began = time.perf_counter()
+    assert pieces("", " \n" + "a" * 1_000_000 + "  b ") == [" \n" + "a" * 1_000_000 + "  ", "b "]
+    assert pieces("", "") == [""] and pieces("", "  ") == ["  "]
+    assert time.perf_counter() - began < 5

@@ -104,5 +104,5 @@ def test_every_status_has_its_error(status, kind, variant, retry_class):
 
 def test_the_message_is_cut():
     failure = Origin("m", "lab", 60).of_status(500, "x" * 5000)
-    assert failure.message == "m: " + "x" * 2000
-    assert failure.exhausted(3).message.endswith("x (3 attempts)")
+    assert failure.message == "m: " + "x" * 1999 + "…"
+    assert failure.exhausted(3).message.endswith("x… (3 attempts)")

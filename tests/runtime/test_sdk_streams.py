@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import time
 
 import httpx2
 import pytest
@@ -9,6 +10,7 @@ from concerto.runtime.access.secrets import Redactor
 from concerto.runtime.connections import resolve
 from concerto.runtime.errors import CallFailure
 from concerto.runtime.providers.anthropic import Anthropic
+from concerto.runtime.providers.json_fields import joined, merge
 from concerto.runtime.providers.openai import OpenAIChat, OpenAIResponses
 from concerto.runtime.records import Msg, Request
 
@@ -162,3 +164,15 @@ def test_a_refusal_comes_in_pieces_too():
     events = [delta(role="assistant"), delta(refusal="I can"), delta(refusal="not"), delta(finish="stop")]
     pieces, failure, _ = streamed("chat", events)
     assert (pieces, failure.kind, failure.variant) == ([], "AgentError", "ContentFiltered") and "I cannot" in failure.message
+
+
+def test_a_stream_with_very_many_unknown_elements():
+    """Each piece looks for its element, and not at those before it."""
+    whole = {}
+    began = time.perf_counter()
+    for number in [*range(20_000), *range(20_000)]:
+        merge(whole, {"parts": [{"index": number, "text": "a"}], "plain": [number]})
+    plain = joined(whole)
+    assert time.perf_counter() - began < 5
+    assert plain["parts"][19_999] == {"index": 19_999, "text": "aa"} and len(plain["parts"]) == 20_000
+    assert plain["plain"] == [*range(20_000), *range(20_000)]

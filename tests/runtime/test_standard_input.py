@@ -12,6 +12,7 @@ from typing import Any
 
 import concerto
 import pytest
+from concerto.runtime.effects.standard_input import SystemInput
 
 PROGRAM = concerto.compile(
     """
@@ -87,6 +88,105 @@ def test_of_a_stream_whose_descriptor_fails() -> None:
 
     with PROGRAM.session(stdin=Stream()) as session, pytest.raises(RuntimeError, match="no descriptor today"):
         asyncio.run(asyncio.wait_for(session.acall("line"), 10))
+
+
+class Run:
+    """What a `take` needs of the run that it is for."""
+
+    def __init__(self) -> None:
+        self.work = self
+        self.loop = asyncio.get_running_loop()
+        self.future = self.loop.create_future
+
+
+def given(body: Any) -> Any:
+    """What an asynchronous test returns: `body(source, write)` has the reading and the writing end of a pipe."""
+    reading, writing = os.pipe()
+
+    async def main() -> Any:
+        with os.fdopen(reading, "rb") as stream:
+            source, run = SystemInput(stream), Run()
+
+            def take(whole: bool = False, limit: int = 100) -> asyncio.Task[Any]:
+                return asyncio.ensure_future(source.take(run, whole, limit))  # type: ignore[arg-type]
+
+            try:
+                return await asyncio.wait_for(body(take, lambda text: os.write(writing, text)), 20)
+            finally:
+                os.close(writing)
+                await asyncio.sleep(0.05)  # the thread sees the end
+
+    return asyncio.run(main())
+
+
+async def cancelled(task: asyncio.Task[Any]) -> None:
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
+def test_what_was_read_for_a_task_that_is_cancelled_goes_to_the_next_one() -> None:
+    async def body(take: Any, write: Any) -> list[Any]:
+        first, second, third = take(), take(), take()
+        await asyncio.sleep(0.05)
+        write(b"one\n")
+        time.sleep(0.2)  # the thread has read it, and the loop does not know yet
+        await cancelled(first)
+        write(b"two\nthree\n")
+        return [await second, await third, await take()]
+
+    assert given(body) == [b"one\n", b"two\n", b"three\n"]
+
+
+def test_a_piece_of_a_line_is_not_lost_either() -> None:
+    async def body(take: Any, write: Any) -> list[Any]:
+        first = take()
+        write(b"one, ")
+        await asyncio.sleep(0.1)
+        await cancelled(first)
+        all_of_it = take(True)
+        await asyncio.sleep(0.1)
+        await cancelled(all_of_it)
+        write(b"two\n")
+        return [await take()]
+
+    assert given(body) == [b"one, two\n"]
+
+
+def test_a_line_that_is_too_long_is_so_for_the_next_task_too() -> None:
+    async def body(take: Any, write: Any) -> list[Any]:
+        first = take(limit=3)
+        await asyncio.sleep(0.05)
+        write(b"a long line\nok\n")
+        time.sleep(0.2)
+        first.cancel()
+        await asyncio.sleep(0)
+        begun = take(limit=3)
+        outcomes = [await begun, await take(limit=3)]
+        part = take(limit=3)
+        write(b"another lo")
+        await asyncio.sleep(0.1)
+        await cancelled(part)
+        write(b"ng one\nok\n")
+        return [*outcomes, await take(limit=3), await take(limit=3)]
+
+    outcomes = given(body)
+    assert [one if isinstance(one, bytes) else type(one).__name__ for one in outcomes] == ["TooLong", b"ok\n", "TooLong", b"ok\n"]
+
+
+def test_a_broken_output_is_no_failure_of_the_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was printed before is written out before the input is read."""
+
+    class Output:
+        def flush(self) -> None:
+            raise BrokenPipeError(32, "Broken pipe")
+
+    with open(os.devnull, "rb") as stream, PROGRAM.session(stdin=stream) as session:
+        with monkeypatch.context() as patch:
+            patch.setattr(sys, "stdout", Output())
+            with pytest.raises(BrokenPipeError):
+                session.call("line")
+        assert session.call("line") is None
 
 
 def concerto_run(tmp_path: Path, source: str, *flags: str) -> subprocess.Popen[str]:

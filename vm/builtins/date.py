@@ -13,7 +13,7 @@ from __future__ import annotations
 from ..panics import Panic
 from ..values.errors import make_error
 from ..values.objects import DateTime, Err, Ok
-from ..values.text import brief
+from ..values.text import brief, cut_to
 from .registry import integer, mismatch, std, std_effect, std_prelude, text
 
 TYPE_CHECKING = False
@@ -195,7 +195,7 @@ def format_function(d: Any, pattern: Any) -> Ok | Err:
     """ISO 8601 with the offset, `2030-01-02T03:04:05+01:00`; or the pattern, its words in English."""
     parts = parts_of(d)
     if len(text(pattern)) > MOST_PATTERN:
-        return _fault(f"a pattern has at most {MOST_PATTERN} characters", pattern[:60], None)
+        return _fault(f"a pattern has at most {MOST_PATTERN} characters", cut_to(pattern, 60), None)
     form = pattern or ("%Y-%m-%dT%H:%M:%S.%f%z" if parts[6] else "%Y-%m-%dT%H:%M:%S%z")
     pieces = []
     at = 0

@@ -14,7 +14,7 @@ from ..values import long_text
 from ..values.limits import check_string_size
 from ..values.metering import LARGE, spend
 from ..values.objects import ModelUsage
-from ..values.text import display, quote, to_json
+from ..values.text import cut_to, display, quote, to_json
 from .registry import binary, boolean, integer, key_text, mismatch, std, std_effect, std_prelude, table, text
 
 TYPE_CHECKING = False
@@ -261,7 +261,7 @@ def put(url: Any, body: Any, headers: Any) -> tuple[Any, ...]:
 def request(method: Any, url: Any, body: Any, headers: Any, timeout_ms: Any) -> tuple[Any, ...]:
     """Sends a request by any of GET, POST, PUT, DELETE, PATCH, HEAD; another method panics with P013."""
     if text(method).upper() not in METHODS:
-        raise Panic("P013", f"method of `request` must be one of {', '.join(METHODS)}, not {quote(method[:40])}")
+        raise Panic("P013", f"method of `request` must be one of {', '.join(METHODS)}, not {quote(cut_to(method, 40))}")
     if integer(timeout_ms) < 1:
         raise Panic("P013", f"timeout of `request` must be at least 1 ms, not {timeout_ms}")
     return _request(method.upper(), url, body, headers, timeout_ms)

@@ -16,7 +16,7 @@ from ..values.errors import make_error
 from ..values.limits import check_items, check_string_size, limits, repeat, utf8_size
 from ..values.metering import BLOCK, LARGE, spend
 from ..values.objects import NONE, Err, Ok, Some
-from ..values.text import quote
+from ..values.text import CUT, quote
 from . import arrays
 from .registry import METHODS, array, integer, method, std, text
 
@@ -122,7 +122,7 @@ def string_repeat(s: str, n: Any) -> str:
 
 
 def _not_a(what: str, s: str) -> Err:
-    excerpt = s if len(s) <= 40 else s[:40] + "…"
+    excerpt = s if len(s) <= 40 else s[:40] + CUT
     return Err(make_error("ParseError", None, {"message": f"not {what}: {quote(excerpt)}", "input": s}))
 
 

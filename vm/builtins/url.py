@@ -13,7 +13,7 @@ from ..values.errors import make_error
 from ..values.limits import check_items, check_string_size
 from ..values.metering import BLOCK, FEW, LARGE, look, paced, spend, works_on
 from ..values.objects import Err, NoneOption, Ok, Some, Url
-from ..values.text import brief, display
+from ..values.text import brief, cut_to, display
 from .registry import integer, key_text, std, table, text
 
 TYPE_CHECKING = False
@@ -30,7 +30,7 @@ HEX = frozenset("0123456789abcdefABCDEF")
 
 def _fault(reason: str, at: int, source: str) -> Err:
     message = f"{reason} at character {at + 1}"
-    return Err(make_error("ParseError", None, {"message": message, "input": source[:200], "column": at + 1}))
+    return Err(make_error("ParseError", None, {"message": message, "input": cut_to(source, 200), "column": at + 1}))
 
 
 @std("url", "parse(s: String) -> Result<Url, ParseError>", clause="L-7.13.1")

@@ -325,7 +325,7 @@ def brief(value: Any, cut: int = 200) -> str:
     walks no more parts than it shows. It asks for no limit."""
     first = text_or_whole(value, BRIEF)
     if type(first) is str:
-        return first if len(first) <= cut else first[:cut] + "…"
+        return first if len(first) <= cut else first[:cut] + CUT
     parts: list[str] = []
     stack = [iter(first.pieces)]
     while stack and sum(map(len, parts)) <= cut:
@@ -337,7 +337,16 @@ def brief(value: Any, cut: int = 200) -> str:
         else:
             stack.append(iter(piece.pieces))
     text = "".join(parts)
-    return text if len(text) <= cut else text[:cut] + "…"
+    return text if len(text) <= cut else text[:cut] + CUT
+
+
+CUT = "…"
+"""What stands where a text was cut: the filter of secrets looks there for parts of them (G-10.3)."""
+
+
+def cut_to(text: str, most: int) -> str:
+    """Return a text of at most `most` code points: the text itself, or its beginning with CUT."""
+    return text if len(text) <= most else text[: most - 1] + CUT
 
 
 # ----------------------------------------------------------------
