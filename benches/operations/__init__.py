@@ -21,6 +21,7 @@ from .schemas import extraction, retry_growth
 from .serving import calls_over_the_wire
 from .snapshots import snapshots
 from .starting import cold_computing, cold_start
+from .typed_streams import typed_stream
 from .waiting import concurrent_calls
 from .ways import error_ways
 
@@ -38,6 +39,7 @@ OPERATIONS: dict[str, Callable[[Plan], list[Figure]]] = {
     "followed_recall": followed_recall,
     "index_of_facts": index_of_facts,
     "retry": retry_growth,
+    "typed_stream": typed_stream,
     "extraction": extraction,
     "compile": compile_speed,
     "compile_example": compile_example,
