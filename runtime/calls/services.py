@@ -47,10 +47,11 @@ class RateLimiter:
     """The rate limits of one connection: a call over a limit waits, first come first served, and never fails for it (O-1.16).
 
     `limits` is the object of O-1.11: `requests_per_minute`, `tokens_per_minute`, `concurrent_requests`, those that are set. Every
-    `enter` that returned must be followed by one `leave`. `clock` gives seconds; `sleep` takes seconds; `future` makes a future
-    of the loop, asyncio's if it is None."""
+    `enter` that returned must be followed by one `leave`. `paused` are those of running requests that may wait for somebody who
+    waits here: each is called, perhaps often, when a request needs a place, and has to bring its request to an end. `clock` gives
+    seconds; `sleep` takes seconds; `future` makes a future of the loop, asyncio's if it is None."""
 
-    __slots__ = ("_limits", "_clock", "_sleep", "_started", "_reported", "_running", "_line", "_future")
+    __slots__ = ("paused", "_limits", "_clock", "_sleep", "_started", "_reported", "_running", "_line", "_future")
 
     def __init__(
         self,
@@ -67,6 +68,7 @@ class RateLimiter:
         self._reported: deque[tuple[float, int]] = deque()  # per request: when it was over, and its tokens
         self._running = 0
         self._line: deque[_Turn] = deque()
+        self.paused: set[Callable[[], None]] = set()
 
     async def enter(self) -> float:
         """Wait until a request may start, and return the seconds waited, which are no part of timeout or latency. A caller that
@@ -97,6 +99,8 @@ class RateLimiter:
             if wait > 0:
                 await self._sleep(wait)
             elif self._running >= self._limits.get("concurrent_requests", float("inf")):
+                for go_on in list(self.paused):
+                    go_on()
                 await self._until_called(turn)
             else:
                 return

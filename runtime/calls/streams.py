@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ..records import Request
     from ..running import EffectContext
     from .call import Response
+    from .services import RateLimiter
     from .usage import ReplyProgress
 
 
@@ -60,9 +61,13 @@ class StreamedCall(CallRun):
 
     Two futures hand the turn to and fro: the job sets `arrival` when it has put something into `outcome`, the program sets
     `demand` when it wants the next chunk. `outcome` is a text, at the end the commit, or the failure; None once the program has
-    taken it. `texts` is all that has come so far, tool rounds included; `chunks` counts those of the request on its way."""
+    taken it. `end` is what ends the reply, when it came before the last text was taken. `texts` is all that has come so far, tool
+    rounds included; `chunks` counts those of the request on its way. `hurries`: another request waits for the place of this one at
+    its connection, so that it reads on without being asked (O-1.16)."""
 
-    __slots__ = ("serve", "future", "stream", "forget", "texts", "chunks", "outcome", "arrival", "demand", "over", "progress")
+    __slots__ = (
+        "serve", "future", "stream", "forget", "texts", "chunks", "outcome", "end", "arrival", "demand", "over", "progress", "hurries",
+    )  # fmt: skip
 
     kind: type[Stream] = Stream
 
@@ -82,6 +87,8 @@ class StreamedCall(CallRun):
         self.chunks = 0
         self.progress: ReplyProgress | None = None  # of the request on its way
         self.outcome: Any = None
+        self.end: Any = None
+        self.hurries = False
         self.arrival = future()
         self.demand = future()
         self.over = future()  # done when the turn is committed
@@ -115,7 +122,7 @@ class StreamedCall(CallRun):
             if not self.demand.done():
                 self.demand.set_result(None)
             await self.arrival
-        outcome, self.outcome = self.outcome, None
+        outcome, self.outcome, self.end = self.outcome, self.end, None
         return outcome
 
     def _ended(self, outcome: Any) -> Any:
@@ -182,7 +189,10 @@ class StreamedCall(CallRun):
         self._end("cancelled")
 
     def _put_outcome(self, outcome: Any) -> None:
-        self.outcome = outcome
+        if isinstance(self.outcome, str):  # a piece that nobody has taken
+            self.outcome, self.end = self._joined(self.outcome, outcome)
+        else:
+            self.outcome = outcome
         if not self.arrival.done():
             self.arrival.set_result(None)
 
@@ -196,6 +206,22 @@ class StreamedCall(CallRun):
         self.stream.effect.task.streams.pop(self.stream.effect, None)
         self.forget()
 
+    def _joined(self, piece: str, outcome: Any) -> tuple[str, Any]:
+        """Return the piece to be taken next, and what ends the reply, None while it goes on."""
+        return (piece + outcome, None) if isinstance(outcome, str) else (piece, outcome)
+
+    def _hurry(self) -> None:
+        self.hurries = True
+        if not self.demand.done():
+            self.demand.set_result(None)
+
+    async def _limited(self, limiter: RateLimiter, request: Request) -> Reply:
+        limiter.paused.add(self._hurry)
+        try:
+            return await super()._limited(limiter, request)
+        finally:
+            limiter.paused.discard(self._hurry)
+
     async def _give(self, text: str) -> None:
         """Take a chunk from the provider. The request goes on when the program wants the chunk after it (O-1.72)."""
         if text:
@@ -205,10 +231,16 @@ class StreamedCall(CallRun):
                 self.progress.texts.append(text)
             self.demand = self.future()
             self._put_outcome(text)
+            await self._demanded()
+
+    async def _demanded(self) -> None:
+        """Wait until the program wants more, unless the request has to make room."""
+        if not self.hurries:
             await self.demand
 
     async def _answer(self, request: Request) -> Reply:
         self.progress = request.progress
+        self.hurries = False
         return await self.provider.stream(request, self._give)
 
     def _request(self) -> Request:

@@ -150,7 +150,10 @@ class TypedStreamedCall(StreamedCall):
         if self.parts.feed(text):
             self.demand = self.future()
             self._put_outcome(PART)
-            await self.demand
+            await self._demanded()
+
+    def _joined(self, piece: str, outcome: Any) -> tuple[str, Any]:
+        return piece, None if outcome is PART else outcome
 
     def _put_outcome(self, outcome: Any) -> None:
         if isinstance(outcome, CallFailure):
