@@ -273,6 +273,7 @@ class Module:
     slot_defaults: dict[symbols.Slot, int] = field(default_factory=dict)  # functions
     schemas: dict[t.Type, int] = field(default_factory=dict)  # with their type arguments
     schema_entries: list[im.Schema] = field(default_factory=list)
+    schema_names: dict[str, int] = field(default_factory=dict)  # names of the entries, with the last number that stood behind one
     declared: dict[t.Type, symbols.Symbol] = field(default_factory=dict)  # by types without type arguments
     traits: dict[str, dict[symbols.TraitSymbol, None]] = field(default_factory=dict)  # with impls, by the names of their methods
     trait_names: set[str] = field(default_factory=set)  # names of methods of which `all_trait_methods` has added the tables

@@ -89,6 +89,7 @@ OFTEN = {
     ),
     "types of one name": repeated("fn f{n}() {{ struct L {{ x: Int }} let l = L {{ x: 1 }}; println(l.x); }}", ""),
     "schemas of one name": repeated("fn f{n}() {{ schema L {{ x: Int }} let l = L {{ x: 1 }}; println(l.x); }}", ""),
+    "schemas": repeated("schema S{n} {{ x: Int }}", ""),
     "impls of one trait": repeated(
         STRUCT + "impl T<S{n}> for B {{ fn t(self, x: S{n}) -> Int {{ 1 }} }}\n"
         "fn f{n}(b: B, s: S{n}) -> Int {{ b.t(s) + T::t(b, s) }}",
