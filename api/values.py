@@ -18,7 +18,6 @@ from ..runtime.access.secrets import clean_text
 from ..vm import values as v
 from ..vm.interp.link import Program
 from ..vm.panics import Panic
-from ..vm.schema import DeclaredTypes
 from ..vm.values.errors import FOR_MODEL
 from ..vm.values.limits import INT_MAX, INT_MIN, limits
 from ..vm.values.metering import STRIDE, look
@@ -303,7 +302,7 @@ class _Reader:
         self.alive: list[Any] = []
         self.defaults = iter(defaults)
         self.program = program
-        self.types = DeclaredTypes(program.types, program.classes, program.descriptors)
+        self.types = program.declared
         self.keys = {entry[1] for entry in program.types if entry[0] in ("struct", "schema", "enum")}
 
     def read(self, value: Any, expected: tuple[Any, ...], what: str) -> Any:

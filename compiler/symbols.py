@@ -258,17 +258,17 @@ class StructSymbol(Symbol):
 
 @record
 class EnumSymbol(Symbol):
-    """`members` are the variants named by `variants`, in the same order."""
+    """`variants`: the names of the variants with their indexes in `members`, in that order."""
 
     declaration: ast.Enum
     type: Type
-    variants: list[str]
+    variants: dict[str, int]
     members: list[VariantSymbol] = field(factory=list)
     type_parameters: list[TypeParameterSymbol] = field(factory=list)
 
     def member(self, name: str) -> VariantSymbol | None:
         """Return the variant of that name, or None."""
-        return self.members[self.variants.index(name)] if name in self.variants else None
+        return self.members[self.variants[name]] if name in self.variants else None
 
 
 @record

@@ -183,12 +183,18 @@ def _definition_names(names: Sequence[str]) -> dict[str, str]:
     """Return a name of its own for the definition of each type: names that providers would see as one get numbers."""
     keys: dict[str, str] = {}
     used: set[str] = set()
+    numbers: dict[tuple[str, int], int] = {}  # the last one that was tried, by what stands before it and its count of digits
     for name in names:
-        key, number = wire_name(name), 1
+        key = whole = wire_name(name)
+        digits = 1
         while key in used:
-            number += 1
-            mark = f"_{number}"
-            key = wire_name(name)[: WIRE_NAME_LENGTH - len(mark)] + mark
+            part = whole[: WIRE_NAME_LENGTH - 1 - digits]
+            number = numbers.get((part, digits), max(1, 10 ** (digits - 1) - 1)) + 1
+            if number == 10**digits:
+                digits += 1
+                continue
+            numbers[part, digits] = number
+            key = f"{part}_{number}"
         used.add(key)
         keys[name] = key
     return keys
@@ -296,13 +302,14 @@ class DeclaredTypes:
     public, number of the function of its default, earlier name of the field], the last two only where there are such. `classes`
     and `descriptors` are what the linker has made of the entries: classes of values, and descriptors of types."""
 
-    __slots__ = ("types", "classes", "descriptors", "numbers")
+    __slots__ = ("types", "classes", "descriptors", "numbers", "_enums")
 
     def __init__(self, types: Sequence[Any], classes: Sequence[Any], descriptors: Sequence[Any]) -> None:
         self.types = types
         self.classes = classes
         self.descriptors = descriptors
         self.numbers = {entry[1]: number for number, entry in enumerate(types) if classes[number] is not None}
+        self._enums: set[str] = set()  # those whose variants have their descriptors
 
     def struct_class(self, key: str) -> Any:
         """Return the class of a struct's values, or a schema's, whose `decl.types` are the descriptors of the fields, in
@@ -328,8 +335,10 @@ class DeclaredTypes:
         """Return the declaration of an enum, whose variants have the descriptors of their payloads as `types`."""
         number = self.numbers[key]
         decl = self.classes[number]
-        for variant, row in zip(decl.variants, self.types[number][2], strict=True):
-            variant.types = variant.types or self._descriptors(row[1])
+        if key not in self._enums:
+            for variant, row in zip(decl.variants, self.types[number][2], strict=True):
+                variant.types = variant.types or self._descriptors(row[1])
+            self._enums.add(key)
         return decl
 
     def _descriptors(self, numbers: Iterable[int]) -> tuple[Any, ...]:

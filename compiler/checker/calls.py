@@ -10,8 +10,9 @@ of SPECIAL; others need only their row in `vm/builtins`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
 from ...vm.builtins import ASSOCIATED, FUNCTIONS, Row
@@ -60,6 +61,7 @@ from ..types import (
     Nominal,
     Type,
     Union,
+    bare,
     error,
 )
 from .arguments import Matched, call_row, infer_all, kind_of, match_arguments, value_of_row
@@ -178,6 +180,29 @@ class Chosen:
     inside: dict[str, Type] = field(default_factory=dict)
 
 
+class Offers(list[Chosen]):
+    """The methods that a call may mean, with what `one_of` asks of them again and again. It is not changed once it was asked."""
+
+    @cached_property
+    def traits(self) -> list[TraitSymbol]:
+        """Their traits, each once."""
+        return list(dict.fromkeys(map(_trait_of, self)))
+
+    def exact(self, types: list[Type]) -> list[Chosen]:
+        """Return those that take arguments of these types as they are."""
+        offers = self._by_first.get(bare(types[0]), []) if types else self
+        return [offer for offer in offers if _takes(offer, types, exactly=True)]
+
+    @cached_property
+    def _by_first(self) -> dict[Type, list[Chosen]]:
+        """Those with parameters, by the type of the first one without its type arguments, which are not compared."""
+        offers: dict[Type, list[Chosen]] = {}
+        for offer in self:
+            for declared in _taken(offer)[:1]:
+                offers.setdefault(bare(replaced(declared, _trait_bindings(offer))), []).append(offer)
+        return offers
+
+
 # Receivers whose type is known at run time only.
 
 
@@ -212,20 +237,27 @@ def bounded_names(c: Checker, receiver: Type) -> list[str]:
 TRAITS_SHOWN = 4  # traits in a message: there may be as many as the source has lines
 
 
-def trait_methods(c: Checker, receiver: Type, name: str, place: Span) -> list[Chosen]:
+def trait_methods(c: Checker, receiver: Type, name: str, place: Span) -> Offers:
     """Return the methods of this name that the impls of visible traits give a type; those of invisible traits if there are no
     others, so that the report can say that they are private. The list may be the cached one: it must not be changed."""
     if kind_head(receiver) is None and not isinstance(receiver, Union):
-        return []
-    if not isinstance(receiver, Nominal) or receiver.arguments:  # of others more may be known at the next use
-        return _methods_of_impls(c, receiver, name, place)
-    key = receiver, name, c.modules.at(place)
+        return Offers()
+    return _cached(c, receiver, name, c.modules.at(place), lambda: _methods_of_impls(c, receiver, name, place))
+
+
+def _cached(c: Checker, receiver: Type, name: str, asked_by: object, make: Callable[[], Offers]) -> Offers:
+    """Return what `make` returns: for a type of which nothing is open, what it has returned for the same other arguments."""
+    is_fixed = isinstance(receiver, Nominal) and not receiver.arguments
+    if not is_fixed and (receiver.is_open or receiver.has_parameters):  # more may be known at the next use
+        return make()
+    key = receiver, name, asked_by
     if key not in c.trait_method_cache:
-        c.trait_method_cache[key] = _methods_of_impls(c, receiver, name, place)
-    return c.trait_method_cache[key]
+        c.trait_method_cache[key] = make()
+    offers: Offers = c.trait_method_cache[key]
+    return offers
 
 
-def _methods_of_impls(c: Checker, receiver: Type, name: str, place: Span) -> list[Chosen]:
+def _methods_of_impls(c: Checker, receiver: Type, name: str, place: Span) -> Offers:
     methods = [
         (trait, _chosen(c, trait, implementation, bindings, name))
         for trait in c.traits.get(name, ())
@@ -233,7 +265,7 @@ def _methods_of_impls(c: Checker, receiver: Type, name: str, place: Span) -> lis
     ]
     # The trait must be visible where the method is called, not where the type is declared.
     visible = [chosen for trait, chosen in methods if is_visible(c, trait, place)]
-    return visible or [chosen for _, chosen in methods]
+    return Offers(visible or [chosen for _, chosen in methods])
 
 
 def of_any(trait: TraitSymbol) -> Nominal:
@@ -265,7 +297,8 @@ def names_through_traits(c: Checker, receiver: Type, place: Span) -> list[str]:
 def one_of(c: Checker, offers: list[Chosen], name: ast.Ident, arguments: list[ast.Argument]) -> Chosen | None:
     """Return the method that is meant of at least one that is offered; None after a report (E2027). Impls of one trait are told
     apart by what they take, for which the arguments are typed; methods of two traits only by the trait's name."""
-    traits = list(dict.fromkeys(_trait_of(c, offer) for offer in offers))
+    offers = offers if isinstance(offers, Offers) else Offers(offers)
+    traits = offers.traits
     if len(traits) == 1 and len(offers) > 1:
         types = [c.infer(argument.value) for argument in arguments]
         # Impls of one trait for one type differ in its arguments, as `From<A>` and `From<B>`: the argument decides.
@@ -284,21 +317,25 @@ def one_of(c: Checker, offers: list[Chosen], name: ast.Ident, arguments: list[as
     return None
 
 
-def _trait_of(c: Checker, offer: Chosen) -> TraitSymbol:
+def _trait_of(offer: Chosen) -> TraitSymbol:
     owner = offer.symbol.owner
     trait = owner.trait if isinstance(owner, ImplSymbol) else owner
     assert isinstance(trait, TraitSymbol)
     return trait
 
 
-def _fitting(offers: list[Chosen], types: list[Type]) -> list[Chosen]:
+def _fitting(offers: Offers, types: list[Type]) -> list[Chosen]:
     """Return the methods that take the arguments: as they are, else converted, else all."""
-    exact = [offer for offer in offers if _takes(offer, types, exactly=True)]
-    return exact or [offer for offer in offers if _takes(offer, types, exactly=False)] or offers
+    return offers.exact(types) or [offer for offer in offers if _takes(offer, types, exactly=False)] or offers
+
+
+def _taken(offer: Chosen) -> list[Type]:
+    """Return the types of the parameters behind `self`."""
+    return offer.symbol.parameters[1:] if offer.symbol.takes_self else offer.symbol.parameters
 
 
 def _takes(offer: Chosen, types: list[Type], exactly: bool) -> bool:
-    wanted = offer.symbol.parameters[1:] if offer.symbol.takes_self else offer.symbol.parameters
+    wanted = _taken(offer)
     inside = _trait_bindings(offer)
     if len(types) > len(wanted):
         return False
@@ -328,7 +365,7 @@ def named_method(c: Checker, item: TraitItemSymbol, name: ast.Ident, arguments: 
     impl). It may type the arguments, the receiver among them."""
     if not item.of_type and item.trait is not None:
         return _by_receiver(c, item.trait, name, arguments)
-    offers = list(_methods_of_path(c, item, arguments))
+    offers = _methods_of_path(c, item, arguments)
     if not offers:
         return None  # the impl was reported
     # By a path the receiver is the first argument.
@@ -336,9 +373,23 @@ def named_method(c: Checker, item: TraitItemSymbol, name: ast.Ident, arguments: 
     return one_of(c, offers, name, behind_self)
 
 
-def _methods_of_path(c: Checker, item: TraitItemSymbol, arguments: list[ast.Argument]) -> Iterator[Chosen]:
-    if arguments and any(method.changes_self for method in _own_methods(item)):
+def _methods_of_path(c: Checker, item: TraitItemSymbol, arguments: list[ast.Argument]) -> Offers:
+    """Return the methods that the impls of a path have. What depends on no argument is made once for the same list of impls."""
+    key = id(item.impls), item.name, len(c.implementation_of)
+    if key not in c.path_offers:
+        pairs = [(impl, impl.trait.methods[item.name]) for impl in item.impls if isinstance(impl.trait, TraitSymbol)]
+        changes = any(method.changes_self for _, method in pairs)
+        known = [(c.implementation_of.get(impl), method) for impl, method in pairs]
+        by_receiver = any(one is not None and one.parameters and method.takes_self for one, method in known)
+        # the list is kept, so that no other has its identity
+        c.path_offers[key] = item.impls, changes, None if by_receiver else Offers(_offers_of_path(c, item, []))
+    _, changes, offers = c.path_offers[key]
+    if arguments and changes:
         c.note_written_place(arguments[0].value)
+    return Offers(_offers_of_path(c, item, arguments)) if offers is None else offers
+
+
+def _offers_of_path(c: Checker, item: TraitItemSymbol, arguments: list[ast.Argument]) -> Iterator[Chosen]:
     for impl in item.impls:
         implementation = c.implementation_of.get(impl)
         if implementation is None or not isinstance(impl.trait, TraitSymbol):
@@ -352,10 +403,6 @@ def _methods_of_path(c: Checker, item: TraitItemSymbol, arguments: list[ast.Argu
         if isinstance(chosen.symbol.owner, TraitSymbol):
             chosen.inside["Self"] = replaced(implementation.target, bindings)
         yield chosen
-
-
-def _own_methods(item: TraitItemSymbol) -> Iterator[FunctionSymbol]:
-    return (impl.trait.methods[item.name] for impl in item.impls if isinstance(impl.trait, TraitSymbol))
 
 
 def _by_receiver(c: Checker, trait: TraitSymbol, name: ast.Ident, arguments: list[ast.Argument]) -> Chosen | None:
@@ -373,7 +420,8 @@ def _by_receiver(c: Checker, trait: TraitSymbol, name: ast.Ident, arguments: lis
     bounded = [offer for offer in bounded_methods(c, receiver, name.text) if offer.symbol is symbol]
     if bounded or receiver in (ANY, NEVER):
         return bounded[0] if bounded else at_run_time(trait, of_any(trait), name.text)
-    offers = [_chosen(c, trait, *suiting, name.text) for suiting in implementations_of(receiver, of_any(trait))]
+    suiting = implementations_of(receiver, of_any(trait))
+    offers = _cached(c, receiver, name.text, trait, lambda: Offers(_chosen(c, trait, *one, name.text) for one in suiting))
     if offers:
         return one_of(c, offers, name, arguments[1:])
     message = f"`{receiver}` does not implement `{trait.name}`"

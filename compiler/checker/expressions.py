@@ -319,7 +319,7 @@ def _type_help(c: Checker, node: ast.PathExpr, symbol: Symbol) -> str | None:
     if isinstance(symbol, EnumSymbol) and symbol.variants:
         # `Colour.Red` is how other languages write it: the word behind the dot may be the variant that is meant.
         dotted = re.compile(r"\s*\.\s*(\w+)").match(c.sources[node.span.file].text, node.span.end)
-        variant = dotted[1] if dotted is not None and dotted[1] in symbol.variants else symbol.variants[0]
+        variant = dotted[1] if dotted is not None and dotted[1] in symbol.variants else next(iter(symbol.variants))
         return f"a variant is written `{symbol.name}::{variant}`"
     return f"make one: `{symbol.name}::new(…)`" if isinstance(symbol, ErrorFamilySymbol) else None
 

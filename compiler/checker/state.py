@@ -205,8 +205,8 @@ class Checker:
         "sources", "diagnostics", "error_count", "expressions", "nesting", "targets", "loops", "nominals", "modules",
         "connections", "mockable", "tool_sources", "questions", "offers", "agents", "manifest", "servers", "tools",
         "aliases", "constants", "methods", "self_type", "deferring", "main", "visited", "mutating", "written_links",
-        "traits", "models", "trait_symbols", "implementations", "trait_method_cache", "implementation_of", "field_types",
-        "error_impls",
+        "traits", "models", "trait_symbols", "implementations", "trait_method_cache", "path_offers",
+        "implementation_of", "field_types", "error_impls",
         "pending_bounds",
         "outside", "step_functions", "concurrent", "memory_tables", "memory_defaults", "contexts", "heads",
         "match_steps", "arm_steps", "constant_room",
@@ -260,8 +260,9 @@ class Checker:
         self.models: dict[ModelSymbol, Type] = {}  # types of those that have an impl
         self.trait_symbols: dict[str, TraitSymbol] = {}  # by the unique names of their types
         self.implementations: dict[Implementation, ImplSymbol] = {}
-        # Methods that traits offer, by type, name and module; only of types without type arguments.
-        self.trait_method_cache: dict[tuple[Nominal, str, Any], list[Any]] = {}
+        # Methods that traits offer, by type, name, and module or trait; only of types of which nothing is open.
+        self.trait_method_cache: dict[tuple[Type, str, Any], Any] = {}
+        self.path_offers: dict[tuple[int, str, int], tuple[list[ImplSymbol], bool, Any]] = {}  # of `calls.named_method`
         self.implementation_of: dict[ImplSymbol, Implementation] = {}  # the reverse of `implementations`
         # Fields by name, with the list they come from, by the identity of that list (`operators.fields_of`).
         self.field_types: dict[int, tuple[Any, dict[str, Type]]] = {}

@@ -86,6 +86,9 @@ def declare_function(module: Module, symbol: symbols.FunctionSymbol) -> None:
         for index, parameter in enumerate(symbol.declaration.parameters)
         if parameter.default is not None
     }
+    if symbol.takes_self and symbol in module.functions and module.defaults[symbol]:
+        for name in ("", *(parameter.name.text for parameter in symbol.declaration.parameters[1:])):
+            module.optional.setdefault((symbol.name, name), []).append(symbol)
 
 
 def function_body(module: Module, symbol: symbols.FunctionSymbol) -> None:

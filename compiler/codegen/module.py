@@ -251,8 +251,12 @@ class Module:
     functions: dict[symbols.FunctionSymbol, int] = field(default_factory=dict)  # their numbers
     # By index of a parameter, the number of the function that computes its default from the arguments before it.
     defaults: dict[symbols.FunctionSymbol, dict[int, int]] = field(default_factory=dict)
-    # Methods with the names of the arguments at hand, for which `partial_functions` has made a function.
+    # Methods with such defaults, by their name and that of a parameter; "" for each method.
+    optional: dict[tuple[str, str], list[symbols.FunctionSymbol]] = field(default_factory=dict)
+    # Methods with the names of the arguments at hand, for which `partial_functions` has made a function; and the calls for which
+    # it has looked at all methods, as its arguments.
     partial: set[tuple[symbols.FunctionSymbol, frozenset[str]]] = field(default_factory=set)
+    partial_calls: set[tuple[str, int, tuple[str, ...]]] = field(default_factory=set)
     # By index of a field, the number of the function that computes its default.
     field_defaults: dict[symbols.StructSymbol | symbols.VariantSymbol, dict[int, int]] = field(default_factory=dict)
     changing_methods: set[str] = field(default_factory=set)  # names of methods with `mut self`
@@ -271,8 +275,10 @@ class Module:
     slot_defaults: dict[symbols.Slot, int] = field(default_factory=dict)  # functions
     schemas: dict[t.Type, int] = field(default_factory=dict)  # with their type arguments
     schema_entries: list[im.Schema] = field(default_factory=list)
+    schema_names: dict[str, int] = field(default_factory=dict)  # names of the entries, with the last number that stood behind one
     declared: dict[t.Type, symbols.Symbol] = field(default_factory=dict)  # by types without type arguments
     traits: dict[str, dict[symbols.TraitSymbol, None]] = field(default_factory=dict)  # with impls, by the names of their methods
+    trait_names: set[str] = field(default_factory=set)  # names of methods of which `all_trait_methods` has added the tables
     names: dict[symbols.Symbol, str] = field(default_factory=dict)  # what the image calls declarations
     nesting: Nesting = field(default_factory=Nesting)
     constant_parts: int = 0  # parts of constants that code has pushed
@@ -308,6 +314,9 @@ class Module:
 
     def all_trait_methods(self, name: str) -> None:
         """Add the tables of all traits with a method of this name, for the same reason."""
+        if name in self.trait_names:
+            return
+        self.trait_names.add(name)
         for trait in self.traits.get(name, ()):
             assert isinstance(trait.type, t.Nominal)
             self.pool.trait(trait.type.of((t.ANY,) * len(trait.type_parameters)))
@@ -402,8 +411,13 @@ class Module:
     def partial_functions(self, name: str, count: int, names: list[str]) -> None:
         """For a call whose method is found at run time: each method of that name that the call fits when defaults are left
         out gets a hidden function `T::name::givenN` of the arguments at hand, which supplies the others (L-3.7.1, L-3.8.1).
-        `count` arguments are passed, the last of them by these names."""
-        for method in [f for f in self.functions if f.name == name and f.takes_self]:
+        `count` arguments are passed, the last of them by these names. To be called when all functions are declared."""
+        call = (name, count, tuple(names))
+        if call in self.partial_calls:
+            return
+        self.partial_calls.add(call)
+        lists = [self.optional.get((name, parameter), []) for parameter in names or [""]]
+        for method in min(lists, key=len):
             parameters = [p.name.text for p in method.declaration.parameters][1:]
             positional = parameters[: count - len(names)]
             at_hand = {*positional, *names}

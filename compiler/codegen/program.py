@@ -238,16 +238,12 @@ def unique_names(declarations: Sequence[symbols.Symbol]) -> dict[symbols.Symbol,
     that name."""
     counts = Counter(symbol.name for symbol in declarations)
     names: dict[symbols.Symbol, str] = {}
-    used_names: set[str] = set()
+    numbers: Counter[str] = Counter()
     for symbol in declarations:
-        name = base = qualified(symbol) if counts[symbol.name] > 1 else symbol.name
-        number = 1
-        # A number is added, since hosts find declarations by name alone.
-        while name in used_names:  # declared in several blocks of one module
-            number += 1
-            name = f"{base}#{number}"
-        used_names.add(name)
-        names[symbol] = name
+        name = qualified(symbol) if counts[symbol.name] > 1 else symbol.name
+        numbers[name] += 1
+        # Where several blocks of one module declare the name, a number is added, since hosts find declarations by name alone.
+        names[symbol] = name if numbers[name] == 1 else f"{name}#{numbers[name]}"
     return names
 
 

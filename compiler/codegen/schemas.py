@@ -60,11 +60,11 @@ def _entry_name(module: Module, symbol: symbols.StructSymbol, type_: t.Type) -> 
     # A struct is named for the host by nothing but its type.
     own = module.names.get(symbol) or type_name(t.bare(type_))
     name = base = own + re.sub(r"[^\w<>,:#]", "", type_name(type_).removeprefix(type_name(t.bare(type_))))
-    number = 1
     # Types that differ in characters left out get different names all the same.
-    while any(entry.name == name for entry in module.schema_entries):
-        number += 1
+    while name in module.schema_names:
+        number = module.schema_names[base] = module.schema_names[base] + 1
         name = f"{base}#{number}"
+    module.schema_names[name] = 1
     return name
 
 

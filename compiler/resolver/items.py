@@ -567,14 +567,14 @@ def enum_symbol(r: Resolver, item: ast.Enum, name: str) -> EnumSymbol:
     symbol = EnumSymbol(name, item, Nominal("enum", name, key=r.type_key(name), plain=plain), _variants(r, item))
     for variant in item.variants:
         # A variant that stands twice has the index of the first, and no member of its own.
-        index = symbol.variants.index(variant.name.text)
+        index = symbol.variants[variant.name.text]
         if index == len(symbol.members):
             form = "tuple" if variant.items is not None else "unit" if variant.fields is None else "struct"
             symbol.members.append(VariantSymbol(variant.name.text, symbol, index, form))
     return symbol
 
 
-def _variants(r: Resolver, item: ast.Enum) -> list[str]:
+def _variants(r: Resolver, item: ast.Enum) -> dict[str, int]:
     seen: dict[str, ast.Variant] = {}
     for variant in item.variants:
         name = variant.name.text
@@ -584,7 +584,7 @@ def _variants(r: Resolver, item: ast.Enum) -> list[str]:
                 first=seen[name].name.span,
             )  # fmt: skip
         seen.setdefault(name, variant)
-    return list(seen)
+    return {name: index for index, name in enumerate(seen)}
 
 
 def visit_items(r: Resolver, items: Sequence[ast.TopLevel]) -> None:

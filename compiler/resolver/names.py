@@ -470,14 +470,23 @@ def trait_item(r: Resolver, owner: Symbol, name: ast.Ident) -> Symbol | None:
             return TraitItemSymbol(name.text, trait, owner.impls, True) if known else _unknown(r, trait, name)
         case TypeParameterSymbol():
             return _of_bounds(r, owner, name)
-    impls = r.module.trait_impls.get(owner, [])
-    offering = [impl for impl in impls if isinstance(impl.trait, TraitSymbol) and name.text in impl.trait.methods]
+    offering = _impls_with(r, owner, name.text)
     if offering:
         return TraitItemSymbol(name.text, None, offering, True)
     named = find_item(r, name) if name.text[:1].isupper() else None
-    if isinstance(named, TraitSymbol):
-        return TraitItemSymbol("", named, [impl for impl in impls if impl.trait is named], True)
-    return None
+    return TraitItemSymbol("", named, _impls_with(r, owner, named), True) if isinstance(named, TraitSymbol) else None
+
+
+def _impls_with(r: Resolver, owner: Symbol, wanted: str | TraitSymbol) -> list[ImplSymbol]:
+    """Return the impls of a type whose trait is the one that is wanted, or has a method of that name. It is the same list
+    each time until the type gets another impl: it must not be changed."""
+    impls = r.module.trait_impls.get(owner, [])
+    count, found = r.impls_with.get((owner, wanted), (0, []))
+    if count != len(impls):
+        traits = [(impl, impl.trait) for impl in impls if isinstance(impl.trait, TraitSymbol)]
+        found = [impl for impl, trait in traits if (wanted in trait.methods if isinstance(wanted, str) else wanted is trait)]
+        r.impls_with[owner, wanted] = len(impls), found
+    return found
 
 
 def _unknown(r: Resolver, trait: TraitSymbol, name: ast.Ident) -> Symbol | None:

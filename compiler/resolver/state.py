@@ -188,9 +188,9 @@ class Resolver:
 
     __slots__ = (
         "diagnostics", "handlers", "module", "at", "root", "project", "spaces", "by_file", "imports", "edges", "outermost",
-        "rooted", "scope", "function", "nesting", "type_keys", "variants", "parameters", "associated", "asking",
+        "rooted", "scope", "function", "nesting", "type_keys", "type_numbers", "variants", "parameters", "associated", "asking",
         "undeclared", "library", "library_tool", "enum_parse", "stages", "chain",
-        "body_name", "memory_counts", "reuse", "import_keys",
+        "body_name", "memory_counts", "reuse", "import_keys", "impls_with",
     )  # fmt: skip
 
     def __init__(
@@ -222,6 +222,9 @@ class Resolver:
         self.imports: list[Import] = []
         self.undeclared: list[tuple[ModuleSymbol, Sequence[ast.TopLevel]]] = []  # modules whose items have no symbols yet
         self.edges: dict[ModuleSymbol, dict[ModuleSymbol, Span]] = {}  # which modules each imports, and where first
+        # Of a type, those of a trait or with a method of a name, and how many it had at that time (`names.trait_item`).
+        self.impls_with: dict[tuple[Symbol, str | TraitSymbol], tuple[int, list[ImplSymbol]]] = {}
+        self.type_numbers: dict[str, int] = {}  # the last one that `type_key` has tried, by the path of a type
         self.type_keys = set(outermost.names)  # the machine tells declared types from its own by these
         self.variants: set[str] = set()  # names of the variants of all enums
         self.parameters = 0
@@ -302,10 +305,10 @@ class Resolver:
         """Return what tells a declared type from others of its name (`Nominal.key`): "" for the first, the path of its module for
         later ones, with a number where that is taken too."""
         key = name
-        number = 1
+        path = "::".join((*self.at.path, name))
         while key in self.type_keys:
-            key = "::".join((*self.at.path, name)) + (f"#{number}" if number > 1 else "")
-            number += 1
+            number = self.type_numbers[path] = self.type_numbers.get(path, 0) + 1
+            key = f"{path}#{number}" if number > 1 else path
         self.type_keys.add(key)
         return "" if key == name else key
 

@@ -44,7 +44,7 @@ from concerto.runtime.session.testing import VirtualLoop
 from concerto.vm.bytecode.asm import assemble
 from concerto.vm.bytecode.encoding import encode
 from concerto.vm.bytecode.disasm import disassemble
-from concerto.vm.bytecode.image import ImageError, log_of
+from concerto.vm.bytecode.image import ImageError, logs_of
 from concerto.vm.interp.effects import Effect
 from concerto.vm.interp.link import Program
 from concerto.vm.interp.link import load_bytes, load_image
@@ -342,7 +342,7 @@ class World:
         memories = self.session.memories
         clean = self.session.redactor.clean
         image = self.program.image
-        bases = {m.name: log_of(image.memories, m) for m in image.memories}
+        bases = {m.name: log for m, log in zip(image.memories, logs_of(image.memories), strict=True)}
         plain = [name for name, base in bases.items() if not {"store", "keys", "made"} & base.steps.keys()]
         result["memories"] = {name: [m.as_json() for m in memories[name].messages()] for name in plain}
         if outcome.panic is not None:

@@ -7,7 +7,7 @@ image; `functions` returns what calls them. The image is a verified one: nothing
 
 from __future__ import annotations
 
-from ...vm.bytecode.image import log_of
+from ...vm.bytecode.image import logs_of
 from ...vm.memory_steps import (
     BOUNDS,
     EVENTS,
@@ -64,11 +64,11 @@ def declarations(
             policies[number] = policy
         return policies[number]
 
-    for number, memory in enumerate(image.memories):
+    for number, (memory, log) in enumerate(zip(image.memories, logs_of(image.memories), strict=True)):
         steps = memory.steps
         bounds = _bounds(memory, number, functions, counts, secrets, computed)
         of_value = None if bounds is None else bounds.made
-        of = None if memory.of is None else log_of(image.memories, memory).name
+        of = None if memory.of is None else log.name
         store = steps.get("store", {}).get("name")
         result.append(
             Declaration(

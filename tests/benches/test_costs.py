@@ -13,6 +13,7 @@ from pathlib import Path
 from pkgutil import iter_modules
 
 import pytest
+from concerto.compiler.symbols import EnumSymbol
 from concerto.runtime.memory.turns import Conversation
 from concerto.vm.builtins.modules import ARITY, PERFORMED
 from concerto.vm.bytecode.encoding import decode, encode
@@ -67,6 +68,69 @@ def encoded():
 def test_compiling_is_linear():
     """V-8.7."""
     assert growth(partial(compile_text, SHORT), partial(compile_text, LONG)) < 1.15
+
+
+def repeated(form, rest):
+    """A source with `form` once for each number."""
+    return lambda count: "".join(f"{form.format(n=n)}\n" for n in range(count)) + rest.format(calls="a.area();\n" * count)
+
+
+STRUCT = "struct S{n} {{ x: Int }}\n"
+OFTEN = {
+    "calls of methods found at run time": repeated(
+        STRUCT + "impl S{n} {{ fn area(self, more: Int = 1) -> Int {{ self.x }} }}", "fn f(a: Any) {{ {calls} }}"
+    ),
+    "the same by different names": repeated(
+        STRUCT + "impl S{n} {{ fn area(self, y{n}: Int = 1, z: Int = 2) -> Int {{ self.x }} }}\n"
+        "fn f{n}(a: Any) {{ a.area(y{n}: 1); }}", ""
+    ),
+    "traits with one method": repeated(
+        "trait T{n} {{ fn area(self) -> Int; }}\nimpl T{n} for S {{ fn area(self) -> Int {{ 1 }} }}",
+        "struct S {{ x: Int }}\nfn f(a: Any) {{ {calls} }}",
+    ),
+    "types of one name": repeated("fn f{n}() {{ struct L {{ x: Int }} let l = L {{ x: 1 }}; println(l.x); }}", ""),
+    "schemas of one name": repeated("fn f{n}() {{ schema L {{ x: Int }} let l = L {{ x: 1 }}; println(l.x); }}", ""),
+    "schemas": repeated("schema S{n} {{ x: Int }}", ""),
+    "impls of one trait": repeated(
+        STRUCT + "impl T<S{n}> for B {{ fn t(self, x: S{n}) -> Int {{ 1 }} }}\n"
+        "fn f{n}(b: B, s: S{n}) -> Int {{ b.t(s) + T::t(b, s) }}",
+        "trait T<X> {{ fn t(self, x: X) -> Int; }} struct B {{ x: Int }}",
+    ),
+    "impls for a generic type": repeated(
+        STRUCT + "impl T<S{n}> for B<Int> {{ fn t(self, x: S{n}) -> Int {{ 1 }} }}\n"
+        "fn f{n}(b: B<Int>, s: S{n}) -> Int {{ b.t(s) }}", "trait T<X> {{ fn t(self, x: X) -> Int; }} struct B<Y> {{ x: Y }}"
+    ),
+    "paths to impls": repeated(
+        STRUCT + "impl From<S{n}> for E {{ fn from(x: S{n}) -> E {{ E {{}} }} }}\n"
+        "fn f{n}(s: S{n}) -> E {{ E::from(s) }}", "struct E {{}}"
+    ),
+}  # fmt: skip
+
+
+def test_a_variant_is_found_by_its_name():
+    """The look for an entry in a list is no call: names that count how often they are compared stand in for the texts."""
+    compared = 0
+
+    class Name(str):
+        def __eq__(self, other):
+            nonlocal compared
+            compared += 1
+            return str(self) == other
+
+        __hash__ = str.__hash__
+
+    variants = {Name(f"V{n}"): n for n in range(400)}
+    members = [object() for _ in variants]
+    enum = EnumSymbol("E", None, None, variants, members)
+    assert [enum.member(f"V{n}") for n in range(400)] == members and enum.member("W") is None
+    assert compared < 3 * len(members)
+
+
+@pytest.mark.parametrize("form", OFTEN)
+def test_compiling_is_linear_in_what_stands_often(form):
+    """V-8.7: four times the source is four times the work."""
+    few, many = (steps(partial(compile_text, OFTEN[form](count) + "fn main() {}")) for count in (100, 400))
+    assert many < 4.4 * few
 
 
 def test_an_image_is_smaller_than_its_source(encoded):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
+from types import FrameType
 from typing import Any
 
 from concerto.vm.bytecode import image as i
@@ -80,3 +83,21 @@ def code(
         f'"{name}"\n params {params}\n result {result}\n slots {slots}\n captures {captures}\n cells {cells}\n'
         f" stack {stack}\n flags {flags}\n {more}\n code\n{at}\n{lines}\n end\n"
     )
+
+
+def lines_run(work: Callable[[], object]) -> int:
+    """The lines of Python that `work` runs, the same on every machine."""
+    lines = 0
+
+    def trace(frame: FrameType, event: str, argument: object) -> Any:
+        nonlocal lines
+        lines += event == "line"
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        work()
+    finally:
+        sys.settrace(before)
+    return lines

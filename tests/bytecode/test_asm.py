@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from functools import partial
+from time import process_time
 from typing import Any
 
 import pytest
@@ -13,7 +15,7 @@ from concerto.vm.bytecode.encoding import decode, encode
 from concerto.vm.bytecode.hashing import hash_functions
 from hypothesis import given
 
-from .builder import code, with_functions
+from .builder import code, lines_run, with_functions
 from .strategies import SLOW, images
 from .test_verify import CASES
 
@@ -112,6 +114,11 @@ GOOD = disassemble(with_functions(code("NIL; @a:; JUMP @a")))
         ("0 int 300", "1 int 300", "`0` expected"),
         ("0 int 300", "0 integer 300", "is no kind of constant"),
         ("0 int 300", "0 int 3.5", "an Int of 64 bits expected"),
+        ("0 int 300", '0 string "\\ud800"', r"^constants\[0\]: valid Unicode expected"),
+        ("0 int 300", '0 method ["\\ud800", 0]', r"^constants\[0\]\[0\]: valid Unicode expected"),
+        ('function 0 "f"', 'function 0 "\\udfff"', r"^functions\[0\].name: valid Unicode expected"),
+        ('  steps {"window": 4}', '  steps {"keys": ["\\ud800"]}', r"^memories\[0\].steps: valid Unicode expected"),
+        ("[source]", '[source]\n0 "\\ud800"', r"^source\[0\]: valid Unicode expected"),
         ("[source]", "[source]\n[more]", "nothing follows"),
         ("  end", "", "is no opcode"),
     ],
@@ -191,6 +198,54 @@ def test_hash_covers_callees_through_recursion() -> None:
     texts[2] = code("TRUE; RETURN", name="h")
     after = hash_functions(with_functions(*texts, code("NIL; RETURN", name="u")))
     assert [a == b for a, b in zip(before, after, strict=True)] == [False, False, False, True]
+
+
+@pytest.mark.parametrize(
+    ("count", "body", "digest"),
+    [
+        (3, "NIL; RETURN", "36a6d49fddfb19f3"),
+        (3, "LOAD 0; NIL; CALL_METHOD 4; RETURN", "ad0bc0280a14af6f"),
+        (256, "NIL; RETURN", "3ae619ca8f9014ad"),
+        (256, "LOAD 0; NIL; CALL_METHOD 4; RETURN", "c86c6055a1bc9451"),
+    ],
+)
+def test_hash_of_calls_found_at_run_time_is_that_of_earlier_releases(count: int, body: str, digest: str) -> None:
+    """Two calls by the name of several methods, which call each other or do not."""
+    assert hash_functions(calling(2, count, body))[0].hex().startswith(digest)
+
+
+def calling(calls: int, methods: int, body: str) -> i.Image:
+    """A function with calls by the name `push`, and as many methods of that name."""
+    call = "NIL; CALL_METHOD 4; POP; " * (calls - 1) + "NIL; CALL_METHOD 4; RETURN"
+    form = {"params": '[["self", 0, null]]', "flags": '["method", "suspends"]'}
+    return with_functions(code(call, flags='["suspends"]'), *(code(body, name=f"S{n}::push", **form) for n in range(methods)))
+
+
+def test_hash_covers_every_method_of_a_long_list() -> None:
+    image = calling(1, 400, "NIL; RETURN")
+    before = hash_functions(image)
+    image.functions[400] = calling(1, 400, "TRUE; RETURN").functions[400]
+    after = hash_functions(image)
+    assert [number for number in range(401) if before[number] != after[number]] == [0, 400]
+
+
+@pytest.mark.parametrize("body", ["NIL; RETURN", "LOAD 0; NIL; CALL_METHOD 4; RETURN"])
+def test_hashing_is_linear_in_calls_and_methods(body: str) -> None:
+    """No call has an edge to each method of its name."""
+    small, large = (lines_run(partial(hash_functions, calling(n, n, body))) for n in (300, 1200))
+    assert large < 5 * small
+
+
+def test_hashing_is_linear_in_traits_with_one_method() -> None:
+    def seconds(count: int) -> float:
+        types = [["any"], *(["trait", f"T{n}", [[0, [0]]]] for n in range(count))]
+        image = with_functions(code("NIL; RETURN", name="S::m", params='[["self", 0, null]]'), types=types, schemas=[])
+        began = process_time()
+        hash_functions(image)
+        return process_time() - began
+
+    small, large = (min(seconds(count) for _ in range(2)) for count in (2_500, 10_000))
+    assert large < 9 * small
 
 
 def test_hash_of_a_long_chain_and_a_large_ring() -> None:

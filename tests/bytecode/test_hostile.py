@@ -8,8 +8,7 @@ import random
 import subprocess
 import sys
 from collections.abc import Callable
-from types import FrameType
-from typing import Any
+from functools import partial
 
 import pytest
 from concerto.vm.bytecode import image as i
@@ -18,9 +17,10 @@ from concerto.vm.bytecode.encoding import MAGIC, decode, encode, encode_instruct
 from concerto.vm.bytecode.image import ImageError
 from concerto.vm.bytecode.opcodes import BY_NAME
 from concerto.vm.bytecode.verify import verify
+from concerto.vm.schema import plain_form
 from hypothesis import given
 
-from .builder import BUILTINS, code, empty_image, with_functions
+from .builder import BUILTINS, code, empty_image, lines_run, with_functions
 from .strategies import SLOW, images
 from .test_codec import seal
 from .test_verify import CASES
@@ -123,21 +123,12 @@ def one_function(program: list[tuple[str, int]], **fields: object) -> i.Image:
 
 def work(image: i.Image) -> int:
     """Lines that the verifier runs for an image, whatever the machine; refused or not."""
-    lines = 0
 
-    def trace(frame: FrameType, event: str, argument: object) -> Any:
-        nonlocal lines
-        lines += event == "line"
-        return trace
-
-    before = sys.gettrace()
-    sys.settrace(trace)
-    try:
+    def verified() -> None:
         with contextlib.suppress(ImageError):
             verify(image, BUILTINS)
-    finally:
-        sys.settrace(before)
-    return lines
+
+    return lines_run(verified)
 
 
 Program = list[tuple[str, int]]
@@ -152,7 +143,35 @@ WORST: dict[str, Callable[[int], i.Image]] = {
     "names": lambda n: named(one_function([("NIL", 0), ("POP", 0)] * (n // 2) + END), n),
     "handlers": lambda n: one_function(END, handlers=[[0, 1, 0, 0]] * n),
     "types": lambda n: empty_image(types=[*(["array", index + 1] for index in range(n)), ["any"]]),
+    "views": lambda n: empty_image(memories=views(n)),
+    "views that come first": lambda n: empty_image(memories=[*(view(index + 1) for index in range(n)), LOG]),
+    "models with a view": lambda n: empty_image(memories=views(n // 2), models=[model(n // 2, {}) for _ in range(n // 2)]),
+    "fallbacks": lambda n: empty_image(models=[*(model(None, {"fallback": [f"M{n - 1}"]}, k) for k in range(n))]),
+    "captures": lambda n: captured(n, n // 4),
 }
+LOG = i.Memory("log", 5, {}, None, None)
+
+
+def view(of: int) -> i.Memory:
+    return i.Memory("view", None, {}, of, None)
+
+
+def views(count: int) -> list[i.Memory]:
+    """A log, and views of one another."""
+    return [LOG, *map(view, range(count))]
+
+
+def model(memory: int | None, fields: dict[str, object], number: int = 0) -> i.Model:
+    return i.Model(f"M{number}", "c", fields, None, memory, [], [])
+
+
+def captured(closures: int, cells: int) -> i.Image:
+    """A function that makes closures, each of many captured cells."""
+    program: Program = [*(("NEW_CELL", cell) for cell in range(cells)), *([("CLOSURE", 1), ("POP", 0)] * closures), *END]
+    image = one_function(program, cells=4000)
+    inner = one_function(END, captures=list(range(cells)), cells=4000, flags=i.F_CLOSURE).functions[0]
+    image.functions.append(inner)
+    return image
 
 
 def named(image: i.Image, rows: int) -> i.Image:
@@ -166,6 +185,48 @@ def test_work_is_linear_in_the_worst_shapes(shape: str) -> None:
     visits down."""
     small, large = work(WORST[shape](2_000)), work(WORST[shape](16_000))
     assert 8_000 < large < 9 * small + 1_000 and large < 16_000 * 150
+
+
+def test_a_context_looks_up_its_slots_in_one_set() -> None:
+    """The set of names is not made again for each function that uses one."""
+    hashed = 0
+
+    class Name(str):
+        def __hash__(self) -> int:
+            nonlocal hashed
+            hashed += 1
+            return hash(str(self))
+
+    names = [Name(f"s{number}") for number in range(500)]
+    slots = [["session", name, 0, False, None] for name in names]
+    image = with_functions(code("NIL; RETURN"))
+    image.contexts = [i.Context("C", slots, [[0, "needs", "m", [name]] for name in names])]
+    verify(image, BUILTINS)
+    assert len(names) < hashed < 5 * len(names)
+
+
+def test_a_schema_has_each_mode_once() -> None:
+    """Else their number and that of the fields would make work of their product."""
+    image = with_functions(code("NIL; RETURN"))
+    image.schemas[0].shape[2] = ["partial", "coerce"]
+    image.schemas[0].plain = plain_form(image.schemas[0].shape)
+    verify(image, BUILTINS)
+    image.schemas[0].shape[2] = ["partial", "coerce", "partial"]
+    with pytest.raises(ImageError, match="V107.*unknown mode, or one twice"):
+        verify(image, BUILTINS)
+
+
+def test_definitions_of_one_wire_name_are_numbered_in_one_pass() -> None:
+    """Names that differ behind the 64th character are one to providers (O-1.104)."""
+    def shape(count: int) -> list[object]:
+        names = ["p" * 70 + str(number) for number in range(count)]
+        inner = [["object", name, [], [["y", ["ref", name], True, False, None, None]]] for name in names]
+        return ["object", "S", [], [[name, kind, False, False, None, None] for name, kind in zip(names, inner, strict=True)]]
+
+    small, large = (lines_run(partial(plain_form, shape(count))) for count in (100, 400))
+    assert large < 5 * small
+    definitions = plain_form(shape(12))["$defs"]
+    assert list(definitions)[1::9] == ["p" * 62 + "_2", "p" * 61 + "_11"]
 
 
 def test_a_long_text_is_not_repeated_in_the_listing() -> None:

@@ -15,7 +15,6 @@ from __future__ import annotations
 from ..interp.effects import StoreFile
 from ..interp.tasks import SUSPENDED, Invoke
 from ..panics import Panic
-from ..schema import DeclaredTypes
 from ..values import NONE, Array, Closure, Err, HashMapRef, Map, Ok, Some, key_of, make_error, share, to_json, typeof
 from ..values.access import key_not_found
 from ..values.metering import paced, works_on
@@ -361,8 +360,7 @@ def _load(machine: MachineContext, store: HashStore, content: str) -> None:
     data = read(content)
     if isinstance(data, Fault):
         raise Panic("P412", f"file {store.path} of hashmap {store.name} is no JSON: {data.reason}")
-    program = machine.program
-    builder = Builder(DeclaredTypes(program.types, program.classes, program.descriptors), Map({}))
+    builder = Builder(machine.program.declared, Map({}))
     try:
         store.items = builder.build(data, ("map", store.key_type, store.value_type)).items
     except Misfit as misfit:

@@ -4,8 +4,8 @@
 written, and allocates nothing before it knows how much. Nothing here reads or writes a file. Hands on also `content_hash`,
 `sha256`, `MAGIC` (to the command line and the Python API, which know an image by it), `precheck_msgpack` (to snapshots),
 instructions to and from code bytes (`scan`, `encode_instructions`, and to tests `instructions`), and the line tables of functions
-(`encode_lines`, `walk_lines`, `decode_lines`, `position_at`). The shape of a section stands in `shape.py`, its record in
-`image.py`.
+(`encode_lines`, `walk_lines`, `decode_lines`, `position_at`, `positions_at`). The shape of a section stands in `shape.py`, its
+record in `image.py`.
 """
 
 from __future__ import annotations
@@ -362,9 +362,20 @@ def decode_lines(lines: bytes) -> list[Run]:
 def position_at(lines: bytes, offset: int) -> Position:
     """Return the position of the instruction at or around a code offset in bytes; (0, 0, 0) before the first run. Raises
     ValueError for a malformed table; the runs behind the offset may not be looked at."""
+    return positions_at(lines, [offset])[0]
+
+
+def positions_at(lines: bytes, offsets: Iterable[int]) -> list[Position]:
+    """Return what `position_at` does, for each of several offsets in any order; the table is walked over once."""
+    places: dict[int, Position] = {}
+    wanted = list(offsets)
+    pending = sorted(wanted, reverse=True)
     position = (0, 0, 0)
-    for at, file, line, column in walk_lines(lines):
-        if at > offset:
+    for at, file, line, column in walk_lines(lines) if pending else ():
+        while pending and at > pending[-1]:
+            places[pending.pop()] = position
+        if not pending:
             break
         position = (file, line, column)
-    return position
+    places.update(dict.fromkeys(pending, position))
+    return [places[offset] for offset in wanted]

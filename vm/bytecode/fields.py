@@ -151,11 +151,19 @@ def digest(value: Any, limits: Limits) -> None:
         raise Misshapen("a SHA-256 of 32 bytes expected")
 
 
+def _size(text: str) -> int:
+    """Return how many bytes a text has in UTF-8. Raises Misshapen for one with a lone surrogate, which no bytes stand for."""
+    try:
+        return len(text) if text.isascii() else len(text.encode())
+    except UnicodeEncodeError:
+        raise Misshapen("valid Unicode expected") from None
+
+
 def text(value: Any, limits: Limits) -> None:
     """Check a text: it has at most `limits.string` bytes in UTF-8."""
     if type(value) is not str:
         raise Misshapen("a text expected")
-    if len(value) > limits.string or (len(value) * 4 > limits.string and len(value.encode()) > limits.string):
+    if _size(value) > limits.string:
         raise Misshapen(f"the text is longer than {limits.string} bytes")
 
 
@@ -164,7 +172,7 @@ def name(value: Any, limits: Limits) -> None:
     verifier's question (V125)."""
     if type(value) is not str:
         raise Misshapen("a name expected")
-    if len(value) > limits.name or len(value.encode()) > limits.name:
+    if _size(value) > limits.name:
         raise Misshapen(f"the name is longer than {limits.name} bytes")
 
 
@@ -182,6 +190,7 @@ def source_text(value: Any, limits: Limits) -> None:
     """Check the text of a source file, of any length: `limits.file` bounds it with the rest of the image."""
     if type(value) is not str:
         raise Misshapen("a text expected")
+    _size(value)
 
 
 def plain(value: Any, limits: Limits) -> None:

@@ -11,6 +11,7 @@ in `_NAMING`. The hash of a whole image is `content_hash` in `encoding.py`.
 from __future__ import annotations
 
 import hashlib
+from itertools import chain
 
 import msgpack
 
@@ -23,7 +24,7 @@ from .shape import default_functions, inner_functions, inner_types, questions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from typing import Any
 
 
@@ -34,48 +35,63 @@ if TYPE_CHECKING:
 # steps.
 
 if TYPE_CHECKING:
-    Node = tuple[bytes, list[int]]  # own content; the numbers of the nodes it names, in order
+    Node = tuple[bytes, list[int]]  # own content; the numbers of the nodes and lists it names, in order
 
 _MOST_ROUNDS = 64
+_LONGEST = 256  # nodes of a list whose digests stand one by one where the list is named
 
 
-def digest_nodes(nodes: list[Node]) -> list[bytes]:
+def digest_nodes(nodes: list[Node], lists: list[list[int]]) -> list[bytes]:
     """Return the SHA-256 of each node, 32 bytes, in order. It depends neither on the node's number nor on the order of other
-    nodes."""
-    digests: dict[int, bytes] = {}
-    for group in components(nodes):
-        digests.update(_group(nodes, group, digests))
-    return [digests[number] for number in range(len(nodes))]
+    nodes. A number from `len(nodes)` on, in the edges of a node, is that of one of `lists`, none of them empty, and stands for
+    the numbers of nodes in it: what many nodes name again and again costs each of them one edge."""
+    edges = [*(named for _, named in nodes), *lists]
+    parts: dict[int, bytes] = {}  # what goes into the digest of a node that names this one, or a list
+    for group in components(edges):
+        _digest_group(nodes, edges, group, parts)
+    return [parts[number] for number in range(len(nodes))]
 
 
-def _group(nodes: list[Node], group: list[int], digests: dict[int, bytes]) -> dict[int, bytes]:
-    """Return the digests of a group of nodes that reach each other; `digests` has those of all other nodes that they reach."""
-    current = {number: _digest(nodes[number][0], []) for number in group}
+def _digest_group(nodes: list[Node], edges: list[list[int]], group: list[int], parts: dict[int, bytes]) -> None:
+    """Add the parts of nodes and lists that reach each other; those of all others that they reach are there."""
+    members = [number for number in group if number < len(nodes)]
+    lists = [number for number in group if number >= len(nodes)]
+    current = {number: _digest(nodes[number][0], []) for number in members}
     everyone = _digest(b"", sorted(current.values()))
-    for _ in range(min(len(group), _MOST_ROUNDS)):
+    for _ in range(min(len(members), _MOST_ROUNDS)):
+        parts |= current
+        parts.update([(number, _list_part(edges[number], parts)) for number in lists])
         current = {
-            number: _digest(nodes[number][0], [everyone, *(current.get(n) or digests[n] for n in nodes[number][1])])
-            for number in group
+            number: _digest(nodes[number][0], chain((everyone,), map(parts.__getitem__, edges[number]))) for number in members
         }
-    return current
+    parts |= current
+    parts.update([(number, _list_part(edges[number], parts)) for number in lists])
 
 
-def _digest(content: bytes, parts: list[bytes]) -> bytes:
+def _list_part(named: list[int], parts: dict[int, bytes]) -> bytes:
+    """Return what stands for a list in the digest of a node: all digests, of a long one a digest of them."""
+    whole = [parts[number] for number in named]
+    return b"".join(whole) if len(whole) <= _LONGEST else _digest(b"", whole)
+
+
+def _digest(content: bytes, parts: Iterable[bytes]) -> bytes:
     state = hashlib.sha256(len(content).to_bytes(8, "big"))
     state.update(content)
-    state.update(b"".join(parts))
+    for part in parts:
+        state.update(part)
     return state.digest()
 
 
-def components(nodes: list[Node]) -> Iterator[list[int]]:
+def components(edges: list[list[int]]) -> Iterator[list[int]]:
     """Yield the groups of nodes that reach each other (strongly connected components) as lists of their numbers, each after all
-    groups that it reaches. This is Tarjan's algorithm with an explicit stack."""
+    groups that it reaches. `edges` has the numbers of the nodes that each one names. This is Tarjan's algorithm with an explicit
+    stack."""
     order: dict[int, int] = {}
     low: dict[int, int] = {}
     open_nodes: list[int] = []
     is_open: set[int] = set()
-    for root in range(len(nodes)):
-        walk = [] if root in order else [(root, iter(nodes[root][1]))]
+    for root in range(len(edges)):
+        walk = [] if root in order else [(root, iter(edges[root]))]
         while walk:
             node, rest = walk[-1]
             if node not in order:
@@ -84,7 +100,7 @@ def components(nodes: list[Node]) -> Iterator[list[int]]:
                 is_open.add(node)
             for inner in rest:
                 if inner not in order:
-                    walk.append((inner, iter(nodes[inner][1])))
+                    walk.append((inner, iter(edges[inner])))
                     break
                 if inner in is_open:
                     low[node] = min(low[node], order[inner])
@@ -113,11 +129,12 @@ def hash_functions(image: i.Image) -> list[bytes]:
     """Return the hash of each function, 32 bytes, in order. Takes any image whose sections have their shape, verified or not: an
     index outside its table counts as a number."""
     graph = _Graph(image)
-    return digest_nodes(graph.nodes())[: len(image.functions)]
+    return digest_nodes(graph.nodes(), graph.lists)[: len(image.functions)]
 
 
 class _Graph:
-    """Functions, types and declarations as nodes, numbered section after section."""
+    """Functions, types and declarations as nodes, numbered section after section; and `lists` of what calls by one method name
+    may run, numbered behind them in the order of `methods`."""
 
     def __init__(self, image: i.Image) -> None:
         self.image = image
@@ -129,7 +146,10 @@ class _Graph:
             self.first[section] = total
             total += self.sizes[section]
         self.errors = {index for entry in image.types if entry[0] == "errors" for index in entry[1]}
-        self.methods = _methods(image)
+        methods = _methods(image)
+        self.methods = {name: number for number, name in enumerate(methods)}
+        self.lists = [[self.first[section] + index for section, index in targets] for targets in methods.values()]
+        self.first["methods"], self.sizes["methods"] = total, len(methods)
         self.connections = {entry.name: number for number, entry in enumerate(image.connections)}
         self.models = {entry.name: number for number, entry in enumerate(image.models)}
 
@@ -192,7 +212,7 @@ class _Graph:
             named.append(("types", value[0]))
             return [kind, value[1]]
         if kind == i.K_METHOD:
-            named.extend(self.methods.get(value[0], ()))
+            named += [("methods", self.methods[value[0]])] if value[0] in self.methods else []
         if kind == i.K_CONFIG and value[0] in _SECTIONS:
             named.append((value[0], value[1]))
             return [kind, value[0], value[2]]
@@ -256,20 +276,20 @@ _NAMING: dict[str, Callable[[_Graph, Any], Node]] = {
 }  # fmt: skip
 
 
-def _methods(image: i.Image) -> dict[str, list[tuple[str, int]]]:
-    """Return what a call by each method name may run: methods of the program, and traits whose impls have one."""
-    targets: dict[str, list[tuple[str, int]]] = {}
+def _methods(image: i.Image) -> dict[str, dict[tuple[str, int], None]]:
+    """Return what a call by each method name may run, in order and each once: methods of the program, and traits whose impls have
+    one."""
+    targets: dict[str, dict[tuple[str, int], None]] = {}
     for number, function in enumerate(image.functions):
         if function.flags & i.F_METHOD:
             name = function.name.rpartition("::")[2].rpartition(".")[2]
-            targets.setdefault(name, []).append(("functions", number))
+            targets.setdefault(name, {})["functions", number] = None
     for index, entry in enumerate(image.types):
         for number in inner_functions(entry):
             if number < len(image.functions):
                 name = image.functions[number].name.rpartition("::")[2]
                 for key in (name, f"{entry[1]}::{name}"):
-                    if ("types", index) not in targets.setdefault(key, []):
-                        targets[key].append(("types", index))
+                    targets.setdefault(key, {})["types", index] = None
     return targets
 
 

@@ -4,7 +4,7 @@ Hands on `Image`, with one record per section entry, to code generation, verifie
 writers of images beside it; to these also their base `Record`, the names `SECTIONS`, the numbers of kinds of constants (`K_…`)
 and flags of functions (`F_…`), the versions `FORMAT` and `STD_VERSION`, `ImageError`, `Limits` with `DEFAULT`, and the tests of
 names (`is_identifier`, `is_path`, `is_unicode`). Hands on what an entry says of others: `memories_of` and `fallbacks_of` a model,
-to `runtime/effects/models.py` among others, `log_of` a view, and `memory_of_hashmap`. The encoding of a record is its fields in
+to `runtime/effects/models.py` among others, `logs_of` views, and `memory_of_hashmap`. The encoding of a record is its fields in
 the order of `__slots__`, so a new field goes to the end and `STD_VERSION` or `FORMAT` tells older readers. Only data stands here:
 `shape.py` says what each field must look like, `encoding.py` how it becomes bytes, `verify.py` which rules hold between fields.
 """
@@ -224,12 +224,17 @@ def fallbacks_of(model: Model) -> list[str]:
     return [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
 
 
-def log_of(memories: list[Memory], memory: Memory) -> Memory:
-    """Return the memory whose log a view shows, through the views between; for a memory that is no view, the memory itself.
-    `memories` is the section of a verified image: where views go round in a circle, this does not end."""
-    while memory.of is not None:
-        memory = memories[memory.of]
-    return memory
+def logs_of(memories: list[Memory]) -> list[Memory]:
+    """Return for each memory the one whose log it shows, through the views between; for a memory that is no view, the memory
+    itself. `memories` is the section of a verified image: where views go round in a circle, this does not end."""
+    logs: dict[int, Memory] = {}
+    for number in range(len(memories)):
+        way = [number]
+        while way[-1] not in logs and (of := memories[way[-1]].of) is not None:
+            way.append(of)
+        log = logs.get(way[-1], memories[way[-1]])
+        logs.update(dict.fromkeys(way, log))
+    return [logs[number] for number in range(len(memories))]
 
 
 class Context(Record):

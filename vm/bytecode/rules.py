@@ -90,13 +90,15 @@ class Scope:
     """The tables of one image, and the state of its verification. `builtins`, `performed`: numbers of arguments, receiver
     included, of the built-ins that the machine does and of those that the host does, by (receiver kind or "", name). `sizes`:
     number of entries by section, of functions, types and declarations. `kinds`: the kind of each constant. `parameters`: how many
-    each function has. `fields`: how many each type has, None for a type without. `most_fields`: no type, and no built-in record,
-    has a field at this position or a later one. `instructions_left`: instructions that the limit still allows. `effects`: the
-    stack effects of the (opcode number, operand) pairs that kept all rules which are the same in every function."""
+    each function has. `captured`: the lowest number that is above all cells which each function captures. `fields`: how many
+    each type has, None for a type without. `most_fields`: no type, and no built-in record, has a field at this position or a
+    later one. `models`: the names of all. `views`: the memories that were found to lead to a log, logs included. `logs`: the
+    memory whose log each one shows; [] until that is asked for. `instructions_left`: instructions that the limit still allows.
+    `effects`: the stack effects of the (opcode number, operand) pairs that kept all rules that hold in every function."""
 
     __slots__ = (
-        "image", "builtins", "performed", "limits", "sizes", "kinds", "parameters", "fields", "most_fields", "instructions_left",
-        "effects",
+        "image", "builtins", "performed", "limits", "sizes", "kinds", "parameters", "captured", "fields", "most_fields",
+        "models", "views", "logs", "instructions_left", "effects", "_captures",
     )  # fmt: skip
 
     def __init__(
@@ -113,10 +115,15 @@ class Scope:
         self.sizes = {section: len(getattr(image, section)) for section in ("functions", "types", *DECLARED_SECTIONS)}
         self.kinds = [kind for kind, _ in image.constants]
         self.parameters = [len(function.params) for function in image.functions]
+        self.captured = [max(function.captures, default=-1) + 1 for function in image.functions]
         self.fields = [field_count(descriptor) for descriptor in image.types]
         self.most_fields = max([_RECORD_FIELDS, *(count for count in self.fields if count is not None)])
+        self.models = {model.name for model in image.models}
+        self.views: set[i.Memory] = set()
+        self.logs: list[i.Memory] = []
         self.instructions_left = limits.instructions
         self.effects: dict[tuple[int, int], Effect] = {}
+        self._captures: dict[int, int] = {}
 
     def payload(self, constant: int) -> int:
         """Return how many parts the variant has that constant number `constant`, of kind K_VARIANT, names; 0 where there is no
@@ -126,6 +133,16 @@ class Scope:
         if type_index >= len(types) or types[type_index][0] != "enum" or variant >= len(types[type_index][2]):
             return 0
         return len(types[type_index][2][variant][1])
+
+    def captures(self, number: int) -> int:
+        """Return a bit mask of the cells that function `number` captures; 0 where there is no such function. Its size is that of
+        the largest number of a cell: the rules on a closure's cells come first."""
+        if number not in self._captures:
+            mask = 0
+            for cell in self.image.functions[number].captures if number < len(self.image.functions) else ():
+                mask |= 1 << cell
+            self._captures[number] = mask
+        return self._captures[number]
 
 
 class Code:

@@ -126,13 +126,15 @@ def field_count(descriptor: list[Any]) -> int | None:
 
 
 def steps(value: Any, limits: Limits) -> None:
-    """Check that there are only known steps of a memory (M-2.13), each with a value that its row takes. Raises Misshapen."""
+    """Check that there are only known steps of a memory (M-2.13), each with a value that its row takes, and that all of it is
+    plain data. Raises Misshapen."""
     if type(value) is not dict:
         raise f.Misshapen("a map of steps expected")
     wrong = memory_steps.problem(value)
     if wrong is not None:
         message, step = wrong
         raise f.Misshapen(message).at(f".{step}") if step else f.Misshapen(message)
+    f.plain(value, limits)
 
 
 TIERS = ("persistent", "session", "ephemeral")

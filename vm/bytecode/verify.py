@@ -56,9 +56,10 @@ class FunctionFacts:
     """What verification has computed of one function. `instructions`: (offset in bytes, opcode number, operand). Beside each of
     them stand in `depths` the depth of the stack before it, -1 where control never arrives, and in `iterators` a bit mask of the
     stack positions that hold iterators then. `leaders`: the indexes that begin a basic block, in order. `index_of`: index by
-    offset."""
+    offset. `handlers`: by index, for an instruction that may throw inside the range of a handler, that of the innermost one: the
+    index of its target and the depth of the stack that it keeps."""
 
-    __slots__ = ("instructions", "depths", "iterators", "leaders", "index_of")
+    __slots__ = ("instructions", "depths", "iterators", "leaders", "index_of", "handlers")
 
     def __init__(
         self,
@@ -67,12 +68,14 @@ class FunctionFacts:
         iterators: list[int],
         leaders: list[int],
         index_of: dict[int, int],
+        handlers: dict[int, tuple[int, int]],
     ) -> None:
         self.instructions = instructions
         self.depths = depths
         self.iterators = iterators
         self.leaders = leaders
         self.index_of = index_of
+        self.handlers = handlers
 
 
 class Verified:
@@ -114,4 +117,4 @@ def _function(scope: Scope, number: int) -> FunctionFacts:
     check_names(scope.image, number, code)
     stack = StackMap(scope, function, code, check_operands(scope, function, code))
     stack.run()
-    return FunctionFacts(code.instructions, stack.depths, stack.iterators, stack.leaders(), code.index_of)
+    return FunctionFacts(code.instructions, stack.depths, stack.iterators, stack.leaders(), code.index_of, stack.handlers)

@@ -221,7 +221,7 @@ def _function(scope: Scope, function: i.Function, code: Code, number: int, opera
     callee = scope.image.functions[operand]
     if p.ROLE[number] != p.CAPTURE and callee.captures:
         yield "V105", f"`{callee.name}` captures cells, so it is called through a closure only"
-    elif any(cell >= function.cells for cell in callee.captures):
+    elif scope.captured[operand] > function.cells:
         yield "V105", f"`{callee.name}` captures a cell that the function has not"
     if number == _PARALLEL and len(callee.params) != 1:
         yield "V119", f"`{callee.name}` takes {len(callee.params)} parameters, an element is one"
@@ -464,10 +464,11 @@ class StackMap:
         return kinds, cells
 
     def _capture(self, index: int, cells: int) -> None:
-        functions, operand = self.scope.image.functions, self.program[index][2]
-        for cell in functions[operand].captures if operand < len(functions) else ():
-            if not cells >> cell & 1:
-                self._refuse("V115", index, f"captured cell {cell} may not exist yet")
+        operand = self.program[index][2]
+        missing = self.scope.captures(operand) & ~cells
+        if missing:
+            cell = next(cell for cell in self.scope.image.functions[operand].captures if missing >> cell & 1)
+            self._refuse("V115", index, f"captured cell {cell} may not exist yet")
 
     def _leave(self, index: int, state: State, below: int) -> None:
         """Go on at the end of a block: to its jump, the instruction behind it, or nowhere at the end of the function."""

@@ -207,17 +207,17 @@ def _model(scope: Scope, at: str, model: i.Model) -> None:
     for number in i.memories_of(model):
         if number >= len(image.memories):
             refuse("V108", at, f"there is no memory {number}")
-        elif keyed(image, number):
+        elif _is_keyed(scope, number):
             refuse("V119", at, f"memory {number} has keys: a model has none for it")
     for section, number, _ in model.tools:
         if section not in OFFERING or number >= scope.sizes[section]:
             refuse("V108", at, f"there is no entry {number} of `{section}` with tools")
-        if section == "memories" and keyed(image, number):
+        if section == "memories" and _is_keyed(scope, number):
             refuse("V119", at, f"memory {number} has keys: it is no log with tools")
         if section == "hashmaps" and image.hashmaps[number].shape is None:
             refuse("V119", at, f"hashmap {number} has no shape for tools")
     for name in i.fallbacks_of(model):
-        if all(other.name != name for other in image.models):
+        if name not in scope.models:
             refuse("V108", at, f"there is no model {name!r} to fall back to")
 
 
@@ -229,9 +229,11 @@ def _server(scope: Scope, at: str, server: i.Mcp) -> None:
             refuse("V119", at, f"arguments or result of `{name}` have no shape")
 
 
-def keyed(image: i.Image, number: int) -> bool:
+def _is_keyed(scope: Scope, number: int) -> bool:
     """Return whether memory number `number`, or the one that it is a view of, has `.per(…)`. Views must lead to a log."""
-    return bool(i.log_of(image.memories, image.memories[number]).steps.get("keys"))
+    if not scope.logs:
+        scope.logs = i.logs_of(scope.image.memories)
+    return bool(scope.logs[number].steps.get("keys"))
 
 
 def _view(scope: Scope, at: str, memory: i.Memory) -> None:
@@ -240,13 +242,15 @@ def _view(scope: Scope, at: str, memory: i.Memory) -> None:
     memories = scope.image.memories
     visited = {memory}
     shown = memory
-    while shown.of is not None:
+    # A view that has passed is not followed again: what it is of has passed with it.
+    while shown.of is not None and shown not in scope.views:
         if shown.of >= len(memories) or memories[shown.of] in visited:
             refuse("V108", at, f"there is no memory {shown.of} with a log to show")
         shown = memories[shown.of]
         visited.add(shown)
         if shown.of is not None and ("shape" in shown.steps or "only" in shown.steps):
             refuse("V119", at, "the view it is of shows no units of a log")
+    scope.views |= visited
     if "only" in memory.steps and ("summary" not in memory.steps or "shape" in memory.steps):
         refuse("V119", at, "`only` has a summary and nothing else to show")
 
@@ -255,9 +259,9 @@ def _context(scope: Scope, at: str, context: i.Context) -> None:
     """Check that a context's slots have types, and defaults without parameters, and that functions that use them exist
     (O-10.15)."""
     image = scope.image
-    names = [slot[1] for slot in context.slots]
-    _identifiers(at, names)
-    if len(set(names)) < len(names):
+    names = {slot[1] for slot in context.slots}
+    _identifiers(at, (slot[1] for slot in context.slots))
+    if len(names) < len(context.slots):
         refuse("V119", at, "two slots have one name")
     for _, name, type_index, _, default, *was in context.slots:
         if len(was) > 1 or was == [name]:
@@ -269,7 +273,7 @@ def _context(scope: Scope, at: str, context: i.Context) -> None:
     for number, _, _, used in context.uses:
         if number >= len(image.functions):
             refuse("V106", at, f"there is no function {number}")
-        elif not set(used) <= set(names):
+        elif not names.issuperset(used):
             refuse("V108", at, "a function uses a slot that it does not have")
 
 
@@ -581,8 +585,8 @@ def _check_object(shape: list[Any], declared: dict[str, Any], around: tuple[str,
     entry = declared.get(bare_name(name)) if type(name) is str else None
     if entry is None or entry[0] == "enum":
         raise Breach(f"no struct or schema type is called {name}")
-    if type(modes) is not list or any(mode not in MODES for mode in modes):
-        raise Breach(f"{name} has an unknown mode")
+    if type(modes) is not list or len(modes) > len(MODES) or any(mode not in MODES for mode in modes):
+        raise Breach(f"{name} has an unknown mode, or one twice")
     if type(fields) is not list or any(not _is_field(field) for field in fields):
         raise Breach(f"{name} has a malformed field")
     if [field[0] for field in fields] != [field[0] for field in entry[2]]:

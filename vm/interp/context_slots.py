@@ -14,7 +14,6 @@ from ..builtins.json import Builder, Misfit
 from ..builtins.registry import HIDDEN, hidden
 from ..builtins.signatures import name_in
 from ..panics import Panic
-from ..schema import DeclaredTypes
 from ..values import NONE, Array, Err, Map, Ok, Some, from_json, make_error, share
 from .effects import MemoryUse
 from .stored_hashmaps import TABLE, table
@@ -61,7 +60,7 @@ class StoredBuilder(Builder):
     __slots__ = ("computed", "declared")
 
     def __init__(self, program: Any, computed: Any) -> None:
-        self.declared = DeclaredTypes(program.types, program.classes, program.descriptors)
+        self.declared = program.declared
         super().__init__(self.declared, Map({}))
         self.defaults = _Defaults(self.declared)  # type: ignore[assignment]
         self.computed: Callable[[int], Any] = lambda number: computed(program.codes[number])

@@ -9,11 +9,13 @@ here: callers bring the bytes or the image.
 
 from __future__ import annotations
 
+from bisect import bisect_left
+
 from ..builtins.modules import ARITY, PERFORMED, performed_row, row_of
 from ..bytecode import image as im
 from ..bytecode import operands as k
 from ..bytecode.declarations import DECLARATIONS
-from ..bytecode.encoding import content_hash, decode, position_at
+from ..bytecode.encoding import content_hash, decode, position_at, positions_at
 from ..bytecode.opcodes import OPCODES
 from ..bytecode.shape import listed_functions
 from ..bytecode.verify import verify
@@ -41,7 +43,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..bytecode.image import Image
-    from ..bytecode.verify import Verified
+    from ..bytecode.verify import FunctionFacts, Verified
 
 
 # Runs of linked opcodes that one node stands for (superinstructions). They exist in linked code only and change
@@ -143,9 +145,10 @@ class Program:
         self._whole: dict[int, Any] = {}  # descriptors by number of the type
         self._kinds: dict[int, Any] = {}  # the same without what is inside
         self.descriptors = [self._descriptor(i) for i in range(len(image.types))]
+        self.declared = DeclaredTypes(self.types, self.classes, self.descriptors)
         self.codes = [Code(self, n, f, self.begin) for n, f in enumerate(image.functions)]
         self.constants = [self._constant(kind, value) for kind, value in image.constants]
-        self.memories = [_memory(image, m) for m in image.memories]
+        self.memories = [_memory(m, log) for m, log in zip(image.memories, im.logs_of(image.memories), strict=True)]
         self.handles: dict[str, list[Any]] = {  # by section, in the order of the entries
             kind.section: [kind.handles[0](entry.name) for entry in getattr(image, kind.section)]
             for kind in DECLARATIONS
@@ -309,8 +312,8 @@ class Program:
         for before, following in zip(nodes, nodes[1:], strict=False):
             before[2] = following
         costs = run_costs([OPCODES[number].flow for _, number, _ in instructions])
-        for i, (offset, number, operand) in enumerate(instructions):
-            nodes[i][1] = self._operand(code, OPCODES[number], operand, offset, listing.depths[i], at, nodes, costs)
+        for i, (_, number, operand) in enumerate(instructions):
+            nodes[i][1] = self._operand(code, OPCODES[number], operand, i, listing, nodes, costs)
         self._hook_loops(code, nodes, instructions, listing.depths, at)
         unplaced = unplaced_returns(self.verified, code.number)
         # such a RETURN sets the place of an Err that has none yet (L-5.11.3)
@@ -363,15 +366,15 @@ class Program:
         return jumps | {at[handler[2]] for handler in self.image.functions[code.number].handlers}
 
     def _operand(
-        self, code: Code, op: Any, operand: int, offset: int, depth: int, at: dict[int, int], nodes: Any, costs: list[int]
+        self, code: Code, op: Any, operand: int, index: int, listing: FunctionFacts, nodes: Any, costs: list[int]
     ) -> Any:
         if op.kind is k.LABEL:
-            target = at[operand]
+            target = listing.index_of[operand]
             return [nodes[target], costs[target]] if op.name == "JUMP" else (nodes[target], costs[target])
         if op.name in ("TRY", "THROW", "POP_TRY"):
-            return *self._handler(code, offset, depth, at, nodes, costs), code.way_by(at[offset])
+            return *self._handler(code, index, listing, nodes, costs), code.way_by(index)
         if op.name == "ERR":
-            return code.way_by(at[offset])
+            return code.way_by(index)
         return self.resolve_operand(op, operand)
 
     def _operand_tables(self) -> dict[k.OperandKind, list[Any]]:
@@ -391,50 +394,50 @@ class Program:
             return self._tables[kind][operand]
         if kind is k.TYPE:
             if op.name == "PARSE_AS":
-                return self.descriptors[operand], DeclaredTypes(self.types, self.classes, self.descriptors)
+                return self.descriptors[operand], self.declared
             return self.classes[operand] if op.name == "STRUCT" else self.descriptors[operand]
         if kind is k.NONE:
             return _LITERALS.get(op.name)
         return f"f{operand}" if kind is k.FIELD else operand
 
     def _handler(
-        self, code: Code, offset: int, depth: int, at: dict[int, int], nodes: Any, costs: list[int]
+        self, code: Code, index: int, listing: FunctionFacts, nodes: Any, costs: list[int]
     ) -> tuple[Any, int, int, bool]:
-        """Return what an error at a code offset does: (handler node or None, its cost, values to drop beneath the error, whether
+        """Return what an error at an instruction does: (handler node or None, its cost, values to drop beneath the error, whether
         a None leaves the function as None)."""
-        for start, end, target, depth_below in self.image.functions[code.number].handlers:
-            if start <= offset < end:
-                index = at[target]
-                return nodes[index], costs[index], depth - 1 - depth_below, False
+        depth = listing.depths[index]
+        if index in listing.handlers:
+            target, depth_below = listing.handlers[index]
+            return nodes[target], costs[target], depth - 1 - depth_below, False
         return None, 0, depth - 1, code.returns_option
 
     # ------------------------------------------------------------ positions
 
-    def position(self, code: Code, following: Any) -> tuple[str, int, int]:
-        """Return (file, line, column) of the instruction before node `following`; line and column from 1, 0 where nothing is
-        known."""
-        return self._place(code, self._offset(code, following))
+    def positions(self, code: Code, following: Iterable[Any]) -> list[tuple[str, int, int]]:
+        """Return (file, line, column) of the instruction before each of the nodes `following`; line and column from 1, 0 where
+        nothing is known."""
+        return self._places(code, [self._offset(code, one) for one in following])
 
-    def _place(self, code: Code, offset: int) -> tuple[str, int, int]:
-        file, line, column = position_at(self.image.functions[code.number].lines, offset)
-        name = self.image.source_map[file][0] if file < len(self.image.source_map) else ""
-        return name, line, column
+    def _places(self, code: Code, offsets: list[int]) -> list[tuple[str, int, int]]:
+        places, files = positions_at(self.image.functions[code.number].lines, offsets), self.image.source_map
+        return [(files[file][0] if file < len(files) else "", line, column) for file, line, column in places]
 
-    def locals_of(self, code: Code, following: Any, slots: list[Any], cells: list[Any]) -> dict[str, Any]:
-        """Return the variables that have a value at the instruction before node `following`, by name; an inner one hides an outer
-        one of its name. {} for an image without names (V-3.9). `slots`, `cells`: those of the frame; nothing is copied."""
-        if not self.image.names:
-            return {}
-        offset = self._offset(code, following)
-        variables = {}
-        for name, place, start, end in self.image.names[code.number]:
-            if not start <= offset < end:
-                continue
-            if place < len(slots):
-                variables[name] = slots[place]
-            elif cells[place - len(slots)] is not None:
-                variables[name] = cells[place - len(slots)].value
-        return variables
+    def locals_of(self, code: Code, frames: Iterable[tuple[Any, list[Any], list[Any]]]) -> list[dict[str, Any]]:
+        """Return for each of these frames of a function (node that it goes on with, locals, cells) the variables that have a
+        value at the instruction before, by name; an inner one hides an outer one of its name. They are {} for an image without
+        names (V-3.9). Nothing is copied."""
+        framed = [(self._offset(code, following), slots, cells) for following, slots, cells in frames]
+        rows = self._rows_at({offset for offset, _, _ in framed}, code.number)
+        return [_variables(rows[offset], slots, cells) for offset, slots, cells in framed]
+
+    def _rows_at(self, offsets: set[int], number: int) -> dict[int, list[list[Any]]]:
+        """Return the rows of names of function `number` that hold at each of these code offsets."""
+        order = sorted(offsets)
+        rows: dict[int, list[list[Any]]] = {offset: [] for offset in order}
+        for row in self.image.names[number] if self.image.names else ():
+            for offset in order[bisect_left(order, row[2]) : bisect_left(order, row[3])]:
+                rows[offset].append(row)
+        return rows
 
     def _offset(self, code: Code, following: Any) -> int:
         """Return the code offset of the instruction before a node."""
@@ -444,12 +447,12 @@ class Program:
         """Return the index of the instruction before a node: a frame holds the node to go on with, not the one that called."""
         if following is not None and following[0] in _COUNTING:
             following = following[2]
-        index = next((i for i, one in enumerate(code.nodes) if one is following), len(code.nodes))
-        return max(index - 1, 0)
+        index = code.index_of(following)
+        return max((len(code.nodes) if index is None else index) - 1, 0)
 
     def place_of(self, code: Code, index: int) -> tuple[str, int, int]:
         """Return (file, line, column) of the instruction of this index; line and column from 1, 0 where nothing is known."""
-        return self._place(code, self.verified.functions[code.number].instructions[index][0])
+        return self._places(code, [self.verified.functions[code.number].instructions[index][0]])[0]
 
     def start_of(self, function: int) -> tuple[str, int, int] | None:
         """Return (file, line, column), the last two from 1, where the body of function number `function` begins; None where no
@@ -458,10 +461,20 @@ class Program:
         return (self.image.source_map[file][0], line, column) if line and file < len(self.image.source_map) else None
 
 
-def _memory(image: im.Image, memory: im.Memory) -> MemoryRef | KeyedRef:
-    """Return the handle of a declared memory. A view of a keyed memory has the same keys (M-7.3); the declaration that memory
-    values are made from is keyed by their numbers and bounds (M-2.19)."""
-    base = im.log_of(image.memories, memory)
+def _variables(rows: list[list[Any]], slots: list[Any], cells: list[Any]) -> dict[str, Any]:
+    """Return the values of the variables of these rows of names (V-3.9) in a frame."""
+    variables = {}
+    for name, place, _, _ in rows:
+        if place < len(slots):
+            variables[name] = slots[place]
+        elif cells[place - len(slots)] is not None:
+            variables[name] = cells[place - len(slots)].value
+    return variables
+
+
+def _memory(memory: im.Memory, base: im.Memory) -> MemoryRef | KeyedRef:
+    """Return the handle of a declared memory that shows the log of `base`. A view of a keyed memory has the same keys (M-7.3);
+    the declaration that memory values are made from is keyed by their numbers and bounds (M-2.19)."""
     parts = base.steps.get("made")
     names = tuple(base.steps.get("keys", ())) if parts is None else (MADE, *parts)
     return KeyedRef(memory.name, names) if names else MemoryRef(memory.name)

@@ -50,7 +50,7 @@ class Code:
 
     __slots__ = (
         "number", "name", "label", "argc", "blank", "cell_count", "captures", "entry", "cost", "nodes", "hidden",
-        "returns_option", "inout", "home", "hits",
+        "returns_option", "inout", "home", "hits", "_indexes",
     )  # fmt: skip
 
     def __init__(self, home: Any, number: int, function: im.Function, begin: Callable[[Code], list[Any]]) -> None:
@@ -66,10 +66,17 @@ class Code:
         self.entry = begin(self)
         self.cost = 0
         self.nodes: list[list[Any]] = []
+        self._indexes: dict[int, int] = {}  # by identity of a node, once one was asked for
         self.hits = 0  # calls, while the interpreter runs it
         self.hidden = bool(function.flags & im.F_HIDDEN)
         self.inout = bool(function.flags & im.F_INOUT)
         self.returns_option = bool(function.flags & im.F_OPTION)
+
+    def index_of(self, node: Any) -> int | None:
+        """Return the index of the instruction whose node this is; None for any other node."""
+        if len(self._indexes) != len(self.nodes):
+            self._indexes = {id(one): index for index, one in enumerate(self.nodes)}
+        return self._indexes.get(id(node))
 
     def way_by(self, index: int) -> Way:
         """Return the way of an error that the instruction of this index makes: one place, or none in a hidden function."""

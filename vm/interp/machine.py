@@ -346,9 +346,18 @@ class Machine(Scheduler):
     def _place(self, task: Task, panic: Panic) -> None:
         frames = self._frames(task)
         trace, variables = panic.inside
-        panic.trace = (*trace, *((code.label, *code.home.position(code, ins)) for code, ins, _, _ in frames))
+        by_code: dict[Code, list[int]] = {}  # the frames of each function are looked up together
+        for number, (code, _, _, _) in enumerate(frames):
+            by_code.setdefault(code, []).append(number)
+        places: dict[int, tuple[str, int, int]] = {}
+        names: dict[int, dict[str, Any]] = {}
+        for code, numbers in by_code.items():
+            places.update(zip(numbers, code.home.positions(code, [frames[n][1] for n in numbers]), strict=True))
+            if self.keeps_locals:
+                names.update(zip(numbers, code.home.locals_of(code, [frames[n][1:] for n in numbers]), strict=True))
+        panic.trace = (*trace, *((code.label, *places[number]) for number, (code, _, _, _) in enumerate(frames)))
         if self.keeps_locals:
-            panic.locals = (*variables, *(code.home.locals_of(code, ins, locs, cells) for code, ins, locs, cells in frames))
+            panic.locals = (*variables, *(names[number] for number in range(len(frames))))
         panic.position = panic.trace[0][1:] if panic.trace else None
 
     # ------------------------------------------------------------ what the loop calls

@@ -14,7 +14,6 @@ from ..builtins.hashmaps import BODIES, WRITES
 from ..builtins.json import Builder, Misfit
 from ..bytecode.image import memory_of_hashmap
 from ..panics import Panic
-from ..schema import DeclaredTypes
 from ..values import Array, Map, MemoryRef, Some, equal, from_json, key_of, share, to_json, unkey
 from .effects import MemoryUse
 from .tasks import SUSPENDED
@@ -134,8 +133,7 @@ class _Entries:
         """Put a stored entry among those of the hashmap. Raises P412 for one that does not fit the declared types."""
         from json import loads
 
-        program = self.machine.program
-        builder = Builder(DeclaredTypes(program.types, program.classes, program.descriptors), Map({}))
+        builder = Builder(self.machine.program.declared, Map({}))
         try:
             value = builder.build(from_json(content), self.store.value_type)
         except (Misfit, ValueError) as misfit:

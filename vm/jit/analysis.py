@@ -3,8 +3,8 @@
 A call of a function value, or of a method that is found at run time, is not followed: there translated code asks what it meets.
 
 Hands on `CallGraph` to the rest of the translator and the tier, `INTERPRETED` to `control` and `functions`, `ends_of_arguments`
-to `inlining` and `TALLEST` to the tier. It only reads the verified image; numbers are those of functions in it. What may be
-inlined is decided here (`CallGraph.inlined_size`, `MOST_INLINED`), how much of it in `inlining`.
+to `inlining`, `LARGEST` to `functions` and `TALLEST` to the tier. It only reads the verified image; numbers are those of
+functions in it. What may be inlined is decided here (`CallGraph.inlined_size`, `MOST_INLINED`), how much of it in `inlining`.
 """
 
 from __future__ import annotations
@@ -61,14 +61,15 @@ def _read(image: Any, facts: FunctionFacts, at: int, opcode: int) -> bool:
     return then in READS or (not pushed.pops and len(pushed.pushes) == 1 and bool(more) and more[0][1] in INDEXES)
 
 
-def ends_of_arguments(depths: list[int], base: int, count: int) -> list[int]:
-    """Return the index of the last instruction of each of the `count` values that a call that comes next takes, -1 where the code
-    has no such; `base` is the depth of the stack beneath them, `depths` that before each instruction so far."""
+def ends_of_arguments(depths: list[int], call: int, base: int, count: int) -> list[int]:
+    """Return the index of the last instruction of each of the `count` values that a call at the index `call` takes, -1 where the
+    code has no such; `base` is the depth of the stack beneath them, `depths` that before each instruction, at least of those
+    before the call."""
     ends = [-1] * count
-    at = len(depths) - 1
+    at = call - 1
     for position in reversed(range(count)):
         ends[position] = at
-        while at >= 0 and depths[at] != base + position:
+        while position and at >= 0 and depths[at] != base + position:
             at -= 1
         at -= 1
     return ends
@@ -81,6 +82,7 @@ INTERPRETED = frozenset(
     op.number for op in OPCODES if (op.flow == "suspend" and op.name not in ("CALL_METHOD", "CALL_INOUT")) or op.name in
     ("START", "CONFIGURE") )
 DYNAMIC_CALLS = frozenset(op.number for op in OPCODES if op.name in ("CALL_VALUE", "CALL_METHOD", "CALL_INOUT"))
+LARGEST = 4000  # instructions of a function that is translated
 MOST_INLINED = 48  # instructions of a function that is inlined
 TALLEST = 40  # calls of functions that cannot recur may nest so deep without being counted
 
@@ -154,12 +156,15 @@ class CallGraph:
         return 0 if self._loops[number] and not with_loops else self._sizes[number]
 
     def called_parameters(self, number: int) -> frozenset[int]:
-        """Return the positions, from 0, of the parameters that a function calls as function values and never assigns."""
+        """Return the positions, from 0, of the parameters that a function calls as function values and never assigns; none for a
+        function that is not translated."""
+        if len(self.facts[number].instructions) > LARGEST:
+            return frozenset()
         if number not in self._called:
             facts, called, assigned = self.facts[number], set(), set()
             for at, (_, opcode, operand) in enumerate(facts.instructions):
                 if opcode == CALL_VALUE and facts.depths[at] >= 0:
-                    end = ends_of_arguments(facts.depths[:at], facts.depths[at] - operand - 1, operand + 1)[0]
+                    end = ends_of_arguments(facts.depths, at, facts.depths[at] - operand - 1, operand + 1)[0]
                     if end >= 0 and facts.instructions[end][1] in (LOAD, MOVE):
                         called.add(facts.instructions[end][2])
                 elif opcode in (STORE, LOAD_OWN):

@@ -15,7 +15,7 @@ from ..bytecode import operands as k
 from ..bytecode.opcodes import BY_NAME, OPCODES
 from ..interp.link import run_costs
 from . import kinds
-from .analysis import INTERPRETED
+from .analysis import INTERPRETED, LARGEST
 from .calls import prologue
 from .control import Structure
 from .emitter import Emitter
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
     from .analysis import CallGraph
 
-LARGEST = 4000  # instructions of a function that is translated
 MOST_PASSES = 8  # of the fixpoint
 LOCAL = re.compile(r"\bl(\d+)\b")
 CALL = BY_NAME["CALL"].number

@@ -140,7 +140,7 @@ class Body:
         index, caller = place
         count = len(self.program.image.functions[number].params)
         closures: dict[int, tuple[int, tuple[int, ...]]] = {}
-        for position, end in enumerate(ends_of_arguments(self.depths, depth - count, count)):
+        for position, end in enumerate(ends_of_arguments(self.depths, len(self.depths), depth - count, count)):
             opcode, operand = self.instructions[end][1:] if end >= 0 else (-1, 0)
             share = end if opcode == SHARE and self.depths[end] == depth - count + position + 1 else -1
             if share >= 0 and self.graph.borrows(number, position):
@@ -160,7 +160,7 @@ class Body:
     def _call_value(self, place: tuple[int, Inlined], count: int, depth: int) -> None:
         """Copy a CALL_VALUE, or inline what it calls: that is known where a parameter is called that got a known closure."""
         index, caller = place
-        end, *ends = ends_of_arguments(self.depths, depth - count - 1, count + 1)
+        end, *ends = ends_of_arguments(self.depths, len(self.depths), depth - count - 1, count + 1)
         opcode, slot = self.instructions[end][1:] if end >= 0 else (-1, 0)
         number, cells = self._closures.get(slot, (-1, ())) if opcode in (LOAD, MOVE) else (-1, ())
         fits = number >= 0 and len(self.program.image.functions[number].params) == count
@@ -209,12 +209,8 @@ class Body:
 
     def _handler(self, inlined: Inlined, index: int) -> tuple[Key, int] | None:
         """Return the handler of an instruction in its own function, and the depth of the stack there."""
-        facts = self.program.verified.functions[inlined.function]
-        offset = facts.instructions[index][0]
-        for start, end, target, kept in self.program.image.functions[inlined.function].handlers:
-            if start <= offset < end:
-                return (inlined, facts.index_of[target]), inlined.base + kept
-        return None
+        handler = self.program.verified.functions[inlined.function].handlers.get(index)
+        return None if handler is None else ((inlined, handler[0]), inlined.base + handler[1])
 
     def error_path(self, at: int) -> str:
         """Return the expression of the path that an error takes by the instruction `at`: a global name, or "()" where no function

@@ -16,8 +16,7 @@ import msgpack
 
 from ..bytecode.declarations import DECLARATIONS
 from ..bytecode.encoding import content_hash, encode, precheck_msgpack
-from ..bytecode.image import STD_VERSION, ImageError, log_of
-from ..schema import DeclaredTypes
+from ..bytecode.image import STD_VERSION, ImageError, logs_of
 from ..values.casts import matches
 
 TYPE_CHECKING = False
@@ -157,8 +156,10 @@ class Layout:
             for handle in kind.handles
         }
         self.keys = {ref.name: tuple(getattr(ref, "names", ())) for ref in program.memories}
-        self.stores = {entry.name: _store(entry, image.memories) for entry in image.memories}
-        self.types = DeclaredTypes(program.types, program.classes, program.descriptors)
+        # of a view it is that of the memory whose log it shows (M-2.13)
+        stores = [log.steps.get("store", {}).get("name") for log in logs_of(image.memories)]
+        self.stores = dict(zip([entry.name for entry in image.memories], stores, strict=True))
+        self.types = program.declared
 
     def fields(self, number: int) -> tuple[Any, Any]:
         """Return the class of the struct or schema with this type number, and the descriptors of its fields. Raises one of
@@ -172,12 +173,6 @@ class Layout:
         Raises one of `reader.WRONG` where there is no such."""
         decl = self.types.enum_type(self.program.types[number][1])
         return decl, decl.variants[variant]
-
-
-def _store(memory: Any, memories: Any) -> str | None:
-    """Return the name of the store of a memory: for a view that of the memory whose log it shows (M-2.13)."""
-    name: str | None = log_of(memories, memory).steps.get("store", {}).get("name")
-    return name
 
 
 def layout_of(program: Program) -> Layout:

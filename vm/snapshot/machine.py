@@ -72,10 +72,10 @@ def _frame(w: Writer, ins: Any, locs: list[Any], cells: list[Any], code: Code) -
 
 
 def _place(code: Code, ins: Any) -> int:
-    for index, node in enumerate(code.nodes):
-        if node is ins:
-            return index
-    raise SnapshotError("V008", f"a frame of {code.label} stands at no suspension point; run the machine to one first")
+    index = code.index_of(ins)
+    if index is None:
+        raise SnapshotError("V008", f"a frame of {code.label} stands at no suspension point; run the machine to one first")
+    return index
 
 
 # ---------------------------------------------------------------- reading
