@@ -62,11 +62,12 @@ class StreamedCall(CallRun):
     Two futures hand the turn to and fro: the job sets `arrival` when it has put something into `outcome`, the program sets
     `demand` when it wants the next chunk. `outcome` is a text, at the end the commit, or the failure; None once the program has
     taken it. `end` is what ends the reply, when it came before the last text was taken. `texts` is all that has come so far, tool
-    rounds included; `chunks` counts those of the request on its way. `hurries`: another request waits for the place of this one at
-    its connection, so that it reads on without being asked (O-1.16)."""
+    rounds included; `chunks` counts those of the request on its way. `hurries`: another request waits for the place of this one
+    at its connection, so that it reads on without being asked (O-1.16)."""
 
     __slots__ = (
-        "serve", "future", "stream", "forget", "texts", "chunks", "outcome", "end", "arrival", "demand", "over", "progress", "hurries",
+        "serve", "future", "stream", "forget", "texts", "chunks", "outcome", "end", "arrival", "demand", "over", "progress",
+        "hurries",
     )  # fmt: skip
 
     kind: type[Stream] = Stream
