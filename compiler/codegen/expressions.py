@@ -184,21 +184,25 @@ def _fields_by_slots(
 
 
 def error_literal(g: Generator, node: ast.StructExpr, family: symbols.ErrorFamilySymbol) -> None:
-    """Generate `F::V { message: m, field: v }`; without `message` the default one."""
+    """Generate `F::V { message: m, field: v }`, the entries as written (L-5.10.1); without `message` the default one."""
     e = g.emitter
     fields = [entry for entry in node.fields if entry.name.text != "message"]
     message = next((entry.value for entry in node.fields if entry.name.text == "message"), None)
-    temps = []
-    for entry in fields:
-        g.bound(entry.value)
-        temps.append(e.temp())
-        e.emit("STORE", temps[-1])
     if message is None:
         e.emit("NIL")
-    else:
-        g.value(message)
-    for slot in temps:
-        e.emit("LOAD", slot)
+    # The message lies below the fields: what is written before it waits in slots.
+    waits = message is not None and node.fields[0].name.text != "message"
+    slots: dict[str, int] = {}
+    for entry in node.fields:
+        g.bound(entry.value)
+        if waits:
+            slots[entry.name.text] = e.temp()
+            e.emit("STORE", slots[entry.name.text])
+    if waits:
+        e.reload(slots["message"])
+        for entry in fields:
+            e.emit("LOAD", slots[entry.name.text])
+    for slot in slots.values():
         e.release(slot)
     form = g.module.pool.error(family.name, family.variant, [entry.name.text for entry in fields])
     e.emit("ERROR", form, 1 + len(fields))
