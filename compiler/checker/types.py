@@ -133,7 +133,7 @@ def _union_help(node: ast.UnionType, written: Type) -> str:
     """Return the help for `String | None` and `Int | String`, which are unions of types elsewhere."""
     names = [member.path[0].text for member in node.members if isinstance(member, ast.NamedType) and len(member.path) == 1]
     if any(name in ("None", "null", "nil", "undefined", "Nil") for name in names):
-        return f"write `{written}?` for a value or nil"
+        return f"write `{nilable(written)}` for a value or nil"
     variants = ", ".join(f"{name}({name})" for name in names)
     return f"write `Any`, or declare what it may be: `enum Either {{ {variants} }}`"
 

@@ -1,8 +1,8 @@
 """Code for arguments: in parameter order, whatever the order they are written in, with defaults for those left out
 (L-5.9.1).
 
-Hands on `push_arguments`, `into_numbered_slots` and `load_slots` for declared functions, and `as_written`, `into_slots`, `receive`
-and `is_simple`, to `calls`. The instruction that calls is written there; what is called from here are defaults only.
+Hands on `push_arguments`, `into_numbered_slots` and `load_slots` for declared functions, and `as_written`, `into_slots`,
+`receive` and `is_simple`, to `calls`. The instruction that calls is written there; what is called from here are defaults only.
 """
 
 from __future__ import annotations
@@ -112,9 +112,9 @@ def into_slots(g: Generator, arguments: list[ast.Expr]) -> list[int]:
 
 @contextmanager
 def as_written(g: Generator, target: decisions.CallTarget) -> Iterator[None]:
-    """Let the code inside push the arguments in the order of the parameters, whatever the order they are written in (L-5.9.1): where
-    that is another one, they are evaluated before it, and it pushes what came out. In order they are evaluated where it pushes
-    them."""
+    """Let the code inside push the arguments in the order of the parameters, whatever the order they are written in (L-5.9.1):
+    where that is another one, they are evaluated before it, and it pushes what came out. In order they are evaluated where it
+    pushes them."""
     in_order = target.order == sorted(target.order)
     arguments = [] if in_order else [target.arguments[index] for index in target.order]
     written = [argument for argument in arguments if argument is not None]
