@@ -23,6 +23,7 @@ from ..symbols import (
     EnumSymbol,
     ErrorFamilySymbol,
     FunctionSymbol,
+    KnownType,
     StructSymbol,
     TraitSymbol,
     TypeParameterSymbol,
@@ -113,7 +114,30 @@ def _written_type(c: Checker, node: ast.TypeExpr) -> Type:
             return Union((node.value,))
         case ast.UnionType():
             return _union(c, node)
+        case KnownType():
+            return _known(c, node.known)
     return ERRONEOUS
+
+
+def _known(c: Checker, type_: Type) -> Type:
+    """Return a type of an earlier program as this program has it, with what its own impls say (`Facts`); Any for a declared type
+    that this program does not declare."""
+    match type_:
+        case Nominal(kind="struct" | "schema" | "enum" | "trait" | "context"):
+            key = type_.unique_name
+            symbol = c.declared(type_) or c.trait_symbols.get(key) or c.contexts.get(key)
+            if symbol is None or not isinstance(symbol.type, Nominal) or symbol.type.bare != type_.bare:
+                return ANY
+            return symbol.type.of(tuple([_known(c, argument) for argument in type_.arguments]))
+        case Generic():
+            return Generic(type_.name, tuple([_known(c, argument) for argument in type_.arguments]))
+        case types.Tuple():
+            return types.Tuple(tuple([_known(c, item) for item in type_.items]))
+        case types.Nilable():
+            return nilable(_known(c, type_.inner))
+        case types.Function():
+            return types.Function(tuple([_known(c, part) for part in type_.parameters]), _known(c, type_.result))
+    return type_
 
 
 def _union(c: Checker, node: ast.UnionType) -> Type:
