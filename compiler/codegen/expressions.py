@@ -7,6 +7,7 @@ and stands in the tree; here only opcodes are chosen.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator
 
 from ...vm.builtins import ASSOCIATED, FUNCTIONS, std_row
@@ -535,17 +536,16 @@ def _fill(g: Generator) -> None:
 def defaults_within(g: Generator, type_: t.Type) -> Iterator[tuple[str, int]]:
     """Yield the field defaults of every struct that may stand inside a value of the type: a key such as `Point.0`, and the
     number of the function."""
-    structs = {t.bare(s.type): s for s in g.module.field_defaults if isinstance(s, symbols.StructSymbol)}
     seen: set[t.Type] = set()
-    open_ = [type_]
+    open_ = deque([type_])
     while open_:
-        at = t.bare(open_.pop(0))
+        at = t.bare(open_.popleft())
         if at in seen:
             continue
         seen.add(at)
         open_.extend(_parts(g, at))
-        symbol = structs.get(at)
-        if symbol is not None:
+        symbol = g.module.declared.get(at)
+        if isinstance(symbol, symbols.StructSymbol):
             assert isinstance(at, t.Nominal)
             for position, function in g.module.field_defaults[symbol].items():
                 yield f"{at.unique_name}.{position}", function

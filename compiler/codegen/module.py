@@ -249,10 +249,12 @@ class Module:
     pool: Pool = field(default_factory=Pool)
     pending: list[Pending] = field(default_factory=list)
     functions: dict[symbols.FunctionSymbol, int] = field(default_factory=dict)  # their numbers
+    methods: dict[str, list[symbols.FunctionSymbol]] = field(default_factory=dict)  # those of the program with `self`, by name
     # By index of a parameter, the number of the function that computes its default from the arguments before it.
     defaults: dict[symbols.FunctionSymbol, dict[int, int]] = field(default_factory=dict)
     # Methods with the names of the arguments at hand, for which `partial_functions` has made a function.
     partial: set[tuple[symbols.FunctionSymbol, frozenset[str]]] = field(default_factory=set)
+    dynamic_calls: set[tuple[str, int, tuple[str, ...]]] = field(default_factory=set)  # those that it was asked for
     # By index of a field, the number of the function that computes its default.
     field_defaults: dict[symbols.StructSymbol | symbols.VariantSymbol, dict[int, int]] = field(default_factory=dict)
     changing_methods: set[str] = field(default_factory=set)  # names of methods with `mut self`
@@ -271,13 +273,13 @@ class Module:
     slot_defaults: dict[symbols.Slot, int] = field(default_factory=dict)  # functions
     schemas: dict[t.Type, int] = field(default_factory=dict)  # with their type arguments
     schema_entries: list[im.Schema] = field(default_factory=list)
+    schema_names: dict[str, int] = field(default_factory=dict)  # of the entries; the number of the last one of a name
     declared: dict[t.Type, symbols.Symbol] = field(default_factory=dict)  # by types without type arguments
     traits: dict[str, dict[symbols.TraitSymbol, None]] = field(default_factory=dict)  # with impls, by the names of their methods
     names: dict[symbols.Symbol, str] = field(default_factory=dict)  # what the image calls declarations
     nesting: Nesting = field(default_factory=Nesting)
     constant_parts: int = 0  # parts of constants that code has pushed
     most_constant_parts: int = 0  # how many it may push (G-5.10)
-    instructions: int = 0  # of all functions, once they are finished
 
     def __post_init__(self) -> None:
         self.most_constant_parts = CONSTANT_PARTS + 2 * sum([len(source.text) for source in self.sources])
@@ -403,7 +405,11 @@ class Module:
         """For a call whose method is found at run time: each method of that name that the call fits when defaults are left
         out gets a hidden function `T::name::givenN` of the arguments at hand, which supplies the others (L-3.7.1, L-3.8.1).
         `count` arguments are passed, the last of them by these names."""
-        for method in [f for f in self.functions if f.name == name and f.takes_self]:
+        call = (name, count, tuple(names))
+        if call in self.dynamic_calls:
+            return
+        self.dynamic_calls.add(call)
+        for method in self.methods.get(name, ()):
             parameters = [p.name.text for p in method.declaration.parameters][1:]
             positional = parameters[: count - len(names)]
             at_hand = {*positional, *names}
@@ -470,11 +476,9 @@ class Module:
         emitter.emit("CALL_BUILTIN", self.pool.builtin("Prompt", "new"), 1)
 
     def finish_functions(self) -> list[im.Function]:
-        """Return all functions in the order of their numbers, and count their instructions. To be called once, when every
-        reserved function is pending."""
+        """Return all functions in the order of their numbers. To be called once, when every reserved function is pending."""
         move_values({p.number: (p.emitter, len(p.params)) for p in self.pending}, self.pool.named_builtin)
         for p in self.pending:
-            self.instructions += len(p.emitter.code)
             self.pool.functions[p.number] = p.emitter.finish(p.name, p.params, p.result, p.flags, p.parent, self.place)
         return [f for f in self.pool.functions if f is not None]
 

@@ -60,11 +60,12 @@ def _entry_name(module: Module, symbol: symbols.StructSymbol, type_: t.Type) -> 
     # A struct is named for the host by nothing but its type.
     own = module.names.get(symbol) or type_name(t.bare(type_))
     name = base = own + re.sub(r"[^\w<>,:#]", "", type_name(type_).removeprefix(type_name(t.bare(type_))))
-    number = 1
+    taken = module.schema_names
     # Types that differ in characters left out get different names all the same.
-    while any(entry.name == name for entry in module.schema_entries):
-        number += 1
-        name = f"{base}#{number}"
+    while name in taken:
+        taken[base] += 1
+        name = f"{base}#{taken[base]}"
+    taken[name] = 1
     return name
 
 
