@@ -94,7 +94,7 @@ class FilterState:
         """Write the token of `row` with the type `kind`."""
         self.emit_part(kind, self.raw.values[row], self.raw.starts[row], self.raw.ends[row])
 
-    def emit_part(self, kind: str, value: object, start: int, end: int) -> None:
+    def emit_part(self, kind: str, value: str | int | float, start: int, end: int) -> None:
         """Write a token of the type `kind` that covers the characters from `start` to `end`, a part of a raw token."""
         self.previous = kind
         self.fresh = False
