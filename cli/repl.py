@@ -51,10 +51,9 @@ class InteractiveSession:
         self.session: Session | None = None
         self.values: dict[str, Any] = {}
 
-    def run(self, entry: Entry, variable_names: list[str]) -> EntryOutcome:
-        """Run the function of an entry, which has compiled, with the variables of these names as its arguments, and return how it
-        ended; a wrong configuration counts as a panic. The variables in scope behind it are kept when it ends well. Raise
-        KeyboardInterrupt for a run that Ctrl-C ended."""
+    def run(self, entry: Entry) -> EntryOutcome:
+        """Run the function of an entry, which has compiled, and return how it ended; a wrong configuration counts as a panic. The
+        variables in scope behind it are kept when it ends well. Raise KeyboardInterrupt for a run that Ctrl-C ended."""
         from ..runtime.errors import ConfigFailure
 
         assert entry.compilation.image is not None, "the caller has looked for errors"
@@ -63,7 +62,7 @@ class InteractiveSession:
         except ConfigFailure as failure:
             return EntryOutcome(panic=f"{failure.code}: {failure.message}")
         function = next(code.number for code in session.program.codes if code.label == FUNCTION)
-        arguments = [self.values[name] for name in variable_names]
+        arguments = [self.values[variable.name] for variable in entry.parameters]
         outcome = run_session(session, **limits_of(self.arguments), function=function, arguments=arguments)
         self.session = session
         return self._ended(entry, outcome, session.redactor.clean)
@@ -140,8 +139,11 @@ class Shell:
         elif entry.statements:
             self._perform(text, entry)
         else:
-            for name in self.transcript.accept(text, entry):
-                print(f"forgotten: `{name}`, its type is declared anew", file=sys.stderr)
+            self._accept(text, entry)
+
+    def _accept(self, text: str, entry: Entry) -> None:
+        for name in self.transcript.accept(text, entry):
+            print(f"forgotten: `{name}`, its type is declared anew", file=sys.stderr)
 
     def _compiled(self, text: str) -> Entry:
         entry = self.transcript.compile(text)
@@ -156,8 +158,7 @@ class Shell:
 
     def _perform(self, text: str, entry: Entry) -> None:
         """Run statements. Their variables count only when they end well."""
-        variable_names = [v.name for v in self.transcript.variables]
-        ended = self.session.run(entry, variable_names)
+        ended = self.session.run(entry)
         if ended.panic is not None:
             print(ended.panic, file=sys.stderr)
             self._trace(ended.trace)
@@ -167,7 +168,7 @@ class Shell:
         else:
             if entry.type is not None and ended.value_text is not None:
                 print(ended.value_text)
-            self.transcript.accept(text, entry)
+            self._accept(text, entry)
             return
         self.transcript.skip(text)
 

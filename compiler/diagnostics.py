@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from .source import Position, Source, Span
+from .source import Position, Source, Span, visible
 
 
 @dataclass(frozen=True, slots=True)
@@ -405,17 +405,18 @@ class _Renderer:
         start, _ = _place(diagnostic.span, self.sources)
         severity = _severity(diagnostic)
         label = self.paint(f"{severity}[{diagnostic.code}]", severity)
-        lines = [f"{self.named(diagnostic.span.file)}:{start.line}:{start.column}: {label}: {diagnostic.message}"]
+        lines = [f"{self.named(diagnostic.span.file)}:{start.line}:{start.column}: {label}: {visible(diagnostic.message)}"]
         lines.extend(self.excerpt(diagnostic.span, severity))
         for other in diagnostic.related:
             lines.extend(self.related(other))
         if diagnostic.help is not None:
-            lines.append(f"  {self.paint('help', 'help')}: {diagnostic.help}")
+            lines.append(f"  {self.paint('help', 'help')}: {visible(diagnostic.help)}")
         return lines
 
     def related(self, other: Related) -> list[str]:
         start, _ = _place(other.span, self.sources)
-        head = f"  {self.paint('note', 'note')}: {self.named(other.span.file)}:{start.line}:{start.column}: {other.message}"
+        place = f"{self.named(other.span.file)}:{start.line}:{start.column}"
+        head = f"  {self.paint('note', 'note')}: {place}: {visible(other.message)}"
         return [head, *self.excerpt(other.span, "note")]
 
     def excerpt(self, span: Span, what: str) -> list[str]:

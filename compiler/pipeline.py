@@ -20,7 +20,7 @@ from .codegen.constants import TooLong
 from .codegen.program import excesses, generate, too_costly
 from .diagnostics import Diagnostics
 from .manifest import Manifest
-from .project import Reader, load, no_files, parse_file
+from .project import Parser, Reader, load, no_files, parse_file
 from .source import Source, Span
 from .syntax import ast
 
@@ -52,16 +52,17 @@ def compile_source(
     read: Reader = no_files,
     manifest: Manifest | None = None,
     cache: CheckCache | None = None,
+    parse: Parser = parse_file,
 ) -> Compilation:
     """Compile the program whose root module is `data`, the bytes of `file`: the name that positions show, relative to the
     project root (V-3.4). `read` returns the bytes of its other files; `name` is the program's name, by default the stem of
     `file`; without `emit` the phases stop after checking, and a `cache` may spare them what an earlier check came to.
     `manifest` is that of the project: its errors are errors of the program (O-9.8), its prices and budgets go into the
-    image. Nothing is raised for a wrong program; what `read` raises passes through, except `Refused`. AssertionError for a cache
-    together with `emit`."""
+    image. `parse` reads a file where there is no cache. Nothing is raised for a wrong program; what `read` raises passes through,
+    except `Refused`. AssertionError for a cache together with `emit`."""
     assert cache is None or not emit, "an image needs every body"
     with gc_pause():
-        result = check_source(data, file, read, manifest, cache)
+        result = check_source(data, file, read, manifest, cache, parse)
         if emit and result.checked is not None and not result.diagnostics.has_errors:
             stem = file.rpartition("/")[2].removesuffix(".conc")
             _generate(result, file, name or stem)
@@ -107,13 +108,18 @@ def _generate(result: Compilation, file: str, name: str) -> None:
 
 
 def check_source(
-    data: bytes, file: str, read: Reader = no_files, manifest: Manifest | None = None, cache: CheckCache | None = None
+    data: bytes,
+    file: str,
+    read: Reader = no_files,
+    manifest: Manifest | None = None,
+    cache: CheckCache | None = None,
+    parse: Parser = parse_file,
 ) -> Compilation:
     """Read, parse and check a program without making an image; the parameters are those of `compile_source`. The
     diagnostics of the manifest are not added. With a cache what earlier checks came to is not worked out again: the
     diagnostics are the same, but the tree lacks the bodies that the cache knows, and may be None after errors of syntax."""
     diagnostics = Diagnostics()
-    project = load(file, data, read, diagnostics, parse_file if cache is None else cache.parse)
+    project = load(file, data, read, diagnostics, parse if cache is None else cache.parse)
     result = Compilation(diagnostics, project.sources[file], sources=project.sources)
     if manifest is not None:
         project.configure(manifest)

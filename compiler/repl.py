@@ -3,22 +3,27 @@
 Hands on to `cli/repl.py` `Transcript`, whose `compile` returns an `Entry` and whose `accept` makes it part of the program;
 FUNCTION, the name of the function to call; and `needs_more` and `completed` for the prompt. An entry is items, or statements
 with perhaps a final expression. Items join the program of all later entries; statements become the body of a function that
-takes the variables of earlier entries and returns all of them. Positions are those of the transcript: each entry begins at the
-line its prompt shows. Running an entry and talking to a terminal are for `cli/repl.py`.
+takes the variables of earlier entries and returns all of them. Items among statements are local to that function, and join the
+later entries as others do. Variables keep the types that the checker found for them, which need no spelling (`KnownType`).
+Positions are those of the transcript: each entry begins at the line its prompt shows. Running an entry and talking to a terminal
+are for `cli/repl.py`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
+from .checker.relations import close
 from .diagnostics import Diagnostic, Diagnostics
 from .pipeline import Compilation, compile_source
+from .project import ParsedFile, parse_file
 from .source import Source, Span
-from .symbols import Local
+from .symbols import KnownType, Local
 from .syntax import ast
 from .syntax.lexer import lex
 from .syntax.parse import parse
-from .types import NEVER, NIL, Type
+from .types import NEVER, NIL, Function, Generic, Nilable, Nominal, Tuple, Type
 
 FILE = "repl"
 FUNCTION = "entry"
@@ -32,10 +37,10 @@ STATEMENTS = (ast.For, ast.While, ast.Loop, ast.Assign)
 
 @dataclass(slots=True)
 class Variable:
-    """A variable of an earlier entry; `type` as source writes it."""
+    """A variable of an earlier entry."""
 
     name: str
-    type: str
+    type: Type
     mutable: bool
 
 
@@ -51,15 +56,18 @@ class Piece:
 @dataclass(slots=True)
 class Entry:
     """One compiled entry. `compilation.image` is None after errors; `diagnostics` and `sources` have the positions of the
-    transcript. The function of an entry of `statements` returns `Ok([value, *variables])`; `type` is the type of its value,
-    None when it has none to show."""
+    transcript. The function of an entry of `statements` takes `parameters`, variables of earlier entries, and returns
+    `Ok([value, *variables])`; `type` is the type of its value, None when it has none to show. `items` are those that later
+    entries see."""
 
     compilation: Compilation
     diagnostics: list[Diagnostic]
     sources: dict[str, Source]
     statements: bool
     type: Type | None = None
+    parameters: list[Variable] = field(default_factory=list)
     variables: list[Variable] = field(default_factory=list)
+    items: list[Piece] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -84,25 +92,26 @@ class Transcript:
         entry."""
         items = self._items(text)
         if items is not None:
-            return self._entry(self._without(items), text, [])
+            return replace(self._entry(self._without(items), text, []), items=items)
         broken = self._syntax(text)
         if broken is not None:
             return broken
-        insertions, tail = self._around(text)
-        return self._statements(text, insertions, tail)
+        source = f"{HEAD}{text}\n}}"
+        body = _last_body(parse(Source(FILE, source), Diagnostics()))
+        assert body is not None, "errors of syntax have been looked for"
+        local = [statement.item for statement in body.statements if isinstance(statement, ast.ItemStmt)]
+        items = self._pieces(local, source, len(HEAD))
+        parameters = self._remaining(items, text)
+        insertions, tail = _around(body.result, parameters)
+        return replace(self._statements(text, insertions, tail, parameters, self._without(items)), items=items)
 
     def accept(self, text: str, entry: Entry) -> list[str]:
         """Make an entry that was compiled from `text` without errors part of the transcript. Return the names of variables that
         it forgets, since their type was declared anew."""
-        forgotten: list[str] = []
-        if entry.statements:
-            self.variables = entry.variables
-        else:
-            items = self._items(text) or []
-            words = {piece.key.rpartition(" ")[2] for piece in items}
-            forgotten = [v.name for v in self.variables if words & set(_words(v.type))]
-            self.variables = [v for v in self.variables if v.name not in forgotten]
-            self.pieces = [*self._without(items), *items]
+        remaining = self._remaining(entry.items, text)
+        forgotten = [variable.name for variable in self.variables if variable not in remaining]
+        self.variables = entry.variables if entry.statements else remaining
+        self.pieces = [*self._without(entry.items), *entry.items]
         self.skip(text)
         return forgotten
 
@@ -124,10 +133,22 @@ class Transcript:
         """Return the items of an entry, or None when it is not a list of items."""
         tree = parse(Source(FILE, text), Diagnostics())
         items = [item for item in tree.items if isinstance(item, ast.Item) and not isinstance(item, ast.ErrorItem)]
-        if not items or len(items) < len(tree.items):
-            return None
-        at = len(self.text)
-        return [Piece(_key(item, text), at + item.span.start, at + item.span.end) for item in items]
+        return None if not items or len(items) < len(tree.items) else self._pieces(items, text, 0)
+
+    def _pieces(self, items: Sequence[ast.Item], source: str, begins: int) -> list[Piece]:
+        """Return items as they will stand in the transcript; they are parsed from `source`, in which the entry begins at an
+        offset."""
+        at = len(self.text) - begins
+        return [Piece(_key(item, source), at + item.span.start, at + item.span.end) for item in items]
+
+    def _remaining(self, items: list[Piece], text: str) -> list[Variable]:
+        """Return the variables whose types stay when the items of an entry are declared."""
+        keys = {piece.key for piece in items}
+        told = self.text + text
+        declared: set[str] = set()
+        for piece in [*items, *(piece for piece in self.pieces if piece.key in keys)]:
+            declared |= _declared(parse(Source(FILE, told[piece.start : piece.end]), Diagnostics()).items)
+        return [variable for variable in self.variables if declared.isdisjoint(_named(variable.type))]
 
     def _without(self, items: list[Piece]) -> list[Piece]:
         keys = {piece.key for piece in items}
@@ -145,48 +166,40 @@ class Transcript:
         entry = self._entry([], text, around)
         return replace(entry, statements=True) if entry.compilation.checked is None else None
 
-    def _around(self, text: str) -> tuple[list[Insertion], ast.Expr | None]:
-        """Return the text to insert around statements (the head of their function, and what keeps the value of the final
-        expression) and that expression, or None."""
-        parameters = ", ".join(f"{v.name}: {v.type}" for v in self.variables)
-        changeable = "".join(f"let mut {v.name} = {v.name}; " for v in self.variables if v.mutable)
-        head = f"async fn {FUNCTION}({parameters}) -> Result<Array<Any>, Error> {{ {changeable}"
-        tree = parse(Source(FILE, f"{HEAD}{text}\n}}"), Diagnostics())
-        function = tree.items[0] if tree.items else None
-        tail = function.body.result if isinstance(function, ast.Function) and function.body is not None else None
-        insertions = [Insertion(0, head)]
-        if tail is not None:
-            start, end = (at - len(HEAD) for at in (tail.span.start, tail.span.end))
-            is_value = not isinstance(tail, STATEMENTS)
-            insertions += [Insertion(start, f"let {VALUE} = ")] * is_value + [Insertion(end, ";")]
-            tail = tail if is_value else None
-        return insertions, tail
-
-    def _statements(self, text: str, insertions: list[Insertion], tail: ast.Expr | None) -> Entry:
+    def _statements(
+        self, text: str, insertions: list[Insertion], tail: ast.Expr | None, parameters: list[Variable], pieces: list[Piece]
+    ) -> Entry:
         """Compile twice: the first time yields the variables and their types, the second time the function returns their
         values."""
-        first = self._entry(self.pieces, text, [*insertions, Insertion(len(text), "\n Ok([]) }")])
-        body = _body(first.compilation)
+        first = self._entry(pieces, text, [*insertions, Insertion(len(text), "\n Ok([]) }")], parameters)
+        body = _last_body(first.compilation.tree)
         if body is None or first.compilation.diagnostics.has_errors:
             return replace(first, statements=True)
         new = _variables(body)
         # The name of the final expression's value is the compiler's own.
         value = new.pop(VALUE, None)
-        variables = [*(v for v in self.variables if v.name not in new), *map(_variable, new.values())]
+        variables = [*(v for v in parameters if v.name not in new), *map(_variable, new.values())]
         names = ", ".join([VALUE if tail is not None else "nil", *(v.name for v in variables)])
-        entry = self._entry(self.pieces, text, [*insertions, Insertion(len(text), f"\n Ok([{names}]) }}")])
+        entry = self._entry(pieces, text, [*insertions, Insertion(len(text), f"\n Ok([{names}]) }}")], parameters)
         shown_type = None if value is None or value.type in (NIL, NEVER) else value.type
-        return replace(entry, statements=True, type=shown_type, variables=variables)
+        return replace(entry, statements=True, type=shown_type, parameters=parameters, variables=variables)
 
-    def _entry(self, pieces: list[Piece], text: str, insertions: list[Insertion]) -> Entry:
+    def _entry(
+        self, pieces: list[Piece], text: str, insertions: list[Insertion], parameters: Sequence[Variable] = ()
+    ) -> Entry:
         before = _only(pieces, self.text)
         self._remember(text, insertions)
         source = before + _with(text, insertions)
-        compilation = compile_source(source.encode("utf-8", "surrogatepass"), FILE)
+
+        def parse_entry(name: str, data: bytes, with_heads: bool = True) -> ParsedFile:
+            return _with_types(parse_file(name, data, with_heads), parameters)
+
+        compilation = compile_source(source.encode("utf-8", "surrogatepass"), FILE, parse=parse_entry)
         plain = Source(FILE, before + text + "\n")
         back = _Back(len(before), insertions, len(before) + len(text))
         mapped = [back.diagnostic(d) for d in compilation.diagnostics.ordered() if d.code not in UNUSED]
-        visible = [d for d in mapped if d.is_error or d.span.start < d.span.end]  # warnings of inserted text point nowhere
+        # Warnings of inserted text point nowhere, those of earlier entries have been shown with them.
+        visible = [d for d in mapped if d.is_error or len(before) <= d.span.start < d.span.end]
         return Entry(compilation, visible, {FILE: plain}, False)
 
     def _remember(self, text: str, insertions: list[Insertion]) -> None:
@@ -199,6 +212,30 @@ class Transcript:
             column = insertion.offset - (text.rfind("\n", 0, insertion.offset) + 1) + 1 + shift.get(line, 0)
             self._inserted.setdefault(line, []).append((column, len(insertion.text)))
             shift[line] = shift.get(line, 0) + len(insertion.text)
+
+
+def _around(tail: ast.Expr | None, parameters: list[Variable]) -> tuple[list[Insertion], ast.Expr | None]:
+    """Return the text to insert around statements (the head of their function, and what keeps the value of the final expression
+    `tail`) and that expression, None where it has no value."""
+    listed = ", ".join(f"{v.name}: Any" for v in parameters)
+    changeable = "".join(f"let mut {v.name} = {v.name}; " for v in parameters if v.mutable)
+    insertions = [Insertion(0, f"async fn {FUNCTION}({listed}) -> Result<Array<Any>, Error> {{ {changeable}")]
+    if tail is not None:
+        start, end = (at - len(HEAD) for at in (tail.span.start, tail.span.end))
+        is_value = not isinstance(tail, STATEMENTS)
+        insertions += [Insertion(start, f"let {VALUE} = ")] * is_value + [Insertion(end, ";")]
+        tail = tail if is_value else None
+    return insertions, tail
+
+
+def _with_types(parsed: ParsedFile, parameters: Sequence[Variable]) -> ParsedFile:
+    """Give the parameters of the function of an entry, which stands last, their types."""
+    items = parsed.tree.items if parsed.tree is not None else []
+    if parameters and items and isinstance(items[-1], ast.Function):
+        for parameter, variable in zip(items[-1].parameters, parameters, strict=True):
+            assert parameter.type is not None
+            parameter.type = KnownType(parameter.type.span, variable.type)
+    return parsed
 
 
 class _Back:
@@ -260,9 +297,9 @@ def _syntax_errors(source: str) -> list[Diagnostic]:
     return diagnostics.ordered()
 
 
-def _body(compilation: Compilation) -> ast.Block | None:
-    items = compilation.tree.items if compilation.tree is not None else []
-    last = items[-1] if items else None
+def _last_body(tree: ast.Program | None) -> ast.Block | None:
+    """Return the body of the function that stands last, None where none does."""
+    last = tree.items[-1] if tree is not None and tree.items else None
     return last.body if isinstance(last, ast.Function) else None
 
 
@@ -279,20 +316,44 @@ def _variables(body: ast.Block) -> dict[str, Local]:
 
 
 def _variable(local: Local) -> Variable:
-    return Variable(local.name, _type_as_source(local.type), local.mutable)
+    # What nothing has determined yet may become anything.
+    return Variable(local.name, close(local.type), local.mutable)
 
 
 def _patterns(node: ast.Node) -> list[ast.Node]:
     return [node, *(inner for child in node.children() for inner in _patterns(child))]
 
 
-def _type_as_source(type_: Type) -> str:
-    """Return a type as source writes it; what nothing has determined yet may become anything."""
-    return str(type_).replace("_", "Any") if "_" in _words(str(type_)) else str(type_)
+def _named(type_: Type) -> set[str]:
+    """Return the names of the declared types in a type."""
+    names: set[str] = set()
+    todo = [type_]
+    while todo:
+        match todo.pop():
+            case Nominal(name=name, arguments=parts):
+                names.add(name)
+                todo += parts
+            case Generic(arguments=parts) | Tuple(items=parts):
+                todo += parts
+            case Nilable(inner=inner):
+                todo.append(inner)
+            case Function(parameters=parts, result=result):
+                todo += (*parts, result)
+    return names
 
 
-def _words(type_text: str) -> list[str]:
-    return "".join(c if c.isalnum() or c == "_" else " " for c in type_text).split()
+def _declared(items: Iterable[ast.Node]) -> set[str]:
+    """Return the names that items declare, also inside of modules."""
+    names: set[str] = set()
+    todo = [*items]
+    while todo:
+        item = todo.pop()
+        name = getattr(item, "name", None)
+        if isinstance(name, ast.Ident):
+            names.add(name.text)
+        if isinstance(item, ast.Module):
+            todo += item.items or ()
+    return names
 
 
 def _key(item: ast.Item, text: str) -> str:

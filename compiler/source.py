@@ -1,9 +1,10 @@
 """Source text and positions, and the helps for characters that begin no token.
 
 Hands on `Source`, one file's text with its line index, `Span` and `Position` to every later phase; all offsets are in code
-points, from 0. Also hands on to the lexer `character_help` and `end_of_character`, and for letters outside ASCII `is_letter`,
-`end_of_name` and `NAME_HELP`; and INTEGER_DIVISION, a help, to `syntax/brackets.py` and `syntax/errors.py`. Knows nothing of
-tokens or trees, and does no I/O.
+points, from 0. Hands on `quoted` and `visible`, which write a text into a message, to the types, the checker and the diagnostics.
+Also hands on to the lexer `character_help` and `end_of_character`, and for letters outside ASCII `is_letter`, `end_of_name` and
+`NAME_HELP`; and INTEGER_DIVISION, a help, to `syntax/brackets.py` and `syntax/errors.py`. Knows nothing of tokens or trees, and
+does no I/O.
 """
 
 from __future__ import annotations
@@ -13,6 +14,22 @@ from bisect import bisect_right
 from typing import NamedTuple
 
 _new = tuple.__new__
+_ESCAPES = {"\\": r"\\", '"': r"\"", "\n": r"\n", "\r": r"\r", "\t": r"\t", "\0": r"\0"}
+
+
+def quoted(text: str) -> str:
+    """Return the String literal that denotes the text; what cannot be seen in it is escaped (L-1.5.6)."""
+    if not text.isprintable() or '"' in text or "\\" in text:
+        text = "".join([_ESCAPES.get(char) or visible(char) for char in text])
+    return '"' + text.replace("${", r"\${") + '"'
+
+
+def visible(text: str) -> str:
+    """Return the text with the escapes of a String literal for characters that cannot be printed, which must not reach a
+    terminal."""
+    if text.isprintable():
+        return text
+    return "".join([char if char.isprintable() else f"\\u{{{ord(char):x}}}" for char in text])
 
 
 class Span(NamedTuple):

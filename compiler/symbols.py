@@ -319,6 +319,13 @@ class AliasSymbol(Symbol):
     type_parameters: list[TypeParameterSymbol] = field(factory=list)
 
 
+@ast.node
+class KnownType(ast.TypeExpr):
+    """A type in a tree that no source spells: that of a variable of an earlier program (`repl`)."""
+
+    known: Type
+
+
 # Memories with their contexts, and shared stores.
 
 

@@ -13,6 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from .source import quoted
+
 LEVELS_SHOWN = 24  # levels of a type that a message spells
 PARTS_SHOWN = 200  # and parts of it: types share their parts, so that few levels may have thousands
 MEMBERS_SHOWN = 40  # and members of a string union
@@ -88,6 +90,13 @@ def _listed(types: Iterable[Type], levels: int, budget: SpellingBudget) -> str:
     return ", ".join(texts)
 
 
+def _bracketed(type_: Type, levels: int, budget: SpellingBudget, *kinds: type[Type]) -> str:
+    """Return the spelling of a part; where it is of one of these kinds, in the brackets without which what stands beside it would
+    belong to its own last part."""
+    text = _listed((type_,), levels, budget)
+    return f"({text})" if isinstance(type_, kinds) else text
+
+
 @dataclass(frozen=True, slots=True)
 class Simple(Type):
     """Types without parameters: Int Float String Bool Nil Any Range Bytes, `never` (diverges), the handles of L-3.1.21."""
@@ -158,7 +167,7 @@ class Nilable(Type):
         _measure(self, (self.inner,))
 
     def spell(self, levels: int, budget: SpellingBudget) -> str:
-        return f"{_listed((self.inner,), levels, budget)}?"
+        return f"{_bracketed(self.inner, levels, budget, Union, Function)}?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +190,7 @@ class Function(Type):
 
     def spell(self, levels: int, budget: SpellingBudget) -> str:
         head = f"fn({_listed(self.parameters, levels, budget)})"
-        return head if self.result == NIL else f"{head} -> {_listed((self.result,), levels, budget)}"
+        return head if self.result == NIL else f"{head} -> {_bracketed(self.result, levels, budget, Union)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +214,7 @@ class Union(Type):
         return text in self.known
 
     def spell(self, levels: int, budget: SpellingBudget) -> str:
-        members = [f'"{member}"' for member in self.members[:MEMBERS_SHOWN]]
+        members = [quoted(member) for member in self.members[:MEMBERS_SHOWN]]
         return " | ".join([*members, "…"] if len(self.members) > MEMBERS_SHOWN else members)
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from ..decisions import ToOption
 from ..hints.names import nearest
-from ..source import Span
+from ..source import Span, quoted
 from ..syntax import ast
 from ..types import ANY, BOOL, NEVER, NIL, OPEN, STRING, Nilable, Type, Union
 from .relations import ERRONEOUS, NUMBERS, fits, generic, is_present, keyed
@@ -116,15 +116,16 @@ def _with_words(c: Checker, node: Comparison, left: Type, right: Type) -> Type |
     literal = ast.ungrouped(node.left if first is None else node.right)
     if words is None or not isinstance(literal, ast.StringLiteral) or words.holds(literal.value):
         return None
-    return _report_decided(c, node, f'"{literal.value}" is none of the words of `{words}`', words_help(literal.value, words))
+    message = f"{quoted(literal.value)} is none of the words of `{words}`"
+    return _report_decided(c, node, message, words_help(literal.value, words))
 
 
 def words_help(written: str, words: Union) -> str:
     """Return the help for a text that is no word of a string union: the nearest word, or the first eight."""
     near = nearest(written, words.members)
     if near is not None:
-        return f'did you mean `"{near}"`?'
-    first_words = ", ".join(f'`"{word}"`' for word in words.members[:8])
+        return f"did you mean `{quoted(near)}`?"
+    first_words = ", ".join(f"`{quoted(word)}`" for word in words.members[:8])
     return f"the words are {first_words}" + (", …" if len(words.members) > 8 else "")
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...vm.values.errors import is_family
+from ..source import quoted
 from ..symbols import BuiltinSymbol, ConstSymbol, EnumSymbol, ErrorFamilySymbol, StructSymbol, VariantSymbol
 from ..syntax import ast
 from ..types import ANY, BOOL, NIL, Nilable, Nominal, Tuple, Type, Union, absent_as_nil
@@ -143,7 +144,7 @@ class Reading:
             inside = self.heads(type_.inner)
             return None if inside is None else [_NIL, *inside.all]
         if isinstance(type_, Union):
-            return [Head(("literal", str, m), (), f'"{m}"') for m in type_.members]
+            return [Head(("literal", str, m), (), quoted(m)) for m in type_.members]
         if isinstance(type_, Tuple):
             template = "({},)" if len(type_.items) == 1 else f"({', '.join(['{}'] * len(type_.items))})"
             return [Head(("tuple", len(type_.items)), type_.items, template)]

@@ -17,6 +17,7 @@ from ...vm.values.errors import FAMILIES
 from ..hints.names import NAMES, did_you_mean, listed
 from ..resolver.names import STORES
 from ..resolver.state import ErroneousSymbol
+from ..source import quoted
 from ..symbols import (
     AgentSymbol,
     AliasSymbol,
@@ -132,7 +133,7 @@ def string_literal(c: Checker, node: ast.StringLiteral, expected: Expected) -> T
     if not isinstance(wanted, Union) or wanted.holds(node.value):
         return wanted if isinstance(wanted, Union) else STRING
     return c.report(
-        expected.code, node.span, f'expected `{wanted}`, found `"{node.value}"`',
+        expected.code, node.span, f"expected `{wanted}`, found `{quoted(node.value)}`",
         help=words_help(node.value, wanted),
     )  # fmt: skip
 
@@ -411,7 +412,7 @@ def _report_duplicate_keys(c: Checker, node: ast.MapExpr) -> None:
             # With the kind of literal: 1, true and "1" are different keys.
             key = (type(entry.key), entry.key.value)
             if key in seen:
-                text = f'"{entry.key.value}"' if isinstance(entry.key, ast.StringLiteral) else str(entry.key.value)
+                text = quoted(entry.key.value) if isinstance(entry.key, ast.StringLiteral) else str(entry.key.value)
                 c.report(
                     "E2020", entry.key.span, f"the key {text} stands twice", first=seen[key].key.span,
                     help="remove one of the two",

@@ -15,6 +15,7 @@ from ...vm.values.errors import FAMILIES
 from ..hints.names import did_you_mean
 from ..resolver.patterns import IN_A_GUARD, SAME_NAMES, alternatives_differ, bound_twice, names_missing
 from ..resolver.state import ErroneousSymbol
+from ..source import quoted
 from ..symbols import (
     AliasSymbol,
     BuiltinSymbol,
@@ -279,7 +280,8 @@ def _literal(c: Checker, node: ast.LiteralPattern, type_: Type) -> None:
     if isinstance(inner, Union) and isinstance(value, str):
         if not inner.holds(value):
             c.report(
-                "E3003", node.span, f'"{value}" is no member of `{inner}`', help=did_you_mean(value, inner.members)
+                "E3003", node.span, f"{quoted(value)} is no member of `{inner}`",
+                help=did_you_mean(quoted(value)[1:-1], [quoted(member)[1:-1] for member in inner.members]),
             )
         return
     # `nil` is None on an Option, as None is nil on a `T?` (L-5.8.13).

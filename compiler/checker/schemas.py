@@ -1,21 +1,23 @@
 """Schemas: field types with a JSON form, modes, descriptions, defaults, validators (O-2.1 to O-2.18).
 
 Hands on `declare_schema` to `program`; `check_schema`, `check_validators` and `fold_nested_defaults` to `declaration_checks`, the
-last to `tools` and `tool_arguments` too; `field_without_json` (what a model cannot be asked for) to these two and `mcp`,
-`instance_fault` and `fold_defaults` to `calls`. The JSON Schema itself is made by `codegen/schemas.py`, replies are judged by the
-runtime. A type that models may be asked for is a case of `without_json`.
+last to `tools` and `tool_arguments` too; `folded_default` to `tool_arguments`; `field_without_json` (what a model cannot be asked
+for) to these two and `mcp`, `instance_fault` and `fold_defaults` to `calls`. The JSON Schema itself is made by
+`codegen/schemas.py`, replies are judged by the runtime. A type that models may be asked for is a case of `without_json`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import isfinite
 
+from ...vm import values as vm
 from ..source import Span
-from ..symbols import EnumSymbol, StructSymbol, VariantSymbol
+from ..symbols import ConstStruct, ConstVariant, EnumSymbol, StructSymbol, VariantSymbol
 from ..syntax import ast
 from ..types import ANY, BOOL, BYTES, FLOAT, INT, NIL, STRING, Function, Generic, Nilable, Nominal, Type, Union, option, result
 from .context_declarations import check_old_names, old_name
-from .declarations import at_module_level, folded
+from .declarations import FAILED, at_module_level, folded
 from .decorators import check_decorators
 from .prompts import warn_quoted_type
 from .relations import ERRONEOUS, generic, is_text
@@ -125,7 +127,37 @@ def _check_validator(c: Checker, symbol: StructSymbol, decorator: ast.Decorator,
 def _check_default(c: Checker, symbol: StructSymbol, name: str, value: ast.Expr, type_: Type) -> None:
     """Check a default and set its value: a constant that fits the type (E4023, O-2.4)."""
     if at_module_level(c, value, Expected(type_, "E4023", f"the default of `{name}`")) is not ERRONEOUS:
-        symbol.constants[name] = folded(c, value, "E4023")
+        symbol.constants[name] = folded_default(c, value)
+
+
+def folded_default(c: Checker, value: ast.Expr) -> object:
+    """Return the value of a default that a model is told; FAILED after a report (E4023): of one that is not constant, or that
+    JSON has no number for (O-2.4)."""
+    constant = folded(c, value, "E4023")
+    number = _beyond_json(constant)
+    if number is None:
+        return constant
+    message = f"a default is told to the model, and JSON has no number `{vm.display(number)}`"
+    c.report("E4023", value.span, message, help="give a finite number, or let it be left out: an Option is then None")
+    return FAILED
+
+
+def _beyond_json(constant: object) -> float | None:
+    """Return a NaN or an infinity in a folded constant, None without one."""
+    todo = [constant]
+    while todo:
+        match todo.pop():
+            case float() as number if not isfinite(number):
+                return number
+            case list() | tuple() as items:
+                todo += items
+            case dict() as entries:
+                todo += entries.values()
+            case ConstStruct() | ConstVariant() as whole:
+                todo += whole.values
+            case vm.Some() | vm.Ok() | vm.Err() as wrapper:
+                todo.append(wrapper.value)
+    return None
 
 
 def fold_nested_defaults(c: Checker, symbol: StructSymbol) -> None:
@@ -140,7 +172,7 @@ def fold_defaults(c: Checker, types: Sequence[Type]) -> None:
     for owner in _with_defaults(c, types):
         for name, _, default, _ in owner.fields:
             if default is not None and name not in owner.constants:
-                owner.constants[name] = folded(c, default, "E4023")
+                owner.constants[name] = folded_default(c, default)
 
 
 def _with_defaults(c: Checker, types: Sequence[Type]) -> list[StructSymbol | VariantSymbol]:

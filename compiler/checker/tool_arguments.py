@@ -15,11 +15,11 @@ from ..symbols import FunctionSymbol, StructSymbol
 from ..syntax import ast
 from ..types import Nilable, Nominal, Type
 from .config import check_value
-from .declarations import at_module_level, folded
+from .declarations import at_module_level
 from .decorators import check_decorators
 from .json_shapes import check_size
 from .relations import ERRONEOUS
-from .schemas import field_without_json, fold_nested_defaults
+from .schemas import field_without_json, fold_nested_defaults, folded_default
 from .state import Checker, Expected
 
 LONGEST_WIRE_NAME = 64  # characters that every provider takes as the name of a tool
@@ -27,7 +27,7 @@ LONGEST_WIRE_NAME = 64  # characters that every provider takes as the name of a 
 
 def arguments_of(c: Checker, owner: str, method: FunctionSymbol, texts: dict[str, str]) -> StructSymbol:
     """Return the parameters of a method as the fields of a schema, with their texts and constant defaults: a model is told
-    them so. Report a type without JSON form (E4020) and a default that is not constant (E4023)."""
+    them so. Report a type without JSON form (E4020) and a default that is not constant or has no JSON form (E4023)."""
     node = method.declaration
     fields: list[ast.Field] = []
     arguments = StructSymbol(f"{owner}.{method.name}", _as_schema(node, fields), Nominal("schema", ""), [])
@@ -72,7 +72,7 @@ def _check_parameter(c: Checker, arguments: StructSymbol, parameter: ast.Paramet
     if parameter.default is None:
         return
     if at_module_level(c, parameter.default, Expected(type_, "E4023", f"the default of `{name}`")) is not ERRONEOUS:
-        arguments.constants[name] = folded(c, parameter.default, "E4023")
+        arguments.constants[name] = folded_default(c, parameter.default)
 
 
 def parameter_texts(c: Checker, method: FunctionSymbol, *, required: bool) -> dict[str, str]:

@@ -24,6 +24,7 @@ from ..symbols import (
     EnumSymbol,
     ErrorFamilySymbol,
     FunctionSymbol,
+    KnownType,
     StructSymbol,
     TraitSymbol,
     TypeParameterSymbol,
@@ -114,7 +115,30 @@ def _written_type(c: Checker, node: ast.TypeExpr) -> Type:
             return Union((node.value,))
         case ast.UnionType():
             return _union(c, node)
+        case KnownType():
+            return _known(c, node.known)
     return ERRONEOUS
+
+
+def _known(c: Checker, type_: Type) -> Type:
+    """Return a type of an earlier program as this program has it, with what its own impls say (`Facts`); Any for a declared type
+    that this program does not declare."""
+    match type_:
+        case Nominal(kind="struct" | "schema" | "enum" | "trait" | "context"):
+            key = type_.unique_name
+            symbol = c.declared(type_) or c.trait_symbols.get(key) or c.contexts.get(key)
+            if symbol is None or not isinstance(symbol.type, Nominal) or symbol.type.bare != type_.bare:
+                return ANY
+            return symbol.type.of(tuple([_known(c, argument) for argument in type_.arguments]))
+        case Generic():
+            return Generic(type_.name, tuple([_known(c, argument) for argument in type_.arguments]))
+        case types.Tuple():
+            return types.Tuple(tuple([_known(c, item) for item in type_.items]))
+        case types.Nilable():
+            return nilable(_known(c, type_.inner))
+        case types.Function():
+            return types.Function(tuple([_known(c, part) for part in type_.parameters]), _known(c, type_.result))
+    return type_
 
 
 def _union(c: Checker, node: ast.UnionType) -> Type:
@@ -134,7 +158,7 @@ def _union_help(node: ast.UnionType, written: Type) -> str:
     """Return the help for `String | None` and `Int | String`, which are unions of types elsewhere."""
     names = [member.path[0].text for member in node.members if isinstance(member, ast.NamedType) and len(member.path) == 1]
     if any(name in ("None", "null", "nil", "undefined", "Nil") for name in names):
-        return f"write `{written}?` for a value or nil"
+        return f"write `{nilable(written)}` for a value or nil"
     variants = ", ".join(f"{name}({name})" for name in names)
     return f"write `Any`, or declare what it may be: `enum Either {{ {variants} }}`"
 

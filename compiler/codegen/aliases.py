@@ -264,8 +264,9 @@ class Flow:
         slots = state.slots
         if slots:
             slots = {other: entry.without(slot) for other, entry in slots.items() if other != slot}
-        if value is not NEW:
-            slots = {**slots, slot: value}
+        # Its marks are asked for while it lies on the stack only; a local that is known for nothing else is as good as new.
+        if value.held or value.by:
+            slots = {**slots, slot: Entry(value.held, value.by)}
         return State(tuple([entry.without(slot) for entry in state.stack[:-1]]), slots)
 
     def effect(self, at: int) -> tuple[int, int]:

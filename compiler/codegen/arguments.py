@@ -1,13 +1,16 @@
 """Code for arguments: in parameter order, whatever the order they are written in, with defaults for those left out
 (L-5.9.1).
 
-Hands on `push_arguments`, `into_numbered_slots` and `load_slots` for declared functions, and `into_slots`, `receive` and
-`is_simple`, to `calls`. The instruction that calls is written there; what is called from here are defaults only.
+Hands on `push_arguments`, `into_numbered_slots` and `load_slots` for declared functions, and `as_written`, `into_slots`,
+`receive` and `is_simple`, to `calls`. The instruction that calls is written there; what is called from here are defaults only.
 """
 
 from __future__ import annotations
 
-from .. import symbols
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from .. import decisions, symbols
 from ..syntax import ast
 from . import places
 from .generator import Generator, is_plain, root_of, static_type
@@ -105,6 +108,23 @@ def into_slots(g: Generator, arguments: list[ast.Expr]) -> list[int]:
         slots.append(g.emitter.temp())
         g.emitter.emit("STORE", slots[-1])
     return slots
+
+
+@contextmanager
+def as_written(g: Generator, target: decisions.CallTarget) -> Iterator[None]:
+    """Let the code inside push the arguments in the order of the parameters, whatever the order they are written in (L-5.9.1):
+    where that is another one, they are evaluated before it, and it pushes what came out. In order they are evaluated where it
+    pushes them."""
+    in_order = target.order == sorted(target.order)
+    arguments = [] if in_order else [target.arguments[index] for index in target.order]
+    written = [argument for argument in arguments if argument is not None]
+    slots = into_slots(g, written)
+    outer = g.value_slots
+    g.value_slots = {**outer, **dict(zip(written, slots, strict=True))}
+    yield
+    g.value_slots = outer
+    for slot in slots:
+        g.emitter.release(slot)
 
 
 def is_simple(expr: ast.Expr, root: symbols.Local | None) -> bool:

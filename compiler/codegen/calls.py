@@ -18,7 +18,16 @@ from .. import decisions, symbols
 from .. import types as t
 from ..syntax import ast
 from . import places
-from .arguments import Arguments, into_numbered_slots, into_slots, is_simple, load_slots, push_arguments, receive
+from .arguments import (
+    Arguments,
+    as_written,
+    into_numbered_slots,
+    into_slots,
+    is_simple,
+    load_slots,
+    push_arguments,
+    receive,
+)
 from .constants import emit_constant
 from .emitter import Label
 from .expressions import parse_as
@@ -113,9 +122,9 @@ def _changing_method(
         e.release(slot)
 
 
-def store_back(g: Generator, place: places.Place | None) -> None:
+def store_back(g: Generator, place: places.Place | None, stays: bool = False) -> None:
     """Replace the pair of a result and a new receiver on the stack by the result; the receiver goes to its place, which is
-    released. Without a place it is dropped."""
+    released unless it `stays` in use. Without a place it is dropped."""
     e = g.emitter
     if place is not None:
         pair = e.temp()
@@ -125,7 +134,8 @@ def store_back(g: Generator, place: places.Place | None) -> None:
         places.write(g, place)
         e.emit("LOAD", pair)
         e.release(pair)
-        places.release(g, place)
+        if not stays:
+            places.release(g, place)
     e.emit("GET_ELEMENT", 0)
 
 
@@ -229,14 +239,7 @@ def _program_mutation_of_any(
         e.emit("LOAD", slot)
     g.at(node.name.span)
     e.emit("CALL_INOUT", method, len(slots))
-    pair = e.temp()
-    e.emit("STORE", pair)
-    e.emit("LOAD", pair)
-    e.emit("GET_ELEMENT", 1)
-    places.write(g, place)
-    e.emit("LOAD", pair)
-    e.release(pair)
-    e.emit("GET_ELEMENT", 0)
+    store_back(g, place, stays=True)
     e.jump("JUMP", end)
     e.mark(other, depth)
 
@@ -368,8 +371,9 @@ def error_call(g: Generator, target: decisions.ErrorCall) -> None:
 def record_call(g: Generator, target: decisions.RecordCall) -> None:
     """Generate a constructor of a built-in record, such as `Message`."""
     arguments = [argument for argument in target.arguments if argument is not None]
-    for argument in arguments:
-        g.bound(argument)
+    with as_written(g, target):
+        for argument in arguments:
+            g.bound(argument)
     g.emitter.emit("CALL_BUILTIN", g.module.pool.builtin(target.record, target.constructor), len(arguments))
 
 
@@ -598,17 +602,18 @@ def handle_call(g: Generator, node: ast.MethodCall, target: decisions.BuiltinCal
     skipped = False
     # The first argument of `remember` and `forget` is the name of the slot, which `after_write` needs once more.
     name_slot = e.temp() if node.held else None
-    for index, argument in enumerate(target.arguments):
-        if argument is None:
-            skipped = True
-            continue
-        g.bound(argument)
-        if name_slot is not None and index == 0:
-            e.emit("DUP")
-            e.emit("STORE", name_slot)
-        count += 1
-        if skipped:
-            names.append(row.parameters[index].name)
+    with as_written(g, target):
+        for index, argument in enumerate(target.arguments):
+            if argument is None:
+                skipped = True
+                continue
+            g.bound(argument)
+            if name_slot is not None and index == 0:
+                e.emit("DUP")
+                e.emit("STORE", name_slot)
+            count += 1
+            if skipped:
+                names.append(row.parameters[index].name)
     g.at(node.name.span)
     e.emit("CALL_METHOD", g.module.pool.method(target.name, count, names), count)
     if target.unwraps:
@@ -636,17 +641,19 @@ def value_of_reply(g: Generator) -> None:
 
 
 def _emit(g: Generator, target: decisions.BuiltinCall) -> None:
-    _channel_and_payload(g, target)
+    with as_written(g, target):
+        _channel_and_payload(g, target)
     g.emitter.emit("EMIT")
 
 
 def _ask(g: Generator, target: decisions.BuiltinCall) -> None:
-    _channel_and_payload(g, target)
-    timeout = target.arguments[2]
-    if timeout is None:
-        g.emitter.emit("NIL")
-    else:
-        g.bound(timeout)
+    with as_written(g, target):
+        _channel_and_payload(g, target)
+        timeout = target.arguments[2]
+        if timeout is None:
+            g.emitter.emit("NIL")
+        else:
+            g.bound(timeout)
     if target.answer is not None:
         g.emitter.emit("ASK_FOR", g.module.pool.type(target.answer))
     else:
@@ -697,11 +704,12 @@ def listen(g: Generator, node: ast.Listen) -> None:
     g.value(call.receiver)
     _schema(g, call.target.schema, call.target.type_arguments)
     arguments = [*call.target.arguments, None]
-    for argument in arguments[:2]:
-        if argument is None:
-            e.emit("NIL")
-        else:
-            g.bound(argument)
+    with as_written(g, call.target):
+        for argument in arguments[:2]:
+            if argument is None:
+                e.emit("NIL")
+            else:
+                g.bound(argument)
     # The pattern of a handler is a String literal: the parser has refused all else (E0109).
     for handler in node.handlers:
         e.emit("CONST", g.module.pool.string(str(handler.pattern.value)))  # type: ignore[attr-defined]

@@ -7,6 +7,7 @@ and stands in the tree; here only opcodes are chosen.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator
 
 from ...vm.builtins import ASSOCIATED, FUNCTIONS, std_row
@@ -184,21 +185,25 @@ def _fields_by_slots(
 
 
 def error_literal(g: Generator, node: ast.StructExpr, family: symbols.ErrorFamilySymbol) -> None:
-    """Generate `F::V { message: m, field: v }`; without `message` the default one."""
+    """Generate `F::V { message: m, field: v }`, the entries as written (L-5.10.1); without `message` the default one."""
     e = g.emitter
     fields = [entry for entry in node.fields if entry.name.text != "message"]
     message = next((entry.value for entry in node.fields if entry.name.text == "message"), None)
-    temps = []
-    for entry in fields:
-        g.bound(entry.value)
-        temps.append(e.temp())
-        e.emit("STORE", temps[-1])
     if message is None:
         e.emit("NIL")
-    else:
-        g.value(message)
-    for slot in temps:
-        e.emit("LOAD", slot)
+    # The message lies below the fields: what is written before it waits in slots.
+    waits = message is not None and node.fields[0].name.text != "message"
+    slots: dict[str, int] = {}
+    for entry in node.fields:
+        g.bound(entry.value)
+        if waits:
+            slots[entry.name.text] = e.temp()
+            e.emit("STORE", slots[entry.name.text])
+    if waits:
+        e.reload(slots["message"])
+        for entry in fields:
+            e.emit("LOAD", slots[entry.name.text])
+    for slot in slots.values():
         e.release(slot)
     form = g.module.pool.error(family.name, family.variant, [entry.name.text for entry in fields])
     e.emit("ERROR", form, 1 + len(fields))
@@ -531,17 +536,16 @@ def _fill(g: Generator) -> None:
 def defaults_within(g: Generator, type_: t.Type) -> Iterator[tuple[str, int]]:
     """Yield the field defaults of every struct that may stand inside a value of the type: a key such as `Point.0`, and the
     number of the function."""
-    structs = {t.bare(s.type): s for s in g.module.field_defaults if isinstance(s, symbols.StructSymbol)}
     seen: set[t.Type] = set()
-    open_ = [type_]
+    open_ = deque([type_])
     while open_:
-        at = t.bare(open_.pop(0))
+        at = t.bare(open_.popleft())
         if at in seen:
             continue
         seen.add(at)
         open_.extend(_parts(g, at))
-        symbol = structs.get(at)
-        if symbol is not None:
+        symbol = g.module.declared.get(at)
+        if isinstance(symbol, symbols.StructSymbol):
             assert isinstance(at, t.Nominal)
             for position, function in g.module.field_defaults[symbol].items():
                 yield f"{at.unique_name}.{position}", function

@@ -81,6 +81,8 @@ def declare_function(module: Module, symbol: symbols.FunctionSymbol) -> None:
     promises has defaults alone."""
     if symbol.declaration.body is not None:
         module.functions[symbol] = module.pool.reserve_function()
+        if symbol.takes_self:
+            module.methods.setdefault(symbol.name, []).append(symbol)
     module.defaults[symbol] = {
         index: module.pool.reserve_function()
         for index, parameter in enumerate(symbol.declaration.parameters)

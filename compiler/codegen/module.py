@@ -249,6 +249,7 @@ class Module:
     pool: Pool = field(default_factory=Pool)
     pending: list[Pending] = field(default_factory=list)
     functions: dict[symbols.FunctionSymbol, int] = field(default_factory=dict)  # their numbers
+    methods: dict[str, list[symbols.FunctionSymbol]] = field(default_factory=dict)  # those of the program with `self`, by name
     # By index of a parameter, the number of the function that computes its default from the arguments before it.
     defaults: dict[symbols.FunctionSymbol, dict[int, int]] = field(default_factory=dict)
     # Methods with such defaults, by their name and that of a parameter; "" for each method.
@@ -283,7 +284,6 @@ class Module:
     nesting: Nesting = field(default_factory=Nesting)
     constant_parts: int = 0  # parts of constants that code has pushed
     most_constant_parts: int = 0  # how many it may push (G-5.10)
-    instructions: int = 0  # of all functions, once they are finished
 
     def __post_init__(self) -> None:
         self.most_constant_parts = CONSTANT_PARTS + 2 * sum([len(source.text) for source in self.sources])
@@ -501,11 +501,9 @@ class Module:
         emitter.mark(end, depth)
 
     def finish_functions(self) -> list[im.Function]:
-        """Return all functions in the order of their numbers, and count their instructions. To be called once, when every
-        reserved function is pending."""
+        """Return all functions in the order of their numbers. To be called once, when every reserved function is pending."""
         move_values({p.number: (p.emitter, len(p.params)) for p in self.pending}, self.pool.named_builtin)
         for p in self.pending:
-            self.instructions += len(p.emitter.code)
             self.pool.functions[p.number] = p.emitter.finish(p.name, p.params, p.result, p.flags, p.parent, self.place)
         return [f for f in self.pool.functions if f is not None]
 

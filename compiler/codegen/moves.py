@@ -17,6 +17,7 @@ could tell: in doubt it stays, which costs one copy. Functions above DEEPEST or 
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 
 from .aliases import (
@@ -102,15 +103,20 @@ class Moves:
         for number, (emitter, _) in self.functions.items():
             for callee in emitter.calls:
                 callers.setdefault(callee, set()).add(number)
-        pending = dict.fromkeys(self.bodies)
+        # In turn, so that what many callees contradict is decided anew in their caller once.
+        pending = deque(self.bodies)
+        waits = set(pending)
         while pending:
-            number, _ = pending.popitem()
+            number = pending.popleft()
+            waits.remove(number)
             body = self.bodies[number]
             body.decide()
             remaining = self.borrowed[number] & body.only_read(), self.returned[number] & body.given_back()
             if remaining != (self.borrowed[number], self.returned[number]):
                 self.borrowed[number], self.returned[number] = remaining
-                pending |= dict.fromkeys([caller for caller in callers.get(number, ()) if caller in self.bodies])
+                new = [caller for caller in sorted(callers.get(number, ())) if caller in self.bodies and caller not in waits]
+                pending.extend(new)
+                waits.update(new)
 
     def keeps(self, number: int, position: int) -> bool:
         """Return whether a function keeps an argument; a plain `self` is only read, and `mut self` goes back to its place."""
@@ -118,10 +124,45 @@ class Moves:
         return position in emitter.owned and position not in emitter.lent
 
 
+class Holders:
+    """Who holds what some instructions do something with, by slot: a question looks at the slots that it names only. Places of
+    the caller, which are not written, are left out."""
+
+    def __init__(self, entries: Iterable[tuple[int, Entry]]) -> None:
+        self.rows: dict[int, list[tuple[int, Path]]] = {}  # instruction and path, in the order of the instructions
+        self.paths: dict[int, set[Path]] = {}
+        for at, entry in sorted(entries, key=lambda one: one[0]):
+            for slot, path in entry.held:
+                if slot != CALLER[0]:
+                    self.rows.setdefault(slot, []).append((at, path))
+                    self.paths.setdefault(slot, set()).add(path)
+
+    def clash(self, held: Iterable[Place]) -> bool:
+        """Return whether one of the places is, holds, or lies in one of `held`."""
+        return any(overlap(path, other) for slot, path in held for other in self.paths.get(slot, ()))
+
+    def clash_between(self, held: Iterable[Place], first: int, last: int) -> bool:
+        """Return the same for instructions between two others."""
+        for slot, path in held:
+            rows = self.rows.get(slot, [])
+            for number in range(bisect_left(rows, first + 1, key=_instruction), len(rows)):
+                at, other = rows[number]
+                if at >= last:
+                    break
+                if overlap(path, other):
+                    return True
+        return False
+
+
+def _instruction(row: tuple[int, Path]) -> int:
+    return row[0]
+
+
 class Body:
-    """The code of one function. `touches`: by slot, the instructions that read or assign it, in order; `ends`: by instruction the
-    one behind the straight run that it stands in; `writes`: what is written into, and who holds it. `moved` and `lent`: the marks
-    that are taken back. `taken`: by instructions that take an element, what held it."""
+    """The code of one function. `touches`: by slot, the instructions that read or assign it, in order, and `stores` those that
+    assign it; `ends`: by instruction the one behind the straight run that it stands in; `floors`: by instruction, one before
+    which control cannot come from there; `consumers`: by mark, what `_consumer` says; `writes`: who holds what is written into.
+    `moved` and `lent`: the marks that are taken back. `taken`: by instructions that take an element, what held it."""
 
     def __init__(self, program: Moves, emitter: Emitter, parameters: int) -> None:
         self.program = program
@@ -130,15 +171,21 @@ class Body:
         self.parameters = parameters
         self.flow = Flow(emitter, parameters, self._keeps)
         self.touches: dict[int, list[int]] = {}
+        self.stores: dict[int, list[int]] = {}
         for at, (number, operand) in enumerate(self.code):
             if number in (LOAD, LOAD_OWN, STORE):
                 self.touches.setdefault(operand, []).append(at)
+            if number == STORE:
+                self.stores.setdefault(operand, []).append(at)
+        self.keyed_touches: dict[tuple[int, tuple[int, ...]], list[int]] = {}
         self.ends = self._ends()
+        self.floors = self._floors()
         self.shares = [
             at for at, (number, _) in enumerate(self.code)
             if number == SHARE and self.flow.states[at] is not None and at not in self.flow.receivers
         ]  # fmt: skip
-        self.writes = [*self._changed(), *((at, entry) for at, entry in self._written() if self.code[at][0] == LOAD_OWN)]
+        own = ((at, entry) for at, entry in self._written() if self.code[at][0] == LOAD_OWN)
+        self.writes = Holders([*self._changed(), *own])
         self.consumers = {at: self._consumer(at) for at in self.shares}
         self.moved: set[int] = set()
         self.lent: set[int] = set()
@@ -158,6 +205,17 @@ class Body:
                 end = at + 1
             ends[at] = end
         return ends
+
+    def _floors(self) -> list[int]:
+        """Return `floors`; there is one for the end of the code too."""
+        floors = list(range(len(self.code) + 1))
+        lowest = len(self.code)
+        for at in reversed(range(len(self.code))):
+            lowest = min(lowest, at, *self._following(at))
+            floors[at] = lowest
+        for at, floor in enumerate(floors):  # from the floor control may come to what lies below it
+            floors[at] = floors[floor] if floor < at else at
+        return floors
 
     def _consumer(self, share: int) -> tuple[int, int]:
         """Return the instruction that pops what a mark lies on, and as which operand; -1 where control parts before."""
@@ -179,7 +237,7 @@ class Body:
 
     def decide(self) -> None:
         """Set `moved`, `lent` and `taken` by what is assumed of other functions at present."""
-        candidates = [at for at in self.shares if self._may_be_lent(at)]
+        candidates = {at for at in self.shares if self._may_be_lent(at)}
         self.moved, self.lent, self.taken = set(), set(), dict(self._elements())
         self.moved = {at + 1 for at in self.taken if self.code[at][0] in INDEXES}
         for at in self.shares:
@@ -187,9 +245,16 @@ class Body:
             if at not in candidates and self._is_alone(at, at) and self._are_dead(held, at):
                 self.moved.add(at)
         # A value that is lent has no mark while it lies on the stack, so nothing may move there meanwhile.
-        self.lent = {at for at in candidates if not self._moves_meanwhile(at)}
+        moves = Holders({**{at: self.stack(at)[-1] for at in self.moved}, **self.taken}.items())
+        self.lent = {at for at in candidates if not self._moves_meanwhile(at, moves)}
+        walked = Holders([(at, self.stack(at)[-1]) for at in self.lent if self._is_walked(at)])
+        lenders = self._lenders()
         for at in self.shares:
-            if at not in self.moved and at not in self.lent and not self._is_lent_meanwhile(at) and self._moves_later(at):
+            if at in self.moved or at in self.lent:
+                continue
+            held = self.stack(at)[-1].held
+            lent = [place for by in lenders.get(at, ()) for place in self.stack(by)[-1].held]
+            if not walked.clash(held) and not any(clash(place, held) for place in lent) and self._moves_later(at):
                 self.moved.add(at)
 
     def _elements(self) -> Iterator[tuple[int, Entry]]:
@@ -198,7 +263,7 @@ class Body:
             if self.flow.states[at] is None or at in self.flow.leaders:
                 continue
             if number in INDEXES:
-                if at + 1 not in self.shares or at + 1 in self.flow.leaders:
+                if at + 1 not in self.consumers or at + 1 in self.flow.leaders:
                     continue
             elif number != CALL_BUILTIN or self.program.builtin(operand) != ("Map", "get"):
                 continue
@@ -216,14 +281,18 @@ class Body:
         if number != LOAD:
             return None
         # The index of a place lies in a slot of its own, which has it from a variable.
-        for before in range(at - 1, -1, -1):
-            if self.ends[before] != self.ends[at]:
-                break
-            if self.code[before] == (STORE, operand):
-                loaded, other = self.code[before - 1]
-                same = loaded == LOAD and self.ends[before - 1] == self.ends[at]
-                return other if same and (STORE, other) not in self.code[before:at] else int(operand)
+        before = self._stored_before(operand, at)
+        if before > 0 and self.ends[before] == self.ends[at]:
+            loaded, other = self.code[before - 1]
+            if loaded == LOAD and self.ends[before - 1] == self.ends[at] and self._stored_before(other, at) < before:
+                return int(other)
         return int(operand)
+
+    def _stored_before(self, slot: int, at: int) -> int:
+        """Return the last instruction before `at` that assigns a local, -1 without one."""
+        stores = self.stores.get(slot, [])
+        number = bisect_left(stores, at)
+        return stores[number - 1] if number else -1
 
     def _may_be_lent(self, share: int) -> bool:
         """Return whether what pops a value only reads it, and nothing writes into the value before."""
@@ -235,24 +304,28 @@ class Body:
         walked = number == ITERATE
         if not walked and (number != CALL or position not in self.program.borrowed[callee]):
             return False
-        return not any((walked or share < by < at) and any(clash(place, held) for place in entry.held)
-            for by, entry in self.writes)
+        return not (self.writes.clash(held) if walked else self.writes.clash_between(held, share, at))
 
-    def _moves_meanwhile(self, share: int) -> bool:
-        at, _ = self.consumers[share]
-        held = self.stack(share)[-1].held
-        moves = {**{at: self.stack(at)[-1] for at in self.moved}, **self.taken}
-        walked = self.code[at][0] == ITERATE
-        return any(clash(p, held) for by, entry in moves.items() if walked or share < by < at for p in entry.held)
+    def _is_walked(self, share: int) -> bool:
+        """Return whether a `for` walks over what a mark lies on."""
+        return self.code[self.consumers[share][0]][0] == ITERATE
 
-    def _is_lent_meanwhile(self, share: int) -> bool:
+    def _moves_meanwhile(self, share: int, moves: Holders) -> bool:
+        """Return whether one of `moves` takes what is lent while it lies on the stack."""
         held = self.stack(share)[-1].held
-        return any(
-            clash(place, held)
-            for lent in self.lent
-            if self.code[self.consumers[lent][0]][0] == ITERATE or lent < share < self.consumers[lent][0]
-            for place in self.stack(lent)[-1].held
-        )
+        if self._is_walked(share):
+            return moves.clash(held)
+        return moves.clash_between(held, share, self.consumers[share][0])
+
+    def _lenders(self) -> dict[int, list[int]]:
+        """Return, by mark, the marks whose values are lent to a function and lie on the stack at that time."""
+        lenders: dict[int, list[int]] = {}
+        for lent in self.lent:
+            if not self._is_walked(lent):
+                first, last = bisect_left(self.shares, lent + 1), bisect_left(self.shares, self.consumers[lent][0])
+                for share in self.shares[first:last]:
+                    lenders.setdefault(share, []).append(lent)
+        return lenders
 
     def _moves_later(self, share: int) -> bool:
         """Return whether a value moves where it is popped: what stands between only lends it, and nothing reads it behind. Where
@@ -262,7 +335,7 @@ class Body:
             return False
         held = self.stack(share)[-1].held
         slots = {slot for slot, _ in held}
-        if any(share < by < at and any(clash(place, held) for place in entry.held) for by, entry in self.writes):
+        if self.writes.clash_between(held, share, at):
             return False
         for between in range(share + 1, at):
             number, operand = self.code[between]
@@ -386,10 +459,9 @@ class Body:
         touches = self.touches.get(slot, [])
         if slot < 0 or not touches:
             return True
-        for kind, key in path:
-            if kind == "key" and key >= 0:  # a variable that gets another value is another key
-                assigned = [touch for touch in self.touches.get(key, ()) if self.code[touch][0] == STORE]
-                touches = sorted([*touches, *assigned])
+        keys = tuple([key for kind, key in path if kind == "key" and key >= 0])
+        if keys:  # a variable that gets another value is another key
+            touches = self._touches_with(slot, keys)
         seen: set[int] = set()
         pending = list(self._following(at)) if behind is None else behind.copy()
         while pending:
@@ -397,8 +469,11 @@ class Body:
             if start in seen:
                 continue
             seen.add(start)
+            if touches[-1] < self.floors[start]:
+                continue
             end = self.ends[start]
-            for touch in touches[bisect_left(touches, start) :]:
+            for number in range(bisect_left(touches, start), len(touches)):
+                touch = touches[number]
                 if touch >= end:
                     pending += self._following(end - 1)
                     break
@@ -418,6 +493,13 @@ class Body:
             else:
                 pending += self._following(end - 1)
         return True
+
+    def _touches_with(self, slot: int, keys: tuple[int, ...]) -> list[int]:
+        """Return the instructions that read or assign a local or assign one of the `keys`, in order."""
+        if (slot, keys) not in self.keyed_touches:
+            assigned = [at for key in keys for at in self.stores.get(key, ())]
+            self.keyed_touches[slot, keys] = sorted([*self.touches[slot], *assigned])
+        return self.keyed_touches[slot, keys]
 
     def _following(self, at: int) -> Iterable[int]:
         fails = self.flow.fails.get(at)

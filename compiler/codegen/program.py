@@ -238,12 +238,15 @@ def unique_names(declarations: Sequence[symbols.Symbol]) -> dict[symbols.Symbol,
     that name."""
     counts = Counter(symbol.name for symbol in declarations)
     names: dict[symbols.Symbol, str] = {}
-    numbers: Counter[str] = Counter()
+    numbers: dict[str, int] = {}  # by name, the last number that was added to it
     for symbol in declarations:
-        name = qualified(symbol) if counts[symbol.name] > 1 else symbol.name
-        numbers[name] += 1
-        # Where several blocks of one module declare the name, a number is added, since hosts find declarations by name alone.
-        names[symbol] = name if numbers[name] == 1 else f"{name}#{numbers[name]}"
+        name = base = qualified(symbol) if counts[symbol.name] > 1 else symbol.name
+        # A number is added, since hosts find declarations by name alone.
+        while name in numbers:  # declared in several blocks of one module
+            numbers[base] += 1
+            name = f"{base}#{numbers[base]}"
+        numbers[name] = 1
+        names[symbol] = name
     return names
 
 
@@ -576,18 +579,18 @@ def qualified(symbol: symbols.Symbol) -> str:
 
 
 def mark_suspending(functions: list[im.Function], module: Module) -> None:
-    """Set F_SUSPENDS for functions that hold a suspending instruction or name one that does (V-7.3, V120): a fixed point
-    over the calls."""
-    emitters = {p.number: p.emitter for p in module.pending}
-    suspending = {number for number, emitter in emitters.items() if emitter.suspends}
-    changed = True
+    """Set F_SUSPENDS for functions that hold a suspending instruction or name one that does (V-7.3, V120)."""
+    callers: dict[int, list[int]] = {}
+    for p in module.pending:
+        for called in p.emitter.calls:
+            callers.setdefault(called, []).append(p.number)
+    todo = [p.number for p in module.pending if p.emitter.suspends]
+    suspending = set(todo)
     # A caller of a suspending function suspends too, through any number of calls.
-    while changed:
-        changed = False
-        for number, emitter in emitters.items():
-            if number not in suspending and emitter.calls & suspending:
-                suspending.add(number)
-                changed = True
+    while todo:
+        new = [caller for caller in callers.get(todo.pop(), ()) if caller not in suspending]
+        suspending.update(new)
+        todo += new
     for number in suspending:
         functions[number].flags |= im.F_SUSPENDS
 

@@ -176,6 +176,8 @@ def as_json(value: Any) -> Any:
         return None
     if isinstance(value, vm.Some):
         return as_json(value.value)
+    if isinstance(value, (vm.Ok, vm.Err)):
+        return {"ok" if isinstance(value, vm.Ok) else "err": as_json(value.value)}
     if isinstance(value, (list, tuple)):
         return [as_json(item) for item in value]
     if isinstance(value, dict):

@@ -614,7 +614,10 @@ def access(p: Printer, link: Link) -> None:
         if p.types[p.row - 1] == "INT" and p.operations[-2] != ".":
             p.pending = " "  # `1.0` would be a Float, unless a dot touches the 1 (L-1.4.5)
         p.token(".")
-        p.token(p.text[p.next_start() : p.ends[p.row]])
+        index = p.text[p.next_start() : p.ends[p.row]]
+        if not index.isdigit():
+            p.pending = " "  # a dot that touches it would end `0x1` or `1_0` behind its first digits (L-1.4.5)
+        p.token(index)
     elif isinstance(link, ast.Index):
         p.token("[")
         p.node(link.index)

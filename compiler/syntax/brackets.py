@@ -8,6 +8,7 @@ counts as one bracket, from ISTR_START to ISTR_END.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from typing import NamedTuple
 
@@ -90,6 +91,7 @@ class _Repair:
         # The kinds of `open`, counted: a stray closer is recognised without a walk down the stack.
         self.open_kinds: Counter[str] = Counter()
         self.broken_at: int | None = None
+        self.hidden_in: dict[int, set[str]] = {}  # by number of the comment
 
     def run(self) -> TokenList:
         """Return the repaired copy of the tokens; `broken_at` is set afterwards."""
@@ -168,11 +170,21 @@ class _Repair:
     def hidden_by_comment(self, opener: int, missing: str) -> str | None:
         """Return the help for `(a // b)`, where the rest of the line is a comment that holds the bracket; None otherwise."""
         start = self.tokens.ends[opener]
-        end = self.source.text.find("\n", start) % (len(self.source.text) + 1)
-        hiding = (c for c in self.tokens.comments if start <= c.span.start < end and c.text.startswith("//"))
-        if not any(missing in comment.text for comment in hiding):
+        lines = self.source.line_starts
+        line = self.source.position(start).line
+        end = lines[line] if line < len(lines) else len(self.source.text)
+        # A comment by `//` is the last of its line.
+        number = bisect_left(self.tokens.comments, end, key=lambda comment: comment.span.start) - 1
+        if number < 0 or self.tokens.comments[number].span.start < start or missing not in self.hidden(number):
             return None
         return f"`//` begins a comment that hides the `{missing}`; {INTEGER_DIVISION}"
+
+    def hidden(self, number: int) -> set[str]:
+        """Return the brackets in a comment by `//`, each comment searched once; none for another comment."""
+        if number not in self.hidden_in:
+            text = self.tokens.comments[number].text
+            self.hidden_in[number] = set(_TEXT.values()).intersection(text) if text.startswith("//") else set()
+        return self.hidden_in[number]
 
     def report_stray(self, closer: int) -> None:
         """Report a closing bracket that no open one waits for."""

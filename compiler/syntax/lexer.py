@@ -26,7 +26,7 @@ from .ast import Comment
 # Called with code, start and end within the piece, message, help.
 Report = Callable[[str, int, int, str, str], None]
 
-_ESCAPE = re.compile(r"\\(?:u\{([^}\"'\n]*)\}|(u)|(.)|$)", re.DOTALL)
+_ESCAPE = re.compile(r"\\(?:u\{([^}\"'\n\\]*)\}|(u)|(.)|$)", re.DOTALL)
 _SIMPLE = {"\\": "\\", '"': '"', "'": "'", "n": "\n", "r": "\r", "t": "\t", "0": "\0", "$": "$"}
 _HEX = re.compile(r"[0-9A-Fa-f]{1,6}\Z")
 RAW_FORM = 'a raw string is `r#"…"#`'
@@ -315,6 +315,8 @@ class _Lexer:
         self.depth = 0  # braces open since the innermost hole began
         self.doc_lines: list[str] = []
         self.doc_line = -1
+        self.line = range(0)  # the line that `quote_follows` has searched, from where it was asked
+        self.last_quote = -1  # in that line
 
     def error(self, code: str, start: int, end: int, message: str, help: str | None = None) -> None:
         self.diagnostics.report(code, Span(self.file, start, end), message, help=help)
@@ -423,9 +425,12 @@ class _Lexer:
     def comment(self, start: int, end: int) -> int:
         """Keep the comment that covers the text from `start` to `end`; return `end`."""
         text = self.text[start:end].rstrip("\r")
-        before = self.text.rfind("\n", 0, start) + 1
-        # The formatter keeps a comment on its line, or behind what it stood behind.
-        own_line = not self.text[before:start].strip()
+        # The formatter keeps a comment on its line, or behind what it stood behind. What was lexed last ends at `after`; only
+        # what lies behind it is looked at, since a line may have many comments.
+        tokens, comments = self.tokens.ends, self.tokens.comments
+        after = max(tokens[-1] if tokens else 0, comments[-1].span.end if comments else 0)
+        line = self.text.rfind("\n", after, start)
+        own_line = (line >= 0 or not after) and not self.text[max(line, after) : start].strip()
         span = Span(self.file, start, start + len(text))
         self.tokens.comments.append(Comment(span=span, text=text, own_line=own_line))
         return end
@@ -595,7 +600,14 @@ class _Lexer:
         # `'a: while` is a label for certain; else another `'` on the line makes it a string.
         if _LOOP_WORD.match(self.text, colon.end()):
             return name[1]
-        return None if "'" in self.text[colon.end() : self.line_end(colon.end())] else name[1]
+        return None if self.quote_follows(colon.end()) else name[1]
+
+    def quote_follows(self, at: int) -> bool:
+        """Return whether a `'` stands between `at` and the end of its line. A line is searched once, for its last one."""
+        if not self.line.start <= at < self.line.stop:
+            self.line = range(at, self.line_end(at) + 1)
+            self.last_quote = self.text.rfind("'", at, self.line.stop)
+        return self.last_quote >= at
 
     def string_text(self, string: _Open, token_start: int, at: int) -> int:
         """Lex literal text from the offset `at` to the closing delimiter or the next hole. `token_start` is where the token

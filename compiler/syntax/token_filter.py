@@ -92,13 +92,13 @@ class FilterState:
 
     def emit(self, kind: str, row: int) -> None:
         """Write the token of `row` with the type `kind`."""
-        self.emit_part(kind, row, self.raw.starts[row], self.raw.ends[row])
+        self.emit_part(kind, self.raw.values[row], self.raw.starts[row], self.raw.ends[row])
 
-    def emit_part(self, kind: str, row: int, start: int, end: int) -> None:
-        """Write a token of the type `kind` that covers only the characters from `start` to `end` of `row`."""
+    def emit_part(self, kind: str, value: str | int | float, start: int, end: int) -> None:
+        """Write a token of the type `kind` that covers the characters from `start` to `end`, a part of a raw token."""
         self.previous = kind
         self.fresh = False
-        self.out.add(kind, self.raw.values[row], start, end)
+        self.out.add(kind, value, start, end)
 
     def operand_expected(self) -> bool:
         """Return whether an operand may begin with the next token: at the start of a statement, or behind an operator."""
@@ -349,8 +349,8 @@ class _Filter(FilterState):
             return "TGT"
         # The `>=` of `let x: Array<Int>= …` is two tokens of the grammar.
         start = self.raw.starts[row]
-        self.emit_part("TGT", row, start, start + 1)
-        self.emit_part(self.equals(row, "EQ"), row, start + 1, start + 2)
+        self.emit_part("TGT", ">", start, start + 1)
+        self.emit_part(self.equals(row, "EQ"), "=", start + 1, start + 2)
         return None
 
     def question_pair(self, row: int, kind: str) -> str | None:
@@ -358,8 +358,8 @@ class _Filter(FilterState):
         if self.types[row + 1] not in QUESTIONS_BEFORE:
             return kind
         start = self.raw.starts[row]
-        self.emit_part("QUESTION", row, start, start + 1)
-        self.emit_part("QUESTION", row, start + 1, start + 2)
+        self.emit_part("QUESTION", "?", start, start + 1)
+        self.emit_part("QUESTION", "?", start + 1, start + 2)
         return None
 
     def integer(self, row: int, kind: str) -> str:
@@ -529,7 +529,7 @@ class _Filter(FilterState):
         if following in CONTINUES:
             return
         end = self.raw.ends[row]
-        self.emit_part("BLKEND", row, end, end)
+        self.emit_part("BLKEND", "", end, end)
         frame.in_body = False
         self.fresh = frame.kind in STATEMENT_FRAMES
 

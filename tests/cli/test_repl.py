@@ -196,3 +196,50 @@ def test_a_variable_named_like_them_is_a_variable(repl):
 def test_a_value_without_a_type_is_not_called_by_an_inner_name(repl):
     _, err = repl("None")
     assert err and not any("value_of" in line for line in err)
+
+
+MANY_WORDS = " | ".join(f'"w{n}"' for n in range(50))
+
+
+@pytest.mark.parametrize(
+    ("lines", "shown"),
+    [
+        (['let x: ("a" | "b")? = nil;', 'x ?? "b"'], ['"b"']),
+        (["let f: (fn() -> Int)? = nil;", "f == nil"], ["true"]),
+        ([r'let x: "a\"b" | "\u{1b}" = "a\"b";', "x.len()"], ["3"]),
+        ([f'let x: {MANY_WORDS} = "w49";', "x"], ['"w49"']),
+        ([f"let x = ({', '.join(map(str, range(210)))});", "x.209"], ["209"]),
+        (["use std::date;", 'let d = date::parse("2024-05-06")?;', "d.year"], ["2024"]),
+        (["mod m { pub struct S { pub a: Int } }", "let s = m::S { a: 1 };", "s.a", "[s].len()"], ["1", "1"]),
+        (["struct S { a: Int } let s = S { a: 1 };", "s.a", "S { a: 2 }"], ["1", "S {a: 2}"]),
+        (["fn f() -> Int { 3 } let n = f(); n", "f() + n"], ["3", "6"]),
+        (["model M { provider: offline }", 'impl M { fn hi(self) -> Int { 1 } }', "let m = M;", "m.hi()"], ["1"]),
+        (["let l = { struct L { z: Int } L { z: 3 } };", "l.z"], ["3"]),
+        (["struct P { a: Int }", "let p = P { a: 1 };", "impl P { fn twice(self) -> Int { self.a * 2 } }", "p.twice()"], ["2"]),
+        (["trait T { fn t(self) -> Int; }", "impl T for Int { fn t(self) -> Int { self } }", "let t: T = 4;", "t.t()"], ["4"]),
+        (["let o = None ?? 1;", "let b = (o, |n: Int| n + 1);", "b.0"], ["1"]),
+    ],
+)
+def test_variables_of_every_type_go_on(repl, lines, shown):
+    assert repl(*lines) == (shown, [])
+
+
+def test_a_module_that_is_declared_anew_takes_its_types_along(repl):
+    out, err = repl(
+        "mod m { pub struct S { pub a: Int } }", "let s = m::S { a: 1 };", "let n = 2;",
+        "mod m { pub struct S { pub b: Int } }", "n",
+    )  # fmt: skip
+    assert (out, err) == (["2"], ["forgotten: `s`, its type is declared anew"])
+
+
+def test_a_struct_among_statements_takes_the_place_of_an_earlier_one(repl):
+    out, err = repl(
+        "struct S { a: Int }", "let s = S { a: 1 };", "struct S { b: Int } let t = S { b: 2 }; t.b", "t.b", "S { b: 3 }",
+    )  # fmt: skip
+    assert (out, err) == (["2", "2", "S {b: 3}"], ["forgotten: `s`, its type is declared anew"])
+
+
+def test_warnings_are_shown_once(repl):
+    out, err = repl("fn f() -> Int { return 1; println(2); }", "f()", "fn g() -> Int { 3 }", "g()")
+    assert out == ["1", "3"]
+    assert sum("warning[" in line for line in err) == 1

@@ -24,6 +24,8 @@ CASES = [
     ("2.1", "type A = fn( Int )->Int;\n", "type A = fn(Int) -> Int;\n"),
     ("2.2", "a . b ( ) ? . 0 [ 1 .. 2 ] . await ;", "a.b()?.0[1..2].await;"),
     ("2.2", "- -x; ! a; 1 .0; a? ? + b; f()??;", "- -x;\n!a;\n1 .0;\na? ? + b;\nf()??;"),
+    ("2.2", "t. 0x1; t .  1_0 .0; t . 1 . 0; t. 0b1.f();", "t. 0x1;\nt. 1_0 .0;\nt.1.0;\nt. 0b1.f();"),
+    ("2.2", "let x: Array<Int>= y; x.y<T>= (1);", "let x: Array<Int> = y;\nx.y<T> = (1);"),
     ("2.3", "f(a ,b , c :1);let x :Int=1;", "f(a, b, c: 1);\nlet x: Int = 1;"),
     ("2.4", "f( a ); let m = {a: 1}; let e = { }; let p = P{x};", "f(a);\nlet m = { a: 1 };\nlet e = {};\nlet p = P { x };"),
     ("2.4", "use a::{ b , c };\n", "use a::{b, c};\n"),

@@ -221,6 +221,7 @@ def test_braces_and_angles(expr: Expr, text: str, tree: str) -> None:
 def test_shift_like_closings_split(stmts: Callable[[str], list[str]]) -> None:
     assert stmts("let a: Map<String, Array<Int>>= {};") == ["(let a:Map<String Array<Int>> (map))"]
     assert stmts("let a: Array<Int>= [];") == ["(let a:Array<Int> [])"]
+    assert stmts("x.y<T>= (1);") == stmts("x.y<T> = (1);")
 
 
 @pytest.mark.parametrize("before", ["x =", "f(", "f(a,", "f(a:", "[", "return", "a ??", "a ==", "a !="])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 
 import pytest
@@ -95,3 +96,15 @@ def test_parses_may_run_side_by_side(sample: str) -> None:
     for thread in threads:
         thread.join()
     assert len(set(results)) == 1 and results[0] > 20
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["([)//\n" * 30_000, "([)" * 20_000 + "//" + "x" * 1_000_000, ("/*" + "x" * 200 + "*/") * 50_000,
+     ("'" + "a" * 25 + ": ") * 200_000, '"' + ("\\u{" + "x" * 50) * 40_000 + '"'],
+    ids=["brackets", "brackets before a comment", "comments of a line", "labels of a line", "escapes of a string"],
+)  # fmt: skip
+def test_lexing_and_matching_take_linear_time(text: str) -> None:
+    started = time.process_time()
+    parse(Source("t", text), Diagnostics())
+    assert time.process_time() - started < 8, "the time grows faster than the text"

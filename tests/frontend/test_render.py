@@ -90,9 +90,11 @@ def test_long_lines_are_cut_around_the_carets() -> None:
 def test_control_characters_do_not_reach_the_terminal() -> None:
     source = Source("c.conc", "a\x1b[31m\u202eb")
     diagnostics = Diagnostics()
-    diagnostics.report("E0002", Span("c.conc", 0, 1), "m")
+    place = Span("c.conc", 0, 1)
+    diagnostics.report("E0002", place, "m \x1b[1m", related=(Related(place, "r \u202e"),), help="h \x1b[2m")
     text = render_text(diagnostics, {"c.conc": source})
     assert "\x1b" not in text and "\u202e" not in text
+    assert r"m \u{1b}[1m" in text and r"r \u{202e}" in text and r"h \u{1b}[2m" in text
 
 
 @pytest.mark.parametrize(("before", "begins", "ends"), [(0, False, True), (150, True, True), (300, True, False)])
