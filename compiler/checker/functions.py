@@ -635,8 +635,8 @@ def parallel_for(c: Checker, node: ast.ParallelFor, expected: Expected) -> Type:
 
 
 def spawn(c: Checker, node: ast.Spawn, expected: Expected) -> Type:
-    """Return the type of `spawn f(x)`: a Task of what the call gives; E2045 for any other operand. A callee that is no name and
-    the arguments are typed as code around the task, since they are evaluated before it starts (L-9.2.4)."""
+    """Return the type of `spawn f(x)`: a Task of what the call gives; E2045 for any other operand. A callee that is no name, the
+    receiver and the arguments are typed as code around the task, since they are evaluated before it starts (L-9.2.4)."""
     operand = node.operand
     if not isinstance(operand, (ast.Call, ast.MethodCall, ast.AsyncBlock)):
         type_ = c.infer(operand)
@@ -650,8 +650,9 @@ def spawn(c: Checker, node: ast.Spawn, expected: Expected) -> Type:
         # A copy, since the list changes while the body of the task is checked.
         around = (list(c.targets), c.loops)
         c.outside.update((argument.value, around) for argument in operand.arguments)
-        if isinstance(operand, ast.Call) and not isinstance(operand.callee, ast.PathExpr):
-            c.outside[operand.callee] = around
+        before = operand.receiver if isinstance(operand, ast.MethodCall) else operand.callee
+        if not isinstance(before, ast.PathExpr):
+            c.outside[before] = around
     return Generic("Task", (value_type(task_body(c, node.task)),))
 
 

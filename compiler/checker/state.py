@@ -370,6 +370,8 @@ class Checker:
             # The first left side of a pipe is an argument of a call, typed there against its parameter.
             if isinstance(at, ast.Pipe) and not isinstance(below, (ast.Pipe, ast.Propagate)):
                 break
+            if self.outside and below in self.outside:
+                break
             at = below
         for inner in reversed(chain[1:]):
             inner.type = self.bounded(self.expressions[type(inner)](self, inner, FREE), inner.span)
