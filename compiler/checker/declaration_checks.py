@@ -16,7 +16,6 @@ from ..symbols import ContextSymbol, EnumSymbol, FunctionSymbol, HashMapSymbol, 
 from ..syntax import ast
 from .assignment import check_assignments
 from .context_declarations import check_context, check_fixed_slots, check_old_names, old_name
-from .declarations import check_defaults
 from .decorators import check_decorators, check_parts
 from .functions import check_function, check_pipeline, declare_pipeline, declare_signature
 from .json_shapes import check_size
@@ -69,7 +68,6 @@ def _struct_values(c: Checker, symbol: StructSymbol) -> None:
     named = [(field.name, old_name(decorators)) for field, decorators in decorators_of]
     symbol.was.update((name.text, was) for name, was in named if was is not None)
     check_old_names(c, "field", symbol.name, named)
-    check_defaults(c, symbol)
 
 
 def _schema_uses(c: Checker, symbol: StructSymbol) -> None:
@@ -82,8 +80,6 @@ def _enum_values(c: Checker, symbol: EnumSymbol) -> None:
     check_decorators(c, symbol.declaration.decorators, "enum")
     for variant in symbol.declaration.variants:
         check_parts(c, variant.fields, "variant field")
-    for member in symbol.members:
-        check_defaults(c, member)
 
 
 # Functions.

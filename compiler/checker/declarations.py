@@ -1,10 +1,10 @@
 """Declarations before any body: structs, enums, constants and aliases (L-3.9, L-3.13.5), and the fields of built-in records
 (L-6.9).
 
-Hands on to `program` the passes `declare_types`, `check_cycles` and `check_constants`, to `declaration_checks` `check_defaults`;
-to everything that has values in its declaration `at_module_level` (type it), `folded` and `constant_value` (its constant value,
-or FAILED); and to `expressions`, `operators` and codegen RECORD_FIELDS, where a new built-in record gets its fields, with
-`WRITTEN`, `may_be_left_out` and `default_of` for their literals. Traits and impls are in `impls`.
+Hands on to `program` the passes `declare_types`, `check_cycles`, `check_constants` and `check_defaults`; to everything that has
+values in its declaration `at_module_level` (type it), `folded` and `constant_value` (its constant value, or FAILED); and to
+`expressions`, `operators` and codegen RECORD_FIELDS, where a new built-in record gets its fields, with `WRITTEN`,
+`may_be_left_out` and `default_of` for their literals. Traits and impls are in `impls`.
 """
 
 from __future__ import annotations
@@ -201,11 +201,25 @@ def _types_held(type_: Type) -> list[Type]:
 # Values in declarations.
 
 
-def check_defaults(c: Checker, symbol: StructSymbol | VariantSymbol) -> None:
-    """Check the defaults of the fields of a struct or variant."""
-    for name, type_, default, _ in symbol.fields:
-        if default is not None:
-            at_module_level(c, default, Expected(type_, place=f"field `{name}`"))
+def check_defaults(c: Checker, symbols: list[Symbol]) -> None:
+    """Type the defaults of the fields of all structs, schemas and variants; after this nothing that is folded has to type one."""
+    for symbol in symbols:
+        owners: list[StructSymbol | VariantSymbol] = [*symbol.members] if isinstance(symbol, EnumSymbol) else []
+        for owner in [symbol] if isinstance(symbol, StructSymbol) else owners:
+            for name, type_, default, _ in owner.fields:
+                if default is not None:
+                    type_default(c, owner, name, type_, default)
+
+
+def type_default(c: Checker, owner: StructSymbol | VariantSymbol, name: str, type_: Type, default: ast.Expr) -> None:
+    """Type the default of a field and convert it to the type of the field, once: in its turn, or before where a constant is made
+    of it."""
+    if default.type is not None:
+        return
+    if isinstance(owner, StructSymbol) and isinstance(owner.declaration, ast.Schema):
+        at_module_level(c, default, Expected(type_, "E4023", f"the default of `{name}`"))
+    else:
+        at_module_level(c, default, Expected(type_, place=f"field `{name}`"))
 
 
 def at_module_level(c: Checker, node: ast.Expr, expected: Expected) -> Type:
@@ -269,6 +283,22 @@ class _Values:
             raise NotConstant(place)
         return symbol.value
 
+    def default(self, owner: StructSymbol | VariantSymbol, name: str, type_: Type, node: ast.Expr) -> object:
+        """Return the value of a default, folded once: defaults may be made of each other, so that few lines make huge ones."""
+        c = self.checker
+        if node not in c.defaults:
+            type_default(c, owner, name, type_, node)
+            c.defaults[node] = _BUSY
+            try:
+                c.defaults[node] = c.nesting.call(fold, node, self)
+            finally:
+                if c.defaults[node] is _BUSY:
+                    del c.defaults[node]
+        value = c.defaults[node]
+        if value is _BUSY:
+            raise Fault(node, "P103", f"the default of `{name}` contains itself")
+        return value
+
     def charge(self, node: ast.Node, value: object) -> None:
         """Count a value as part of all constants of the program; raise Fault where those are too large together (G-5.10)."""
         self.spend(node, size_of(value, max(0, self.checker.constant_room)))
@@ -280,6 +310,7 @@ class _Values:
             raise Fault(node, "P103", "the constants of the program are too large together, or one is too deep")
 
 
+_BUSY = object()  # in place of the value of a default that is being folded
 FAILED = object()  # in place of the value of a constant that was reported
 
 

@@ -49,7 +49,7 @@ from .context_declarations import (
     declare_contexts,
 )
 from .declaration_checks import run_pass
-from .declarations import check_constants, check_cycles, declare_types
+from .declarations import check_constants, check_cycles, check_defaults, declare_types
 from .decorators import check_decorators
 from .exhaustiveness import MOST_STEPS
 from .impls import check_trait_impls, declare_impls, declare_traits
@@ -311,6 +311,7 @@ def _declare(c: Checker, module: Module) -> None:
 
 def _check_declarations(c: Checker, module: Module) -> None:
     check_constants(c, module.symbols)
+    check_defaults(c, module.symbols)
     for decorators, place in module.decorated:
         check_decorators(c, decorators, place)
     run_pass(c, module.symbols, lambda row: row.values)

@@ -18,7 +18,7 @@ from .context_declarations import check_old_names, old_name
 from .declarations import at_module_level, folded
 from .decorators import check_decorators
 from .prompts import warn_quoted_type
-from .relations import ERRONEOUS, generic, is_text
+from .relations import generic, is_text
 from .state import Checker, Expected
 from .types import parts_in, written_type
 
@@ -87,8 +87,9 @@ def check_schema(c: Checker, symbol: StructSymbol, node: ast.Schema) -> None:
             if isinstance(offending, Nilable) and offending in (type_, *(generic(type_, "Option") or ())):
                 help = f"write `{field.name.text}?: {offending.inner}`"
             c.report("E4020", field.type.span, f"`{offending}` has no JSON form", help=help)
-        if field.default is not None:
-            _check_default(c, symbol, field.name.text, field.default, type_)
+        # The defaults have been typed; one with an error is not reported again.
+        if field.default is not None and not c.diagnostics.has_errors_in(field.default.span):
+            symbol.constants[field.name.text] = folded(c, field.default, "E4023")
 
 
 def check_validators(c: Checker, symbol: StructSymbol) -> None:
@@ -120,12 +121,6 @@ def _check_validator(c: Checker, symbol: StructSymbol, decorator: ast.Decorator,
         return
     at_module_level(c, arguments[0].value, Expected(wanted, "E4024", f"a validator of `{symbol.name}`"))
     symbol.validators.append(arguments[0].value)
-
-
-def _check_default(c: Checker, symbol: StructSymbol, name: str, value: ast.Expr, type_: Type) -> None:
-    """Check a default and set its value: a constant that fits the type (E4023, O-2.4)."""
-    if at_module_level(c, value, Expected(type_, "E4023", f"the default of `{name}`")) is not ERRONEOUS:
-        symbol.constants[name] = folded(c, value, "E4023")
 
 
 def fold_nested_defaults(c: Checker, symbol: StructSymbol) -> None:

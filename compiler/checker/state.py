@@ -204,7 +204,7 @@ class Checker:
     __slots__ = (
         "sources", "diagnostics", "error_count", "expressions", "nesting", "targets", "loops", "nominals", "modules",
         "connections", "mockable", "tool_sources", "questions", "offers", "agents", "manifest", "servers", "tools",
-        "aliases", "constants", "methods", "self_type", "deferring", "main", "visited", "mutating", "written_links",
+        "aliases", "constants", "defaults", "methods", "self_type", "deferring", "main", "visited", "mutating", "written_links",
         "traits", "models", "trait_symbols", "implementations", "trait_method_cache", "implementation_of", "field_types",
         "error_impls",
         "pending_bounds",
@@ -253,6 +253,7 @@ class Checker:
         self.manifest: dict[str, dict[str, object]] = {}  # fields of connections that Concerto.toml gives
         self.aliases: dict[AliasSymbol, Type | None] = {}  # None: being resolved
         self.constants: dict[ConstSymbol, str] = {}  # state of folding: busy, done or failed
+        self.defaults: dict[ast.Expr, object] = {}  # values of defaults of fields, as far as constants are made of them
         self.visited: set[StructSymbol | EnumSymbol] = set()  # those with a JSON form, as far as they were checked
         self.main: FunctionSymbol | None = None
         self.methods: dict[str, dict[str, FunctionSymbol]] = {}  # by the head of their type, then by name
