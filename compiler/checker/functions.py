@@ -31,7 +31,7 @@ from ..types import (
 from .assignment import check_assignments
 from .context_declarations import check_clauses
 from .control import close_lets, element_type
-from .decorators import check_decorators
+from .decorators import check_decorators, check_parts
 from .impls import in_impl
 from .json_shapes import awaited_emit
 from .patterns import bind_irrefutable
@@ -207,6 +207,7 @@ def closure(c: Checker, node: ast.Closure, expected: Expected) -> Type:
 
 def _closure_parameters(c: Checker, node: ast.Closure, wanted: Function | None) -> tuple[Type, ...]:
     types: list[Type] = []
+    check_parts(c, node.parameters, "parameter of a closure")
     for position, parameter in enumerate(node.parameters):
         if parameter.type is not None:
             type_ = written_type(c, parameter.type)
@@ -426,7 +427,9 @@ def check_pipeline(c: Checker, symbol: PipelineSymbol) -> None:
     without stages (W0402). Set its output if that is not written."""
     node = symbol.declaration
     check_decorators(c, node.decorators, "pipeline")
+    check_parts(c, [] if node.parameter is None else [node.parameter], "parameter of a pipeline")
     for stage in symbol.stages:
+        check_parts(c, stage.stage.parameters, "parameter of a stage")
         stage.decorators = check_decorators(c, stage.stage.decorators, "stage")
         _check_stage(c, stage)
     if not symbol.stages:

@@ -26,14 +26,11 @@ MODES = ("partial", "coerce")
 
 
 def declare_schema(c: Checker, symbol: StructSymbol, node: ast.Schema) -> None:
-    """Set the fields, modes, descriptions and earlier names of a schema; E4021 for a field that stands twice. A mode among the
-    decorators of the first field belongs to the schema."""
-    fields = node.fields or []
-    modes = [*node.decorators, *(d for f in fields[:1] for d in f.decorators if d.name.text in MODES)]
-    names = {name for name, _ in check_decorators(c, modes, "schema")}
+    """Set the fields and modes of a schema; E4021 for a field that stands twice."""
+    names = {decorator.name.text for decorator in _of_schema(node)}
     symbol.partial, symbol.coerce = "partial" in names, "coerce" in names
     seen: dict[str, Span] = {}
-    for position, field in enumerate(fields):
+    for field in node.fields or ():
         name = field.name.text
         if name in seen:
             c.report(
@@ -42,9 +39,25 @@ def declare_schema(c: Checker, symbol: StructSymbol, node: ast.Schema) -> None:
             )
             continue
         seen[name] = field.name.span
-        own = [d for d in field.decorators if not (position == 0 and d.name.text in MODES)]
-        _read_decorators(c, symbol, field, own)
         symbol.fields.append(_declare_field(c, symbol, field))
+
+
+def _of_schema(node: ast.Schema) -> list[ast.Decorator]:
+    """Return the decorators of a schema; a mode among those of its first field belongs to it."""
+    first = (node.fields or [])[:1]
+    return [*node.decorators, *(d for field in first for d in field.decorators if d.name.text in MODES)]
+
+
+def _check_decorators(c: Checker, symbol: StructSymbol, node: ast.Schema) -> None:
+    """Check the decorators of a schema and its fields, and set the descriptions and earlier names."""
+    check_decorators(c, _of_schema(node), "schema")
+    fields = node.fields or []
+    seen: set[str] = set()
+    for position, field in enumerate(fields):
+        if field.name.text not in seen:
+            seen.add(field.name.text)
+            own = [d for d in field.decorators if not (position == 0 and d.name.text in MODES)]
+            _read_decorators(c, symbol, field, own)
     check_old_names(c, "field", symbol.name, [(field.name, symbol.was.get(field.name.text)) for field in fields])
 
 
@@ -72,8 +85,9 @@ def _declare_field(c: Checker, symbol: StructSymbol, field: ast.Field) -> tuple[
 
 
 def check_schema(c: Checker, symbol: StructSymbol, node: ast.Schema) -> None:
-    """Check a schema after all types are declared: its fields have JSON forms (E4020) and constant defaults (E4023), whose values
-    are set."""
+    """Check a schema after all types are declared: its decorators, which set descriptions and earlier names, and its fields,
+    which have JSON forms (E4020) and constant defaults (E4023), whose values are set."""
+    _check_decorators(c, symbol, node)
     declared = {name: type_ for name, type_, _, _ in symbol.fields}
     seen: set[str] = set()
     for field in node.fields or ():

@@ -118,9 +118,11 @@ def _check_method(c: Checker, tool: ToolSymbol, method: FunctionSymbol) -> None:
         tool.effects[method] = effect
     described = decorators.get("describe", {}).get("text") or node.doc
     if not isinstance(described, str):
-        help = 'write `@describe("…")` above it, or a doc comment'
-        c.report("E4010", node.name.span, f"tool method `{method.path}` has no description", help=help)
         described = ""
+        # A text that is wrong was reported.
+        if "describe" not in decorators:
+            help = 'write `@describe("…")` above it, or a doc comment'
+            c.report("E4010", node.name.span, f"tool method `{method.path}` has no description", help=help)
     tool.texts[method] = described
     texts = parameter_texts(c, method, required=True)
     tool.arguments[method] = arguments_of(c, tool.name, method, texts)
