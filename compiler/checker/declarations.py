@@ -33,6 +33,7 @@ from ..types import (
     PROVENANCE,
     STRING,
     TOOL_CALL,
+    Generic,
     Nilable,
     Nominal,
     Tuple,
@@ -146,9 +147,14 @@ def _fields(c: Checker, owner: str, fields: list[ast.Field]) -> Fields:
 def check_cycles(c: Checker, symbols: list[Symbol]) -> None:
     """Report structs whose values would have to hold themselves: E2040, of a schema E4020 (L-3.1.15, O-2.11)."""
     structs = [symbol for symbol in symbols if isinstance(symbol, StructSymbol)]
+    held: Held = {}
+    # Structs whose arguments go round are circles themselves: those are found whatever their parameters are taken for.
+    for symbol in topological_order([s for s in structs if s.type_parameters], lambda s: _generics_in(c, s)):
+        types = [inner for _, type_, _, _ in symbol.fields for inner in _types_held(c, type_, held)]
+        held[symbol] = {at for at, parameter in enumerate(symbol.type_parameters) if parameter.type in types}
     done: set[StructSymbol] = set()
     for symbol in structs:
-        for circle in _circles(c, symbol, done):
+        for circle in _circles(c, symbol, done, held):
             # A circle is told from the struct that stands first in the source, however the walk met it.
             first = min(circle, key=lambda s: s.declaration.span.start)
             at = circle.index(first)
@@ -164,12 +170,16 @@ def check_cycles(c: Checker, symbols: list[Symbol]) -> None:
 CIRCLE_SHOWN = 20  # structs of a circle that a message names
 
 
-def _circles(c: Checker, start: StructSymbol, done: set[StructSymbol]) -> list[list[StructSymbol]]:
+# Of generic structs: the positions of the type parameters of which a value always holds one.
+Held = dict[StructSymbol, set[int]]
+
+
+def _circles(c: Checker, start: StructSymbol, done: set[StructSymbol], held: Held) -> list[list[StructSymbol]]:
     """Return the circles that a depth-first walk from `start` meets, over structs that are not yet done."""
     circles: list[list[StructSymbol]] = []
     if start in done:
         return circles
-    path = {start: _structs_held(c, start)}  # in the order of the walk
+    path = {start: _structs_held(c, start, held)}  # in the order of the walk
     while path:
         at, left = next(reversed(path.items()))
         below = left.pop() if left else None
@@ -180,22 +190,46 @@ def _circles(c: Checker, start: StructSymbol, done: set[StructSymbol]) -> list[l
             members = list(path)
             circles.append(members[members.index(below) :])
         elif below not in done:
-            path[below] = _structs_held(c, below)
+            path[below] = _structs_held(c, below, held)
     return circles
 
 
-def _structs_held(c: Checker, symbol: StructSymbol) -> list[StructSymbol]:
+def _structs_held(c: Checker, symbol: StructSymbol, held: Held) -> list[StructSymbol]:
     """Return the structs that a value of this one always holds, last field first; one in an Option or an Array need not be
     there."""
-    types = [inner for _, type_, _, _ in reversed(symbol.fields) for inner in _types_held(type_)]
+    types = [inner for _, type_, _, _ in reversed(symbol.fields) for inner in _types_held(c, type_, held)]
     return [struct for struct in map(c.declared, types) if isinstance(struct, StructSymbol)]
 
 
-def _types_held(type_: Type) -> list[Type]:
-    """Return the declared types of which a value of this type always holds one."""
+def _types_held(c: Checker, type_: Type, held: Held) -> list[Type]:
+    """Return the declared types, and type parameters, of which a value of this type always holds one: of a Result only what both
+    of its sides hold."""
     if isinstance(type_, Tuple):
-        return [inner for item in type_.items for inner in _types_held(item)]
-    return [type_] if isinstance(type_, Nominal) and not isinstance(type_, Nilable) else []
+        return [inner for item in type_.items for inner in _types_held(c, item, held)]
+    if isinstance(type_, Generic) and type_.name == "Result":
+        of_error = _types_held(c, type_.arguments[1], held)
+        return [inner for inner in _types_held(c, type_.arguments[0], held) if inner in of_error]
+    if not isinstance(type_, Nominal):
+        return []
+    symbol = c.declared(type_) if type_.arguments else None
+    always = held.get(symbol, ()) if isinstance(symbol, StructSymbol) else ()
+    return [type_, *(inner for at in always for inner in _types_held(c, type_.arguments[at], held))]
+
+
+def _generics_in(c: Checker, symbol: StructSymbol) -> list[StructSymbol]:
+    """Return the generic structs that the fields of a struct name outside of what may be empty."""
+    found: dict[StructSymbol, None] = {}
+    todo = [type_ for _, type_, _, _ in symbol.fields]
+    while todo:
+        type_ = todo.pop()
+        if isinstance(type_, Tuple):
+            todo.extend(type_.items)
+        elif isinstance(type_, Nominal) or (isinstance(type_, Generic) and type_.name == "Result"):
+            todo.extend(type_.arguments)
+            named = c.declared(type_)
+            if isinstance(named, StructSymbol) and named.type_parameters:
+                found[named] = None
+    return list(found)
 
 
 # Values in declarations.
