@@ -116,11 +116,12 @@ def descriptor_of(type_: Type | None) -> Any:
 
 
 class NotConstant(Exception):
-    """The expression has a part that is not constant: `node`."""
+    """The expression has a part that is not constant: `node`, which may have been `reported`."""
 
-    def __init__(self, node: ast.Node) -> None:
+    def __init__(self, node: ast.Node, reported: bool = False) -> None:
         super().__init__()
         self.node = node
+        self.reported = reported
 
 
 class Fault(Exception):

@@ -45,11 +45,22 @@ class DeclarationChecks:
 
 
 def run_pass(c: Checker, symbols: Sequence[Symbol], column: Callable[[DeclarationChecks], Check | None]) -> None:
-    """Run one column of the table over declarations, in their order; `column` picks it from a row."""
+    """Run one column of the table over declarations, in their order; `column` picks it from a row. Raise TooDeep."""
     for symbol in symbols:
         check = column(CHECKS[type(symbol)])
         if check is not None:
-            check(c, symbol)
+            try:
+                check(c, symbol)
+            except RecursionError:
+                raise TooDeep(symbol) from None
+
+
+class TooDeep(RecursionError):
+    """The check of a declaration goes too deep (E0114)."""
+
+    def __init__(self, symbol: Any) -> None:
+        super().__init__(symbol.name)
+        self.symbol = symbol
 
 
 # Structs, schemas and enums.

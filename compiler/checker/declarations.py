@@ -53,39 +53,55 @@ from .types import alias_type, written_type
 T = TypeVar("T")
 
 
-def topological_order(declarations: Iterable[T], made_of: Callable[[T], list[T]]) -> Iterator[T]:
-    """Yield all of them once, each after those it is made of; those in a circle, and those that lead into one, last, in their own
-    order.
+def components(declarations: Iterable[T], made_of: Callable[[T], list[T]]) -> Iterator[list[T]]:
+    """Yield the declarations, and all they are made of, in groups: each alone, or with all that are made of one another; a group
+    comes after those it is made of.
 
-    A topological sort by a depth-first walk with a stack of its own: a chain of declarations may be longer than Python's stack.
-    `made_of` returns a new list at each call: the walk uses it up.
+    Strongly connected components by Tarjan, with a stack of its own: a chain of declarations may be longer than Python's stack.
     """
-    order: list[T] = []
-    circular: set[T] = set()
-    done: set[T] = set()
-    path: dict[T, list[T]] = {}  # those on the way, with the ones they are made of that are still to be visited
-    declarations = list(declarations)
+    number: dict[T, int] = {}  # in the order in which the walk met them
+    lowest: dict[T, int] = {}  # the least number that is reached from it, among those without a group
+    ungrouped: dict[T, None] = {}
     for start in declarations:
-        if start in done:
-            continue
-        path[start] = made_of(start)
-        while path:
-            declaration, left = next(reversed(path.items()))
-            below = left.pop(0) if left else None
-            if below is None:
-                path.popitem()
-                done.add(declaration)
-                if declaration not in circular:
-                    order.append(declaration)
-                # Whatever leads into a circle cannot be ordered either.
-                elif path:
-                    circular.add(next(reversed(path)))
-            elif below in path or below in circular:
-                circular.add(declaration)
-            elif below not in done:
-                path[below] = made_of(below)
-    yield from order
-    yield from (declaration for declaration in declarations if declaration in circular)
+        path: list[tuple[T, Iterator[T]]] = []
+        entered: T | None = None if start in number else start
+        while entered is not None or path:
+            if entered is not None:
+                number[entered] = lowest[entered] = len(number)
+                ungrouped[entered] = None
+                path.append((entered, iter(made_of(entered))))
+            at, below = path[-1]
+            entered = next((other for other in below if _is_new(other, at, number, lowest, ungrouped)), None)
+            if entered is None:
+                path.pop()
+                if path:
+                    above = path[-1][0]
+                    lowest[above] = min(lowest[above], lowest[at])
+                if lowest[at] == number[at]:
+                    yield _group(at, ungrouped)
+
+
+def _is_new(other: T, at: T, number: dict[T, int], lowest: dict[T, int], ungrouped: dict[T, None]) -> bool:
+    """Return whether the walk has not met a declaration; note for `at` that it reaches one that has no group yet."""
+    if other in ungrouped:
+        lowest[at] = min(lowest[at], number[other])
+    return other not in number
+
+
+def _group(first: T, ungrouped: dict[T, None]) -> list[T]:
+    """Take the declarations from `first` on out of those without a group."""
+    group: list[T] = []
+    while not group or group[-1] is not first:
+        group.append(ungrouped.popitem()[0])
+    return group[::-1]
+
+
+def topological_order(declarations: Iterable[T], made_of: Callable[[T], list[T]]) -> Iterator[T]:
+    """Yield all of them once, each after those it is made of; those in a circle together, in their own order."""
+    declarations = list(declarations)
+    place = {declaration: at for at, declaration in enumerate(declarations)}
+    for group in components(declarations, made_of):
+        yield from sorted((one for one in group if one in place), key=place.__getitem__)
 
 
 def declare_types(c: Checker, symbols: list[Symbol]) -> None:
@@ -304,7 +320,6 @@ class _Values:
         reported (E2032)."""
         c = self.checker
         state = c.constants.get(symbol)
-        # `topological_order` puts circles last, so that only real circles come here.
         if state == "busy":
             c.report("E2032", place.span, f"the constant `{symbol.name}` depends on itself", help="give one of them a literal")
             raise NotConstant(place)
@@ -314,7 +329,7 @@ class _Values:
             c.constants[symbol] = "failed" if value is FAILED else "done"
             symbol.value = None if value is FAILED else value
         if c.constants[symbol] == "failed":
-            raise NotConstant(place)
+            raise NotConstant(place, reported=True)
         return symbol.value
 
     def default(self, owner: StructSymbol | VariantSymbol, name: str, type_: Type, node: ast.Expr) -> object:
@@ -372,7 +387,7 @@ def folded(c: Checker, node: ast.Expr, code: str) -> object:
             values.charge(node, value)
         return value
     except NotConstant as part:
-        if len(c.diagnostics.found) == before and not _reported(c, part.node):
+        if not part.reported and len(c.diagnostics.found) == before and not _reported(c, part.node):
             c.report(
                 code, part.node.span, "this part is not constant",
                 help="constants are made of literals, other constants and operators; compute the rest in a function",

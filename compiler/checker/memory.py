@@ -10,7 +10,7 @@ file checks what they mean together and with the rest of the program. What is wr
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ...vm.builtins import lookup
@@ -26,7 +26,7 @@ from ..types import ANY, BOOL, INT, KEYED_MEMORY, LEDGER, MEMORY, MESSAGE, NEVER
 from .arguments import call_row, infer_all
 from .config import quiet_fold
 from .context_declarations import one_memory
-from .declarations import FAILED, at_module_level, folded
+from .declarations import FAILED, at_module_level, components, folded
 from .memory_asking import check_fact_rules
 from .memory_bounds import bound, check_key_functions, known_word
 from .memory_steps import DECLARE, Steps, check_summary, in_its_form, useless_beside_only
@@ -104,6 +104,44 @@ def check_memory(c: Checker, symbol: MemorySymbol) -> None:
     once, before the memories that take its steps over or show its log; later calls do nothing."""
     if symbol.steps is not None:
         return
+    # One after the other: a chain of memories may be longer than Python's stack.
+    groups = list(components([symbol], lambda memory: [*_taken_over(memory), *_shown_by(memory)]))
+    _number(c.memory_circles, groups)
+    for group in groups:
+        if len(group) > 1:
+            _number(c.view_circles, components(group, _shown_by))
+    for memory in [memory for group in groups for memory in reversed(group)]:
+        if memory.steps is None:
+            _read(c, memory)
+
+
+def _number(circles: dict[MemorySymbol, int], groups: Iterable[list[MemorySymbol]]) -> None:
+    for group in groups:
+        number = len(circles)
+        for memory in group:
+            circles.setdefault(memory, number)
+
+
+def _taken_over(symbol: MemorySymbol) -> list[MemorySymbol]:
+    """Return the memories, not read yet, whose steps a memory takes over by `like`."""
+    chain = _chain(symbol.declaration.value)[1]
+    return _unread([argument.value for step in chain for argument in step.arguments if step.name.text == "like"])
+
+
+def _shown_by(symbol: MemorySymbol) -> list[MemorySymbol]:
+    """Return the memories, not read yet, whose log a view shows by `Memory::of`."""
+    value = _chain(symbol.declaration.value)[0]
+    if not isinstance(value, ast.Call) or _constructor(value) != "Memory::of":
+        return []
+    return _unread([argument.value for argument in value.arguments])
+
+
+def _unread(values: Sequence[ast.Expr]) -> list[MemorySymbol]:
+    named = [value.binding for value in values if isinstance(value, ast.PathExpr)]
+    return [memory for memory in named if isinstance(memory, MemorySymbol) and memory.steps is None]
+
+
+def _read(c: Checker, symbol: MemorySymbol) -> None:
     symbol.steps = {}
     node = symbol.declaration
     declared = written_type(c, node.type)
@@ -164,7 +202,7 @@ def _settle_type(c: Checker, symbol: MemorySymbol, steps: Steps) -> None:
     if steps.is_view:
         return
     other = steps.like.binding if steps.like is not None else None
-    if isinstance(other, MemorySymbol) and other is not symbol and not _is_like(other, symbol):
+    if isinstance(other, MemorySymbol) and not _in_circle(c.memory_circles, other, symbol):
         check_memory(c, other)
         other_steps = other.steps or {}
         steps.found.update({name: other_steps[name] for name in OF_THE_TYPE if name in other_steps and name not in steps.found})
@@ -325,7 +363,7 @@ def _shown(c: Checker, symbol: MemorySymbol, call: ast.Call) -> MemorySymbol | N
     if not isinstance(other, MemorySymbol):
         c.report("E4501", call.span, "`Memory::of` takes the name of a memory", help="Memory::of(support)")
         return None
-    if _leads_to(other, symbol):
+    if other is symbol or _in_circle(c.view_circles, other, symbol):
         c.report("E4511", call.span, f"`{symbol.name}` is a view of itself", help="derive it from a memory: `Memory::of(log)`")
         return None
     check_memory(c, other)
@@ -337,25 +375,10 @@ def _shown(c: Checker, symbol: MemorySymbol, call: ast.Call) -> MemorySymbol | N
     return other
 
 
-def _leads_to(start: MemorySymbol, target: MemorySymbol) -> bool:
-    """Return whether the chain of `Memory::of` from `start` reaches `target`."""
-    visited: set[MemorySymbol] = set()
-    at: object = start
-    while isinstance(at, MemorySymbol) and at not in visited:
-        if at is target:
-            return True
-        visited.add(at)
-        value = _chain(at.declaration.value)[0]
-        arguments = value.arguments if isinstance(value, ast.Call) and _constructor(value) == "Memory::of" else []
-        at = arguments[0].value.binding if len(arguments) == 1 and isinstance(arguments[0].value, ast.PathExpr) else None
-    return False
-
-
 def _take_over(c: Checker, symbol: MemorySymbol, steps: Steps, like: ast.PathExpr) -> None:
     other = like.binding
     assert isinstance(other, MemorySymbol)
-    # Without this check two memories that take over from each other would be read without end.
-    if other is symbol or _is_like(other, symbol):
+    if _in_circle(c.memory_circles, other, symbol):
         c.report("E4501", like.span, f"`{symbol.name}` takes over its own steps", help="name another memory")
         return
     check_memory(c, other)
@@ -420,23 +443,9 @@ def _embed(c: Checker, symbol: MemorySymbol) -> None:
     steps["embed"] = {"embed": {"name": name, **embedders[name]}}
 
 
-def _is_like(start: MemorySymbol, target: MemorySymbol) -> bool:
-    """Return whether chains of `like` and `Memory::of` from `start` reach `target`."""
-    visited: set[MemorySymbol] = set()
-    todo = [start]
-    while todo:
-        symbol = todo.pop()
-        if symbol is target:
-            return True
-        if symbol in visited:
-            continue
-        visited.add(symbol)
-        value, chain = _chain(symbol.declaration.value)
-        values = [argument.value for step in chain for argument in step.arguments if step.name.text == "like"]
-        if isinstance(value, ast.Call) and _constructor(value) == "Memory::of":
-            values += [argument.value for argument in value.arguments]
-        todo += [v.binding for v in values if isinstance(v, ast.PathExpr) and isinstance(v.binding, MemorySymbol)]
-    return False
+def _in_circle(circles: Mapping[MemorySymbol, int], other: MemorySymbol, symbol: MemorySymbol) -> bool:
+    """Return whether `other`, which `symbol` names in `like` or `Memory::of`, leads back to it by these."""
+    return symbol in circles and circles[symbol] == circles.get(other)
 
 
 def _check_together(c: Checker, symbol: MemorySymbol) -> None:

@@ -48,7 +48,7 @@ from .context_declarations import (
     check_stored_names,
     declare_contexts,
 )
-from .declaration_checks import run_pass
+from .declaration_checks import TooDeep, run_pass
 from .declarations import check_constants, check_cycles, check_defaults, declare_types
 from .decorators import check_decorators
 from .exhaustiveness import MOST_STEPS
@@ -240,6 +240,11 @@ def _attempt(project: Project, diagnostics: Diagnostics, reuse: Reuse | None) ->
         # Looking for near names costs most in programs with many mistakes: after a time the short help must do.
         with limited_patience():
             return on_fresh_stack(_check, project, diagnostics, reuse)
+    except TooDeep as deep:
+        node = deep.symbol.declaration
+        message = f"`{deep.symbol.name}` nests too deeply, or what it is made of does"
+        diagnostics.report("E0114", node.name.span, message, help="split it up")
+        return None
     except RecursionError:  # of a walk over a declared type; trees are walked by levels
         diagnostics.report("E0114", Span(project.main, 0, 0), "a type of the program nests too deeply", help="split the type up")
         return None

@@ -30,6 +30,7 @@ from ..symbols import (
     FunctionSymbol,
     ImplSymbol,
     Local,
+    MemorySymbol,
     ModelSymbol,
     ModuleSymbol,
     Offering,
@@ -208,7 +209,8 @@ class Checker:
         "traits", "models", "trait_symbols", "implementations", "trait_method_cache", "implementation_of", "field_types",
         "error_impls",
         "pending_bounds",
-        "outside", "step_functions", "concurrent", "memory_tables", "memory_defaults", "contexts", "heads",
+        "outside", "step_functions", "concurrent", "memory_tables", "memory_defaults", "memory_circles", "view_circles",
+        "contexts", "heads",
         "match_steps", "arm_steps", "constant_room",
         "open_lets", "filling_call", "stored_changes", "has_stored_hashmaps", "present", "some_of_nilable", "reply", "reply_used",
         "progress", "partials", "unfilled",
@@ -284,6 +286,9 @@ class Checker:
         self.memory_blocks: list[tuple[str, int, int]] = []  # file, start and end, sorted: reports in there speak of fields
         self.memory_tables = MemoryTables()  # what Concerto.toml says of memories
         self.memory_defaults: dict[str, dict[str, Any]] = {}  # its default steps, with symbols of the program
+        # numbers, equal for those that lead to one another by `like` and `Memory::of`, and by `Memory::of` alone
+        self.memory_circles: dict[MemorySymbol, int] = {}
+        self.view_circles: dict[MemorySymbol, int] = {}
         self.self_type: Type | None = None  # what `Self` is in the present impl
         self.heads: dict[Type, Any] = {}  # cache of `constructors.Reading.heads`
         self.match_steps = self.arm_steps = MATCH_STEPS  # the second for W0004, since a warning must not cost an error
