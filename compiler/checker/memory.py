@@ -11,6 +11,8 @@ file checks what they mean together and with the rest of the program. What is wr
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import reduce
+from operator import or_
 from typing import Any
 
 from ...vm.builtins import lookup
@@ -20,10 +22,21 @@ from ..hints.names import STEPS as STEPS_ELSEWHERE
 from ..hints.names import did_you_mean, listed
 from ..resolver.memories import WORD_OF_METHOD
 from ..source import Span
-from ..symbols import AgentSymbol, BuiltinSymbol, Local, MemorySymbol, MemoryValue, ModelSymbol, ModuleSymbol, StepFunction
+from ..symbols import (
+    AgentSymbol,
+    BuiltinSymbol,
+    FunctionSymbol,
+    Local,
+    MemorySymbol,
+    MemoryValue,
+    ModelSymbol,
+    ModuleSymbol,
+    StepFunction,
+)
 from ..syntax import ast
 from ..types import ANY, BOOL, INT, KEYED_MEMORY, LEDGER, MEMORY, MESSAGE, NEVER, NIL, STRING, Type, array, error, map_, result
 from .arguments import call_row, infer_all
+from .callees import Summaries
 from .config import quiet_fold
 from .context_declarations import one_memory
 from .declarations import FAILED, at_module_level, components, folded
@@ -660,37 +673,63 @@ EXCLUDE = {
 
 
 def check_concurrent_memories(c: Checker) -> None:
-    """Report W0452 for every memory whose turns exclude each other and that is attached in two operands that run at once. Raise
-    BodyNeeded, with a cache, where a call leads into a body that this check leaves out."""
+    """Report W0452 for memories whose turns exclude each other and that are attached in two operands that run at once, of an
+    operand some at most. Raise BodyNeeded, with a cache, where a call leads into a body that this check leaves out."""
+    memories: list[MemorySymbol] = []
+    attached = _attached(c, memories)
     for operands in c.concurrent:
-        earlier: set[MemorySymbol] = set()
+        earlier = 0
         for operand in operands:
-            places = {} if c.is_answered(operand.span) else dict(_attached(c, operand))
-            for memory in places.keys() & earlier:
-                steps = memory.image_steps
-                word = steps.get("on_conflict", "Serial" if "store" in steps else "Append")
-                if word in EXCLUDE:
-                    message = f"`{memory.name}`, which is `{word}`, is attached in an earlier operand too: {EXCLUDE[word]}"
-                    c.report("W0452", places[memory].span, message, help="give each operand a memory of its own, or `Append`")
-            earlier |= places.keys()
+            if c.is_answered(operand.span):
+                continue
+            parts = [(part, attached.of(part, operand.span)) for part in operand.children()]
+            own = reduce(or_, [mask for _, mask in parts], 0)
+            for number in list(_bits(own & earlier))[:SHARED_SHOWN]:
+                memory = memories[number]
+                message = f"`{memory.name}`, which is `{_word(memory)}`, is attached in an earlier operand too: "
+                place = next(part for part, mask in reversed(parts) if mask >> number & 1)
+                help = "give each operand a memory of its own, or `Append`"
+                c.report("W0452", place.span, message + EXCLUDE[_word(memory)], help=help)
+            earlier |= own
 
 
-def _attached(c: Checker, operand: ast.Node) -> Iterator[tuple[MemorySymbol, ast.Node]]:
-    """Yield the memories of the calls in an operand, each with the part of the operand that leads to it."""
-    for at in operand.children():
-        visited: set[ast.Node] = set()
-        todo: list[ast.Node] = [at]
+SHARED_SHOWN = 10  # memories of one operand that are reported
+
+
+def _word(memory: MemorySymbol) -> str:
+    steps = memory.image_steps
+    return steps.get("on_conflict", "Serial" if "store" in steps else "Append")  # type: ignore[no-any-return]
+
+
+def _bits(mask: int) -> Iterator[int]:
+    """Yield the numbers of the bits that are set, lowest first."""
+    while mask:
+        lowest = mask & -mask
+        yield lowest.bit_length() - 1
+        mask ^= lowest
+
+
+def _attached(c: Checker, memories: list[MemorySymbol]) -> Summaries[int]:
+    """Return the summaries of functions by the memories that their calls attach, as a set of bits: the places in `memories`,
+    which this fills with those whose turns exclude each other."""
+    numbers: dict[MemorySymbol, int] = {}
+
+    def walk(value: ast.Node) -> Iterator[int | FunctionSymbol]:
+        todo: list[ast.Node] = [value]
         while todo:
             node = todo.pop()
-            target = getattr(node, "target", None)
-            called = c.called(target)
-            body = None if called is None else c.body_of(called, operand.span)
-            if body is not None and body not in visited:
-                visited.add(body)
-                todo.append(body)
+            called = c.called(getattr(node, "target", None))
+            if called is not None:
+                yield called
             if isinstance(node, ast.MethodCall) and node.name.text in CALLS:
-                yield from ((memory, at) for memory in _of_call(node))
+                for memory in _of_call(node):
+                    if memory not in numbers and _word(memory) in EXCLUDE:
+                        numbers[memory] = len(memories)
+                        memories.append(memory)
+                    yield 1 << numbers[memory] if memory in numbers else 0
             todo.extend(node.children())
+
+    return Summaries(c, walk, lambda masks: reduce(or_, masks, 0))
 
 
 def _of_call(call: ast.MethodCall) -> list[MemorySymbol]:
