@@ -10,7 +10,7 @@ of SPECIAL; others need only their row in `vm/builtins`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -28,7 +28,7 @@ from ..decisions import (
     ValueCall,
     VariantCall,
 )
-from ..hints.names import NAMES
+from ..hints.names import NAMES, patient, spend
 from ..hints.types import absent_help, condition_help
 from ..resolver.names import STORES
 from ..source import Span
@@ -77,6 +77,7 @@ from .relations import (
     _Mismatch,
     convert,
     implementations_of,
+    is_declared_data,
     is_entry,
     is_memory,
     is_text,
@@ -201,8 +202,14 @@ def at_run_time(symbol: TraitSymbol, trait: Nominal, name: str) -> Chosen:
     return Chosen(symbol.methods[name], trait, inside)
 
 
+COST_OF_A_NAME = 20  # letters that could be compared while the methods of one name are looked for
+
+
 def bounded_names(c: Checker, receiver: Type) -> list[str]:
     """Return the names that `bounded_methods` knows for a receiver, for suggestions."""
+    if not patient():
+        return []
+    spend(COST_OF_A_NAME * len(c.traits))
     offers = [chosen for name in c.traits for chosen in bounded_methods(c, receiver, name)]
     return [chosen.symbol.name for chosen in offers if chosen.symbol.takes_self]
 
@@ -218,7 +225,7 @@ def trait_methods(c: Checker, receiver: Type, name: str, place: Span) -> list[Ch
     others, so that the report can say that they are private. The list may be the cached one: it must not be changed."""
     if kind_head(receiver) is None and not isinstance(receiver, Union):
         return []
-    if not isinstance(receiver, Nominal) or receiver.arguments:  # of others more may be known at the next use
+    if receiver.is_open:  # more may be known at the next use
         return _methods_of_impls(c, receiver, name, place)
     key = receiver, name, c.modules.at(place)
     if key not in c.trait_method_cache:
@@ -259,6 +266,9 @@ def _chosen(c: Checker, trait: TraitSymbol, implementation: Implementation, bind
 
 def names_through_traits(c: Checker, receiver: Type, place: Span) -> list[str]:
     """Return the names of the methods that traits give a type, for suggestions."""
+    if not patient():
+        return []
+    spend(COST_OF_A_NAME * len(c.traits))
     offers = [chosen for name in c.traits for chosen in trait_methods(c, receiver, name, place)]
     return [chosen.symbol.name for chosen in offers if chosen.symbol.takes_self]
 
@@ -266,11 +276,16 @@ def names_through_traits(c: Checker, receiver: Type, place: Span) -> list[str]:
 def one_of(c: Checker, offers: list[Chosen], name: ast.Ident, arguments: list[ast.Argument]) -> Chosen | None:
     """Return the method that is meant of at least one that is offered; None after a report (E2027). Impls of one trait are told
     apart by what they take, for which the arguments are typed; methods of two traits only by the trait's name."""
-    traits = list(dict.fromkeys(_trait_of(c, offer) for offer in offers))
-    if len(traits) == 1 and len(offers) > 1:
-        types = [c.infer(argument.value) for argument in arguments]
+    if len(offers) == 1:
+        return offers[0]
+    overloads = c.overloads.get(id(offers))
+    if overloads is None or overloads.offers is not offers:
+        overloads = c.overloads[id(offers)] = Overloads(c, offers)
+    traits = overloads.traits
+    if len(traits) == 1:
+        types = tuple([c.infer(argument.value) for argument in arguments])
         # Impls of one trait for one type differ in its arguments, as `From<A>` and `From<B>`: the argument decides.
-        offers = _fitting(offers, types)
+        offers = overloads.fitting(types)
     if len(offers) == 1:
         return offers[0]
     trait_names = " and ".join([f"`{trait.name}`" for trait in traits[:TRAITS_SHOWN]])
@@ -292,14 +307,55 @@ def _trait_of(c: Checker, offer: Chosen) -> TraitSymbol:
     return trait
 
 
-def _fitting(offers: list[Chosen], types: list[Type]) -> list[Chosen]:
-    """Return the methods that take the arguments: as they are, else converted, else all."""
-    exact = [offer for offer in offers if _takes(offer, types, exactly=True)]
-    return exact or [offer for offer in offers if _takes(offer, types, exactly=False)] or offers
+class Overloads:
+    """The methods of one name that a type is offered, by what they take first: a trait may have thousands of impls for it, and
+    each may be called."""
+
+    __slots__ = ("offers", "traits", "by_first", "wide", "known")
+
+    def __init__(self, c: Checker, offers: list[Chosen]) -> None:
+        self.offers = offers
+        self.traits = list(dict.fromkeys([_trait_of(c, offer) for offer in offers]))
+        # Places in `offers`: of those that take first such a type, and of those to whose first parameter others may convert.
+        self.by_first: dict[object, list[int]] = {}
+        self.wide: list[int] = []
+        self.known: dict[tuple[Type, ...], list[Chosen]] = {}
+        for place, offer in enumerate(offers):
+            wanted = _wanted(offer)
+            if not wanted:
+                continue
+            first = replaced(wanted[0], _trait_bindings(offer))
+            self.by_first.setdefault(_bare(first), []).append(place)
+            if not is_declared_data(first):
+                self.wide.append(place)
+
+    def fitting(self, types: tuple[Type, ...]) -> list[Chosen]:
+        """Return the methods that take the arguments: as they are, else converted, else all."""
+        if types not in self.known:
+            same = self._at(types, [])
+            exact = [offer for offer in same if _takes(offer, types, exactly=True)]
+            converted = exact or [offer for offer in self._at(types, self.wide) if _takes(offer, types, exactly=False)]
+            self.known[types] = converted or self.offers
+        return self.known[types]
+
+    def _at(self, types: tuple[Type, ...], others: list[int]) -> list[Chosen]:
+        """Return the methods whose first parameter has the type of the first argument, and those at other places."""
+        if not types or types[0].is_open or types[0] in (ANY, NEVER):
+            return self.offers
+        return [self.offers[place] for place in sorted({*self.by_first.get(_bare(types[0]), ()), *others})]
 
 
-def _takes(offer: Chosen, types: list[Type], exactly: bool) -> bool:
-    wanted = offer.symbol.parameters[1:] if offer.symbol.takes_self else offer.symbol.parameters
+def _bare(type_: Type) -> object:
+    """Return a type without its type arguments, as overloads are told apart by it."""
+    return type_.bare if isinstance(type_, Nominal) else type_
+
+
+def _wanted(offer: Chosen) -> list[Type]:
+    return offer.symbol.parameters[1:] if offer.symbol.takes_self else offer.symbol.parameters
+
+
+def _takes(offer: Chosen, types: Sequence[Type], exactly: bool) -> bool:
+    wanted = _wanted(offer)
     inside = _trait_bindings(offer)
     if len(types) > len(wanted):
         return False

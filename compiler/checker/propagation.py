@@ -15,7 +15,23 @@ from ..decisions import Coercion, ConstructorCall, ThroughFrom, ToError, ToMessa
 from ..source import Span
 from ..symbols import FunctionSymbol
 from ..syntax import ast
-from ..types import ANY, ERROR, NEVER, NIL, OPEN, Function, Nilable, Nominal, Tuple, Type, Union, array, error, result
+from ..types import (
+    ANY,
+    ERROR,
+    NEVER,
+    NIL,
+    OPEN,
+    Function,
+    Implementation,
+    Nilable,
+    Nominal,
+    Tuple,
+    Type,
+    Union,
+    array,
+    error,
+    result,
+)
 from .catch_clauses import Clauses
 from .json_shapes import answer_in
 from .relations import (
@@ -25,6 +41,7 @@ from .relations import (
     fits,
     generic,
     implementations_of,
+    is_declared_data,
     is_error,
     is_error_value,
     is_text,
@@ -151,13 +168,29 @@ def check_conversion(c: Checker, raised: Raise, wanted: Type) -> Coercion | None
 
 def from_function(c: Checker, source: Type, target: Type) -> FunctionSymbol | None:
     """Return the `from` of `impl From<source> for target`, or of one for a wider source (L-3.12.3); None if there is none."""
+    if (source, target) not in c.from_functions:
+        implementation = _from_implementation(c, source, target)
+        c.from_functions[source, target] = None if implementation is None else c.implementations[implementation].method("from")
+    return c.from_functions[source, target]
+
+
+def _from_implementation(c: Checker, source: Type, target: Type) -> Implementation | None:
     # The predeclared From; a program may declare a trait with a method `from` too.
-    trait = next(trait for trait in c.traits["from"] if trait.home is None)
-    assert isinstance(trait.type, Nominal)
-    exact = [implementation for implementation, _ in implementations_of(target, trait.type.of((source,)))]
-    every = exact or [implementation for implementation, _ in implementations_of(target, trait.type.of((ANY,)))]
-    offers = [c.implementations[one] for one in every if exact or fits(source, one.arguments[0])]
-    return offers[0].method("from") if offers else None
+    trait = next(trait for trait in c.traits["from"] if trait.home is None).type
+    assert isinstance(trait, Nominal)
+    exact = next(implementations_of(target, trait.of((source,))), None)
+    if exact is not None:
+        return exact[0]
+    if target not in c.from_impls:
+        every = [implementation for implementation, _ in implementations_of(target, trait.of((ANY,)))]
+        c.from_impls[target] = [one for one in every if not is_declared_data(one.arguments[0])]
+    # Of a struct only another use of the same struct is wider, beside what is no struct.
+    alike: list[Implementation] = []
+    if isinstance(source, Nominal) and source.arguments:
+        bare = source.of((ANY,) * len(source.arguments))
+        alike = [implementation for implementation, _ in implementations_of(target, trait.of((bare,)))]
+    wider = [one for one in (*c.from_impls[target], *alike) if fits(source, one.arguments[0])]
+    return min(wider, key=trait.facts.implementations.numbers.__getitem__, default=None)
 
 
 def report_cannot_leave(c: Checker, raised: Raise, target: Target) -> None:

@@ -196,6 +196,12 @@ MISMATCH = _Mismatch()
 NUMBERS = (INT, FLOAT)
 
 
+def is_declared_data(type_: Type) -> bool:
+    """Return whether a type is a struct, schema or enum: nothing converts to it but another use of it with other type
+    arguments."""
+    return isinstance(type_, Nominal) and type_.kind in ("struct", "schema", "enum")
+
+
 def is_error(type_: Type) -> bool:
     """Return whether a type is a built-in error family."""
     return isinstance(type_, Nominal) and type_.kind == "error"

@@ -207,6 +207,7 @@ class Checker:
         "connections", "mockable", "tool_sources", "questions", "offers", "agents", "manifest", "servers", "tools",
         "aliases", "constants", "defaults", "methods", "self_type", "deferring", "main", "visited", "mutating", "written_links",
         "traits", "models", "trait_symbols", "implementations", "trait_method_cache", "implementation_of", "field_types",
+        "field_positions",
         "error_impls",
         "pending_bounds",
         "outside", "step_functions", "concurrent", "memory_tables", "memory_defaults", "memory_circles", "view_circles",
@@ -216,7 +217,8 @@ class Checker:
         "progress", "partials", "unfilled",
         "form_room", "form_sizes", "text_values", "reported_holes",
         "bare_variants", "irrefutable", "words", "lints", "computed_bounds", "fields_of",
-        "memory_blocks", "reuse",
+        "memory_blocks", "reuse", "fallback_circles", "connection_names", "offered", "from_functions", "from_impls",
+        "overloads", "parts",
     )  # fmt: skip
 
     def __init__(
@@ -245,9 +247,13 @@ class Checker:
         self.contexts: dict[str, ContextSymbol] = {}
         self.modules: ModuleMap
         self.connections: list[str] = []  # names of those declared, for suggestions
+        self.connection_names: Sequence[str] = ()  # with those predeclared and of the manifest, by alphabet, once asked for
+        # of models that lead to one another by `fallback`: the last in the source; None for it once that was reported
+        self.fallback_circles: dict[ModelSymbol, ModelSymbol | None] = {}
         self.mockable: list[str] = []  # names of models, agents and tools, for suggestions
         self.tool_sources: list[Offering] = []  # all that offers tools to models
         self.questions: set[str] = set()  # names of functions by models and of channels that are answered
+        self.offered: Any = None  # the names of what they offer, once asked for (`tools.Offered`)
         self.offers: list[ToolSymbol] = []  # those of them that a list of tools names
         self.tools: dict[ToolSymbol, Type] = {}  # the types of tools that implement traits
         self.servers: Mapping[str, Mapping[str, object]] = {}  # MCP servers of the manifest by name
@@ -263,12 +269,19 @@ class Checker:
         self.models: dict[ModelSymbol, Type] = {}  # types of those that have an impl
         self.trait_symbols: dict[str, TraitSymbol] = {}  # by the unique names of their types
         self.implementations: dict[Implementation, ImplSymbol] = {}
-        # Methods that traits offer, by type, name and module; only of types without type arguments.
-        self.trait_method_cache: dict[tuple[Nominal, str, Any], list[Any]] = {}
+        # Methods that traits offer, by type, name and module; only of types without open sides.
+        self.trait_method_cache: dict[tuple[Type, str, Any], list[Any]] = {}
         self.implementation_of: dict[ImplSymbol, Implementation] = {}  # the reverse of `implementations`
         # Fields by name, with the list they come from, by the identity of that list (`operators.fields_of`).
         self.field_types: dict[int, tuple[Any, dict[str, Type]]] = {}
+        # Their places in the order of the declaration, by the identity of what `fields_of` returns, with that.
+        self.field_positions: dict[int, tuple[dict[str, Type], dict[str, int]]] = {}
         self.error_impls: list[ImplSymbol] = []
+        # of errors and what they convert to (`propagation.from_function`)
+        self.from_functions: dict[tuple[Type, Type], FunctionSymbol | None] = {}
+        self.from_impls: dict[Type, list[Implementation]] = {}
+        self.overloads: dict[int, Any] = {}  # by the identity of a list of methods (`calls.Overloads`)
+        self.parts: dict[tuple[Any, Type], tuple[int, Any]] = {}  # fields of generic types (`types.parts_in`)
         self.pending_bounds: list[PendingBounds] | None = []  # None: all impls are known
         self.step_functions: list[StepFunction] = []  # of memories, that may ask nothing of the host
         self.computed_bounds: list[ast.Expr] = []  # of declared memories; they may ask no model and no memory

@@ -75,19 +75,20 @@ def nearest(name: str, candidates: Iterable[str]) -> str | None:
         return None
     limit = max(1, len(name) // 3)
     names = set(candidates)
-    _spend(len(names))
+    spend(len(names))
     ranked: list[tuple[int, str]] = []
     for candidate in names:
         # The length alone rules most candidates out.
         if candidate != name and abs(len(candidate) - len(name)) <= limit:
             edits = distance(name, candidate, limit)
-            _spend(len(candidate) * min(len(name), 2 * limit + 2))
+            spend(len(candidate) * min(len(name), 2 * limit + 2))
             if edits <= limit:
                 ranked.append((edits, candidate))
     return min(ranked)[1] if ranked else None
 
 
-def _spend(letters: int) -> None:
+def spend(letters: int) -> None:
+    """Take letters off what is left of PATIENCE, for work as long as comparing so many."""
     left = _patience.get()
     if left is not None:
         left[0] -= letters
@@ -108,11 +109,19 @@ def listed(what: str, names: Sequence[str], limit: int = 8, *, like: str = "") -
     return f"{what} are: {spelled}{', …' if len(names) > limit else ''}" if names else None
 
 
+def by_nearness(name: str, candidates: Sequence[str]) -> Sequence[str]:
+    """Return all candidates, the nearest to the name first, then by alphabet; as they are when PATIENCE is used up."""
+    if len(name) > LONGEST or not patient():
+        return candidates
+    spend(sum([len(candidate) * len(name) for candidate in candidates]))
+    return sorted(candidates, key=lambda other: (distance(name, other, len(name) + len(other)), other))
+
+
 def _unlikeness(name: str, candidate: str) -> int:
     """Return 0 where one name begins or ends with the other (`lenght`, `len`), else the number of edits; beyond half of the
     letters it is some number above that half."""
     a, b = name.lower(), candidate.lower()
-    _spend(1 + len(a) * min(len(b), LONGEST))
+    spend(1 + len(a) * min(len(b), LONGEST))
     if len(b) > LONGEST:
         return len(a)
     shorter, longer = sorted((a, b), key=len)

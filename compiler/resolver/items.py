@@ -570,12 +570,13 @@ def enum_symbol(r: Resolver, item: ast.Enum, name: str) -> EnumSymbol:
     r.variants.update(variant.name.text for variant in item.variants)
     plain = all(v.items is None and v.fields is None for v in item.variants)
     symbol = EnumSymbol(name, item, Nominal("enum", name, key=r.type_key(name), plain=plain), _variants(r, item))
+    seen: set[str] = set()
     for variant in item.variants:
-        # A variant that stands twice has the index of the first, and no member of its own.
-        index = symbol.variants.index(variant.name.text)
-        if index == len(symbol.members):
+        # A variant that stands twice has no member of its own.
+        if variant.name.text not in seen:
+            seen.add(variant.name.text)
             form = "tuple" if variant.items is not None else "unit" if variant.fields is None else "struct"
-            symbol.members.append(VariantSymbol(variant.name.text, symbol, index, form))
+            symbol.members.append(VariantSymbol(variant.name.text, symbol, len(symbol.members), form))
     return symbol
 
 
