@@ -802,8 +802,8 @@ def unknown_connections(n: int, p: str, rng: random.Random) -> Part:
 def conversions_of_errors(n: int, p: str, rng: random.Random) -> Part:
     items = f"struct Ce{p} {{ a: Int }}\nimpl Error for Ce{p} {{}}\n"
     items += lines(n, lambda i: f"struct Cf{p}{i} {{ a: Int }}\nimpl Error for Cf{p}{i} {{}}\nimpl From<Cf{p}{i}> for Ce{p} {{ fn from(a: Cf{p}{i}) -> Self {{ Ce{p} {{ a: a.a }} }} }}\nfn cg{p}{i}() -> Result<Int, Cf{p}{i}> {{ Ok(1) }}")
-    called = rng.choice((lambda i: f"cg{p}{i}()?;", lambda i: f"ch{p}()?;"))
-    return Part(items + f"fn ch{p}() -> Result<Int, RuntimeError> {{ Ok(1) }}\nfn ci{p}() -> Result<Int, Ce{p}> {{\n{lines(n, called)} Ok(1) }}\n")
+    called = lines(n, lambda i: f"cg{p}{i}()?; ch{p}()?;")
+    return Part(items + f"fn ch{p}() -> Result<Int, RuntimeError> {{ Ok(1) }}\nfn ci{p}() -> Result<Int, Ce{p}> {{\n{called} Ok(1) }}\n")
 
 
 @family
