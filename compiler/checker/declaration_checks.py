@@ -1,8 +1,8 @@
 """What is checked of each kind of declaration, one row of CHECKS for each class of symbols.
 
-Hands on `run_pass` to `program`. A row has a column for each pass that `program` makes over all declarations; the order of the
-passes is there. Every class of symbols that a program declares needs its row. Types of fields, slots and aliases have their
-passes in `declarations`, `context_declarations` and `schemas`: they look at several kinds at once.
+Hands on `run_pass` and TooDeep to `program`. A row has a column for each pass that `program` makes over all declarations; the
+order of the passes is there. Every class of symbols that a program declares needs its row. Types of fields, slots and aliases
+have their passes in `declarations`, `context_declarations` and `schemas`: they look at several kinds at once.
 """
 
 from __future__ import annotations

@@ -2,9 +2,10 @@
 (L-6.9).
 
 Hands on to `program` the passes `declare_types`, `check_cycles`, `check_constants` and `check_defaults`; to everything that has
-values in its declaration `at_module_level` (type it), `folded` and `constant_value` (its constant value, or FAILED); and to
-`expressions`, `operators` and codegen RECORD_FIELDS, where a new built-in record gets its fields, with `WRITTEN`,
-`may_be_left_out` and `default_of` for their literals. Traits and impls are in `impls`.
+values in its declaration `at_module_level` (type it), `folded` and `constant_value` (its constant value, or FAILED); `components`
+to what follows declarations, or functions, that are made of each other (`memory`, `models`, `callees`); and to `expressions`,
+`operators` and codegen RECORD_FIELDS, where a new built-in record gets its fields, with `WRITTEN`, `may_be_left_out` and
+`default_of` for their literals. Traits and impls are in `impls`.
 """
 
 from __future__ import annotations
