@@ -1,12 +1,12 @@
 """What was meant by a name that nothing declares: the nearest spelling, everyday names of other languages, families of
 errors, modules of the library (L-4.1.5).
 
-Hands on `nearest`, `did_you_mean` and `listed` for every phase that has candidates, with `limited_patience`, by which the checker
-bounds their time, and `patient` and `spend`, by which resolver and checker ask whether any is left and take their own work off
-it; `by_nearness` and EVENT_OF_A_MEMORY to the checker; the tables of names of other languages (`METHODS`, `FIELDS`, `NAMES`,
-`STEPS` …), which resolver and checker try before the nearest spelling, `VALUES` to `compiler/fields.py` and `MODULES` to the hints of imports; and `everyday_name`,
-`everyday_type`, `family_help`, `library_help` and `offers_help`, which return to the resolver the text of a help or None. A new
-everyday name is a row of one of the tables. Nothing is reported here.
+Hands on `nearest`, `did_you_mean` and `listed` for every phase that has candidates, with `limited_patience`, by which the
+checker bounds their time, and `patient` and `spend`, by which resolver and checker ask whether any is left and take their own
+work off it; `by_nearness` and EVENT_OF_A_MEMORY to the checker; the tables of names of other languages (`METHODS`, `FIELDS`,
+`NAMES`, `STEPS` …), which resolver and checker try before the nearest spelling, `VALUES` to `compiler/fields.py` and `MODULES`
+to the hints of imports; and `everyday_name`, `everyday_type`, `family_help`, `library_help` and `offers_help`, which return to
+the resolver the text of a help or None. A new everyday name is a row of one of the tables. Nothing is reported here.
 """
 
 from __future__ import annotations
