@@ -186,6 +186,8 @@ class ImplSymbol(Symbol):
     trait: Symbol | None = None
     methods: list[FunctionSymbol] = field(factory=list)
     type_parameters: list[TypeParameterSymbol] = field(factory=list)
+    by_name: dict[str, FunctionSymbol] = field(factory=dict)  # filled by `method`, for the first `counted` methods
+    counted: int = 0
 
     @property
     def inside(self) -> list[TypeParameterSymbol]:
@@ -198,8 +200,11 @@ class ImplSymbol(Symbol):
         return self.name if self.trait is None else f"{self.name}::{self.trait.name}"
 
     def method(self, name: str) -> FunctionSymbol | None:
-        """Return the method that the impl itself writes; None for a default of its trait."""
-        return next((method for method in self.methods if method.name == name), None)
+        """Return the method that the impl itself writes, of two the first; None for a default of its trait."""
+        if self.counted != len(self.methods):
+            self.counted = len(self.methods)
+            self.by_name = {method.name: method for method in reversed(self.methods)}
+        return self.by_name.get(name)
 
 
 @record

@@ -266,6 +266,10 @@ class Implementations:
         """Return whether there is an impl whose target has this head."""
         return head in self._index
 
+    def heads(self) -> list[str]:
+        """Return the heads of all targets."""
+        return [head for head in self._index if head is not None]
+
 
 def form(type_: Type, free: tuple[Nominal, ...]) -> object:
     """Return a key that two types share if one may be matched with the other; None for a type that fits every type."""

@@ -15,7 +15,7 @@ from typing import Any
 from ..symbols import FunctionSymbol, Local
 from ..syntax import ast
 from ..types import NEVER
-from .relations import ERRONEOUS
+from .relations import ERRONEOUS, generic
 from .state import SPINES, Checker
 
 
@@ -45,9 +45,10 @@ class Walk:
     """The walk over one function, in the order of evaluation; `flow` is what is known at the present point. For each loop around
     it, innermost last, `breaks` and `continues` collect what is known at these statements, and `labels` has its label. `silent`
     counts the loops being walked for the first time, without reports; `closures` the closures and tasks around; `reported` are
-    the variables that were reported."""
+    the variables that were reported. `thrown`: for each `try` around, innermost last, the variables that may be assigned where an
+    error leaves its body; `fresh`: those assigned of which that was not yet noted."""
 
-    __slots__ = ("checker", "flow", "breaks", "continues", "labels", "silent", "reported", "closures")
+    __slots__ = ("checker", "flow", "breaks", "continues", "labels", "silent", "reported", "closures", "thrown", "fresh")
 
     def __init__(self, checker: Checker) -> None:
         self.checker = checker
@@ -58,6 +59,8 @@ class Walk:
         self.silent = 0
         self.reported: set[Local] = set()
         self.closures = 0
+        self.thrown: list[set[Local]] = []
+        self.fresh: list[Local] = []
 
     def visit(self, node: ast.Node | None) -> None:
         """Walk over a node."""
@@ -85,6 +88,8 @@ class Walk:
         self._end(node)
 
     def _end(self, node: ast.Node) -> None:
+        if isinstance(node, _RAISERS) or (isinstance(node, ast.ExprStmt) and generic(node.expr.type, "Result")):
+            self.note_error()
         if isinstance(node, ast.Expr) and node.type == NEVER:
             self.flow.dead = True
 
@@ -142,17 +147,21 @@ class Walk:
         """Note an assignment of a deferred variable; report a second one of an immutable variable (E2038)."""
         target = ast.ungrouped(node.target)
         local = target.binding if isinstance(target, ast.PathExpr) else None
-        if not (isinstance(local, Local) and local.deferred and node.operator == "="):
+        if not (isinstance(local, Local) and local.deferred):
             self.visit(target)
             self.visit(node.value)
             return
+        if node.operator != "=":
+            self.visit(target)
         self.visit(node.value)
-        # A closure may run several times: each assignment in it may be a second one.
-        again = (local in self.flow.maybe or self.closures) and not self.flow.dead
+        # A closure may run several times: each assignment in it may be a second one; `x += 1` always is.
+        again = (local in self.flow.maybe or self.closures or node.operator != "=") and not self.flow.dead
         if again and not local.mutable:
             self.report("E2038", local, node, f"`{local.name}` may be assigned already", f"declare it `let mut {local.name}: …;`")
         self.flow.sure.add(local)
         self.flow.maybe.add(local)
+        if self.thrown:
+            self.fresh.append(local)
 
     def let(self, node: ast.Let) -> None:
         """Walk over the initialiser, and note that the variable has no value yet, also in the next round of a loop."""
@@ -186,15 +195,6 @@ class Walk:
 
     # Branches.
 
-    def branches(self, bodies: list[Callable[[], None]], start: Flow) -> None:
-        """Walk over alternatives that each begin with `start`; afterwards is known what they have in common."""
-        ends = []
-        for body in bodies:
-            self.flow = start.copy()
-            body()
-            ends.append(self.flow)
-        self.flow = merge(ends)
-
     def if_(self, node: ast.If) -> None:
         """Walk over a chain of `else if` in a loop."""
         ends: list[Flow] = []
@@ -210,26 +210,47 @@ class Walk:
         self.flow = merge([*ends, self.flow])
 
     def match(self, node: ast.Match) -> None:
-        """Walk over the arms, of which one is taken."""
+        """Walk over the arms, of which one is taken; the guards of those before may have run."""
         self.visit(node.subject)
-
-        def arm_of(arm: ast.MatchArm) -> Callable[[], None]:
-            return lambda: self.all([arm.guard, arm.body])
-
-        self.branches([arm_of(arm) for arm in node.arms], self.flow.copy())
+        ends: list[Flow] = []
+        untaken = self.flow
+        for arm in node.arms:
+            self.flow = untaken.copy()
+            if arm.guard is not None:
+                self.visit(arm.guard)
+                # Where the pattern does not fit, the guard does not run.
+                untaken = merge([untaken, self.flow])
+            self.visit(arm.body)
+            ends.append(self.flow)
+        self.flow = merge(ends)
 
     def try_(self, node: ast.Try) -> None:
         """Walk over the body and the clauses: an error may have left the body before any of its assignments."""
         before = self.flow.copy()
+        self.thrown.append(set())
         self.visit(node.body)
+        thrown = self.thrown.pop()
         ends = [self.flow]
+        maybe = before.maybe | self.flow.maybe | thrown
         for clause in node.catches:
-            self.flow = Flow(set(before.sure), before.maybe | ends[0].maybe, before.dead)
+            self.flow = Flow(set(before.sure), set(maybe), before.dead)
             self.visit(clause.body)
             ends.append(self.flow)
         if not node.catches:
-            ends = [Flow(set(before.sure), before.maybe | ends[0].maybe, before.dead)]
+            ends = [Flow(set(before.sure), maybe, before.dead)]
         self.flow = merge(ends)
+        if self.thrown:
+            self.fresh += thrown
+            # What no clause catches leaves the `try` around too.
+            if all(clause.type is not None for clause in node.catches):
+                self.thrown[-1] |= thrown
+
+    def note_error(self) -> None:
+        """Note that an error may leave here: a clause around begins with what may be assigned now."""
+        if self.thrown and self.fresh and not self.flow.dead:
+            maybe = self.flow.maybe
+            self.thrown[-1].update([local for local in self.fresh if local in maybe])
+            self.fresh = [local for local in self.fresh if local not in maybe]
 
     # Loops.
 
@@ -282,6 +303,9 @@ class Walk:
                 break
         self.flow.dead = True
 
+
+# What an error may leave by, beside a statement whose Result is dropped in a `try`.
+_RAISERS = (ast.Propagate, ast.Throw, ast.Cast)
 
 _RULES: dict[type[ast.Node], Callable[[Walk, Any], None]] = {
     ast.PathExpr: Walk.read,

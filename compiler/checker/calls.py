@@ -29,7 +29,7 @@ from ..decisions import (
     ValueCall,
     VariantCall,
 )
-from ..hints.names import NAMES
+from ..hints.names import NAMES, patient, spend
 from ..hints.types import absent_help, condition_help
 from ..resolver.names import STORES
 from ..source import Span
@@ -79,6 +79,7 @@ from .relations import (
     _Mismatch,
     convert,
     implementations_of,
+    is_declared_data,
     is_entry,
     is_text,
     kind_head,
@@ -188,19 +189,43 @@ class Offers(list[Chosen]):
         """Their traits, each once."""
         return list(dict.fromkeys(map(_trait_of, self)))
 
-    def exact(self, types: list[Type]) -> list[Chosen]:
-        """Return those that take arguments of these types as they are."""
-        offers = self._by_first.get(bare(types[0]), []) if types else self
-        return [offer for offer in offers if _takes(offer, types, exactly=True)]
+    @cached_property
+    def known(self) -> dict[tuple[Type, ...], list[Chosen]]:
+        """What `fitting` has returned."""
+        return {}
+
+    def fitting(self, types: tuple[Type, ...]) -> list[Chosen]:
+        """Return those that take arguments of these types: as they are, else converted, else all."""
+        if types not in self.known:
+            exact = [offer for offer in self._at(types, []) if _takes(offer, types, exactly=True)]
+            converted = exact or [offer for offer in self._at(types, self._wide) if _takes(offer, types, exactly=False)]
+            self.known[types] = converted or list(self)
+        return self.known[types]
+
+    def _at(self, types: tuple[Type, ...], others: list[int]) -> list[Chosen]:
+        """Return those whose first parameter has the type of the first argument, and those at other places."""
+        if not types or types[0].is_open or types[0] in (ANY, NEVER):
+            return self
+        return [self[place] for place in sorted({*self._by_first.get(bare(types[0]), ()), *others})]
 
     @cached_property
-    def _by_first(self) -> dict[Type, list[Chosen]]:
-        """Those with parameters, by the type of the first one without its type arguments, which are not compared."""
-        offers: dict[Type, list[Chosen]] = {}
-        for offer in self:
-            for declared in _taken(offer)[:1]:
-                offers.setdefault(bare(replaced(declared, _trait_bindings(offer))), []).append(offer)
-        return offers
+    def _by_first(self) -> dict[Type, list[int]]:
+        """The places of those with parameters, by the type of the first one without type arguments, which are not compared."""
+        places: dict[Type, list[int]] = {}
+        for place, first in self._firsts:
+            places.setdefault(bare(first), []).append(place)
+        return places
+
+    @cached_property
+    def _wide(self) -> list[int]:
+        """The places of those to whose first parameter values of other types may convert."""
+        return [place for place, first in self._firsts if not is_declared_data(first)]
+
+    @cached_property
+    def _firsts(self) -> list[tuple[int, Type]]:
+        """The places of those with parameters, each with the type of its first one."""
+        taken = [(place, offer, _taken(offer)) for place, offer in enumerate(self)]
+        return [(place, replaced(types[0], _trait_bindings(offer))) for place, offer, types in taken if types]
 
 
 # Receivers whose type is known at run time only.
@@ -225,8 +250,14 @@ def at_run_time(symbol: TraitSymbol, trait: Nominal, name: str) -> Chosen:
     return Chosen(symbol.methods[name], trait, inside)
 
 
+COST_OF_A_NAME = 20  # letters that could be compared while the methods of one name are looked for
+
+
 def bounded_names(c: Checker, receiver: Type) -> list[str]:
     """Return the names that `bounded_methods` knows for a receiver, for suggestions."""
+    if not patient():
+        return []
+    spend(COST_OF_A_NAME * len(c.traits))
     offers = [chosen for name in c.traits for chosen in bounded_methods(c, receiver, name)]
     return [chosen.symbol.name for chosen in offers if chosen.symbol.takes_self]
 
@@ -290,6 +321,9 @@ def _chosen(c: Checker, trait: TraitSymbol, implementation: Implementation, bind
 
 def names_through_traits(c: Checker, receiver: Type, place: Span) -> list[str]:
     """Return the names of the methods that traits give a type, for suggestions."""
+    if not patient():
+        return []
+    spend(COST_OF_A_NAME * len(c.traits))
     offers = [chosen for name in c.traits for chosen in trait_methods(c, receiver, name, place)]
     return [chosen.symbol.name for chosen in offers if chosen.symbol.takes_self]
 
@@ -300,9 +334,9 @@ def one_of(c: Checker, offers: list[Chosen], name: ast.Ident, arguments: list[as
     offers = offers if isinstance(offers, Offers) else Offers(offers)
     traits = offers.traits
     if len(traits) == 1 and len(offers) > 1:
-        types = [c.infer(argument.value) for argument in arguments]
+        types = tuple([c.infer(argument.value) for argument in arguments])
         # Impls of one trait for one type differ in its arguments, as `From<A>` and `From<B>`: the argument decides.
-        offers = _fitting(offers, types)
+        offers = offers.fitting(types)
     if len(offers) == 1:
         return offers[0]
     trait_names = " and ".join([f"`{trait.name}`" for trait in traits[:TRAITS_SHOWN]])
@@ -324,17 +358,12 @@ def _trait_of(offer: Chosen) -> TraitSymbol:
     return trait
 
 
-def _fitting(offers: Offers, types: list[Type]) -> list[Chosen]:
-    """Return the methods that take the arguments: as they are, else converted, else all."""
-    return offers.exact(types) or [offer for offer in offers if _takes(offer, types, exactly=False)] or offers
-
-
 def _taken(offer: Chosen) -> list[Type]:
     """Return the types of the parameters behind `self`."""
     return offer.symbol.parameters[1:] if offer.symbol.takes_self else offer.symbol.parameters
 
 
-def _takes(offer: Chosen, types: list[Type], exactly: bool) -> bool:
+def _takes(offer: Chosen, types: tuple[Type, ...], exactly: bool) -> bool:
     wanted = _taken(offer)
     inside = _trait_bindings(offer)
     if len(types) > len(wanted):

@@ -19,7 +19,7 @@ from .. import operators
 from ..decisions import CheckAny, ConstructorCall, FromOption, ToFloat, ToOption, VariantCall
 from ..symbols import BuiltinSymbol, ConstStruct, ConstSymbol, ConstVariant, StructSymbol, VariantSymbol
 from ..syntax import ast
-from ..types import FLOAT, Generic, Nilable, Simple, Tuple, Type, Union
+from ..types import Generic, Nilable, Simple, Tuple, Type, Union
 
 # Folded constants as values of the machine and back (L-3.13.5, L-5.1). A folded constant is plain data: None, bool, int, float,
 # str, list, tuple; dict, with the keys of a Map of the machine (`vm.key_of`), for which 1 and true are two; ConstStruct,
@@ -116,11 +116,12 @@ def descriptor_of(type_: Type | None) -> Any:
 
 
 class NotConstant(Exception):
-    """The expression has a part that is not constant: `node`."""
+    """The expression has a part that is not constant: `node`, which may have been `reported`."""
 
-    def __init__(self, node: ast.Node) -> None:
+    def __init__(self, node: ast.Node, reported: bool = False) -> None:
         super().__init__()
         self.node = node
+        self.reported = reported
 
 
 class Fault(Exception):
@@ -139,6 +140,10 @@ class Lookup(Protocol):
     def value(self, symbol: ConstSymbol, place: ast.Node) -> object:
         """Return the value of another constant, which may be declared later in the file. Raise NotConstant for one without
         value."""
+
+    def default(self, owner: StructSymbol | VariantSymbol, name: str, type_: Type, node: ast.Expr) -> object:
+        """Return the value of the default of a field, whose declaration may be checked later. Raise NotConstant for one that is
+        not constant, Fault for one that needs itself."""
 
     def charge(self, node: ast.Node, value: object) -> None:
         """Raise Fault when constants are too large together (G-5.10): they may name each other, so that few lines make huge
@@ -301,15 +306,15 @@ def _struct(node: ast.StructExpr, lookup: Lookup) -> ConstStruct | ConstVariant:
     entries = {entry.name.text: entry.value for entry in node.fields}
     base = None if node.base is None else fold(node.base, lookup)
     values: list[object] = []
-    for position, (name, type_, default, _optional) in enumerate(symbol.fields):
+    for position, (name, type_, default, optional) in enumerate(symbol.fields):
         if name in entries:
             values.append(fold(entries[name], lookup))
         elif isinstance(base, ConstStruct):
             values.append(base.values[position])
         elif default is not None:
-            # The default may not have been checked yet, so that it has no coercion: Int to Float is made up for here.
-            value = fold(default, lookup)
-            values.append(float(value) if type_ == FLOAT and type(value) is int else value)
+            values.append(lookup.default(symbol, name, type_, default))
+        elif optional:
+            values.append(vm.NONE)
         else:
             raise NotConstant(node)
     return ConstStruct(symbol, values) if isinstance(symbol, StructSymbol) else ConstVariant(symbol, values)

@@ -78,16 +78,13 @@ MISSING = error("MissingContextError")
 
 
 def declare_contexts(c: Checker, symbols: list[Symbol]) -> None:
-    """Set the slots of every context with their types, before any body is checked. A name that stands twice, a type without JSON
-    shape and a wrong `@was` are reported (E1003, E2044, E4517)."""
+    """Set the slots of every context with their types, before any body is checked. A name that stands twice and a type without
+    JSON shape are reported (E1003, E2044)."""
     for symbol in symbols:
         if isinstance(symbol, ContextSymbol):
             for tier in symbol.declaration.tiers:
                 for node in tier.slots:
                     _declare_slot(c, symbol, tier.kind, node)
-            named = [(slot.declaration.name, slot.was) for slot in symbol.slots.values()]
-            check_old_names(c, "slot", symbol.name, named)
-
 
 def _declare_slot(c: Checker, symbol: ContextSymbol, tier: str, node: ast.Slot) -> None:
     name = node.name.text
@@ -97,16 +94,18 @@ def _declare_slot(c: Checker, symbol: ContextSymbol, tier: str, node: ast.Slot) 
         c.report("E1003", node.name.span, message, first=first, help="rename one of them")
         return
     slot = symbol.slots[name] = Slot(name, tier, node.mutable, node, written_type(c, node.type))
-    slot.was = old_name(check_decorators(c, node.decorators, "slot"))
     if slot.type is not ERRONEOUS and (offending := without_shape(c, slot.type)) is not None and offending is not ERRONEOUS:
         c.report("E2044", node.type.span, f"`{offending}` has no JSON shape", help="a slot holds plain data, which can be stored")
 
 
 def check_context(c: Checker, symbol: ContextSymbol) -> None:
-    """Check the defaults of the slots of a context."""
+    """Check the decorators and the defaults of the slots of a context, and set their earlier names; a wrong `@was` is reported
+    (E4517)."""
     for slot in symbol.slots.values():
+        slot.was = old_name(check_decorators(c, slot.declaration.decorators, "slot"))
         if slot.declaration.default is not None:
             at_module_level(c, slot.declaration.default, Expected(slot.type, place=f"slot `{slot.name}`"))
+    check_old_names(c, "slot", symbol.name, [(slot.declaration.name, slot.was) for slot in symbol.slots.values()])
 
 
 def memory_type(symbol: MemorySymbol) -> Type:

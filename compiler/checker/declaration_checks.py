@@ -1,8 +1,8 @@
 """What is checked of each kind of declaration, one row of CHECKS for each class of symbols.
 
-Hands on `run_pass` to `program`. A row has a column for each pass that `program` makes over all declarations; the order of the
-passes is there. Every class of symbols that a program declares needs its row. Types of fields, slots and aliases have their
-passes in `declarations`, `context_declarations` and `schemas`: they look at several kinds at once.
+Hands on `run_pass` and TooDeep to `program`. A row has a column for each pass that `program` makes over all declarations; the
+order of the passes is there. Every class of symbols that a program declares needs its row. Types of fields, slots and aliases
+have their passes in `declarations`, `context_declarations` and `schemas`: they look at several kinds at once.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from ..symbols import ContextSymbol, EnumSymbol, FunctionSymbol, HashMapSymbol, 
 from ..syntax import ast
 from .assignment import check_assignments
 from .context_declarations import check_context, check_fixed_slots, check_old_names, old_name
-from .declarations import check_defaults
 from .decorators import check_decorators, check_parts
 from .functions import check_function, check_pipeline, declare_pipeline, declare_signature
 from .json_shapes import check_size
@@ -46,11 +45,22 @@ class DeclarationChecks:
 
 
 def run_pass(c: Checker, symbols: Sequence[Symbol], column: Callable[[DeclarationChecks], Check | None]) -> None:
-    """Run one column of the table over declarations, in their order; `column` picks it from a row."""
+    """Run one column of the table over declarations, in their order; `column` picks it from a row. Raise TooDeep."""
     for symbol in symbols:
         check = column(CHECKS[type(symbol)])
         if check is not None:
-            check(c, symbol)
+            try:
+                check(c, symbol)
+            except RecursionError:
+                raise TooDeep(symbol) from None
+
+
+class TooDeep(RecursionError):
+    """The check of a declaration goes too deep (E0114)."""
+
+    def __init__(self, symbol: Any) -> None:
+        super().__init__(symbol.name)
+        self.symbol = symbol
 
 
 # Structs, schemas and enums.
@@ -69,7 +79,6 @@ def _struct_values(c: Checker, symbol: StructSymbol) -> None:
     named = [(field.name, old_name(decorators)) for field, decorators in decorators_of]
     symbol.was.update((name.text, was) for name, was in named if was is not None)
     check_old_names(c, "field", symbol.name, named)
-    check_defaults(c, symbol)
 
 
 def _schema_uses(c: Checker, symbol: StructSymbol) -> None:
@@ -82,8 +91,6 @@ def _enum_values(c: Checker, symbol: EnumSymbol) -> None:
     check_decorators(c, symbol.declaration.decorators, "enum")
     for variant in symbol.declaration.variants:
         check_parts(c, variant.fields, "variant field")
-    for member in symbol.members:
-        check_defaults(c, member)
 
 
 # Functions.

@@ -1,10 +1,11 @@
 """Declarations before any body: structs, enums, constants and aliases (L-3.9, L-3.13.5), and the fields of built-in records
 (L-6.9).
 
-Hands on to `program` the passes `declare_types`, `check_cycles` and `check_constants`, to `declaration_checks` `check_defaults`;
-to everything that has values in its declaration `at_module_level` (type it), `folded` and `constant_value` (its constant value,
-or FAILED); and to `expressions`, `operators` and codegen RECORD_FIELDS, where a new built-in record gets its fields, with
-`WRITTEN`, `may_be_left_out` and `default_of` for their literals. Traits and impls are in `impls`.
+Hands on to `program` the passes `declare_types`, `check_cycles`, `check_constants` and `check_defaults`; to everything that has
+values in its declaration `at_module_level` (type it), `folded` and `constant_value` (its constant value, or FAILED); `components`
+to what follows declarations, or functions, that are made of each other (`memory`, `models`, `callees`); and to `expressions`,
+`operators` and codegen RECORD_FIELDS, where a new built-in record gets its fields, with `WRITTEN`, `may_be_left_out` and
+`default_of` for their literals. Traits and impls are in `impls`.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from ..types import (
     PROVENANCE,
     STRING,
     TOOL_CALL,
+    Generic,
     Nilable,
     Nominal,
     Tuple,
@@ -52,39 +54,55 @@ from .types import alias_type, written_type
 T = TypeVar("T")
 
 
-def topological_order(declarations: Iterable[T], made_of: Callable[[T], list[T]]) -> Iterator[T]:
-    """Yield all of them once, each after those it is made of; those in a circle, and those that lead into one, last, in their own
-    order.
+def components(declarations: Iterable[T], made_of: Callable[[T], list[T]]) -> Iterator[list[T]]:
+    """Yield the declarations, and all they are made of, in groups: each alone, or with all that are made of one another; a group
+    comes after those it is made of.
 
-    A topological sort by a depth-first walk with a stack of its own: a chain of declarations may be longer than Python's stack.
-    `made_of` returns a new list at each call: the walk uses it up.
+    Strongly connected components by Tarjan, with a stack of its own: a chain of declarations may be longer than Python's stack.
     """
-    order: list[T] = []
-    circular: set[T] = set()
-    done: set[T] = set()
-    path: dict[T, list[T]] = {}  # those on the way, with the ones they are made of that are still to be visited
-    declarations = list(declarations)
+    number: dict[T, int] = {}  # in the order in which the walk met them
+    lowest: dict[T, int] = {}  # the least number that is reached from it, among those without a group
+    ungrouped: dict[T, None] = {}
     for start in declarations:
-        if start in done:
-            continue
-        path[start] = made_of(start)
-        while path:
-            declaration, left = next(reversed(path.items()))
-            below = left.pop(0) if left else None
-            if below is None:
-                path.popitem()
-                done.add(declaration)
-                if declaration not in circular:
-                    order.append(declaration)
-                # Whatever leads into a circle cannot be ordered either.
-                elif path:
-                    circular.add(next(reversed(path)))
-            elif below in path or below in circular:
-                circular.add(declaration)
-            elif below not in done:
-                path[below] = made_of(below)
-    yield from order
-    yield from (declaration for declaration in declarations if declaration in circular)
+        path: list[tuple[T, Iterator[T]]] = []
+        entered: T | None = None if start in number else start
+        while entered is not None or path:
+            if entered is not None:
+                number[entered] = lowest[entered] = len(number)
+                ungrouped[entered] = None
+                path.append((entered, iter(made_of(entered))))
+            at, below = path[-1]
+            entered = next((other for other in below if _is_new(other, at, number, lowest, ungrouped)), None)
+            if entered is None:
+                path.pop()
+                if path:
+                    above = path[-1][0]
+                    lowest[above] = min(lowest[above], lowest[at])
+                if lowest[at] == number[at]:
+                    yield _group(at, ungrouped)
+
+
+def _is_new(other: T, at: T, number: dict[T, int], lowest: dict[T, int], ungrouped: dict[T, None]) -> bool:
+    """Return whether the walk has not met a declaration; note for `at` that it reaches one that has no group yet."""
+    if other in ungrouped:
+        lowest[at] = min(lowest[at], number[other])
+    return other not in number
+
+
+def _group(first: T, ungrouped: dict[T, None]) -> list[T]:
+    """Take the declarations from `first` on out of those without a group."""
+    group: list[T] = []
+    while not group or group[-1] is not first:
+        group.append(ungrouped.popitem()[0])
+    return group[::-1]
+
+
+def topological_order(declarations: Iterable[T], made_of: Callable[[T], list[T]]) -> Iterator[T]:
+    """Yield all of them once, each after those it is made of; those in a circle together, in their own order."""
+    declarations = list(declarations)
+    place = {declaration: at for at, declaration in enumerate(declarations)}
+    for group in components(declarations, made_of):
+        yield from sorted((one for one in group if one in place), key=place.__getitem__)
 
 
 def declare_types(c: Checker, symbols: list[Symbol]) -> None:
@@ -146,9 +164,14 @@ def _fields(c: Checker, owner: str, fields: list[ast.Field]) -> Fields:
 def check_cycles(c: Checker, symbols: list[Symbol]) -> None:
     """Report structs whose values would have to hold themselves: E2040, of a schema E4020 (L-3.1.15, O-2.11)."""
     structs = [symbol for symbol in symbols if isinstance(symbol, StructSymbol)]
+    held: Held = {}
+    # Structs whose arguments go round are circles themselves: those are found whatever their parameters are taken for.
+    for symbol in topological_order([s for s in structs if s.type_parameters], lambda s: _generics_in(c, s)):
+        types = [inner for _, type_, _, _ in symbol.fields for inner in _types_held(c, type_, held)]
+        held[symbol] = {at for at, parameter in enumerate(symbol.type_parameters) if parameter.type in types}
     done: set[StructSymbol] = set()
     for symbol in structs:
-        for circle in _circles(c, symbol, done):
+        for circle in _circles(c, symbol, done, held):
             # A circle is told from the struct that stands first in the source, however the walk met it.
             first = min(circle, key=lambda s: s.declaration.span.start)
             at = circle.index(first)
@@ -164,12 +187,16 @@ def check_cycles(c: Checker, symbols: list[Symbol]) -> None:
 CIRCLE_SHOWN = 20  # structs of a circle that a message names
 
 
-def _circles(c: Checker, start: StructSymbol, done: set[StructSymbol]) -> list[list[StructSymbol]]:
+# Of generic structs: the positions of the type parameters of which a value always holds one.
+Held = dict[StructSymbol, set[int]]
+
+
+def _circles(c: Checker, start: StructSymbol, done: set[StructSymbol], held: Held) -> list[list[StructSymbol]]:
     """Return the circles that a depth-first walk from `start` meets, over structs that are not yet done."""
     circles: list[list[StructSymbol]] = []
     if start in done:
         return circles
-    path = {start: _structs_held(c, start)}  # in the order of the walk
+    path = {start: _structs_held(c, start, held)}  # in the order of the walk
     while path:
         at, left = next(reversed(path.items()))
         below = left.pop() if left else None
@@ -180,32 +207,70 @@ def _circles(c: Checker, start: StructSymbol, done: set[StructSymbol]) -> list[l
             members = list(path)
             circles.append(members[members.index(below) :])
         elif below not in done:
-            path[below] = _structs_held(c, below)
+            path[below] = _structs_held(c, below, held)
     return circles
 
 
-def _structs_held(c: Checker, symbol: StructSymbol) -> list[StructSymbol]:
+def _structs_held(c: Checker, symbol: StructSymbol, held: Held) -> list[StructSymbol]:
     """Return the structs that a value of this one always holds, last field first; one in an Option or an Array need not be
     there."""
-    types = [inner for _, type_, _, _ in reversed(symbol.fields) for inner in _types_held(type_)]
+    types = [inner for _, type_, _, _ in reversed(symbol.fields) for inner in _types_held(c, type_, held)]
     return [struct for struct in map(c.declared, types) if isinstance(struct, StructSymbol)]
 
 
-def _types_held(type_: Type) -> list[Type]:
-    """Return the declared types of which a value of this type always holds one."""
+def _types_held(c: Checker, type_: Type, held: Held) -> list[Type]:
+    """Return the declared types, and type parameters, of which a value of this type always holds one: of a Result only what both
+    of its sides hold."""
     if isinstance(type_, Tuple):
-        return [inner for item in type_.items for inner in _types_held(item)]
-    return [type_] if isinstance(type_, Nominal) and not isinstance(type_, Nilable) else []
+        return [inner for item in type_.items for inner in _types_held(c, item, held)]
+    if isinstance(type_, Generic) and type_.name == "Result":
+        of_error = _types_held(c, type_.arguments[1], held)
+        return [inner for inner in _types_held(c, type_.arguments[0], held) if inner in of_error]
+    if not isinstance(type_, Nominal):
+        return []
+    symbol = c.declared(type_) if type_.arguments else None
+    always = held.get(symbol, ()) if isinstance(symbol, StructSymbol) else ()
+    return [type_, *(inner for at in always for inner in _types_held(c, type_.arguments[at], held))]
+
+
+def _generics_in(c: Checker, symbol: StructSymbol) -> list[StructSymbol]:
+    """Return the generic structs that the fields of a struct name outside of what may be empty."""
+    found: dict[StructSymbol, None] = {}
+    todo = [type_ for _, type_, _, _ in symbol.fields]
+    while todo:
+        type_ = todo.pop()
+        if isinstance(type_, Tuple):
+            todo.extend(type_.items)
+        elif isinstance(type_, Nominal) or (isinstance(type_, Generic) and type_.name == "Result"):
+            todo.extend(type_.arguments)
+            named = c.declared(type_)
+            if isinstance(named, StructSymbol) and named.type_parameters:
+                found[named] = None
+    return list(found)
 
 
 # Values in declarations.
 
 
-def check_defaults(c: Checker, symbol: StructSymbol | VariantSymbol) -> None:
-    """Check the defaults of the fields of a struct or variant."""
-    for name, type_, default, _ in symbol.fields:
-        if default is not None:
-            at_module_level(c, default, Expected(type_, place=f"field `{name}`"))
+def check_defaults(c: Checker, symbols: list[Symbol]) -> None:
+    """Type the defaults of the fields of all structs, schemas and variants; after this nothing that is folded has to type one."""
+    for symbol in symbols:
+        owners: list[StructSymbol | VariantSymbol] = [*symbol.members] if isinstance(symbol, EnumSymbol) else []
+        for owner in [symbol] if isinstance(symbol, StructSymbol) else owners:
+            for name, type_, default, _ in owner.fields:
+                if default is not None:
+                    type_default(c, owner, name, type_, default)
+
+
+def type_default(c: Checker, owner: StructSymbol | VariantSymbol, name: str, type_: Type, default: ast.Expr) -> None:
+    """Type the default of a field and convert it to the type of the field, once: in its turn, or before where a constant is made
+    of it."""
+    if default.type is not None:
+        return
+    if isinstance(owner, StructSymbol) and isinstance(owner.declaration, ast.Schema):
+        at_module_level(c, default, Expected(type_, "E4023", f"the default of `{name}`"))
+    else:
+        at_module_level(c, default, Expected(type_, place=f"field `{name}`"))
 
 
 def at_module_level(c: Checker, node: ast.Expr, expected: Expected) -> Type:
@@ -256,7 +321,6 @@ class _Values:
         reported (E2032)."""
         c = self.checker
         state = c.constants.get(symbol)
-        # `topological_order` puts circles last, so that only real circles come here.
         if state == "busy":
             c.report("E2032", place.span, f"the constant `{symbol.name}` depends on itself", help="give one of them a literal")
             raise NotConstant(place)
@@ -266,8 +330,24 @@ class _Values:
             c.constants[symbol] = "failed" if value is FAILED else "done"
             symbol.value = None if value is FAILED else value
         if c.constants[symbol] == "failed":
-            raise NotConstant(place)
+            raise NotConstant(place, reported=True)
         return symbol.value
+
+    def default(self, owner: StructSymbol | VariantSymbol, name: str, type_: Type, node: ast.Expr) -> object:
+        """Return the value of a default, folded once: defaults may be made of each other, so that few lines make huge ones."""
+        c = self.checker
+        if node not in c.defaults:
+            type_default(c, owner, name, type_, node)
+            c.defaults[node] = _BUSY
+            try:
+                c.defaults[node] = c.nesting.call(fold, node, self)
+            finally:
+                if c.defaults[node] is _BUSY:
+                    del c.defaults[node]
+        value = c.defaults[node]
+        if value is _BUSY:
+            raise Fault(node, "P103", f"the default of `{name}` contains itself")
+        return value
 
     def charge(self, node: ast.Node, value: object) -> None:
         """Count a value as part of all constants of the program; raise Fault where those are too large together (G-5.10)."""
@@ -280,6 +360,7 @@ class _Values:
             raise Fault(node, "P103", "the constants of the program are too large together, or one is too deep")
 
 
+_BUSY = object()  # in place of the value of a default that is being folded
 FAILED = object()  # in place of the value of a constant that was reported
 
 
@@ -307,7 +388,7 @@ def folded(c: Checker, node: ast.Expr, code: str) -> object:
             values.charge(node, value)
         return value
     except NotConstant as part:
-        if len(c.diagnostics.found) == before and not _reported(c, part.node):
+        if not part.reported and len(c.diagnostics.found) == before and not _reported(c, part.node):
             c.report(
                 code, part.node.span, "this part is not constant",
                 help="constants are made of literals, other constants and operators; compute the rest in a function",

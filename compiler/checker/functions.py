@@ -31,7 +31,7 @@ from ..types import (
 from .assignment import check_assignments
 from .context_declarations import check_clauses
 from .control import close_lets, element_type
-from .decorators import check_decorators
+from .decorators import check_decorators, check_parts
 from .impls import in_impl
 from .json_shapes import awaited_emit
 from .patterns import bind_irrefutable
@@ -207,6 +207,7 @@ def closure(c: Checker, node: ast.Closure, expected: Expected) -> Type:
 
 def _closure_parameters(c: Checker, node: ast.Closure, wanted: Function | None) -> tuple[Type, ...]:
     types: list[Type] = []
+    check_parts(c, node.parameters, "parameter of a closure")
     for position, parameter in enumerate(node.parameters):
         if parameter.type is not None:
             type_ = written_type(c, parameter.type)
@@ -426,7 +427,9 @@ def check_pipeline(c: Checker, symbol: PipelineSymbol) -> None:
     without stages (W0402). Set its output if that is not written."""
     node = symbol.declaration
     check_decorators(c, node.decorators, "pipeline")
+    check_parts(c, [] if node.parameter is None else [node.parameter], "parameter of a pipeline")
     for stage in symbol.stages:
+        check_parts(c, stage.stage.parameters, "parameter of a stage")
         stage.decorators = check_decorators(c, stage.stage.decorators, "stage")
         _check_stage(c, stage)
     if not symbol.stages:
@@ -635,8 +638,8 @@ def parallel_for(c: Checker, node: ast.ParallelFor, expected: Expected) -> Type:
 
 
 def spawn(c: Checker, node: ast.Spawn, expected: Expected) -> Type:
-    """Return the type of `spawn f(x)`: a Task of what the call gives; E2045 for any other operand. A callee that is no name and
-    the arguments are typed as code around the task, since they are evaluated before it starts (L-9.2.4)."""
+    """Return the type of `spawn f(x)`: a Task of what the call gives; E2045 for any other operand. A callee that is no name, the
+    receiver and the arguments are typed as code around the task, since they are evaluated before it starts (L-9.2.4)."""
     operand = node.operand
     if not isinstance(operand, (ast.Call, ast.MethodCall, ast.AsyncBlock)):
         type_ = c.infer(operand)
@@ -650,8 +653,9 @@ def spawn(c: Checker, node: ast.Spawn, expected: Expected) -> Type:
         # A copy, since the list changes while the body of the task is checked.
         around = (list(c.targets), c.loops)
         c.outside.update((argument.value, around) for argument in operand.arguments)
-        if isinstance(operand, ast.Call) and not isinstance(operand.callee, ast.PathExpr):
-            c.outside[operand.callee] = around
+        before = operand.receiver if isinstance(operand, ast.MethodCall) else operand.callee
+        if not isinstance(before, ast.PathExpr):
+            c.outside[before] = around
     return Generic("Task", (value_type(task_body(c, node.task)),))
 
 

@@ -43,15 +43,17 @@ ERROR_TARGETS = ("struct", "schema", "enum")
 def declare_traits(c: Checker, symbols: Iterable[Symbol], traits: Sequence[TraitSymbol], impls: Sequence[ImplSymbol]) -> None:
     """Set the types of traits and the bounds of all type parameters, before impls and signatures; report a bound that is no trait
     (E1002). Fill `c.traits` and `c.trait_symbols`, and add the methods that change their receiver to `c.mutating`."""
+    changing: set[str] = set()
     for trait in traits:
         assert isinstance(trait.type, Nominal)
         trait.type = trait.type.of(tuple(parameter.type for parameter in trait.type_parameters))
         # Inside the trait, `Self` is any type that implements it.
         nominal_of(trait.self_parameter).facts.bounds = (trait.type,)
-        for name, method in trait.methods.items():
+        for name in trait.methods:
             c.traits.setdefault(name, []).append(trait)
-            c.mutating |= {name} if method.changes_self else set()
+        changing.update([name for name, method in trait.methods.items() if method.changes_self])
         c.trait_symbols[trait.type.unique_name] = trait
+    c.mutating |= changing
     for holder in (*symbols, *traits, *impls):
         for parameter in getattr(holder, "type_parameters", ()):
             nominal_of(parameter).facts.bounds = tuple(_bounds(c, parameter))

@@ -10,7 +10,9 @@ file checks what they mean together and with the rest of the program. What is wr
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import reduce
+from operator import or_
 from typing import Any
 
 from ...vm.builtins import lookup
@@ -20,13 +22,24 @@ from ..hints.names import STEPS as STEPS_ELSEWHERE
 from ..hints.names import did_you_mean, listed
 from ..resolver.memories import WORD_OF_METHOD
 from ..source import Span
-from ..symbols import AgentSymbol, BuiltinSymbol, Local, MemorySymbol, MemoryValue, ModelSymbol, ModuleSymbol, StepFunction
+from ..symbols import (
+    AgentSymbol,
+    BuiltinSymbol,
+    FunctionSymbol,
+    Local,
+    MemorySymbol,
+    MemoryValue,
+    ModelSymbol,
+    ModuleSymbol,
+    StepFunction,
+)
 from ..syntax import ast
 from ..types import ANY, BOOL, INT, KEYED_MEMORY, LEDGER, MEMORY, MESSAGE, NEVER, NIL, STRING, Type, array, error, map_, result
 from .arguments import call_row, infer_all
+from .callees import Summaries
 from .config import quiet_fold
 from .context_declarations import one_memory
-from .declarations import FAILED, at_module_level, folded
+from .declarations import FAILED, at_module_level, components, folded
 from .memory_asking import check_fact_rules
 from .memory_bounds import bound, check_key_functions, known_word
 from .memory_steps import DECLARE, Steps, check_summary, in_its_form, useless_beside_only
@@ -104,6 +117,44 @@ def check_memory(c: Checker, symbol: MemorySymbol) -> None:
     once, before the memories that take its steps over or show its log; later calls do nothing."""
     if symbol.steps is not None:
         return
+    # One after the other: a chain of memories may be longer than Python's stack.
+    groups = list(components([symbol], lambda memory: [*_taken_over(memory), *_shown_by(memory)]))
+    _number(c.memory_circles, groups)
+    for group in groups:
+        if len(group) > 1:
+            _number(c.view_circles, components(group, _shown_by))
+    for memory in [memory for group in groups for memory in reversed(group)]:
+        if memory.steps is None:
+            _read(c, memory)
+
+
+def _number(circles: dict[MemorySymbol, int], groups: Iterable[list[MemorySymbol]]) -> None:
+    for group in groups:
+        number = len(circles)
+        for memory in group:
+            circles.setdefault(memory, number)
+
+
+def _taken_over(symbol: MemorySymbol) -> list[MemorySymbol]:
+    """Return the memories, not read yet, whose steps a memory takes over by `like`."""
+    chain = _chain(symbol.declaration.value)[1]
+    return _unread([argument.value for step in chain for argument in step.arguments if step.name.text == "like"])
+
+
+def _shown_by(symbol: MemorySymbol) -> list[MemorySymbol]:
+    """Return the memories, not read yet, whose log a view shows by `Memory::of`."""
+    value = _chain(symbol.declaration.value)[0]
+    if not isinstance(value, ast.Call) or _constructor(value) != "Memory::of":
+        return []
+    return _unread([argument.value for argument in value.arguments])
+
+
+def _unread(values: Sequence[ast.Expr]) -> list[MemorySymbol]:
+    named = [value.binding for value in values if isinstance(value, ast.PathExpr)]
+    return [memory for memory in named if isinstance(memory, MemorySymbol) and memory.steps is None]
+
+
+def _read(c: Checker, symbol: MemorySymbol) -> None:
     symbol.steps = {}
     node = symbol.declaration
     declared = written_type(c, node.type)
@@ -164,7 +215,7 @@ def _settle_type(c: Checker, symbol: MemorySymbol, steps: Steps) -> None:
     if steps.is_view:
         return
     other = steps.like.binding if steps.like is not None else None
-    if isinstance(other, MemorySymbol) and other is not symbol and not _is_like(other, symbol):
+    if isinstance(other, MemorySymbol) and not _in_circle(c.memory_circles, other, symbol):
         check_memory(c, other)
         other_steps = other.steps or {}
         steps.found.update({name: other_steps[name] for name in OF_THE_TYPE if name in other_steps and name not in steps.found})
@@ -325,7 +376,7 @@ def _shown(c: Checker, symbol: MemorySymbol, call: ast.Call) -> MemorySymbol | N
     if not isinstance(other, MemorySymbol):
         c.report("E4501", call.span, "`Memory::of` takes the name of a memory", help="Memory::of(support)")
         return None
-    if _leads_to(other, symbol):
+    if other is symbol or _in_circle(c.view_circles, other, symbol):
         c.report("E4511", call.span, f"`{symbol.name}` is a view of itself", help="derive it from a memory: `Memory::of(log)`")
         return None
     check_memory(c, other)
@@ -337,25 +388,10 @@ def _shown(c: Checker, symbol: MemorySymbol, call: ast.Call) -> MemorySymbol | N
     return other
 
 
-def _leads_to(start: MemorySymbol, target: MemorySymbol) -> bool:
-    """Return whether the chain of `Memory::of` from `start` reaches `target`."""
-    visited: set[MemorySymbol] = set()
-    at: object = start
-    while isinstance(at, MemorySymbol) and at not in visited:
-        if at is target:
-            return True
-        visited.add(at)
-        value = _chain(at.declaration.value)[0]
-        arguments = value.arguments if isinstance(value, ast.Call) and _constructor(value) == "Memory::of" else []
-        at = arguments[0].value.binding if len(arguments) == 1 and isinstance(arguments[0].value, ast.PathExpr) else None
-    return False
-
-
 def _take_over(c: Checker, symbol: MemorySymbol, steps: Steps, like: ast.PathExpr) -> None:
     other = like.binding
     assert isinstance(other, MemorySymbol)
-    # Without this check two memories that take over from each other would be read without end.
-    if other is symbol or _is_like(other, symbol):
+    if _in_circle(c.memory_circles, other, symbol):
         c.report("E4501", like.span, f"`{symbol.name}` takes over its own steps", help="name another memory")
         return
     check_memory(c, other)
@@ -420,23 +456,9 @@ def _embed(c: Checker, symbol: MemorySymbol) -> None:
     steps["embed"] = {"embed": {"name": name, **embedders[name]}}
 
 
-def _is_like(start: MemorySymbol, target: MemorySymbol) -> bool:
-    """Return whether chains of `like` and `Memory::of` from `start` reach `target`."""
-    visited: set[MemorySymbol] = set()
-    todo = [start]
-    while todo:
-        symbol = todo.pop()
-        if symbol is target:
-            return True
-        if symbol in visited:
-            continue
-        visited.add(symbol)
-        value, chain = _chain(symbol.declaration.value)
-        values = [argument.value for step in chain for argument in step.arguments if step.name.text == "like"]
-        if isinstance(value, ast.Call) and _constructor(value) == "Memory::of":
-            values += [argument.value for argument in value.arguments]
-        todo += [v.binding for v in values if isinstance(v, ast.PathExpr) and isinstance(v.binding, MemorySymbol)]
-    return False
+def _in_circle(circles: Mapping[MemorySymbol, int], other: MemorySymbol, symbol: MemorySymbol) -> bool:
+    """Return whether `other`, which `symbol` names in `like` or `Memory::of`, leads back to it by these."""
+    return symbol in circles and circles[symbol] == circles.get(other)
 
 
 def _check_together(c: Checker, symbol: MemorySymbol) -> None:
@@ -651,37 +673,63 @@ EXCLUDE = {
 
 
 def check_concurrent_memories(c: Checker) -> None:
-    """Report W0452 for every memory whose turns exclude each other and that is attached in two operands that run at once. Raise
-    BodyNeeded, with a cache, where a call leads into a body that this check leaves out."""
+    """Report W0452 for memories whose turns exclude each other and that are attached in two operands that run at once, of an
+    operand some at most. Raise BodyNeeded, with a cache, where a call leads into a body that this check leaves out."""
+    memories: list[MemorySymbol] = []
+    attached = _attached(c, memories)
     for operands in c.concurrent:
-        earlier: set[MemorySymbol] = set()
+        earlier = 0
         for operand in operands:
-            places = {} if c.is_answered(operand.span) else dict(_attached(c, operand))
-            for memory in places.keys() & earlier:
-                steps = memory.image_steps
-                word = steps.get("on_conflict", "Serial" if "store" in steps else "Append")
-                if word in EXCLUDE:
-                    message = f"`{memory.name}`, which is `{word}`, is attached in an earlier operand too: {EXCLUDE[word]}"
-                    c.report("W0452", places[memory].span, message, help="give each operand a memory of its own, or `Append`")
-            earlier |= places.keys()
+            if c.is_answered(operand.span):
+                continue
+            parts = [(part, attached.of(part, operand.span)) for part in operand.children()]
+            own = reduce(or_, [mask for _, mask in parts], 0)
+            for number in list(_bits(own & earlier))[:SHARED_SHOWN]:
+                memory = memories[number]
+                message = f"`{memory.name}`, which is `{_word(memory)}`, is attached in an earlier operand too: "
+                place = next(part for part, mask in reversed(parts) if mask >> number & 1)
+                help = "give each operand a memory of its own, or `Append`"
+                c.report("W0452", place.span, message + EXCLUDE[_word(memory)], help=help)
+            earlier |= own
 
 
-def _attached(c: Checker, operand: ast.Node) -> Iterator[tuple[MemorySymbol, ast.Node]]:
-    """Yield the memories of the calls in an operand, each with the part of the operand that leads to it."""
-    for at in operand.children():
-        visited: set[ast.Node] = set()
-        todo: list[ast.Node] = [at]
+SHARED_SHOWN = 10  # memories of one operand that are reported
+
+
+def _word(memory: MemorySymbol) -> str:
+    steps = memory.image_steps
+    return steps.get("on_conflict", "Serial" if "store" in steps else "Append")  # type: ignore[no-any-return]
+
+
+def _bits(mask: int) -> Iterator[int]:
+    """Yield the numbers of the bits that are set, lowest first."""
+    while mask:
+        lowest = mask & -mask
+        yield lowest.bit_length() - 1
+        mask ^= lowest
+
+
+def _attached(c: Checker, memories: list[MemorySymbol]) -> Summaries[int]:
+    """Return the summaries of functions by the memories that their calls attach, as a set of bits: the places in `memories`,
+    which this fills with those whose turns exclude each other."""
+    numbers: dict[MemorySymbol, int] = {}
+
+    def walk(value: ast.Node) -> Iterator[int | FunctionSymbol]:
+        todo: list[ast.Node] = [value]
         while todo:
             node = todo.pop()
-            target = getattr(node, "target", None)
-            called = c.called(target)
-            body = None if called is None else c.body_of(called, operand.span)
-            if body is not None and body not in visited:
-                visited.add(body)
-                todo.append(body)
+            called = c.called(getattr(node, "target", None))
+            if called is not None:
+                yield called
             if isinstance(node, ast.MethodCall) and node.name.text in CALLS:
-                yield from ((memory, at) for memory in _of_call(node))
+                for memory in _of_call(node):
+                    if memory not in numbers and _word(memory) in EXCLUDE:
+                        numbers[memory] = len(memories)
+                        memories.append(memory)
+                    yield 1 << numbers[memory] if memory in numbers else 0
             todo.extend(node.children())
+
+    return Summaries(c, walk, lambda masks: reduce(or_, masks, 0))
 
 
 def _of_call(call: ast.MethodCall) -> list[MemorySymbol]:

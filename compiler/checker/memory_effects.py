@@ -11,13 +11,13 @@ a body that this check leaves out.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from ...vm.builtins import lookup
 from ..decisions import BuiltinCall, MethodTarget, ToolTarget, TraitCall
-from ..source import Span
 from ..symbols import FunctionSymbol, Local, SlotAccess
 from ..syntax import ast
+from .callees import Summaries
 from .relations import is_entry, root_of
 from .state import Checker
 
@@ -31,8 +31,10 @@ READS = ("get", "has", "keys", "values", "len", "is_empty", "get_many", "query",
 
 def check_step_functions(c: Checker) -> None:
     """Report E4509 for functions of steps with an effect."""
+    effects = _effects(c, _effect_name, of_entries=True)
     for function in c.step_functions:
-        effect = None if c.is_answered(function.value.span) else _forbidden(c, function.value)
+        span = function.value.span
+        effect = None if c.is_answered(span) else effects.of(function.value, span)
         if effect is not None:
             c.report(
                 "E4509", function.value.span, f"a function of a memory step cannot use `{effect}`",
@@ -42,8 +44,9 @@ def check_step_functions(c: Checker) -> None:
 
 def check_stored_changes(c: Checker) -> None:
     """Report E4515 for changes of slots, and of entries of hashmaps, with an effect."""
+    effects = _effects(c, _effect_name, of_entries=True)
     for node, method, in_hashmap in c.stored_changes:
-        effect = None if c.is_answered(node.span) else _effect_of(c, node, in_hashmap and not c.has_stored_hashmaps)
+        effect = None if c.is_answered(node.span) else _effect_of(c, effects, node, in_hashmap and not c.has_stored_hashmaps)
         if effect is None:
             continue
         what = f"`{method}` changes {'an entry of a hashmap' if in_hashmap else 'a slot'} in place and uses `{effect}`"
@@ -54,18 +57,16 @@ def check_stored_changes(c: Checker) -> None:
         c.report("E4515", node.span, f"{what}: {why}", help=help)
 
 
-def _effect_of(c: Checker, node: ast.Call | ast.MethodCall, once: bool) -> str | None:
+def _effect_of(c: Checker, effects: Summaries[str | None], node: ast.Call | ast.MethodCall, once: bool) -> str | None:
     """Return the name of an effect of the method or of closures that it calls, None for none. Other arguments are
     computed once, before the method. Variables around a closure may be written if the method is called `once`."""
-    target = node.target
-    method = c.called(target)
-    body = None if method is None else c.body_of(method, node.span)
-    effect = None if body is None else _forbidden(c, body, question=node.span)
+    method = c.called(node.target)
+    effect = None if method is None else effects.of_function(method, node.span)
     for argument in node.arguments:
         value = argument.value
         is_function = isinstance(value, ast.PathExpr) and isinstance(value.binding, FunctionSymbol)
         if effect is None and (is_function or isinstance(value, ast.Closure)):
-            effect = _forbidden(c, value) or (None if once else _written_outside(value))
+            effect = effects.of(value, value.span) or (None if once else _written_outside(value))
     return effect
 
 
@@ -91,8 +92,9 @@ def _written_outside(closure: ast.Expr) -> str | None:
 
 def check_computed_bounds(c: Checker) -> None:
     """Report E4519 for a bound that asks something: bounds are computed before any memory is used (M-2.14)."""
+    effects = _effects(c, question_name, of_entries=False)
     for value in c.computed_bounds:
-        effect = None if c.is_answered(value.span) else _forbidden(c, value, question_name)
+        effect = None if c.is_answered(value.span) else effects.of(value, value.span)
         if effect is not None:
             c.report(
                 "E4519", value.span, f"a bound cannot use `{effect}`",
@@ -100,36 +102,35 @@ def check_computed_bounds(c: Checker) -> None:
             )  # fmt: skip
 
 
-def _forbidden(
-    c: Checker, value: ast.Node, refuses: Callable[[object], str | None] | None = None, question: Span | None = None
-) -> str | None:
-    """Return the name of the first forbidden thing that an expression, or a function it calls, does; None for none. `refuses`
-    gives the name of one that a target of a call is; without it all effects are forbidden. `question` is where the walk began, by
-    default at the expression itself."""
-    effect_of_target = refuses or _effect_name
-    visited: set[FunctionSymbol] = set()
-    todo: list[ast.Node] = [value]
-    while todo:
-        node = todo.pop()
-        target = getattr(node, "target", None)
-        effect = effect_of_target(target)
-        if effect is None and refuses is None and _writes_entry(node):
-            effect = "set"
-        if effect is not None:
-            return effect
-        # A function is followed where it is called, and where its name is used as a value, since it may be called then.
-        called = c.called(target)
-        if isinstance(node, ast.PathExpr) and isinstance(node.binding, FunctionSymbol):
-            called = node.binding
-        if called is not None and called not in visited:
-            visited.add(called)
-            if called.declaration.clauses:
-                return called.declaration.clauses[0].kind
-            body = c.body_of(called, question or value.span)
-            if body is not None:
-                todo.append(body)
-        todo.extend(node.children())
-    return None
+def _effects(c: Checker, effect_of_target: Callable[[object], str | None], *, of_entries: bool) -> Summaries[str | None]:
+    """Return the summaries of functions by the name of the first forbidden thing that they do, None for none. `effect_of_target`
+    gives the name of one that a target of a call is; `of_entries`: writes of entries of hashmaps are some too."""
+
+    def walk(value: ast.Node) -> Iterator[str | FunctionSymbol | None]:
+        todo: list[ast.Node | FunctionSymbol] = [value]
+        while todo:
+            node = todo.pop()
+            if isinstance(node, FunctionSymbol):
+                yield node
+                continue
+            target = getattr(node, "target", None)
+            effect = effect_of_target(target)
+            if effect is None and of_entries and _writes_entry(node):
+                effect = "set"
+            # A function is followed where it is called, and where its name is used as a value, since it may be called then.
+            called = c.called(target)
+            if isinstance(node, ast.PathExpr) and isinstance(node.binding, FunctionSymbol):
+                called = node.binding
+            if effect is None and called is not None and called.declaration.clauses:
+                effect = called.declaration.clauses[0].kind
+            if effect is not None:
+                yield effect
+                return
+            if called is not None:
+                todo.append(called)
+            todo.extend(node.children())
+
+    return Summaries(c, walk, lambda effects: next((effect for effect in effects if effect is not None), None))
 
 
 def _writes_entry(node: ast.Node) -> bool:

@@ -28,7 +28,7 @@ from ..fields import (
     TEXT,
     is_carried,
 )
-from ..hints.names import EVENT_OF_A_MEMORY, FIELDS, did_you_mean, distance
+from ..hints.names import EVENT_OF_A_MEMORY, FIELDS, by_nearness, did_you_mean
 from ..resolver.state import ErroneousSymbol
 from ..source import Span
 from ..symbols import AgentSymbol, BuiltinSymbol, ConnectionSymbol, MemorySymbol, ModelSymbol, StructSymbol
@@ -46,7 +46,7 @@ from .config import (
     report_unknown_key,
     under_own_names,
 )
-from .declarations import FAILED, at_module_level
+from .declarations import FAILED, at_module_level, components
 from .decorators import Checked, check_decorators
 from .durations import number_literal
 from .functions import task_body
@@ -248,8 +248,9 @@ MOST_LISTED = 6  # connections in a help
 
 def connection_help(c: Checker, name: str) -> str:
     """Return the help that lists the connections, the nearest names first."""
-    declared = {*PREDECLARED, *c.connections, *c.manifest}
-    known = sorted(declared, key=lambda other: (distance(name, other, len(name) + len(other)), other))
+    if not c.connection_names:
+        c.connection_names = sorted({*PREDECLARED, *c.connections, *c.manifest})
+    known = by_nearness(name, c.connection_names)
     near = did_you_mean(name, known)
     more = f" and {len(known) - MOST_LISTED} more" if len(known) > MOST_LISTED else ""
     listed = "connections are: " + ", ".join(f"`{other}`" for other in known[:MOST_LISTED]) + more
@@ -344,26 +345,44 @@ def _add_fallback(c: Checker, symbol: ModelSymbol, item: ast.Expr, other: ModelS
         c.report("E4004", item.span, f"`fallback` names `{other.name}` twice", help="a model takes a call over once: keep one")
         return
     symbol.fallback.append(other)
-    way = _way_back(other, symbol)
     if other is symbol:
         help = "a retry asks the same model: `@retry(max: 3)`"
         c.report("E4043", item.span, f"model `{symbol.name}` falls back to itself", help=help)
-    elif way and max(way, key=_place) is symbol:  # one report for a circle, at the last of it in the source
+    elif _ends_circle(c, symbol, other):
+        way = _way_back(other, symbol)
+        if len(way) > CIRCLE_SHOWN:
+            way[CIRCLE_SHOWN // 2 : -CIRCLE_SHOWN // 2] = []
         names = " to ".join(f"`{each.name}`" for each in (symbol, *way))
         c.report("E4043", item.span, f"models fall back in a circle: {names}", help=f"remove `{other.name}` here")
 
 
+CIRCLE_SHOWN = 20  # models of a circle that a message names
+
+
+def _ends_circle(c: Checker, symbol: ModelSymbol, other: ModelSymbol) -> bool:
+    """Return whether models that fall back to one another are reported at `symbol`, which names `other`: once, at the last of
+    them in the source."""
+    if symbol not in c.fallback_circles:
+        for group in components([symbol], lambda model: [o for o in _written_fallback(model) if o not in c.fallback_circles]):
+            c.fallback_circles.update(dict.fromkeys(group, max(group, key=_place)))
+    ends = c.fallback_circles[symbol] is symbol and c.fallback_circles.get(other) is symbol
+    if ends:
+        c.fallback_circles[symbol] = None
+    return ends
+
+
 def _way_back(model: ModelSymbol, to: ModelSymbol) -> list[ModelSymbol]:
-    """Return the models from one to another by `fallback`, both included; empty if no way leads there."""
-    ways = [[model]]
-    seen = {model}
-    for way in ways:  # which grows
-        if way[-1] is to:
-            return way
-        fresh = [other for other in _written_fallback(way[-1]) if other not in seen]
-        seen.update(fresh)
-        ways += [[*way, other] for other in fresh]
-    return []
+    """Return the models of a shortest way from one to another by `fallback`, both included; there must be one."""
+    before: dict[ModelSymbol, ModelSymbol | None] = {model: None}
+    for at in (order := [model]):  # which grows
+        for other in _written_fallback(at):
+            if other not in before:
+                before[other] = at
+                order.append(other)
+    way = [to]
+    while (previous := before[way[-1]]) is not None:
+        way.append(previous)
+    return way[::-1]
 
 
 def _written_fallback(model: ModelSymbol) -> list[ModelSymbol]:

@@ -357,8 +357,16 @@ def _member_type(c: Checker, node: ast.FieldAccess, receiver: Type, name: str) -
     if name not in fields:
         return None
     require_visible(c, c.declared(receiver), node.name)
-    node.target = FieldByPosition(list(fields).index(name))
+    node.target = FieldByPosition(_position(c, fields, name))
     return fields[name]
+
+
+def _position(c: Checker, fields: dict[str, Type], name: str) -> int:
+    """Return the place of a field among those that `fields_of` gave."""
+    known = c.field_positions.get(id(fields))
+    if known is None or known[0] is not fields:
+        known = c.field_positions[id(fields)] = (fields, {field: at for at, field in enumerate(fields)})
+    return known[1][name]
 
 
 def _warn_of_method(c: Checker, name: ast.Ident) -> None:
@@ -381,8 +389,7 @@ def fields_of(c: Checker, type_: Nominal) -> dict[str, Type]:
     known = c.field_types.get(id(parts))
     if known is None or known[0] is not parts or len(known[1]) != len(parts):
         known = (parts, {name: t for name, t, _, _ in parts})
-        if parts is symbol.fields:  # not of one use of a generic struct
-            c.field_types[id(parts)] = known
+        c.field_types[id(parts)] = known
     return known[1]
 
 

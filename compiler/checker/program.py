@@ -48,8 +48,8 @@ from .context_declarations import (
     check_stored_names,
     declare_contexts,
 )
-from .declaration_checks import run_pass
-from .declarations import check_constants, check_cycles, declare_types
+from .declaration_checks import TooDeep, run_pass
+from .declarations import check_constants, check_cycles, check_defaults, declare_types
 from .decorators import check_decorators
 from .exhaustiveness import MOST_STEPS
 from .impls import check_trait_impls, declare_impls, declare_traits
@@ -240,6 +240,11 @@ def _attempt(project: Project, diagnostics: Diagnostics, reuse: Reuse | None) ->
         # Looking for near names costs most in programs with many mistakes: after a time the short help must do.
         with limited_patience():
             return on_fresh_stack(_check, project, diagnostics, reuse)
+    except TooDeep as deep:
+        node = deep.symbol.declaration
+        message = f"`{deep.symbol.name}` nests too deeply, or what it is made of does"
+        diagnostics.report("E0114", node.name.span, message, help="split it up")
+        return None
     except RecursionError:  # of a walk over a declared type; trees are walked by levels
         diagnostics.report("E0114", Span(project.main, 0, 0), "a type of the program nests too deeply", help="split the type up")
         return None
@@ -311,6 +316,7 @@ def _declare(c: Checker, module: Module) -> None:
 
 def _check_declarations(c: Checker, module: Module) -> None:
     check_constants(c, module.symbols)
+    check_defaults(c, module.symbols)
     for decorators, place in module.decorated:
         check_decorators(c, decorators, place)
     run_pass(c, module.symbols, lambda row: row.values)

@@ -13,9 +13,26 @@ from __future__ import annotations
 from ...vm.values.errors import FAMILIES, is_family
 from ..decisions import Coercion, ConstructorCall, ThroughFrom, ToError, ToMessage, ToOption
 from ..source import Span
-from ..symbols import ErrorFamilySymbol, FunctionSymbol
+from ..symbols import FunctionSymbol
 from ..syntax import ast
-from ..types import ANY, ERROR, NEVER, NIL, OPEN, Function, Generic, Nilable, Nominal, Tuple, Type, Union, array, error, result
+from ..types import (
+    ANY,
+    ERROR,
+    NEVER,
+    NIL,
+    OPEN,
+    Function,
+    Implementation,
+    Nilable,
+    Nominal,
+    Tuple,
+    Type,
+    Union,
+    array,
+    error,
+    result,
+)
+from .catch_clauses import Clauses
 from .json_shapes import answer_in
 from .relations import (
     ERRONEOUS,
@@ -24,7 +41,7 @@ from .relations import (
     fits,
     generic,
     implementations_of,
-    implements,
+    is_declared_data,
     is_error,
     is_error_value,
     is_text,
@@ -62,18 +79,22 @@ def warn_foreign_value(c: Checker, node: ast.Expr, actual: Type, wanted: Type) -
     warn_foreign_error(c, node.span, actual, wanted)
 
 
-def warn_never_caught(c: Checker, clause: ast.CatchClause, raised: list[Raise]) -> None:
-    """Warn of a clause on a family when all that the body throws is of other ones (W0015)."""
+def warn_never_caught(c: Checker, clause: ast.CatchClause, families: list[str | None], known: list[str | None]) -> None:
+    """Warn of a clause on a family when all that the body throws is of other ones (W0015). `families` are those of what it
+    throws, each once; `known` those that are built in, and None for one that is open."""
     caught = clause.caught
-    if not is_error(caught) or caught == ERROR or clause.type is None or not raised:
+    if not is_error(caught) or caught == ERROR or clause.type is None or not families:
         return
     # One error of unknown family may be of any: then nothing is certain.
-    families = [_family(each.type) for each in raised]
-    if any(family is None or _related(family, caught) for family in families):
+    if any(family is None or _related(family, caught) for family in known):
         return
-    thrown = ", ".join(f"`{family}`" for family in dict.fromkeys(families))
-    message = f"nothing in this `try` throws {_with_article(str(caught))}: it throws {thrown}"
+    thrown = ", ".join([f"`{family}`" for family in families[:FAMILIES_SHOWN]])
+    more = ", …" if len(families) > FAMILIES_SHOWN else ""
+    message = f"nothing in this `try` throws {_with_article(str(caught))}: it throws {thrown}{more}"
     c.report("W0015", clause.type.span, message, help=f"catch what is thrown: `catch {families[0]}`, or all: `catch Error`")
+
+
+FAMILIES_SHOWN = 20  # that a message names
 
 
 def _family(type_: Type) -> str | None:
@@ -147,13 +168,29 @@ def check_conversion(c: Checker, raised: Raise, wanted: Type) -> Coercion | None
 
 def from_function(c: Checker, source: Type, target: Type) -> FunctionSymbol | None:
     """Return the `from` of `impl From<source> for target`, or of one for a wider source (L-3.12.3); None if there is none."""
+    if (source, target) not in c.from_functions:
+        implementation = _from_implementation(c, source, target)
+        c.from_functions[source, target] = None if implementation is None else c.implementations[implementation].method("from")
+    return c.from_functions[source, target]
+
+
+def _from_implementation(c: Checker, source: Type, target: Type) -> Implementation | None:
     # The predeclared From; a program may declare a trait with a method `from` too.
-    trait = next(trait for trait in c.traits["from"] if trait.home is None)
-    assert isinstance(trait.type, Nominal)
-    exact = [implementation for implementation, _ in implementations_of(target, trait.type.of((source,)))]
-    every = exact or [implementation for implementation, _ in implementations_of(target, trait.type.of((ANY,)))]
-    offers = [c.implementations[one] for one in every if exact or fits(source, one.arguments[0])]
-    return offers[0].method("from") if offers else None
+    trait = next(trait for trait in c.traits["from"] if trait.home is None).type
+    assert isinstance(trait, Nominal)
+    exact = next(implementations_of(target, trait.of((source,))), None)
+    if exact is not None:
+        return exact[0]
+    if target not in c.from_impls:
+        every = [implementation for implementation, _ in implementations_of(target, trait.of((ANY,)))]
+        c.from_impls[target] = [one for one in every if not is_declared_data(one.arguments[0])]
+    # Of a struct only another use of the same struct is wider, beside what is no struct.
+    alike: list[Implementation] = []
+    if isinstance(source, Nominal) and source.arguments:
+        bare = source.of((ANY,) * len(source.arguments))
+        alike = [implementation for implementation, _ in implementations_of(target, trait.of((bare,)))]
+    wider = [one for one in (*c.from_impls[target], *alike) if fits(source, one.arguments[0])]
+    return min(wider, key=trait.facts.implementations.numbers.__getitem__, default=None)
 
 
 def report_cannot_leave(c: Checker, raised: Raise, target: Target) -> None:
@@ -332,25 +369,27 @@ def _infer_body(c: Checker, body: ast.Block, expected: Expected) -> Type:
 
 def _check_catches(c: Checker, node: ast.Try, target: Target, body_type: Type, expected: Expected) -> Type:
     branches: list[tuple[ast.Expr, Type]] = [(node.body, body_type)]
-    earlier: list[ast.CatchClause] = []
-    rethrow: list[tuple[Type, Coercion]] = []
+    clauses = Clauses()
+    families = list(dict.fromkeys([_family(each.type) for each in target.raised]))
+    known = [family for family in families if family is None or family in FAMILIES]
     for clause in node.catches:
-        _check_clause(c, clause, earlier, target.raised)
-        warn_never_caught(c, clause, target.raised)
-        earlier.append(clause)
+        _check_clause(c, clause, clauses, target.raised)
+        warn_never_caught(c, clause, families, known)
+        clauses.add(clause)
         branches.append((clause.body, _infer_body(c, clause.body, expected)))
+    # Codegen writes one conversion for each type of error that leaves.
+    rethrow: dict[tuple[Type, Coercion], None] = {}
     for raised in target.raised:
-        if not any(covers(clause, raised.type) for clause in node.catches):
+        if not clauses.covers(raised.type):
             # Outside of a `try` a cast that fails panics, as everywhere.
             if raised.by == "as" and not c.in_try:
                 raised.node.catchable = False  # type: ignore[attr-defined]
                 continue
             by = raised.by if raised.by == "as" else "try"
             coercion = leave(c, Raise(raised.node, raised.type, by))
-            # Codegen writes one conversion for each type of error that leaves.
-            if coercion is not None and (raised.type, coercion) not in rethrow:
-                rethrow.append((raised.type, coercion))
-    node.rethrow = rethrow
+            if coercion is not None:
+                rethrow[raised.type, coercion] = None
+    node.rethrow = list(rethrow)
     if not expected.used:
         return NEVER if all(t == NEVER for _, t in branches) else NIL
     if expected.concrete:
@@ -358,7 +397,7 @@ def _check_catches(c: Checker, node: ast.Try, target: Target, body_type: Type, e
     return c.join_branches(branches)
 
 
-def _check_clause(c: Checker, clause: ast.CatchClause, earlier: list[ast.CatchClause], raised: list[Raise]) -> None:
+def _check_clause(c: Checker, clause: ast.CatchClause, earlier: Clauses, raised: list[Raise]) -> None:
     """Set the type that a clause catches and that of its name; warn of a clause that an earlier one covers (W0004). A clause for
     every error calls it what the errors that reach it have in common."""
     caught = None if clause.type is None else written_type(c, clause.type)
@@ -371,53 +410,25 @@ def _check_clause(c: Checker, clause: ast.CatchClause, earlier: list[ast.CatchCl
     # `catch e: Any` catches everything, as a clause without type.
     clause.caught = None if caught == ANY else caught
     if clause.binding is not None:
-        left = [one.type for one in raised if not any(covers(other, one.type) for other in earlier)]
-        # Where all that arrives are errors or texts, `e.message` is there for each.
-        texts = [one for one in left if is_text(one)]
-        clause.lifts_text = clause.type is None and bool(texts) and all(is_text(one) or is_error_value(one) for one in left)
-        every = ERROR if clause.lifts_text else join_errors(left) if clause.type is None else ANY
-        clause.binding.type = (ANY if every == OPEN else every) if caught is None else caught
-    for other in earlier:
-        if caught is not ERRONEOUS and _clause_covers(other, clause):
-            c.report(
-                "W0004", clause.type.span if clause.type is not None else clause.span,
-                f"this clause can never match: `catch{f' {other.caught}' if other.caught else ''}` covers it",
-                first=other.span, note="covered by this one", help="remove it, or move it before the other",
-            )  # fmt: skip
-            return
+        clause.binding.type = (_in_common(clause, earlier, raised) if clause.type is None else ANY) if caught is None else caught
+    other = None if caught is ERRONEOUS else earlier.covering(clause)
+    if other is not None:
+        c.report(
+            "W0004", clause.type.span if clause.type is not None else clause.span,
+            f"this clause can never match: `catch{f' {other.caught}' if other.caught else ''}` covers it",
+            first=other.span, note="covered by this one", help="remove it, or move it before the other",
+        )  # fmt: skip
 
 
-def _clause_covers(first: ast.CatchClause, second: ast.CatchClause) -> bool:
-    if first.caught is None:
-        return True
-    if second.caught is None:
-        return False
-    if variant_of(first) is not None and variant_of(first) != variant_of(second):
-        return False
-    return _type_covers(first.caught, second.caught)
-
-
-def variant_of(clause: ast.CatchClause) -> str | None:
-    """Return the V of `catch F::V`, None for every other clause."""
-    binding = clause.type.binding if isinstance(clause.type, ast.NamedType) else None
-    return binding.variant if isinstance(binding, ErrorFamilySymbol) else None
-
-
-def covers(clause: ast.CatchClause, type_: Type) -> bool:
-    """Return whether a clause catches every error of a type (L-3.11.15)."""
-    if clause.caught is None or clause.caught is ERRONEOUS:
-        return True
-    return variant_of(clause) is None and _type_covers(clause.caught, type_)
-
-
-def _type_covers(caught: Type, type_: Type) -> bool:
-    if isinstance(caught, Nominal) and (caught.kind == "trait" or caught == ERROR):
-        return implements(type_, caught)
-    if is_error(caught) and isinstance(caught, Nominal):
-        return is_error(type_) and isinstance(type_, Nominal) and is_family(type_.name, caught.name)
-    if isinstance(caught, Generic) and isinstance(type_, Generic):
-        return caught.name == type_.name  # run-time tests see the bare type (L-3.1.22)
-    return caught == type_ or (is_text(type_) and str(caught) == "String")
+def _in_common(clause: ast.CatchClause, earlier: Clauses, raised: list[Raise]) -> Type:
+    """Return the type of all errors that reach a clause without type."""
+    nothing = earlier.everything is not None or earlier.unknown is not None
+    left = [] if nothing else [one.type for one in raised if not earlier.covers(one.type)]
+    # Where all that arrives are errors or texts, `e.message` is there for each.
+    texts = [one for one in left if is_text(one)]
+    clause.lifts_text = bool(texts) and all(is_text(one) or is_error_value(one) for one in left)
+    every = ERROR if clause.lifts_text else join_errors(left)
+    return ANY if every == OPEN else every
 
 
 RULES: dict[type[ast.Expr], ExpressionRule] = {

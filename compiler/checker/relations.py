@@ -94,7 +94,7 @@ def implementations_of(type_: Type, trait: Nominal) -> Iterator[tuple[Implementa
     """
     if isinstance(type_, Union):
         type_ = STRING
-    for head in _heads(type_):
+    for head in heads_of(type_):
         if head is None or not trait.facts.implementations.has(head):
             continue
         for implementation in trait.facts.implementations.offered(head, trait.arguments):
@@ -104,7 +104,7 @@ def implementations_of(type_: Type, trait: Nominal) -> Iterator[tuple[Implementa
         return
 
 
-def _heads(type_: Type) -> list[str | None]:
+def heads_of(type_: Type) -> list[str | None]:
     """Return the heads under which a type may have impls: an error has those of its families too, of which the nearest counts."""
     if isinstance(type_, Nominal) and type_.kind == "error":
         return [*ancestors(type_.name)]
@@ -194,6 +194,12 @@ class _Mismatch:
 MISMATCH = _Mismatch()
 
 NUMBERS = (INT, FLOAT)
+
+
+def is_declared_data(type_: Type) -> bool:
+    """Return whether a type is a struct, schema or enum: nothing converts to it but another use of it with other type
+    arguments."""
+    return isinstance(type_, Nominal) and type_.kind in ("struct", "schema", "enum")
 
 
 def is_error(type_: Type) -> bool:

@@ -20,7 +20,7 @@ from .context_declarations import check_old_names, old_name
 from .declarations import FAILED, at_module_level, folded
 from .decorators import check_decorators
 from .prompts import warn_quoted_type
-from .relations import ERRONEOUS, generic, is_text
+from .relations import generic, is_text
 from .state import Checker, Expected
 from .types import parts_in, written_type
 
@@ -28,14 +28,11 @@ MODES = ("partial", "coerce")
 
 
 def declare_schema(c: Checker, symbol: StructSymbol, node: ast.Schema) -> None:
-    """Set the fields, modes, descriptions and earlier names of a schema; E4021 for a field that stands twice. A mode among the
-    decorators of the first field belongs to the schema."""
-    fields = node.fields or []
-    modes = [*node.decorators, *(d for f in fields[:1] for d in f.decorators if d.name.text in MODES)]
-    names = {name for name, _ in check_decorators(c, modes, "schema")}
+    """Set the fields and modes of a schema; E4021 for a field that stands twice."""
+    names = {decorator.name.text for decorator in _of_schema(node)}
     symbol.partial, symbol.coerce = "partial" in names, "coerce" in names
     seen: dict[str, Span] = {}
-    for position, field in enumerate(fields):
+    for field in node.fields or ():
         name = field.name.text
         if name in seen:
             c.report(
@@ -44,9 +41,25 @@ def declare_schema(c: Checker, symbol: StructSymbol, node: ast.Schema) -> None:
             )
             continue
         seen[name] = field.name.span
-        own = [d for d in field.decorators if not (position == 0 and d.name.text in MODES)]
-        _read_decorators(c, symbol, field, own)
         symbol.fields.append(_declare_field(c, symbol, field))
+
+
+def _of_schema(node: ast.Schema) -> list[ast.Decorator]:
+    """Return the decorators of a schema; a mode among those of its first field belongs to it."""
+    first = (node.fields or [])[:1]
+    return [*node.decorators, *(d for field in first for d in field.decorators if d.name.text in MODES)]
+
+
+def _check_decorators(c: Checker, symbol: StructSymbol, node: ast.Schema) -> None:
+    """Check the decorators of a schema and its fields, and set the descriptions and earlier names."""
+    check_decorators(c, _of_schema(node), "schema")
+    fields = node.fields or []
+    seen: set[str] = set()
+    for position, field in enumerate(fields):
+        if field.name.text not in seen:
+            seen.add(field.name.text)
+            own = [d for d in field.decorators if not (position == 0 and d.name.text in MODES)]
+            _read_decorators(c, symbol, field, own)
     check_old_names(c, "field", symbol.name, [(field.name, symbol.was.get(field.name.text)) for field in fields])
 
 
@@ -74,8 +87,9 @@ def _declare_field(c: Checker, symbol: StructSymbol, field: ast.Field) -> tuple[
 
 
 def check_schema(c: Checker, symbol: StructSymbol, node: ast.Schema) -> None:
-    """Check a schema after all types are declared: its fields have JSON forms (E4020) and constant defaults (E4023), whose values
-    are set."""
+    """Check a schema after all types are declared: its decorators, which set descriptions and earlier names, and its fields,
+    which have JSON forms (E4020) and constant defaults (E4023), whose values are set."""
+    _check_decorators(c, symbol, node)
     declared = {name: type_ for name, type_, _, _ in symbol.fields}
     seen: set[str] = set()
     for field in node.fields or ():
@@ -89,8 +103,9 @@ def check_schema(c: Checker, symbol: StructSymbol, node: ast.Schema) -> None:
             if isinstance(offending, Nilable) and offending in (type_, *(generic(type_, "Option") or ())):
                 help = f"write `{field.name.text}?: {offending.inner}`"
             c.report("E4020", field.type.span, f"`{offending}` has no JSON form", help=help)
-        if field.default is not None:
-            _check_default(c, symbol, field.name.text, field.default, type_)
+        # The defaults have been typed; one with an error is not reported again.
+        if field.default is not None and not c.diagnostics.has_errors_in(field.default.span):
+            symbol.constants[field.name.text] = folded_default(c, field.default)
 
 
 def check_validators(c: Checker, symbol: StructSymbol) -> None:
@@ -122,12 +137,6 @@ def _check_validator(c: Checker, symbol: StructSymbol, decorator: ast.Decorator,
         return
     at_module_level(c, arguments[0].value, Expected(wanted, "E4024", f"a validator of `{symbol.name}`"))
     symbol.validators.append(arguments[0].value)
-
-
-def _check_default(c: Checker, symbol: StructSymbol, name: str, value: ast.Expr, type_: Type) -> None:
-    """Check a default and set its value: a constant that fits the type (E4023, O-2.4)."""
-    if at_module_level(c, value, Expected(type_, "E4023", f"the default of `{name}`")) is not ERRONEOUS:
-        symbol.constants[name] = folded_default(c, value)
 
 
 def folded_default(c: Checker, value: ast.Expr) -> object:

@@ -30,6 +30,7 @@ from ..symbols import (
     FunctionSymbol,
     ImplSymbol,
     Local,
+    MemorySymbol,
     ModelSymbol,
     ModuleSymbol,
     Offering,
@@ -204,17 +205,19 @@ class Checker:
     __slots__ = (
         "sources", "diagnostics", "error_count", "expressions", "nesting", "targets", "loops", "nominals", "modules",
         "connections", "mockable", "tool_sources", "questions", "offers", "agents", "manifest", "servers", "tools",
-        "aliases", "constants", "methods", "self_type", "deferring", "main", "visited", "mutating", "written_links",
+        "aliases", "constants", "defaults", "methods", "self_type", "deferring", "main", "visited", "mutating", "written_links",
         "traits", "models", "trait_symbols", "implementations", "trait_method_cache", "path_offers",
-        "implementation_of", "field_types", "error_impls",
+        "implementation_of", "field_types", "field_positions", "error_impls",
         "pending_bounds",
-        "outside", "step_functions", "concurrent", "memory_tables", "memory_defaults", "contexts", "heads",
+        "outside", "step_functions", "concurrent", "memory_tables", "memory_defaults", "memory_circles", "view_circles",
+        "contexts", "heads",
         "match_steps", "arm_steps", "constant_room",
         "open_lets", "filling_call", "stored_changes", "has_stored_hashmaps", "present", "some_of_nilable", "reply", "reply_used",
         "progress", "partials", "unfilled",
         "form_room", "form_sizes", "text_values", "reported_holes",
         "bare_variants", "irrefutable", "words", "lints", "computed_bounds", "fields_of",
-        "memory_blocks", "reuse",
+        "memory_blocks", "reuse", "fallback_circles", "connection_names", "offered", "from_functions", "from_impls",
+        "parts",
     )  # fmt: skip
 
     def __init__(
@@ -243,9 +246,13 @@ class Checker:
         self.contexts: dict[str, ContextSymbol] = {}
         self.modules: ModuleMap
         self.connections: list[str] = []  # names of those declared, for suggestions
+        self.connection_names: Sequence[str] = ()  # with those predeclared and of the manifest, by alphabet, once asked for
+        # of models that lead to one another by `fallback`: the last in the source; None for it once that was reported
+        self.fallback_circles: dict[ModelSymbol, ModelSymbol | None] = {}
         self.mockable: list[str] = []  # names of models, agents and tools, for suggestions
         self.tool_sources: list[Offering] = []  # all that offers tools to models
         self.questions: set[str] = set()  # names of functions by models and of channels that are answered
+        self.offered: Any = None  # the names of what they offer, once asked for (`tools.Offered`)
         self.offers: list[ToolSymbol] = []  # those of them that a list of tools names
         self.tools: dict[ToolSymbol, Type] = {}  # the types of tools that implement traits
         self.servers: Mapping[str, Mapping[str, object]] = {}  # MCP servers of the manifest by name
@@ -253,6 +260,7 @@ class Checker:
         self.manifest: dict[str, dict[str, object]] = {}  # fields of connections that Concerto.toml gives
         self.aliases: dict[AliasSymbol, Type | None] = {}  # None: being resolved
         self.constants: dict[ConstSymbol, str] = {}  # state of folding: busy, done or failed
+        self.defaults: dict[ast.Expr, object] = {}  # values of defaults of fields, as far as constants are made of them
         self.visited: set[StructSymbol | EnumSymbol] = set()  # those with a JSON form, as far as they were checked
         self.main: FunctionSymbol | None = None
         self.methods: dict[str, dict[str, FunctionSymbol]] = {}  # by the head of their type, then by name
@@ -266,7 +274,13 @@ class Checker:
         self.implementation_of: dict[ImplSymbol, Implementation] = {}  # the reverse of `implementations`
         # Fields by name, with the list they come from, by the identity of that list (`operators.fields_of`).
         self.field_types: dict[int, tuple[Any, dict[str, Type]]] = {}
+        # Their places in the order of the declaration, by the identity of what `fields_of` returns, with that.
+        self.field_positions: dict[int, tuple[dict[str, Type], dict[str, int]]] = {}
         self.error_impls: list[ImplSymbol] = []
+        # of errors and what they convert to (`propagation.from_function`)
+        self.from_functions: dict[tuple[Type, Type], FunctionSymbol | None] = {}
+        self.from_impls: dict[Type, list[Implementation]] = {}
+        self.parts: dict[tuple[Any, Type], tuple[int, Any]] = {}  # fields of generic types (`types.parts_in`)
         self.pending_bounds: list[PendingBounds] | None = []  # None: all impls are known
         self.step_functions: list[StepFunction] = []  # of memories, that may ask nothing of the host
         self.computed_bounds: list[ast.Expr] = []  # of declared memories; they may ask no model and no memory
@@ -284,6 +298,9 @@ class Checker:
         self.memory_blocks: list[tuple[str, int, int]] = []  # file, start and end, sorted: reports in there speak of fields
         self.memory_tables = MemoryTables()  # what Concerto.toml says of memories
         self.memory_defaults: dict[str, dict[str, Any]] = {}  # its default steps, with symbols of the program
+        # numbers, equal for those that lead to one another by `like` and `Memory::of`, and by `Memory::of` alone
+        self.memory_circles: dict[MemorySymbol, int] = {}
+        self.view_circles: dict[MemorySymbol, int] = {}
         self.self_type: Type | None = None  # what `Self` is in the present impl
         self.heads: dict[Type, Any] = {}  # cache of `constructors.Reading.heads`
         self.match_steps = self.arm_steps = MATCH_STEPS  # the second for W0004, since a warning must not cost an error
@@ -370,6 +387,8 @@ class Checker:
             below = getattr(at, SPINES[type(at)])
             # The first left side of a pipe is an argument of a call, typed there against its parameter.
             if isinstance(at, ast.Pipe) and not isinstance(below, (ast.Pipe, ast.Propagate)):
+                break
+            if self.outside and below in self.outside:
                 break
             at = below
         for inner in reversed(chain[1:]):

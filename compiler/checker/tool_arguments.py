@@ -83,16 +83,17 @@ def parameter_texts(c: Checker, method: FunctionSymbol, *, required: bool) -> di
     parameters = {p.name.text: p for p in node.parameters if not p.is_self}
     texts: dict[str, str] = {}
     places: dict[str, Span] = {}
+    undescribed: set[str | None] = set()  # parameters whose text was reported
     above = [(decorator, None) for decorator in node.decorators if decorator.name.text == "param"]
     before = [(decorator, p.name.text) for p in parameters.values() for decorator in p.decorators]
     for decorator, name in [*above, *before]:
         if decorator.name.text != "param":
             check_decorators(c, [decorator], "parameter")
             continue
-        described = _read_param(c, decorator, name)
-        if described is None:
+        name, text = _read_param(c, decorator, name)
+        if name is None or text is None:
+            undescribed.add(name)
             continue
-        name, text = described
         if name not in parameters:
             c.report(
                 "E4011", decorator.span, f"`{method.path}` has no parameter `{name}`",
@@ -108,22 +109,20 @@ def parameter_texts(c: Checker, method: FunctionSymbol, *, required: bool) -> di
     for name, parameter in parameters.items():
         if name not in texts and parameter.doc:
             texts[name] = parameter.doc
-        if required and name not in texts:
+        if required and name not in texts and name not in undescribed:
             help = f"write `/// …` on the line before it, or `@param(\"{name}\", \"…\")` above the method"
             c.report("E4011", parameter.name.span, f"the parameter `{name}` of `{method.path}` has no text", help=help)
     return texts
 
 
-def _read_param(c: Checker, decorator: ast.Decorator, name: str | None) -> tuple[str, str] | None:
-    """Return the name and the text of one `@param`; `name` is that of the parameter it stands before. None after a report
-    (E4009)."""
+def _read_param(c: Checker, decorator: ast.Decorator, name: str | None) -> tuple[str | None, str | None]:
+    """Return the name and the text of one `@param`; `name` is that of the parameter it stands before. None in place of what was
+    reported (E4009)."""
     values = [a.value for a in decorator.arguments if a.name is None]
     if len(values) != len(decorator.arguments) or len(values) != (2 if name is None else 1):
         form = '`@param("name", "text")`' if name is None else '`@param("text")`'
         c.report("E4009", decorator.span, "`@param` has other arguments here", help=f"write {form}")
-        return None
+        return name, None
     known = [check_value(c, "@param", value, TEXT, constant=True, code="E4009") for value in values]
-    texts = [text for text in known if isinstance(text, str)]
-    if len(texts) != len(values):
-        return None
+    texts = [text if isinstance(text, str) else None for text in known]
     return (texts[0], texts[1]) if name is None else (name, texts[0])

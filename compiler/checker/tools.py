@@ -18,7 +18,7 @@ from ...vm.schema import RESPOND, STORE_METHODS, store_name, tool_name
 from ...vm.values.errors import FAULTS
 from ..decisions import BuiltinCall
 from ..fields import TEXT
-from ..hints.names import did_you_mean, listed
+from ..hints.names import did_you_mean, listed, patient
 from ..source import Span
 from ..symbols import (
     AgentSymbol,
@@ -118,9 +118,11 @@ def _check_method(c: Checker, tool: ToolSymbol, method: FunctionSymbol) -> None:
         tool.effects[method] = effect
     described = decorators.get("describe", {}).get("text") or node.doc
     if not isinstance(described, str):
-        help = 'write `@describe("…")` above it, or a doc comment'
-        c.report("E4010", node.name.span, f"tool method `{method.path}` has no description", help=help)
         described = ""
+        # A text that is wrong was reported.
+        if "describe" not in decorators:
+            help = 'write `@describe("…")` above it, or a doc comment'
+            c.report("E4010", node.name.span, f"tool method `{method.path}` has no description", help=help)
     tool.texts[method] = described
     texts = parameter_texts(c, method, required=True)
     tool.arguments[method] = arguments_of(c, tool.name, method, texts)
@@ -271,11 +273,13 @@ def _check_call(c: Checker, name: ast.Expr) -> None:
         return
     # Scripts write `Tool.method`, as programs do; the wire has `Tool__method`.
     called = name.value.replace(".", "__")
-    if any(_offers(symbol, called) for symbol in c.tool_sources) or called in c.questions:
+    if c.offered is None:
+        c.offered = Offered(c.tool_sources)
+    if c.offered.has(called) or called in c.questions:
         return
     owner, _, method = called.rpartition("__")
-    names = {symbol.name: [f"{symbol.name}.{method}" for method in _methods(symbol)] for symbol in c.tool_sources}
-    every = [name for methods in names.values() for name in methods]
+    names = c.offered.names
+    every = [name for methods in names.values() for name in methods] if patient() else []
     help = did_you_mean(f"{owner}.{method}", every) or listed(f"the tools of `{owner}`", names.get(owner, ()))
     c.report(
         "E4003", name.span, f"nothing of the program offers the tool `{name.value}`",
@@ -283,15 +287,35 @@ def _check_call(c: Checker, name: ast.Expr) -> None:
     )  # fmt: skip
 
 
-def _offers(symbol: Offering, called: str) -> bool:
-    """Return whether a model may call something of `symbol` by the name `called`. A scope of a store and a part of a memory
-    begin with its name; of a server without signatures only the run knows the tools."""
-    if isinstance(symbol, McpSymbol) and not symbol.methods:
-        return called.startswith(tool_name(symbol.name, ""))
-    if isinstance(symbol, (ToolSymbol, McpSymbol)):
-        return any(tool_name(symbol.name, method) == called for method in _methods(symbol))
-    owner, _, method = called.rpartition("__")
-    return method in _methods(symbol) and (owner == symbol.name or owner.startswith(f"{symbol.name}_"))
+class Offered:
+    """The names by which a model may call what a program offers as tools; all tools and servers must have been checked. A scope
+    of a store and a part of a memory begin with its name; of a server without signatures only the run knows the tools."""
+
+    __slots__ = ("names", "exact", "beginnings", "stores", "longest")
+
+    def __init__(self, sources: Sequence[Offering]) -> None:
+        self.names = {symbol.name: [f"{symbol.name}.{method}" for method in _methods(symbol)] for symbol in sources}
+        self.exact: set[str] = set()
+        self.beginnings: set[str] = set()  # of names of tools of servers without signatures
+        self.stores: dict[str, set[str]] = {}  # the methods of stores and memories by their names
+        for symbol in sources:
+            if isinstance(symbol, McpSymbol) and not symbol.methods:
+                self.beginnings.add(tool_name(symbol.name, ""))
+            elif isinstance(symbol, (ToolSymbol, McpSymbol)):
+                self.exact.update([tool_name(symbol.name, method) for method in _methods(symbol)])
+            else:
+                self.stores.setdefault(symbol.name, set()).update(_methods(symbol))
+        self.longest = max(map(len, (*self.beginnings, *self.stores)), default=0)
+
+    def has(self, called: str) -> bool:
+        """Return whether a model may call something by this name."""
+        owner, _, method = called.rpartition("__")
+        owners = [owner, *(owner[:at] for at in range(min(len(owner), self.longest + 1)) if owner[at] == "_")]
+        return (
+            called in self.exact
+            or any(called[:at] in self.beginnings for at in range(min(len(called), self.longest) + 1))
+            or any(method in self.stores.get(name, ()) for name in owners)
+        )
 
 
 def _methods(symbol: Offering) -> Sequence[str]:

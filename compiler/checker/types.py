@@ -298,18 +298,23 @@ def shape_in(c: Checker, own: Type, type_: Type) -> Type:
 
 def parts_in(c: Checker, symbol: StructSymbol | VariantSymbol, type_: Type) -> Parts:
     """Return the fields of a struct or the payload of a variant as they are in a value of `type_`. The list may be that of the
-    symbol: do not change it."""
+    symbol, or one that was asked for before: do not change it."""
     declared = symbol.enum if isinstance(symbol, VariantSymbol) else symbol
     names = [parameter.name for parameter in declared.type_parameters]
     if not names:
         return symbol.fields
     shape = shape_in(c, declared.type, type_)
     assert isinstance(shape, Nominal)
-    bindings = dict(zip(names, shape.arguments, strict=True))
-    return [
-        (name, substitute(open_parameters(part, names), bindings), default, left_out)
-        for name, part, default, left_out in symbol.fields
-    ]
+    known = c.parts.get((symbol, shape))
+    # While types are declared fields may still be added.
+    if known is None or known[0] != len(symbol.fields):
+        bindings = dict(zip(names, shape.arguments, strict=True))
+        parts = [
+            (name, substitute(open_parameters(part, names), bindings), default, left_out)
+            for name, part, default, left_out in symbol.fields
+        ]
+        known = c.parts[symbol, shape] = (len(symbol.fields), parts)
+    return known[1]
 
 
 # Parts of a reply that arrives piece by piece (O-2.71).

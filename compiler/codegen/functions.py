@@ -24,7 +24,8 @@ from ..syntax.parse import parse
 from .constants import emit_constant
 from .emitter import Label
 from .expressions import error_leaves
-from .generator import Generator, changes_receiver, is_plain, root_of, static_type, value_of
+from .generator import Generator, changes_receiver, is_entry, is_plain, root_of, static_type, value_of
+from .hashmap_entries import LITERALS
 from .module import Module, Pending
 from .patterns import bind_irrefutable
 from .slots import call
@@ -475,20 +476,41 @@ def spawn(g: Generator, node: ast.Spawn) -> None:
 
 
 def _evaluated_before_start(call: ast.Call | ast.MethodCall) -> list[ast.Expr]:
-    """Return what is evaluated before the task starts. A place that the method changes is one of the task's copies."""
+    """Return what is evaluated before the task starts. A place that the method changes is one of the task's copies; of it the
+    indexes are evaluated before."""
     expressions = [argument.value for argument in call.arguments]
     target = call.target
     if isinstance(call, ast.MethodCall):
-        stays = changes_receiver(call) and root_of(call.receiver) is not None
-        if not stays and not _is_type(call.receiver):
+        if changes_receiver(call) and root_of(call.receiver) is not None:
+            expressions[:0] = _evaluated_in_place(call.receiver)
+        elif not _is_type(call.receiver):
             expressions.insert(0, call.receiver)
     elif isinstance(target, (decisions.MethodTarget, decisions.TraitCall)):
         # `T::m(x)` passes the receiver as an argument.
         if target.function.changes_self and root_of(target.receiver) is not None:
-            expressions.remove(target.receiver)
+            at = expressions.index(target.receiver)
+            expressions[at : at + 1] = _evaluated_in_place(target.receiver)
     elif isinstance(target, decisions.ValueCall):
         expressions.insert(0, target.callee)
     return expressions
+
+
+def _evaluated_in_place(place: ast.Expr) -> list[ast.Expr]:
+    """Return the expressions in a place, first to last, that are more than a name or a literal: its indexes, and the memory of a
+    slot or the hashmap of an entry."""
+    parts: list[ast.Expr] = []
+    while not isinstance(place, ast.PathExpr):
+        if isinstance(place, ast.GroupExpr):
+            place = place.inner
+            continue
+        assert isinstance(place, (ast.FieldAccess, ast.TupleAccess, ast.Index))
+        if isinstance(place, ast.Index):
+            parts.append(place.index)
+        if is_entry(place) or (isinstance(place, ast.FieldAccess) and isinstance(place.target, symbols.SlotAccess)):
+            parts.append(place.receiver)
+            break
+        place = place.receiver
+    return [part for part in reversed(parts) if not isinstance(part, (ast.PathExpr, *LITERALS))]
 
 
 def _is_type(receiver: ast.Expr) -> bool:

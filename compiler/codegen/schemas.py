@@ -116,7 +116,7 @@ class Shapes:
         optional = isinstance(type_, t.Generic) and type_.name == "Option"
         shape = self.shape(type_.arguments[0] if isinstance(type_, t.Generic) and optional else type_)
         default = as_json(owner.constants.get(name))
-        return [name, shape, optional, name in owner.constants, default, description(node) if node is not None else None]
+        return [name, shape, optional, name in owner.constants, default, node.doc if node is not None else None]
 
     def arguments(self, symbol: symbols.StructSymbol) -> list[Any]:
         """Return the shape of fields that are no declared type: the parameters or the result of a method, or the entry of a
@@ -130,7 +130,7 @@ class Shapes:
         if isinstance(type_, t.Generic) and type_.name == "Option":
             optional, type_ = True, type_.arguments[0]
         default = as_json(owner.constants.get(name))
-        return [name, self.shape(type_), optional, name in owner.constants, default, description(node)]
+        return [name, self.shape(type_), optional, name in owner.constants, default, owner.descriptions.get(name, node.doc)]
 
     def shape(self, type_: t.Type) -> list[Any]:
         """Return the shape of a type that has a JSON form; the checker has refused all others (E4020)."""
@@ -191,16 +191,6 @@ def _payload(value: symbols.ConstVariant) -> Any:
     if value.variant.form == "struct":
         return {name: part for (name, *_), part in zip(value.variant.fields, parts, strict=True)}
     return parts[0] if len(parts) == 1 else parts
-
-
-def description(field: ast.Field) -> str | None:
-    """Return the text of `@describe("text")`, else the doc comment, else None (O-2.13)."""
-    for decorator in field.decorators:
-        if decorator.name.text == "describe" and decorator.arguments:
-            value = decorator.arguments[0].value
-            if isinstance(value, ast.StringLiteral):
-                return value.value
-    return field.doc
 
 
 # What the calls of a program will ask for, by value where that is constant.

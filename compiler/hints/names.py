@@ -1,12 +1,12 @@
 """What was meant by a name that nothing declares: the nearest spelling, everyday names of other languages, families of
 errors, modules of the library (L-4.1.5).
 
-Hands on `nearest`, `did_you_mean` and `listed` for every phase that has candidates, with `limited_patience`, by which the checker
-bounds their time, and `patient`, by which the resolver asks whether any is left; `distance` and EVENT_OF_A_MEMORY to the checker;
-the tables of names of other languages (`METHODS`, `FIELDS`, `NAMES`, `STEPS` …), which resolver and checker
-try before the nearest spelling, `VALUES` to `compiler/fields.py` and `MODULES` to the hints of imports; and `everyday_name`,
-`everyday_type`, `family_help`, `library_help` and `offers_help`, which return to the resolver the text of a help or None. A new
-everyday name is a row of one of the tables. Nothing is reported here.
+Hands on `nearest`, `did_you_mean` and `listed` for every phase that has candidates, with `limited_patience`, by which the
+checker bounds their time, and `patient` and `spend`, by which resolver and checker ask whether any is left and take their own
+work off it; `by_nearness` and EVENT_OF_A_MEMORY to the checker; the tables of names of other languages (`METHODS`, `FIELDS`,
+`NAMES`, `STEPS` …), which resolver and checker try before the nearest spelling, `VALUES` to `compiler/fields.py` and `MODULES`
+to the hints of imports; and `everyday_name`, `everyday_type`, `family_help`, `library_help` and `offers_help`, which return to
+the resolver the text of a help or None. A new everyday name is a row of one of the tables. Nothing is reported here.
 """
 
 from __future__ import annotations
@@ -75,19 +75,20 @@ def nearest(name: str, candidates: Iterable[str]) -> str | None:
         return None
     limit = max(1, len(name) // 3)
     names = set(candidates)
-    _spend(len(names))
+    spend(len(names))
     ranked: list[tuple[int, str]] = []
     for candidate in names:
         # The length alone rules most candidates out.
         if candidate != name and abs(len(candidate) - len(name)) <= limit:
             edits = distance(name, candidate, limit)
-            _spend(len(candidate) * min(len(name), 2 * limit + 2))
+            spend(len(candidate) * min(len(name), 2 * limit + 2))
             if edits <= limit:
                 ranked.append((edits, candidate))
     return min(ranked)[1] if ranked else None
 
 
-def _spend(letters: int) -> None:
+def spend(letters: int) -> None:
+    """Take letters off what is left of PATIENCE, for work as long as comparing so many."""
     left = _patience.get()
     if left is not None:
         left[0] -= letters
@@ -108,11 +109,19 @@ def listed(what: str, names: Sequence[str], limit: int = 8, *, like: str = "") -
     return f"{what} are: {spelled}{', …' if len(names) > limit else ''}" if names else None
 
 
+def by_nearness(name: str, candidates: Sequence[str]) -> Sequence[str]:
+    """Return all candidates, the nearest to the name first, then by alphabet; as they are when PATIENCE is used up."""
+    if len(name) > LONGEST or not patient():
+        return candidates
+    spend(sum([len(candidate) * len(name) for candidate in candidates]))
+    return sorted(candidates, key=lambda other: (distance(name, other, len(name) + len(other)), other))
+
+
 def _unlikeness(name: str, candidate: str) -> int:
     """Return 0 where one name begins or ends with the other (`lenght`, `len`), else the number of edits; beyond half of the
     letters it is some number above that half."""
     a, b = name.lower(), candidate.lower()
-    _spend(1 + len(a) * min(len(b), LONGEST))
+    spend(1 + len(a) * min(len(b), LONGEST))
     if len(b) > LONGEST:
         return len(a)
     shorter, longer = sorted((a, b), key=len)

@@ -58,7 +58,11 @@ from .state import ErroneousSymbol, Resolver
 
 
 def function(r: Resolver, node: ast.Function) -> None:
-    """Resolve a declared function, which sees no locals of functions around it (L-2.4.5)."""
+    """Resolve a declared function, which sees no locals of functions around it (L-2.4.5). What its decorators and those of its
+    parameters name stands outside of it."""
+    _visit_decorators(r, node.decorators)
+    for parameter in node.parameters:
+        _visit_decorators(r, parameter.decorators)
     outer, r.body_name = r.body_name, node.name.text
     with r.body(None) as scope:
         node.scope = scope
@@ -98,6 +102,8 @@ def type_parameters(r: Resolver, declared: list[ast.TypeParameter]) -> list[Type
 
 def closure(r: Resolver, node: ast.Closure) -> None:
     """Resolve a closure: a function body that sees the locals around it (L-5.9)."""
+    for parameter in node.parameters:
+        _visit_decorators(r, parameter.decorators)
     with r.body(r.function) as scope:
         node.scope = scope
         parameters(r, node.parameters)
@@ -241,6 +247,7 @@ def visit_pipeline(r: Resolver, node: ast.Pipeline) -> None:
     symbol = node.symbol
     assert isinstance(symbol, PipelineSymbol)
     if node.parameter is not None:
+        _visit_decorators(r, node.parameter.decorators)
         r.visit(node.parameter.type)
         r.visit(node.parameter.default)
     r.visit(node.result)
@@ -257,8 +264,7 @@ def visit_pipeline(r: Resolver, node: ast.Pipeline) -> None:
                 "E1003", stage.name.span, f"stage `{name}` is defined twice", first=seen[name].name.span,
                 help="rename one of them",
             )
-        for decorator in stage.decorators:
-            _visit_decorator(r, decorator)
+        _visit_decorators(r, stage.decorators)
         _stage(r, symbol, stage)
         seen.setdefault(name, stage)
         # For the help about names of earlier stages, which only expression stages see.
@@ -337,6 +343,7 @@ def tool_symbol(r: Resolver, item: ast.Tool) -> ToolSymbol:
 def visit_tool(r: Resolver, item: ast.Tool) -> None:
     """Resolve the names in a tool; inside its methods `Self` is the state."""
     assert isinstance(item.symbol, ToolSymbol)
+    _visit_decorators(r, item.decorators)
     with r.body(None):
         for entry in item.entries:
             r.visit(entry.value)
@@ -346,10 +353,6 @@ def visit_tool(r: Resolver, item: ast.Tool) -> None:
     with r.block() as scope:
         scope.names["Self"] = item.symbol.state
         for method in item.methods:
-            with r.body(None):
-                for decorator in method.decorators:
-                    if decorator.name.text == "approve":  # the arguments of all others are plain data
-                        _visit_decorator(r, decorator)
             function(r, method)
 
 
@@ -373,7 +376,8 @@ def mcp_symbol(r: Resolver, item: ast.Mcp) -> McpSymbol:
 
 
 def visit_mcp(r: Resolver, item: ast.Mcp) -> None:
-    """Resolve the names in an MCP server: fields, parameters and results."""
+    """Resolve the names in an MCP server: decorators, fields, parameters and results."""
+    _visit_decorators(r, item.decorators)
     with r.body(None):
         for entry in item.entries:
             entry.value = visit_field(r, entry.key.text, entry.value)
@@ -415,6 +419,7 @@ def visit_trait(r: Resolver, item: ast.Trait) -> None:
     symbol = item.symbol
     if not isinstance(symbol, TraitSymbol):
         return
+    _visit_decorators(r, item.decorators)
     with r.block() as scope:
         symbol.type_parameters = type_parameters(r, item.type_parameters)
         scope.names["Self"] = symbol.self_parameter
@@ -570,7 +575,7 @@ def enum_symbol(r: Resolver, item: ast.Enum, name: str) -> EnumSymbol:
         index = symbol.variants[variant.name.text]
         if index == len(symbol.members):
             form = "tuple" if variant.items is not None else "unit" if variant.fields is None else "struct"
-            symbol.members.append(VariantSymbol(variant.name.text, symbol, index, form))
+            symbol.members.append(VariantSymbol(variant.name.text, symbol, len(symbol.members), form))
     return symbol
 
 
@@ -618,15 +623,12 @@ def _name_store(r: Resolver, value: ast.Expr) -> None:
 
 
 def _visit_item(r: Resolver, item: ast.Item) -> None:
-    if isinstance(item, (ast.Function, ast.Channel)):
-        with r.body(None):
-            for decorator in item.decorators:
-                _visit_decorator(r, decorator)
-        if isinstance(item, ast.Channel):
-            function(r, item.symbol.declaration)
-            bind_to_predeclared(item.symbol.declaration)
-        else:
-            function(r, item)
+    if isinstance(item, ast.Function):
+        function(r, item)
+        return
+    if isinstance(item, ast.Channel):
+        function(r, item.symbol.declaration)
+        bind_to_predeclared(item.symbol.declaration)
         return
     if isinstance(item, ast.Tool):
         visit_tool(r, item)
@@ -639,8 +641,7 @@ def _visit_item(r: Resolver, item: ast.Item) -> None:
     with r.body(None):
         if isinstance(item.symbol, (StructSymbol, EnumSymbol, AliasSymbol)):
             item.symbol.type_parameters = type_parameters(r, getattr(item, "type_parameters", []))
-        for decorator in item.decorators:
-            _visit_decorator(r, decorator)
+        _visit_decorators(r, item.decorators)
         if isinstance(item, ast.Schema) and isinstance(item.symbol, StructSymbol):
             # The declaration is the first of the forms; `schema T;` adds others.
             item.symbol.forms.append(item)
@@ -649,8 +650,7 @@ def _visit_item(r: Resolver, item: ast.Item) -> None:
                 for field in item.fields or ():
                     r.visit(field.type)
                     r.visit(field.default)
-                    for decorator in field.decorators:
-                        _visit_decorator(r, decorator)
+                    _visit_decorators(r, field.decorators)
             case ast.Enum():
                 for variant in item.variants:
                     for type_ in variant.items or ():
@@ -658,6 +658,7 @@ def _visit_item(r: Resolver, item: ast.Item) -> None:
                     for field in variant.fields or ():
                         r.visit(field.type)
                         r.visit(field.default)
+                        _visit_decorators(r, field.decorators)
             case ast.Store(kind="memory"):
                 r.visit(item.type)
                 visit_memory_chain(r, item.value)
@@ -673,8 +674,7 @@ def _visit_item(r: Resolver, item: ast.Item) -> None:
                 for slot in (slot for tier in item.tiers for slot in tier.slots):
                     r.visit(slot.type)
                     r.visit(slot.default)
-                    for decorator in slot.decorators:
-                        _visit_decorator(r, decorator)
+                    _visit_decorators(r, slot.decorators)
             case ast.Config():
                 _visit_config(r, item)
             case ast.Pipeline():
@@ -690,16 +690,19 @@ def _visit_addition(r: Resolver, item: ast.Schema) -> None:
         r.unknown_name(item.name, "E1002", "type")
     elif not isinstance(symbol, ErroneousSymbol):
         r.report("E4022", item.name.span, f"`{item.name.text}` is not a schema", help="without a body it names a declared schema")
+    _visit_decorators(r, item.decorators)
+
+
+def _visit_decorators(r: Resolver, decorators: Sequence[ast.Decorator]) -> None:
+    """Resolve the names in the arguments of decorators, which stand outside of what is decorated."""
+    if not decorators:
+        return
     with r.body(None):
-        for decorator in item.decorators:
-            _visit_decorator(r, decorator)
-
-
-def _visit_decorator(r: Resolver, decorator: ast.Decorator) -> None:
-    names = DECORATOR_ARGUMENTS.get(decorator.name.text, ())
-    for position, argument in enumerate(decorator.arguments):
-        unnamed = names[position] if position < len(names) else ""
-        argument.value = visit_field(r, unnamed if argument.name is None else argument.name.text, argument.value)
+        for decorator in decorators:
+            names = DECORATOR_ARGUMENTS.get(decorator.name.text, ())
+            for position, argument in enumerate(decorator.arguments):
+                unnamed = names[position] if position < len(names) else ""
+                argument.value = visit_field(r, unnamed if argument.name is None else argument.name.text, argument.value)
 
 
 def _is_provider(key: str) -> bool:

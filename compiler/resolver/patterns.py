@@ -8,6 +8,7 @@ pattern is a case of `_bind` and a row of HANDLERS. Types and exhaustiveness are
 
 from __future__ import annotations
 
+from collections import ChainMap, Counter
 from collections.abc import Sequence
 
 from ...vm.values.errors import FAMILIES
@@ -19,8 +20,9 @@ from .paths import literal_head, resolve_path
 from .state import ErroneousSymbol, Handler, Resolver
 
 # The locals of one pattern by name. `names` are those bound so far; `reuse` those that an earlier alternative of `a | b` bound,
-# which a later one takes over instead of declaring its own.
-Names = dict[str, Local]
+# which a later one takes over instead of declaring its own. The first map is of the present alternative, the others are of what
+# is around it.
+Names = ChainMap[str, Local]
 
 _FAMILY_VARIANTS = {variant for family in FAMILIES.values() for variant in family.variants}
 
@@ -28,7 +30,7 @@ _FAMILY_VARIANTS = {variant for family in FAMILIES.values() for variant in famil
 def bind_pattern(r: Resolver, pattern: ast.Pattern) -> None:
     """Declare the names of a whole pattern in the present scope; report a name bound twice (E3005), alternatives that bind
     different names (E3004), and paths that name nothing."""
-    _bind(r, pattern, {}, {})
+    _bind(r, pattern, ChainMap(), ChainMap())
 
 
 def _bind(r: Resolver, pattern: ast.Pattern, names: Names, reuse: Names) -> None:
@@ -113,15 +115,16 @@ def _declare(
 
 
 def _bind_alternatives(r: Resolver, pattern: ast.OrPattern, names: Names, reuse: Names) -> None:
-    outer = dict(names)
-    pool = dict(reuse)
+    pool = reuse.new_child()
     bound: list[set[str]] = []  # by each alternative
+    every: dict[str, Local] = {}
     for alternative in pattern.alternatives:
-        own = dict(outer)
+        own = names.new_child()
         r.nesting.call(_bind, r, alternative, own, pool)
-        bound.append(set(own) - set(outer))
-        pool.update(own)
-        names.update(own)
+        bound.append(set(own.maps[0]))
+        pool.update(own.maps[0])
+        every.update(own.maps[0])
+    names.update(every)
     missing = names_missing(bound)
     # A variant by its bare name binds nothing, which only the type can tell.
     pattern.doubtful = {name for name in missing if name in r.variants}
@@ -135,7 +138,8 @@ SAME_NAMES = "bind the same names in each, or write an arm for each"
 
 def names_missing(bound: Sequence[set[str]]) -> set[str]:
     """Return the names that some alternatives of a pattern bind and others do not; `bound`: the names of each."""
-    return {name for own in bound for name in own if not all(name in other for other in bound)}
+    counts = Counter(name for own in bound for name in own)
+    return {name for name, count in counts.items() if count < len(bound)}
 
 
 def bound_twice(name: str) -> str:

@@ -8,11 +8,12 @@ from typing import Any, cast
 
 import pytest
 from concerto.compiler.checker.constants import Fault, size_of
-from concerto.compiler.checker.declarations import _Values
+from concerto.compiler.checker.declaration_checks import CHECKS, DeclarationChecks
+from concerto.compiler.checker.declarations import _Values, components, topological_order
 from concerto.compiler.checker.state import Checker
 from concerto.compiler.pipeline import compile_source
 from concerto.compiler.source import Span
-from concerto.compiler.symbols import ConnectionSymbol, MemorySymbol, ModelSymbol
+from concerto.compiler.symbols import ConnectionSymbol, LedgerSymbol, MemorySymbol, ModelSymbol, Symbol
 from concerto.compiler.syntax import ast
 from concerto.vm import values as vm
 
@@ -255,3 +256,49 @@ def test_constants_may_use_up_their_room() -> None:
 )
 def test_how_many_values_a_constant_is_made_of(value: object, size: int) -> None:
     assert size_of(value, 100) == size_of(value, size) == size and size_of(value, size - 1) == size
+
+
+def test_a_declaration_comes_after_those_it_is_made_of() -> None:
+    made_of = {"a": ["b", "c"], "b": ["d"], "c": ["b"], "d": ["b"], "e": ["a", "e"]}
+    assert list(components(made_of, lambda name: list(made_of[name]))) == [["b", "d"], ["c"], ["a"], ["e"]]
+    assert list(topological_order("edcba", lambda name: list(made_of[name]))) == ["d", "b", "c", "a", "e"]
+    long = list(range(5_000))
+    assert list(topological_order(long, lambda at: [at + 1] if at + 1 < len(long) else [])) == long[::-1]
+
+
+def codes(source: str) -> list[str]:
+    return [found.code for found in compile_source(source.encode(), "main.conc").diagnostics.found]
+
+
+@pytest.mark.parametrize(("last", "expected"), [("retain(20)", set()), ("like(m0)", {"E4501"})])
+def test_memories_take_over_from_one_another_in_a_long_row(last: str, expected: set[str]) -> None:
+    rows = [f"memory m{i}: Memory = Memory::new().like(m{i + 1});\n" for i in range(1_000)]
+    assert set(codes("".join(rows) + f"memory m1000: Memory = Memory::new().{last};\nfn main() {{ }}\n")) == expected
+
+
+def test_views_of_one_another_in_a_long_row() -> None:
+    rows = [f"memory m{i}: Memory = Memory::of(m{i + 1});\n" for i in range(600)]
+    assert codes("".join(rows) + "memory m600: Memory = Memory::new();\nfn main() { }\n") == []
+    assert set(codes("".join(rows) + "memory m600: Memory = Memory::of(m0);\nfn main() { }\n")) == {"E4511"}
+
+
+def test_what_leads_into_a_circle_is_not_reported_again() -> None:
+    rows = [f"const K{i}: Int = K{i + 1};\n" for i in range(3_000)]
+    assert codes("".join(rows) + "const K3000: Int = K3000;\nfn main() { }\n") == ["E2032"]
+
+
+def test_a_declaration_that_nests_too_deeply_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def check(c: Checker, symbol: Symbol) -> None:
+        raise RecursionError
+
+    monkeypatch.setitem(CHECKS, LedgerSymbol, DeclarationChecks(values=check))
+    (found,) = compile_source(b"fn main() { }\nledger kept: Ledger = Ledger::new();\n", "main.conc").diagnostics.found
+    assert (found.code, found.span.start) == ("E0114", 21)
+    assert "`kept`" in found.message and found.help == "split it up"
+
+
+def test_models_in_several_circles_are_reported_once() -> None:
+    model = 'model {} {{ provider: openai, base: "m", fallback: [{}] }}\n'
+    source = "".join(model.format(name, others) for name, others in (("A", "B, C"), ("B", "A"), ("C", "A, B"), ("D", "A")))
+    (found,) = compile_source(f"{source}fn main() {{ }}\n".encode(), "main.conc").diagnostics.found
+    assert found.code == "E4043" and "`C` to `A` to `C`" in found.message

@@ -743,3 +743,136 @@ def schemas_twice_in_one(n: int, p: str, rng: random.Random) -> Part:
     word, held = rng.choice((("schema", "{}"), ("struct", "{}"), ("schema", "Option<{}>"), ("schema", "Array<{}>")))
     items = lines(n, lambda i: f"{word} Sd{p}{i} {{ a: {held.format(f'Sd{p}{i + 1}')}, b: {held.format(f'Sd{p}{i + 1}')} }}")
     return Part(f"{items}{word} Sd{p}{n} {{ x: Int }}\nschema Sd{p} {{ s: Sd{p}0 }}\n")
+
+
+# ---------------------------------------------------------------- many of one kind, each looked up
+
+
+@family
+def errors_caught_one_by_one(n: int, p: str, rng: random.Random) -> Part:
+    items = lines(n, lambda i: f"struct Ec{p}{i} {{ a: Int }}\nimpl Error for Ec{p}{i} {{}}\nfn ec{p}{i}() -> Result<Int, Ec{p}{i}> {{ Err(Ec{p}{i} {{ a: 1 }}) }}")
+    tried = lines(n, lambda i: f"ec{p}{i}()?;")
+    return Part(items, f"try {{ {tried} }}\n" + lines(n, lambda i: f"catch Ec{p}{i}(e) {{ }}") + rng.choice(("catch e { emit(\"e\", e); }\n", "")))
+
+
+@family
+def changes_that_call_a_chain(n: int, p: str, rng: random.Random) -> Part:
+    items = lines(n, lambda i: f"fn cc{p}{i}(x: Int) -> Int {{ cc{p}{i + 1}(x) + 1 }}") + f"fn cc{p}{n}(x: Int) -> Int {{ x }}\n"
+    items += f"struct Cc{p} {{ v: Int }}\nimpl Cc{p} {{ fn bump(mut self) {{ self.v = cc{p}0(self.v); }} }}\nhashmap hc{p}: HashMap<String, Cc{p}> = HashMap::new();\n"
+    return Part(items, lines(n, lambda i: f'hc{p}["a"].bump();'))
+
+
+@family
+def operands_that_call_a_chain(n: int, p: str, rng: random.Random) -> Part:
+    """Each operand leads to the same functions, some of which attach memories."""
+    attach = rng.choice((0, 3))
+    items = f'model Oc{p} {{ provider: openai, base: "m" }}\n'
+    items += lines(n if attach else 0, lambda i: f"memory om{p}{i}: Memory = Memory::new().on_conflict(Serial);")
+    call = lambda i: f'let _ = Oc{p}.with_memory(om{p}{i}).execute("q"); ' if attach and i % attach == 0 else ""  # noqa: E731
+    items += lines(n, lambda i: f"fn oc{p}{i}(x: Int) -> Int {{ {call(i)}oc{p}{i + 1}(x) + 1 }}") + f"fn oc{p}{n}(x: Int) -> Int {{ x }}\n"
+    return Part(items, lines(n // 2, lambda i: f'emit("o", await (oc{p}0(1), oc{p}{i}(2)));'))
+
+
+@family
+def fallbacks_in_a_row(n: int, p: str, rng: random.Random) -> Part:
+    last = rng.choice(("", f", fallback: [Fb{p}0]"))
+    order = rng.choice((lambda rows: rows, lambda rows: rows[::-1]))
+    rows = [f'model Fb{p}{i} {{ provider: openai, base: "m", fallback: [Fb{p}{i + 1}] }}' for i in range(n)]
+    return Part("\n".join(order([*rows, f'model Fb{p}{n} {{ provider: openai, base: "m"{last} }}'])) + "\n")
+
+
+@family
+def memories_like_one_another(n: int, p: str, rng: random.Random) -> Part:
+    last = rng.choice(("Memory::new().retain(20)", f"Memory::new().like(Lk{p}0)"))
+    return Part(lines(n, lambda i: f"memory Lk{p}{i}: Memory = Memory::new().like(Lk{p}{i + 1});") + f"memory Lk{p}{n}: Memory = {last};\n")
+
+
+@family
+def unknown_methods_beside_traits(n: int, p: str, rng: random.Random) -> Part:
+    return Part(lines(n, lambda i: f"trait Um{p}{i} {{ fn um{p}{i}(self); }}"), lines(n, lambda i: f"1.zz{p}{i}();"))
+
+
+@family
+def unknown_connections(n: int, p: str, rng: random.Random) -> Part:
+    items = lines(n, lambda i: f'connect uc{p}{i} {{ provider: "openai" }}')
+    return Part(items + lines(n, lambda i: f'model Uc{p}{i} {{ provider: zz{p}{i}, base: "m" }}'))
+
+
+@family
+def conversions_of_errors(n: int, p: str, rng: random.Random) -> Part:
+    items = f"struct Ce{p} {{ a: Int }}\nimpl Error for Ce{p} {{}}\n"
+    items += lines(n, lambda i: f"struct Cf{p}{i} {{ a: Int }}\nimpl Error for Cf{p}{i} {{}}\nimpl From<Cf{p}{i}> for Ce{p} {{ fn from(a: Cf{p}{i}) -> Self {{ Ce{p} {{ a: a.a }} }} }}\nfn cg{p}{i}() -> Result<Int, Cf{p}{i}> {{ Ok(1) }}")
+    called = lines(n, lambda i: f"cg{p}{i}()?; ch{p}()?;")
+    return Part(items + f"fn ch{p}() -> Result<Int, RuntimeError> {{ Ok(1) }}\nfn ci{p}() -> Result<Int, Ce{p}> {{\n{called} Ok(1) }}\n")
+
+
+@family
+def overloads_of_one_trait(n: int, p: str, rng: random.Random) -> Part:
+    receiver, value = rng.choice(((f"Ov{p}", f"Ov{p} {{ a: 1 }}"), ("Int", "1")))
+    items = f"trait Ox{p}<A> {{ fn ox{p}(self, a: A); }}\nstruct Ov{p} {{ a: Int }}\n"
+    items += lines(n, lambda i: f"struct Oe{p}{i} {{ a: Int }}\nimpl Ox{p}<Oe{p}{i}> for {receiver} {{ fn ox{p}(self, a: Oe{p}{i}) {{ let _ = a; }} }}")
+    return Part(items, f"let ov{p} = {value};\n" + lines(n, lambda i: f"ov{p}.ox{p}(Oe{p}{i} {{ a: 1 }});"))
+
+
+@family
+def fields_of_a_generic_struct(n: int, p: str, rng: random.Random) -> Part:
+    items = f"struct Fg{p}<T> {{ {', '.join(f'f{i}: T' for i in range(n))} }}\n"
+    return Part(items + f"fn fg{p}(s: Fg{p}<Int>) -> Int {{ let mut t = 0;\n{lines(n, lambda i: f't += s.f{i};')} t }}\n")
+
+
+@family
+def fields_of_a_struct(n: int, p: str, rng: random.Random) -> Part:
+    items = f"struct Fi{p} {{ {', '.join(f'f{i}: Int' for i in range(n))} }}\n"
+    return Part(items + f"fn fi{p}(s: Fi{p}) -> Int {{ let mut t = 0;\n{lines(n, lambda i: f't += s.f{i};')} t }}\n")
+
+
+@family
+def calls_of_mocked_tools(n: int, p: str, rng: random.Random) -> Part:
+    items = lines(n, lambda i: f"/// t\ntool Mk{p}{i} {{\n/// d\npub fn m(self) -> Int {{ 1 }}\n}}") + f'model Ml{p} {{ provider: openai, base: "m" }}\n'
+    replies = ", ".join(f'{{ "tool_calls": [{{ "tool": "Mk{p}{i}.m" }}] }}' for i in range(n))
+    return Part(items + f"@test\nfn mk{p}() {{ mock Ml{p} {{ responses: [{replies}] }} }}\n")
+
+
+@family
+def variants_of_an_enum(n: int, p: str, rng: random.Random) -> Part:
+    used = rng.choice((0, n))
+    return Part(f"enum Ev{p} {{ {', '.join(f'V{i}' for i in range(n))} }}\n", lines(used, lambda i: f'emit("v", Ev{p}::V{i});'))
+
+
+@family
+def traits_that_change_their_receiver(n: int, p: str, rng: random.Random) -> Part:
+    return Part(lines(n, lambda i: f"trait Mu{p}{i} {{ fn mu{p}{i}(mut self); }}"))
+
+
+@family
+def methods_of_one_trait(n: int, p: str, rng: random.Random) -> Part:
+    items = f"struct Mt{p} {{ a: Int }}\ntrait Mu{p} {{ {lines(n, lambda i: f'fn mt{p}{i}(self);')} }}\n"
+    return Part(items + f"impl Mu{p} for Mt{p} {{ {lines(n, lambda i: f'fn mt{p}{i}(self) {{ }}')} }}\n")
+
+
+@family
+def alternatives_behind_names(n: int, p: str, rng: random.Random) -> Part:
+    names = ", ".join(f"{p}ab{i}" for i in range(n))
+    choices = ", ".join(["1 | 2"] * n)
+    return Part("", f'let {p}ab: Any = 1;\nmatch {p}ab {{ ({names}, {choices}) => {{ emit("a", [{names}]); }}, _ => {{ }} }}\n')
+
+
+@family
+def alternatives_that_bind(n: int, p: str, rng: random.Random) -> Part:
+    items = f"enum Ab{p} {{ {', '.join(f'V{i}(Int)' for i in range(n))} }}\n"
+    arm = " | ".join(f"Ab{p}::V{i}(x)" for i in range(n))
+    return Part(items, f'match Ab{p}::V0(1) {{ {arm} => {{ emit("a", x); }} }}\n')
+
+
+@family
+def defaults_twice_in_one(n: int, p: str, rng: random.Random) -> Part:
+    """Each is made of two of the one before."""
+    items = f"struct Dt{p}0 {{ a: Int = 1 }}\n"
+    items += lines(n, lambda i: f"struct Dt{p}{i + 1} {{ a: Dt{p}{i} = Dt{p}{i} {{ }}, b: Dt{p}{i} = Dt{p}{i} {{ }} }}")
+    return Part(items + f"const DT{p.upper()}: Dt{p}{n} = Dt{p}{n} {{ }};\n")
+
+
+@family
+def names_that_lead_into_a_circle(n: int, p: str, rng: random.Random) -> Part:
+    items = lines(n, lambda i: f"const LC{p.upper()}{i}: Int = LC{p.upper()}{i + 1};") + f"const LC{p.upper()}{n}: Int = LC{p.upper()}{n};\n"
+    return Part(items + lines(n, lambda i: f"type Lc{p}{i} = Lc{p}{i + 1};") + f"type Lc{p}{n} = Lc{p}{n};\n")
