@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from concerto.vm.providers import PROVIDERS
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 ROOMS = ("__init__.py", "api", "cli", "compiler", "runtime")  # beside the machine
@@ -203,7 +204,8 @@ def test_what_is_said_of_providers_names_the_new_one(copy: Path) -> None:
     (copy / "refused.conc").write_text(REFUSED, encoding="utf-8")
     said = concerto(copy, "check", "refused.conc").stderr
     assert "`project` of connection `lab` is not carried by provider `acme`" in said
-    assert '`provider` is one of "openai", "anthropic", "google", "ollama", "custom", "acme", "offline"' in said
+    names = ", ".join(f'"{name}"' for name in [*(name for name in PROVIDERS if name != "offline"), "acme", "offline"])
+    assert f"`provider` is one of {names}" in said
     assert 'add `provider: "openai"`; others are "anthropic", "google", "ollama", "custom", "acme", "offline"' in said
     assert "this text has the shape of a provider key" in said
 

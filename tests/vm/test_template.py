@@ -83,7 +83,7 @@ def test_programs_do_the_same_on_the_template(steps: int, monkeypatch: pytest.Mo
     for (name, image), expected in zip(cases, generated, strict=True):
         assert ran(image, steps) == expected, name
         ends.add(expected["panic"] and expected["panic"][0])
-    assert "P101" in ends and None in ends
+    assert None in ends and ("P101" in ends or steps > STEPS[0])
 
 
 LOOPS = """
