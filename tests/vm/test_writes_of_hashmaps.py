@@ -1,0 +1,30 @@
+"""What a write of a hashmap needs of its image: hidden functions, which an image from elsewhere may lack (P014)."""
+
+from __future__ import annotations
+
+import pytest
+from concerto.compiler.pipeline import compile_source
+from concerto.runtime.host import Host
+from concerto.runtime.loop import OfflineLoop
+from concerto.runtime.session.session import Session, run_offline
+from concerto.vm.builtins.hashmaps import FINISH, KEEP
+from concerto.vm.interp.link import load_image
+
+
+@pytest.mark.parametrize(("store", "lacking"), [("", FINISH), ('.store("durable")', KEEP)])
+def test_an_image_without_the_function_is_a_panic(store: str, lacking: tuple[str, str]) -> None:
+    source = f"""
+        hashmap h: HashMap<String, Int> = HashMap::new(){store};
+        fn main() {{ h.on_any_change(|_k, _old, _new| nil); h.set("a", 1); }}
+    """
+    compiled = compile_source(source.encode(), "main.conc")
+    assert compiled.image is not None, [d.message for d in compiled.diagnostics.found]
+    program = load_image(compiled.image)
+    del program.language_methods[lacking]
+    loop = OfflineLoop()
+    host = Host(
+        emit=lambda *_: None, print=print, env={}, now=loop.time, sleep=loop.sleep, random=lambda: 0.5, loop=loop, offline=True
+    )
+    outcome = run_offline(Session(program, host))
+    assert outcome.panic is not None and outcome.panic.code == "P014", outcome.panic
+    assert "::".join(lacking) in outcome.panic.message
