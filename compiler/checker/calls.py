@@ -631,18 +631,19 @@ def value_call(
     """Check a call of a function value of this type: it takes all arguments, by position (L-3.8.1). Return the type of the call,
     ERRONEOUS after a report (E2016, E2006, E2007)."""
     type_ = c.narrowed(callee, type_)
-    if not isinstance(type_, Function):
+    if type_ != ANY and not isinstance(type_, Function):
         infer_all(c, arguments)
-        if type_ != ANY:
-            return NEVER if type_ == NEVER else report_not_callable(c, callee, type_)
-        node.target = ValueCall([a.value for a in arguments], list(range(len(arguments))), callee)
-        return type_
+        return NEVER if type_ == NEVER else report_not_callable(c, callee, type_)
     named = next((a.name for a in arguments if a.name is not None), None)
     if named is not None:
         infer_all(c, arguments)
         return c.report(
             "E2007", named.span, f"a function value takes no named argument `{named.text}`", help="give it by position"
         )
+    if not isinstance(type_, Function):
+        infer_all(c, arguments)
+        node.target = ValueCall([a.value for a in arguments], list(range(len(arguments))), callee)
+        return type_
     if len(arguments) != len(type_.parameters):
         infer_all(c, arguments)
         wanted = len(type_.parameters)
