@@ -253,10 +253,11 @@ def test_a_full_disk_can_be_read(small_disk, monkeypatch):
         assert session.call("add", "y") == 2
 
 
-def test_a_damaged_key_among_the_expired_ones(tmp_path):
+@pytest.mark.parametrize("part", [b"\xff", encode(("x",)).replace(b"x", b"\xff"), encode((7,)).replace(b"7", b"x")])
+def test_a_damaged_key_among_the_expired_ones(tmp_path, part):
     """`expire` names the place as every reader does, and removes nothing."""
     store, memory = filled(tmp_path / "memory.db")
-    damaged = encode(memory.key) + b"\xff"
+    damaged = encode(memory.key) + part
     store._connection.execute(
         "INSERT INTO log (key, version, next, turns, length, tokens, touched) VALUES (?, 0, 0, 0, 0, 0, 0)", (damaged,)
     )
