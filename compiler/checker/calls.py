@@ -173,7 +173,8 @@ def collection_arguments(c: Checker, callee: ast.PathExpr, name: str) -> Binding
 @dataclass(slots=True)
 class Chosen:
     """A method that a call may mean. `symbol`: the method of an impl, or the trait's own. `trait`: the impl is chosen at run
-    time by this trait type. `inside`: what the type parameters of the trait are, by name."""
+    time by this trait type. `inside`: what the type parameters of the trait are, by name, and `Self` too for a default method
+    that is called by the path of a type."""
 
     symbol: FunctionSymbol
     trait: Nominal | None = None
@@ -226,7 +227,7 @@ def at_run_time(symbol: TraitSymbol, trait: Nominal, name: str) -> Chosen:
 
 
 def bounded_names(c: Checker, receiver: Type) -> list[str]:
-    """Return the names that `bounded_methods` knows for a receiver, for suggestions."""
+    """Return the names of the methods with `self` that `bounded_methods` knows for a receiver, for suggestions."""
     offers = [chosen for name in c.traits for chosen in bounded_methods(c, receiver, name)]
     return [chosen.symbol.name for chosen in offers if chosen.symbol.takes_self]
 
@@ -289,7 +290,7 @@ def _chosen(c: Checker, trait: TraitSymbol, implementation: Implementation, bind
 
 
 def names_through_traits(c: Checker, receiver: Type, place: Span) -> list[str]:
-    """Return the names of the methods that traits give a type, for suggestions."""
+    """Return the names of the methods with `self` that traits give a type, for suggestions."""
     offers = [chosen for name in c.traits for chosen in trait_methods(c, receiver, name, place)]
     return [chosen.symbol.name for chosen in offers if chosen.symbol.takes_self]
 
