@@ -636,7 +636,7 @@ def value_call(
         infer_all(c, arguments)
         return NEVER if type_ == NEVER else report_not_callable(c, callee, type_)
     named = next((a.name for a in arguments if a.name is not None), None)
-    if named is not None:
+    if named is not None and type_ is not ERRONEOUS:
         infer_all(c, arguments)
         return c.report(
             "E2007", named.span, f"a function value takes no named argument `{named.text}`", help="give it by position"
