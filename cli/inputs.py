@@ -1,8 +1,8 @@
 """FILE arguments: a source, an image (known by its content), or `-` for source on stdin (O-9.2).
 
-Hands on to the verbs what a file is: `read`, `read_source` and `is_image` for its bytes; `load_program` for what runs,
-`load_image_of` for what is shown, `compilation` and `is_refused` for what is compiled; `entry_file` for a command without FILE;
-`report`, `report_json` and `error_lines` for diagnostics; `file_namer` and `display_name` for names of files;
+Hands on to the verbs what a file is: `read`, `read_source` and `is_image` for its bytes; `load_program` and `program_of` for
+what runs, `load_image_of` for what is shown, `compilation` and `is_refused` for what is compiled; `entry_file` for a command
+without FILE; `report`, `report_json` and `error_lines` for diagnostics; `file_namer` and `display_name` for names of files;
 `project_permissions` and `project_folder` for what its manifest says; and `script` and `answers` for the replies and answers of
 `--offline-script`. What is wrong with a file ends the command: `Exit` with a code of O-9.10. Every function that takes the
 path of a FILE and reads it raises what `read` raises.
@@ -244,7 +244,11 @@ def file_namer(path: str) -> Callable[[str], str]:
 def load_program(path: str, *, quiet: bool = False) -> Program:
     """Return the program of a source or image, verified and linked; diagnostics of a source go to stderr. Raise `Exit`: as
     `read`, 65 for a source with errors, 74 for an image that is refused."""
-    data = read(path)
+    return program_of(path, read(path), quiet=quiet)
+
+
+def program_of(path: str, data: bytes, *, quiet: bool = False) -> Program:
+    """Return what `load_program` returns, of the bytes that `read` has returned. Raise `Exit` as it does, but not as `read`."""
     from ..vm.interp.link import load_bytes, load_image
 
     try:

@@ -15,7 +15,7 @@ import time
 from typing import NamedTuple
 
 from . import exits
-from .inputs import compilation, entry_file, error_lines, file_namer, is_image, is_refused, load_program, read, report
+from .inputs import compilation, entry_file, error_lines, file_namer, is_image, is_refused, program_of, read, report
 from .run import configure_run, host_of, limits_of, run_session, skip_waits, trace_lines, write_out
 from .run import hint_of as hint_of
 from .run import words_of as words_of
@@ -109,7 +109,7 @@ def programs_of(arguments: argparse.Namespace) -> Iterator[tuple[str, Program]]:
     from ..vm.interp.link import load_image
 
     paths = [path for argument in arguments.paths or [project_folder()] for path in sources_under(argument)]
-    contents = {path: read(path) for path in paths}
+    contents = {path: read(path) for path in dict.fromkeys(paths)}  # `-` can be read only once
     sources = {path: data for path, data in contents.items() if not is_image(data)}
     cache = CheckCache()
     extents = extents_of(sources, cache.parse)
@@ -127,7 +127,7 @@ def programs_of(arguments: argparse.Namespace) -> Iterator[tuple[str, Program]]:
         raise exits.Exit(exits.COMPILE_ERRORS)
     for path in contents:
         if path not in sources:
-            yield path, load_program(path)
+            yield path, program_of(path, contents[path])
         elif path in roots and (image := roots[path].image) is not None:
             yield path, load_image(image)
 
@@ -141,9 +141,9 @@ class Extent(NamedTuple):
 
 
 def extents_of(sources: dict[str, bytes], parse: Parser) -> dict[str, Extent]:
-    """Return the extent of the program of each source, by its path as it was named; `sources` has the bytes. Each file is read
-    and parsed once, however many programs it belongs to, and nothing is checked: what is wrong with a file is for the
-    compilation of the roots to find."""
+    """Return the extent of the program of each source, by its path as it was named; `sources` has the bytes. Below one
+    project root each file is read and parsed once, however many programs it belongs to. Nothing is checked: what is wrong with
+    a file is for the compilation of the roots to find."""
     from ..compiler.diagnostics import Diagnostics
     from ..compiler.pipeline import gc_pause
     from ..compiler.project import Location, load, locate, no_files

@@ -174,7 +174,8 @@ def collection_arguments(c: Checker, callee: ast.PathExpr, name: str) -> Binding
 @dataclass(slots=True)
 class Chosen:
     """A method that a call may mean. `symbol`: the method of an impl, or the trait's own. `trait`: the impl is chosen at run
-    time by this trait type. `inside`: what the type parameters of the trait are, by name."""
+    time by this trait type. `inside`: what the type parameters of the trait are, by name, and `Self` too for a default method
+    that is called by the path of a type."""
 
     symbol: FunctionSymbol
     trait: Nominal | None = None
@@ -254,7 +255,7 @@ COST_OF_A_NAME = 20  # letters that could be compared while the methods of one n
 
 
 def bounded_names(c: Checker, receiver: Type) -> list[str]:
-    """Return the names that `bounded_methods` knows for a receiver, for suggestions."""
+    """Return the names of the methods with `self` that `bounded_methods` knows for a receiver, for suggestions."""
     if not patient():
         return []
     spend(COST_OF_A_NAME * len(c.traits))
@@ -320,7 +321,7 @@ def _chosen(c: Checker, trait: TraitSymbol, implementation: Implementation, bind
 
 
 def names_through_traits(c: Checker, receiver: Type, place: Span) -> list[str]:
-    """Return the names of the methods that traits give a type, for suggestions."""
+    """Return the names of the methods with `self` that traits give a type, for suggestions."""
     if not patient():
         return []
     spend(COST_OF_A_NAME * len(c.traits))
@@ -660,18 +661,19 @@ def value_call(
     """Check a call of a function value of this type: it takes all arguments, by position (L-3.8.1). Return the type of the call,
     ERRONEOUS after a report (E2016, E2006, E2007)."""
     type_ = c.narrowed(callee, type_)
-    if not isinstance(type_, Function):
+    if type_ != ANY and not isinstance(type_, Function):
         infer_all(c, arguments)
-        if type_ != ANY:
-            return NEVER if type_ == NEVER else report_not_callable(c, callee, type_)
-        node.target = ValueCall([a.value for a in arguments], list(range(len(arguments))), callee)
-        return type_
+        return NEVER if type_ == NEVER else report_not_callable(c, callee, type_)
     named = next((a.name for a in arguments if a.name is not None), None)
-    if named is not None:
+    if named is not None and type_ is not ERRONEOUS:
         infer_all(c, arguments)
         return c.report(
             "E2007", named.span, f"a function value takes no named argument `{named.text}`", help="give it by position"
         )
+    if not isinstance(type_, Function):
+        infer_all(c, arguments)
+        node.target = ValueCall([a.value for a in arguments], list(range(len(arguments))), callee)
+        return type_
     if len(arguments) != len(type_.parameters):
         infer_all(c, arguments)
         wanted = len(type_.parameters)

@@ -244,7 +244,7 @@ def _constant(c: Checker, node: ast.BindPattern, type_: Type) -> None:
     if isinstance(node.constant, ConstSymbol):
         _require(c, node, node.constant.type, type_)
     elif isinstance(node.constant, VariantSymbol):
-        _require(c, node, node.constant.enum.type, type_)
+        _require(c, node, shape_in(c, node.constant.enum.type, _without_nil(type_)), type_)
     elif not (generic(type_, "Option") or isinstance(type_, Nilable) or type_ == ANY):
         symbol = c.declared(type_)
         own = symbol.name if isinstance(symbol, EnumSymbol) and "None" in symbol.variants else None

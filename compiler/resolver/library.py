@@ -1,5 +1,6 @@
 """What the language declares in its own terms: the actions of the hooks of models, the tools of `std::tools` (O-4.30 to O-4.35),
-the schema around replies that are no objects, and `E::parse` of enums.
+the schema around replies that are no objects, the enum `Progress<T>` of the fields of a reply that arrives piece by piece, and
+`E::parse` of enums.
 
 Hands on `declare_library`, `declare_reply`, `declare_progress`, `library_tool` and `enum_parse` to `program`. The text of the
 library is parsed and resolved like a program's, in the outermost scope, and only what a program names: the rest would cost every
@@ -139,7 +140,8 @@ ARRIVING = re.compile(r"\b(?:stream_with_schema|TypedStream|Partial)\b")
 
 
 def declare_progress(r: Resolver) -> None:
-    """Declare `Progress<T>`, and its variants as a program's own `use` would name them, if the program may stream a schema."""
+    """Declare the enum `Progress<T>` in the outermost scope if the program may stream a schema. Its variants are named as
+    those of any enum: by its path, and bare in patterns alone (L-5.8.14)."""
     if not any(ARRIVING.search(source.text) for source in r.project.sources.values()):
         return
     (item,) = parse(Source(LIBRARY, PROGRESS_ENUM), Diagnostics()).items

@@ -47,9 +47,11 @@ if TYPE_CHECKING:
 async def perform(run: EffectContext, effect: Effect) -> Any:
     """Do what a method of a memory has to wait for, and return a PendingCommit that performs the method itself.
 
-    Slots of keyed memories are read and written here, and views that a function of the program makes are made here: both give
-    their value at once. Raises panic P452 for an invalid value; a failure of the store is an Err or a panic, as the method
-    says."""
+    Slots of contexts (M-8.21) and entries of hashmaps in a store (O-5.41) are read and written here, and views that a function of
+    the program makes are made here: they give their value at once. Raises panic P452 for an invalid value; a failure of the store
+    is an Err or a panic, as the method says. A view panics with P451 when the function gives an Err or runs inside itself, and
+    with P007 when it gives no messages; what the function itself panics with passes, as do the panics of `slot_method` and
+    `stored_hashmaps.table`."""
     use: MemoryUse = effect.payload
     if type(use.memory) is KeyedRef:
         return await _keyed_method(run, effect, use.memory, use.method, *use.arguments)
@@ -115,7 +117,8 @@ def _opened(run: EffectContext, use: MemoryUse) -> Memory:
 
 
 async def _slot_method(run: EffectContext, effect: Effect, use: MemoryUse) -> Any:
-    """Read or write a slot of a keyed memory for the code of the program; one that is missing has its default."""
+    """Do a method of a slot of a context, or of a hashmap in a store, for the code of the program; a slot that is missing has its
+    default. Raises as `slot_method`."""
     machine: Any = run.machine
     takes_turns = use.method in CHANGING and run.memories.is_shared(use.memory)
     if takes_turns and use.method == "_seen":
@@ -129,6 +132,7 @@ async def _slot_method(run: EffectContext, effect: Effect, use: MemoryUse) -> An
 
 
 SHORTEST_PAUSE, LONGEST_PAUSE = 0.002, 0.1  # seconds
+MOST_DOUBLINGS = 10  # of the shortest pause; beyond, the longest one holds anyway
 _random = Random()
 
 
@@ -153,7 +157,7 @@ async def _after_change(run: EffectContext, effect: Effect, use: MemoryUse, is_s
         return
     slot.lost()
     times = lost[effect.task.path] = lost.get(effect.task.path, 0) + 1
-    await _rest(run, _random.uniform(0, min(LONGEST_PAUSE, SHORTEST_PAUSE * 2**times)))
+    await _rest(run, _random.uniform(0, min(LONGEST_PAUSE, SHORTEST_PAUSE * 2 ** min(times, MOST_DOUBLINGS))))
 
 
 async def _memory_of_turn(run: EffectContext, use: MemoryUse) -> Memory | None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 
+from ...vm.builtins.hashmaps import LOAD, machinery
 from ...vm.interp.machine import LARGEST_MEMORY, Machine, Stopped
 from ...vm.interp.tasks import DONE
 from ...vm.memory_steps import TOOL_METHODS
@@ -359,7 +360,7 @@ class Session:
     async def _read_files(self) -> None:
         """Read the files of persistent hashmaps again, after a snapshot was restored (O-5.12)."""
         while self.unread:
-            load = self.program.language_methods["StoreWrites", "load"]
+            load = machinery(self.machine, LOAD, self.unread[0].name)
             await self._finish(self.machine.start(load, [self.unread[0]]))
             del self.unread[0]
 

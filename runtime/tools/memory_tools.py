@@ -8,7 +8,7 @@ a budget, passes through.
 
 from __future__ import annotations
 
-from ...vm.builtins.hashmaps import FINISH, finish_call
+from ...vm.builtins.hashmaps import FINISH, finish_call, machinery
 from ...vm.bytecode.image import memory_of_hashmap
 from ...vm.interp.stored_hashmaps import table
 from ...vm.memory_steps import TOOL_METHODS
@@ -136,13 +136,14 @@ class HashMapTools:
         return value.value if type(value) is Some else None
 
     async def set(self, effect: Effect, arguments: list[Any]) -> Any:
+        machine: Any = self.run.machine
         key, value = arguments
         if self.view.store.kept is not None:
             calls, _ = await self._stored(effect, "set", arguments, told=True)
             if calls.items:
-                await self.run.call(effect, self.run.program.language_methods[FINISH], [self.ref, calls, None])
+                await self.run.call(effect, machinery(machine, FINISH, self.ref.name), [self.ref, calls, None])
             return None
-        function = finish_call(self.run.machine, self.ref, self.view.store, [self.view.set(key, value)])
+        function = finish_call(machine, effect.task, self.ref, self.view.store, [self.view.set(key, value)])
         if function is not None:  # it writes the file of the hashmap, or calls watchers
             await self.run.call(effect, *function)
         return None

@@ -279,3 +279,12 @@ def test_a_module_in_a_folder_is_tested_with_its_program(cli, write, tmp_path):
 
 def test_standard_input_is_tested(cli):
     assert cli("test", "-", stdin=PASSING.encode()).out.endswith("2 passed, 0 failed\n")
+
+
+def test_an_image_on_standard_input_is_tested(cli, write, tmp_path):
+    write("t.conc", PASSING)
+    assert cli("compile", "t.conc", "-o", "t.concb").code == 0
+    image = (tmp_path / "t.concb").read_bytes()
+    assert cli("test", "-", stdin=image).out.endswith("2 passed, 0 failed\n")
+    assert cli("test", "-", "-", stdin=image).out.endswith("2 passed, 0 failed\n")
+    assert cli("test", "-", "-", stdin=PASSING.encode()).out.endswith("2 passed, 0 failed\n")

@@ -13,7 +13,7 @@ import subprocess
 import concerto
 import pytest
 from concerto.runtime.memory.changes import Draft
-from concerto.runtime.memory.entries import MemoryFailure, Turn
+from concerto.runtime.memory.entries import MemoryFailure, Turn, encode
 from concerto.runtime.memory.memory import Memory
 from concerto.runtime.memory.policy import Policy
 from concerto.runtime.memory.remembering import Facts
@@ -251,3 +251,19 @@ def test_a_full_disk_can_be_read(small_disk, monkeypatch):
     os.unlink("filler")
     with PROGRAM.session(offline=True) as session:
         assert session.call("add", "y") == 2
+
+
+@pytest.mark.parametrize("part", [b"\xff", encode(("x",)).replace(b"x", b"\xff"), encode((7,)).replace(b"7", b"x")])
+def test_a_damaged_key_among_the_expired_ones(tmp_path, part):
+    """`expire` names the place as every reader does, and removes nothing."""
+    store, memory = filled(tmp_path / "memory.db")
+    damaged = encode(memory.key) + part
+    store._connection.execute(
+        "INSERT INTO log (key, version, next, turns, length, tokens, touched) VALUES (?, 0, 0, 0, 0, 0, 0)", (damaged,)
+    )
+    length = len(memory)
+    with pytest.raises(MemoryFailure) as raised:
+        store.expire(memory.key[:1], 2**52, 100)
+    assert raised.value.variant == "Corrupt" and store.path in raised.value.message and "table log" in raised.value.message
+    assert len(memory) == length
+    store.close()

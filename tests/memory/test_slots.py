@@ -8,9 +8,11 @@ import subprocess
 import sys
 import threading
 import time
+from types import SimpleNamespace
 
 import concerto
 import pytest
+from concerto.runtime.effects import memories
 from concerto.runtime.memory import fact_index, locks
 from concerto.runtime.memory.facts import PERSISTENT, Fact, elements_of
 from concerto.runtime.memory.locks import SlotTurns
@@ -314,3 +316,21 @@ def test_a_deadline_ends_the_waiting_for_a_turn(tmp_path):
             session.call("add", 1)
         assert time.monotonic() - begun < 0.2 + locks.PATIENCE / 2
     store.close()
+
+
+def test_a_pause_stays_bounded_however_many_changes_were_lost(monkeypatch):
+    """M-8.21: a task may lose more often than the exponent of a Float goes."""
+    pauses = []
+
+    async def rest(run, seconds):
+        pauses.append(seconds)
+
+    monkeypatch.setattr(memories, "_rest", rest)
+    monkeypatch.setattr(memories, "_random", SimpleNamespace(uniform=lambda low, high: high))
+    held = SimpleNamespace(slot_turn=lambda memory, name: SlotTurns("mine").of(name), lost={"1": 5_000})
+    run, effect = SimpleNamespace(memories=held), SimpleNamespace(task=SimpleNamespace(path="1"))
+    use = SimpleNamespace(memory=None, arguments=["n"])
+    asyncio.run(memories._after_change(run, effect, use, False))
+    held.lost["1"] = 0
+    asyncio.run(memories._after_change(run, effect, use, False))
+    assert pauses == [memories.LONGEST_PAUSE, 2 * memories.SHORTEST_PAUSE]

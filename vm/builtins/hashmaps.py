@@ -2,11 +2,12 @@
 
 A method that writes changes the store first. If somebody watches or the store has a file, the rest is the hidden function
 `StoreWrites::finish`, written in the language, so that watchers run on the machine's own frames and the file is written by an
-effect.
+effect. A watched write to a hashmap whose entries are in a store (O-5.41) is all in `StoreWrites::keep`.
 
 Hands on rows to the registry: the docstring of a decorated function is its text in the reference, for readers of the language.
-Hands on `is_quiet` to dispatch, `finish_call` and `FINISH` to the tools that models get (`runtime/tools/memory_tools.py`), and
-`BODIES` and `WRITES` to `interp/stored_hashmaps.py`. What a hashmap holds is `interp/stores.py`; its file is read and written by
+Hands on `is_quiet` to dispatch; `finish_call`, `machinery` and `FINISH` to the tools that models get
+(`runtime/tools/memory_tools.py`), `machinery` and `LOAD` to sessions; `BODIES`, `WRITES` and `calls_of` to
+`interp/stored_hashmaps.py`. What a hashmap holds is `interp/stores.py`; its file is read and written by
 `runtime/effects/memories.py`.
 """
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..interp.effects import MachineContext
+    from ..interp.linked import Code
     from ..interp.stores import Change, HashStore
     from ..interp.tasks import Task
 
@@ -34,11 +36,12 @@ if TYPE_CHECKING:
 
 
 HASHMAP = "HashMap<K, V>"
-# The type of no value: its two functions are the part of a write, and of the declaration of a store with a file, that calls
-# functions and waits for the host.
+# The type of no value: its functions `finish`, `keep` and `load` are the part of a write, of a write to a store, and of the
+# declaration of a hashmap with a file, that calls functions and waits for the host.
 MACHINERY = "StoreWrites"
 FINISH = (MACHINERY, "finish")
 KEEP = (MACHINERY, "keep")
+LOAD = (MACHINERY, "load")
 LONGEST_CHAIN = 16  # writes that watchers make one inside the other (P405)
 MISSING = object()
 
@@ -63,7 +66,7 @@ def method(text: str, *, clause: str, access: str, declare: Any = handle) -> Cal
             if store.kept is None:
                 return body(machine, task, ref, *arguments)
             if name in WRITES and store.watchers:
-                return Invoke(machine.program.language_methods[KEEP], [ref, name, Array(list(arguments))], ())
+                return Invoke(machinery(machine, KEEP, store.name), [ref, name, Array(list(arguments))], ())
             return store.kept(machine, task, ref, name, arguments, False)
 
         entry.__wrapped__ = body  # type: ignore[attr-defined]  # for whoever asks what it takes
@@ -121,8 +124,7 @@ def swap(machine: MachineContext, task: Task, ref: HashMapRef, key: Any, old: An
     """End a change of an entry in place (O-5.40): write `new` if the entry still holds `old`, which `_at` gave, and return
     whether it was written. Nobody else writes to a hashmap that is not in a store meanwhile, so this body always writes."""
     view = machine.stores.view(ref)
-    rest = finish_call(machine, ref, view.store, [view.set(key, new)], True)
-    return True if rest is None else Invoke(*rest, ())
+    return _finish(machine, task, ref, view.store, [view.set(key, new)], True)
 
 
 @method("has(k: K) -> Bool", clause="O-5.2", access="read")
@@ -263,7 +265,8 @@ def _watcher(closure: Any, parameters: int) -> Any:
 
 
 def is_quiet(machine: MachineContext, ref: HashMapRef) -> bool:
-    """Return whether a write is complete when the store has changed: the hashmap has neither watchers nor a file."""
+    """Return whether a write is complete when the hashmap of the process has changed: it has neither watchers nor a file, and its
+    entries are not in a store."""
     store = machine.stores.hashmaps[ref.name]
     return not store.watchers and store.path is None and store.kept is None
 
@@ -271,29 +274,41 @@ def is_quiet(machine: MachineContext, ref: HashMapRef) -> bool:
 def _finish(
     machine: MachineContext, task: Task, ref: HashMapRef, store: HashStore, changes: list[Change], result: Any
 ) -> Any:
-    """Hand a write that is done to the file and to the watchers, if there are any."""
-    rest = finish_call(machine, ref, store, changes, result)
-    if rest is None:
-        return result
-    code, arguments = rest
-    if arguments[1].items and sum(frame[3] is code for frame in task.frames) >= LONGEST_CHAIN:
-        raise Panic("P405", f"watchers of hashmap {store.name} call each other more than {LONGEST_CHAIN} deep")
-    return Invoke(code, arguments, ())
+    """Hand a write that is done to the file and to the watchers, if there are any. Raises as `finish_call`."""
+    rest = finish_call(machine, task, ref, store, changes, result)
+    return result if rest is None else Invoke(*rest, ())
 
 
 def finish_call(
-    machine: MachineContext, ref: HashMapRef, store: HashStore, changes: list[Change], result: Any = None
-) -> tuple[Any, list[Any]] | None:
+    machine: MachineContext, task: Task, ref: HashMapRef, store: HashStore, changes: list[Change], result: Any = None
+) -> tuple[Code, list[Any]] | None:
     """Return the function that passes changes to file and watchers, and its arguments; `result` is what that function gives in
-    the end. None where nothing changed, or where there is neither a file nor a watcher of these changes. Raises P014 for an image
-    without that function."""
-    calls = store.calls(changes)
+    the end. None where nothing changed, or where there is neither a file nor a watcher of these changes. Raises P405 as
+    `calls_of` does, and P014 for an image without that function."""
+    calls = calls_of(machine, task, store, changes)
     if not changes or not (calls or store.path):
         return None
-    code = machine.program.language_methods.get(FINISH)
+    return machinery(machine, FINISH, store.name), [ref, Array(calls), result]
+
+
+def calls_of(machine: MachineContext, task: Task, store: HashStore, changes: list[Change]) -> list[Any]:
+    """Return the calls of the watchers of changes that the task has made, as `HashStore.calls`. Raises P405 where the write
+    stands inside of LONGEST_CHAIN others, each by a watcher of the one before (O-5.11)."""
+    calls = store.calls(changes)
+    if calls:
+        functions = [machine.program.language_methods.get(name) for name in (FINISH, KEEP)]
+        # The bottom frame has no code.
+        if sum(frame[3] is not None and frame[3] in functions for frame in task.frames) >= LONGEST_CHAIN:
+            raise Panic("P405", f"watchers of hashmap {store.name} call each other more than {LONGEST_CHAIN} deep")
+    return calls
+
+
+def machinery(machine: MachineContext, name: tuple[str, str], hashmap: str) -> Code:
+    """Return the hidden function of that name, which a hashmap needs. Raises P014 for an image without it."""
+    code: Code | None = machine.program.language_methods.get(name)
     if code is None:
-        raise Panic("P014", f"the image lacks {'::'.join(FINISH)}, which finishes writes of hashmap {store.name}")
-    return code, [ref, Array(calls), result]
+        raise Panic("P014", f"the image lacks {'::'.join(name)}, which hashmap {hashmap} needs")
+    return code
 
 
 prelude(
@@ -322,7 +337,7 @@ prelude(
 )  # fmt: skip
 
 
-# ---------------------------------------------------------------- the file of a hashmap, which the two functions above ask for
+# ---------------------------------------------------------------- the file of a hashmap, which `finish` and `load` ask for
 
 
 @hidden(HASHMAP, "save() -> Any")

@@ -87,11 +87,11 @@ _RECORD_FIELDS = 16  # no built-in record has more fields (L-6.9)
 
 
 class Scope:
-    """The tables of one image, and the state of its verification. `builtins`, `performed`: numbers of arguments, receiver
-    included, of the built-ins that the machine does and of those that the host does, by (receiver kind or "", name). `sizes`:
-    number of entries by section, of functions, types and declarations. `kinds`: the kind of each constant. `parameters`: how many
-    each function has. `captured`: the lowest number that is above all cells which each function captures. `fields`: how many
-    each type has, None for a type without. `most_fields`: no type, and no built-in record, has a field at this position or a
+    """The tables of one image, and the state of its verification. `builtins`, `performed`: numbers of arguments, receiver and
+    schema included, of the built-ins that the machine does and of those that the host does, by (receiver kind or "", name).
+    `sizes`: number of entries by section, of functions, types and declarations. `kinds`: the kind of each constant. `parameters`:
+    how many each function has. `captured`: the lowest number that is above all cells which each function captures. `fields`: how
+    many each type has, None for a type without. `most_fields`: no type, and no built-in record, has a field at this position or a
     later one. `models`: the names of all. `views`: the memories that were found to lead to a log, logs included. `logs`: the
     memory whose log each one shows; [] until that is asked for. `instructions_left`: instructions that the limit still allows.
     `effects`: the stack effects of the (opcode number, operand) pairs that kept all rules that hold in every function."""

@@ -4,7 +4,8 @@
 `Verified`, which the linker, the translated tier and `vm/snapshot` read: decoded instructions, the depth of the stack before
 each, block leaders. It changes nothing in the image. The rules stand in `rules.py`; what is checked of the tables in
 `verify_tables.py`, of code in `verify_code.py`, of the names of locals here. An image must have its shape (`shape.py`) before it
-comes here. Each check raises ImageError with the code of a rule that is broken, and returns nothing.
+comes here. Each check raises ImageError with the code of a rule that is broken; it returns nothing, but `check_operands` the
+stack effects of the instructions.
 """
 
 from __future__ import annotations
@@ -99,9 +100,9 @@ def verify(
     performed: Mapping[tuple[str, str], int] = NOTHING,
 ) -> Verified:
     """Return the image with the facts of its functions. Raises ImageError V1xx for the first rule that it breaks. `builtins` has
-    the number of arguments, receiver included, by (receiver kind, type, `std::module` or "", then the name); `performed` has the
-    same of what the host does. The linker hands in `ARITY` and `PERFORMED` of `vm/builtins/modules.py`, which stands above this
-    folder."""
+    the number of arguments, receiver and schema included, by (receiver kind, type, `std::module` or "", then the name);
+    `performed` has the same of what the host does. The linker hands in `ARITY` and `PERFORMED` of `vm/builtins/modules.py`, which
+    stands above this folder."""
     scope = Scope(image, builtins, performed, limits)
     check_tables(scope)
     check_name_table(image)

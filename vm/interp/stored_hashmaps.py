@@ -10,7 +10,7 @@ session's writes the last one to an entry counts. A change in place (`_swap`) co
 
 from __future__ import annotations
 
-from ..builtins.hashmaps import BODIES, WRITES
+from ..builtins.hashmaps import BODIES, WRITES, calls_of
 from ..builtins.json import Builder, Misfit
 from ..bytecode.image import memory_of_hashmap
 from ..panics import Panic
@@ -35,7 +35,8 @@ OF_ONE_KEY = ("get", "has", "require", "_at", "set", "delete", "_swap")
 def kept(machine: MachineContext, task: Task, ref: HashMapRef, name: str, arguments: Sequence[Any], told: bool) -> Any:
     """Do the method `name` of a hashmap in a store and return its result; with `told` the pair of the calls of watchers, as
     `HashStore.calls` returns them in an Array, and the result. SUSPENDED where the store has to be waited for. Panics with P412
-    for a store that cannot be read or written, and for what is stored and does not fit; else as the method does."""
+    for a store that cannot be read or written, and for what is stored and does not fit; with `told` as `calls_of`; else as the
+    method does."""
     memory = MemoryRef(memory_of_hashmap(ref.name))
     values = Array(list(arguments))
     try:
@@ -57,7 +58,7 @@ def table(
         return BODIES[name](entries, task, ref, *arguments)
     changes = entries.swapped(*arguments) if name == "_swap" else entries.changed(name, arguments)
     result = bool(changes) if name in ("delete", "_swap") else None
-    return (Array(machine.stores.hashmaps[ref.name].calls(changes)), result) if told else result
+    return (Array(calls_of(machine, task, machine.stores.hashmaps[ref.name], changes)), result) if told else result
 
 
 class _Entries:

@@ -781,15 +781,16 @@ class SqlStore:
     def expire(self, prefix: Key, before: int, limit: int) -> None:
         statement = "SELECT key FROM log WHERE key >= ? AND key < ? AND touched < ? ORDER BY key LIMIT ?"
         with self._guard():
-            old = self._rows(statement, (*_range_of(prefix), before, limit))
+            rows = self._rows(statement, (*_range_of(prefix), before, limit))
+        with self._decoding("log", prefix):
+            old = [(bytes(row[0]), decode(row[0])) for row in rows]
         if not old:
             return
         with self._transaction():
-            for row in old:
-                key = bytes(row[0])
-                if self._change("DELETE FROM log WHERE key = ? AND touched < ?", (key, before)):
-                    self._remove(key)
-                    self._indexes.drop(decode(key))
+            for at_key, key in old:
+                if self._change("DELETE FROM log WHERE key = ? AND touched < ?", (at_key, before)):
+                    self._remove(at_key)
+                    self._indexes.drop(key)
 
     def acquire(self, key: Key, owner: str, seconds: float) -> bool:
         now = self._time()
