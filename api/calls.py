@@ -144,8 +144,8 @@ class Call:
 
 
 class Running:
-    """Which call runs. What ends it may come from any thread, and must not reach the call after it: hence the lock. `was_stopped`:
-    whether `stop` has ended the call that runs, or the last one that ran."""
+    """Which call runs. What ends it may come from any thread, and must not reach the call after it: hence the lock.
+    `was_stopped`: whether `stop` has ended the call that runs, or the last one that ran."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

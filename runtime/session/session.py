@@ -396,8 +396,7 @@ class Session:
         self.machine.stop = Stopped(reason)
 
     def expire(self, seconds: float) -> None:
-        """End the call that runs with P102 at the next point where the machine looks for a stop (G-6.1), as `stop` does; `seconds`
-        is the limit that the message names. Any thread may call it."""
+        """As `stop`, but the call ends with P102 (G-6.1), whose message names `seconds` as the limit. Any thread may call it."""
         self.machine.stop = Panic("P102", f"time limit exceeded: {seconds:g} s (budget `seconds`)")
 
     def remaining(self) -> float | None:
