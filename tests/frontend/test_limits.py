@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from concerto.compiler.diagnostics import Diagnostics
@@ -11,6 +12,7 @@ from concerto.compiler.pipeline import compile_source
 from concerto.compiler.source import Source
 from concerto.compiler.syntax import ast
 from concerto.compiler.syntax.parse import parse
+from concerto.compiler.syntax.semantic_actions import Context
 
 Codes = Callable[[str], list[str]]
 
@@ -95,3 +97,22 @@ def test_parses_may_run_side_by_side(sample: str) -> None:
     for thread in threads:
         thread.join()
     assert len(set(results)) == 1 and results[0] > 20
+
+
+def test_what_is_remembered_by_the_id_of_a_node_keeps_that_node(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A later node that got the `id` of one which is gone would pass for it."""
+    made: list[Context] = []
+
+    class Kept(Context):
+        def __init__(self, *given: Any) -> None:
+            super().__init__(*given)
+            made.append(self)
+
+    monkeypatch.setattr("concerto.compiler.syntax.parse.Context", Kept)
+    parse(Source("t", "struct S { pub a: Int } pub fn f() { a.b.c(1).d(2)?[3]; }"), Diagnostics())
+    (context,) = made
+    kinds = {type(node) for _, node in context.depths.values()}
+    assert kinds >= {ast.FieldAccess, ast.MethodCall, ast.Index}
+    assert {type(node) for _, node in context.pubs.values()} == {ast.Field, ast.Function}
+    for held in (context.depths, context.pubs):
+        assert all(number == id(node) for number, (_, node) in held.items())
