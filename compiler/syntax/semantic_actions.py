@@ -31,8 +31,8 @@ class Context:
     its values; `docs` is the documentation by the offset of the token behind it.
 
     `int_limits`, `rests`, `selves` and `bodyless` hold, by `id`, nodes that are legal only inside a construct not yet reduced.
-    That construct's action takes them out, and what is left at the end is an error (L-2.6). `depths` and `pubs` remember something
-    of a node, by its `id` too, and keep the node with it, so that no later one gets its `id`.
+    That construct's action takes them out, and what is left at the end is an error (L-2.6). `depths` and `pubs` remember
+    something of a node, by its `id` too, and keep the node with it, so that no later one gets its `id`.
     """
 
     __slots__ = (
