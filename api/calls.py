@@ -144,17 +144,20 @@ class Call:
 
 
 class Running:
-    """Which call runs. What ends it may come from any thread, and must not reach the call after it: hence the lock."""
+    """Which call runs. What ends it may come from any thread, and must not reach the call after it: hence the lock.
+    `was_stopped`: whether `stop` has ended the call that runs, or the last one that ran."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._now: tuple[Call | None, asyncio.Future[Any]] | None = None
+        self.was_stopped = False
 
     def begin(self, call: Call | None, work: asyncio.Future[Any], ready: Callable[[], object]) -> None:
         """Note that `work` runs for `call`. `ready` is called under the lock, so that a stop of the call before cannot come
         after it."""
         with self._lock:
             ready()
+            self.was_stopped = False
             # One assignment, so that a stop meets either the old call or this one.
             self._now = call, work
 
@@ -170,6 +173,7 @@ class Running:
             if self._now is None or (call is not None and self._now[0] is not call):
                 return False
             flag()
+            self.was_stopped = True
             self._now[1].get_loop().call_soon_threadsafe(self._now[1].cancel)
             return True
 

@@ -316,7 +316,7 @@ class Session:
         except Stopped:
             return None
         except asyncio.CancelledError:
-            if session.machine.stop is None:  # the caller itself was cancelled
+            if not self._running.was_stopped:  # the caller itself was cancelled
                 raise
             return None
         finally:

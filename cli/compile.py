@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 
 from ..vm.bytecode.image import ImageError
 from . import exits
@@ -105,10 +106,13 @@ def write(path: str, data: bytes) -> None:
     # Beside the target, since a rename works within one file system only.
     temporary = os.path.join(os.path.dirname(path), f".{os.getpid()}.tmp")  # the name may be as long as one can be
     try:
-        with open(temporary, "wb") as file:
-            file.write(data)
-        os.replace(temporary, path)
+        try:
+            with open(temporary, "wb") as file:
+                file.write(data)
+            os.replace(temporary, path)
+        except BaseException:  # Ctrl-C too
+            with suppress(OSError):
+                os.unlink(temporary)
+            raise
     except OSError as error:
-        if os.path.exists(temporary):
-            os.unlink(temporary)
         raise exits.Exit(exits.FAILED, f"cannot write {path}: {error.strerror or error}") from None

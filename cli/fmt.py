@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from contextlib import suppress
 
 from . import exits
 from .inputs import display_name, read_source
@@ -104,11 +105,14 @@ def replace(path: str, data: bytes) -> None:
     target = os.path.realpath(path)
     temporary = os.path.join(os.path.dirname(target), f".{os.getpid()}.tmp")  # the name may be as long as one can be
     try:
-        with open(temporary, "wb") as file:
-            file.write(data)
-        shutil.copymode(target, temporary)
-        os.replace(temporary, target)
+        try:
+            with open(temporary, "wb") as file:
+                file.write(data)
+            shutil.copymode(target, temporary)
+            os.replace(temporary, target)
+        except BaseException:  # Ctrl-C too
+            with suppress(OSError):
+                os.unlink(temporary)
+            raise
     except OSError as error:
-        if os.path.exists(temporary):
-            os.unlink(temporary)
         raise exits.Exit(exits.FAILED, f"cannot write {path}: {error.strerror or error}") from None

@@ -92,7 +92,7 @@ def _suite(options: argparse.Namespace, programs: list[Program], plan: Plan) -> 
     progress.clear()
     for outcome in outcomes:
         if outcome.outcome not in GOOD:
-            report.print_failure(outcome, options.driver)
+            report.print_failure(outcome, options.driver, options.spec)
     for complaint in complaints:
         print(f"CRASH  {complaint}")
     report.print_slowest(outcomes)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import shlex
 import sys
 from collections import Counter
+from pathlib import Path
 from typing import TextIO
 
 from .records import Failure
@@ -42,9 +43,9 @@ class Progress:
             self.stream.flush()
 
 
-def print_failure(outcome: Outcome, command: str, limit: int = 4) -> None:
+def print_failure(outcome: Outcome, command: str, spec: str | None = None, limit: int = 4) -> None:
     """Print a program that did not pass: file and line of at most `limit` expectations, what was expected, what came, and the
-    words that run it again with the driver `command`."""
+    words that run it again with the driver `command`. `spec` is the folder whose blocks were added (`--spec`)."""
     program = outcome.program
     print(f"{outcome.outcome.upper()}  {program.ident}")
     merged: dict[Failure, list[str]] = {}
@@ -58,7 +59,8 @@ def print_failure(outcome: Outcome, command: str, limit: int = 4) -> None:
         print(f"  and {len(merged) - limit} more")
     routes = {route for route, _ in outcome.failures if route}
     only = f" --route {routes.pop()}" if len(routes) == 1 and outcome.outcome != "drift" else ""
-    print(f"  again: python conformance/run.py --driver {shlex.quote(command)} {shlex.quote(program.ident)}{only}\n")
+    added = f" --spec {shlex.quote(spec)}" if spec is not None and Path(program.path).parent == Path(spec) else ""
+    print(f"  again: python conformance/run.py --driver {shlex.quote(command)}{added} {shlex.quote(program.ident)}{only}\n")
 
 
 def _indent(text: str, width: int = 2000) -> str:

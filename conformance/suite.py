@@ -43,7 +43,8 @@ def _collect(read: Any, programs: list[Program], errors: list[str]) -> None:
 
 def select(programs: list[Program], prefixes: list[str], levels: list[int]) -> list[Program]:
     """Return the programs whose ident begins with one of the prefixes (all if none) and that are of one of the levels (all if
-    none). A prefix may also be written as a path of the repository; one with `#` is a whole ident."""
+    none). A prefix may also be written as a path of the repository; one with `#`, or with `:` as those of blocks
+    have, is a whole ident."""
     wanted = [_ident(prefix) for prefix in prefixes]
     return [
         program
@@ -60,8 +61,9 @@ def _ident(prefix: str) -> str:
 
 
 def _under(ident: str, prefix: str) -> bool:
-    """Return whether an ident begins with a prefix; `a.conc#1` is that chunk alone, not also `a.conc#10`."""
-    return ident == prefix if "#" in prefix else ident.startswith(prefix)
+    """Return whether an ident begins with a prefix; `a.conc#1` is that chunk alone, not also `a.conc#10`, and `a.md:1` that
+    block."""
+    return ident == prefix if "#" in prefix or ":" in prefix else ident.startswith(prefix)
 
 
 def suite() -> dict[str, Any]:

@@ -227,7 +227,7 @@ def _chained(p: Reduction, node: Any, receiver: ast.Expr) -> Any:
     """Count the links of a postfix chain, which nests as deep as it is long, and report the first link too many (L-2.6.7)."""
     depths = p.context.depths
     depth = depths[id(receiver)][0] + 1 if id(receiver) in depths else 1
-    depths[id(node)] = depth, node  # kept, so that no later node gets its id
+    depths[id(node)] = depth, node
     if depth == MAX_CHAIN + 1:
         p.context.error("E0114", p.at(len(p) - 1), f"a chain of more than {MAX_CHAIN} calls and accesses", "split it up")
     return node
@@ -242,7 +242,7 @@ def call(p: Reduction) -> ast.Expr:
         node = ast.Call(p.span, callee, arguments)
         return _chained(p, node, callee)  # type: ignore[no-any-return]
     method = ast.MethodCall(p.span, callee.receiver, callee.name, callee.type_arguments, arguments)
-    p.context.depths[id(method)] = p.context.depths[id(callee)]  # name and call are one link
+    p.context.depths[id(method)] = p.context.depths[id(callee)][0], method  # name and call are one link
     return method
 
 

@@ -23,7 +23,7 @@ def decorate(node: Any, p: Reduction) -> Any:
     node.decorators, node.span = p[1], p.span
     if p[2] is not None:
         node.public = True
-        p.context.pubs[id(node)] = p.at(2)
+        p.context.pubs[id(node)] = p.at(2), node
     # Documentation stands before the first token of the whole, which may be a decorator.
     node.doc = p.doc(1, 2, 3)
     return node
@@ -33,7 +33,7 @@ def refuse_pub(p: Reduction, node: Any, construct: str) -> None:
     """Report E0105 where `pub` stands on something that others cannot name."""
     if node.public:
         message = f"`pub` means nothing on {construct}"
-        p.context.error("E0105", p.context.pubs[id(node)], message, "remove `pub`")
+        p.context.error("E0105", p.context.pubs[id(node)][0], message, "remove `pub`")
 
 
 @rule("fn : ASYNC? FN IDENT tparams? LPAREN param,* RPAREN ret? clause* by? block")
@@ -208,7 +208,7 @@ def field(p: Reduction) -> ast.Field:
         decorators=p[1], doc=p.doc(1, 2, 3),
     )  # fmt: skip
     if p[2] is not None:
-        p.context.pubs[id(node)] = p.at(2)
+        p.context.pubs[id(node)] = p.at(2), node
     return node
 
 

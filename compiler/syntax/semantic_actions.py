@@ -30,8 +30,9 @@ class Context:
     """What the actions of one parse share. `starts` and `ends` are the parser's stacks of character offsets, in step with
     its values; `docs` is the documentation by the offset of the token behind it.
 
-    The dictionaries hold, by `id`, nodes that are legal only inside a construct not yet reduced. That construct's action
-    takes them out, and what is left at the end is an error (L-2.6).
+    `int_limits`, `rests`, `selves` and `bodyless` hold, by `id`, nodes that are legal only inside a construct not yet reduced.
+    That construct's action takes them out, and what is left at the end is an error (L-2.6). `depths` and `pubs` remember
+    something of a node, by its `id` too, and keep the node with it, so that no later one gets its `id`.
     """
 
     __slots__ = (
@@ -45,12 +46,12 @@ class Context:
         self.docs = docs
         self.starts: list[int] = []
         self.ends: list[int] = []
-        self.depths: dict[int, tuple[int, object]] = {}  # by `id` of a postfix expression: the links of its chain, and itself
+        self.depths: dict[int, tuple[int, object]] = {}  # how many links the chain of calls and accesses has that a node ends
         self.int_limits: dict[int, ast.IntLiteral] = {}
         self.rests: dict[int, ast.RestPattern] = {}
         self.selves: dict[int, ast.Parameter] = {}
         self.bodyless: dict[int, ast.Function] = {}
-        self.pubs: dict[int, Span] = {}  # where the `pub` of a node stands
+        self.pubs: dict[int, tuple[Span, object]] = {}  # where the `pub` of a node stands
         self.minuses: list[int] = []  # offsets of unary ones
 
     def error(

@@ -233,21 +233,16 @@ class Refusal(Exception):
     """A reply in which the model refuses to answer (O-1.102); the text is its reason."""
 
 
-class RefusedParameter(Exception):
-    """A status 400 that names a parameter of ours; `failure` is raised when the parameter may not be left out (O-1.134)."""
+class RefusedRequest(Exception):
+    """A status 400 about what might be sent otherwise: `forms` are those of the provider that it may be about (O-1.138), whether
+    the request had them or not, and `param` is the parameter of ours that it names (O-1.134). `failure` is raised where neither
+    can be changed."""
 
-    def __init__(self, name: str, failure: CallFailure) -> None:
-        super().__init__(name)
-        self.name = name
+    def __init__(self, failure: CallFailure, forms: list[str], param: str | None) -> None:
+        super().__init__(forms, param)
         self.failure = failure
-
-
-class RefusedForm(Exception):
-    """A status 400 about a form of the request for which there is another one (O-1.138)."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(name)
-        self.name = name
+        self.forms = forms
+        self.param = param
 
 
 class SdkProvider(Provider):
@@ -324,18 +319,21 @@ class SdkProvider(Provider):
         This is no retry: each time the request is another one, and each refusal is remembered or left out at most once."""
         notes: list[str] = []
         while True:
+            # of the moment in which it is lowered: others may be refused the same forms while this one is on its way
+            forms = [name for name in self.forms if self.takes(name, request.model)]
             arguments = self._with_extra(request, self.lower(request))
             try:
                 reply = await exchange(request, arguments)
-            except RefusedParameter as refused:
-                if self.settings.unsupported != "drop":
+            except RefusedRequest as refused:
+                form = next((name for name in refused.forms if name in forms), None)
+                if form is not None:
+                    self._refused.add((request.model, form))
+                    notes.append(f"{form}: refused by {request.model}, sent in another form")
+                elif refused.param is not None and self.settings.unsupported == "drop":
+                    notes.append(f"{WIRE_NAMES[refused.param][0]} is refused by {request.model}")
+                    request = without_param(request, refused.param)
+                else:
                     raise refused.failure from None
-                notes.append(f"{WIRE_NAMES[refused.name][0]} is refused by {request.model}")
-                request = without_param(request, refused.name)
-                continue
-            except RefusedForm as refused:
-                self._refused.add((request.model, refused.name))
-                notes.append(f"{refused.name}: refused by {request.model}, sent in another form")
                 continue
             except Refusal as refusal:
                 raise origin_of(request).filtered(self._redactor.clean(str(refusal) or "the model refused")) from None
@@ -501,7 +499,7 @@ class SdkProvider(Provider):
         try:
             body = await self._body(request, arguments, create)
             return fields_of(b'{"data":%s}' % body if body.lstrip().startswith(b"[") else body)
-        except RefusedParameter as refused:
+        except RefusedRequest as refused:
             raise refused.failure from None
         except Unreadable as unreadable:
             raise origin_of(request).invalid_response(self._redactor.clean(str(unreadable))) from None
@@ -571,11 +569,10 @@ class SdkProvider(Provider):
         failure = origin.of_status(refused.status, reason.message, wait_ms)
         if refused.status != 400:
             return failure
-        for name, words in self.forms.items() if isinstance(request, Request) else ():
-            if self.takes(name, request.model) and any(word in reason.message.lower() for word in words):
-                return RefusedForm(name)
+        text, forms = reason.message.lower(), self.forms if isinstance(request, Request) else {}
+        refused_forms = [name for name, words in forms.items() if any(word in text for word in words)]
         param = _refused_param(reason, request)
-        return failure if param is None else RefusedParameter(param, failure)
+        return RefusedRequest(failure, refused_forms, param) if refused_forms or param else failure
 
     def _imported(self, origin: Origin) -> Any:
         from importlib import import_module

@@ -319,20 +319,26 @@ class Session:
             outcome = Outcome(None, raised, None)
             self.emits.send("panic", self.redactor.clean(raised.message), True)
         finally:
-            # Tasks end before the jobs that perform their effects, so that no result begins anything. Locks of turns go back
-            # after both, since a cancelled job may still hold one. Then nothing can emit any more.
-            self.watch.end()
-            if timer is not None:
-                timer.cancel()
-            self.machine.cancel_all()
-            await self.work.close_all()
-            drop_turns(self, [*self.memories.turns, *self.memories.runs])
-            await self._give_back_leases()
-            self.operations.close()
-            self.emits.flush()
+            try:
+                await self._end_call(timer)
+            finally:
+                machine.stop = None  # it was for this call
         self.metrics.execution_time_ms += round((self.host.now() - started) * 1000)
         outcome.fuel = self.machine.used if self.machine.exact else None
         return outcome
+
+    async def _end_call(self, timer: Any) -> None:
+        """End all that a call has begun. Tasks end before the jobs that perform their effects, so that no result begins anything.
+        Locks of turns go back after both, since a cancelled job may still hold one. Then nothing can emit any more."""
+        self.watch.end()
+        if timer is not None:
+            timer.cancel()
+        self.machine.cancel_all()
+        await self.work.close_all()
+        drop_turns(self, [*self.memories.turns, *self.memories.runs])
+        await self._give_back_leases()
+        self.operations.close()
+        self.emits.flush()
 
     def _outcome(self, value: Any, give: Callable[[Any], Any]) -> Outcome:
         outcome = Outcome(value, None, None, give(value))
@@ -385,12 +391,13 @@ class Session:
         return self.program.codes[number]
 
     def stop(self, reason: str) -> None:
-        """End the run at the next point where the machine looks for a stop; `run` and `invoke` then raise Stopped. Any thread may
-        call it."""
+        """End the call that runs at the next point where the machine looks for a stop; `run` and `invoke` then raise Stopped.
+        Where none runs, it ends the next one. A program that waits is at no such point before what it waits for comes: cancel the
+        task that awaits the call as well. Any thread may call it."""
         self.machine.stop = Stopped(reason)
 
     def expire(self, seconds: float) -> None:
-        """End the run with P102 at the next point where the machine looks for a stop (G-6.1). Any thread may call it."""
+        """As `stop`, but the call ends with P102 (G-6.1), whose message names `seconds` as the limit. Any thread may call it."""
         self.machine.stop = Panic("P102", f"time limit exceeded: {seconds:g} s (budget `seconds`)")
 
     def remaining(self) -> float | None:

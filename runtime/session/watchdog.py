@@ -178,8 +178,7 @@ class Watchdog:
             busy = False
             for watch in watches:
                 if watch.due is not None and now >= watch.due:
-                    watch.due = None  # once is enough: it raises a flag that stays until the machine has read it
-                    watch.expire()
+                    self._expire(watch, now)
                 if watch.machine.running is not None:
                     busy = True
                     watch.look()
@@ -187,6 +186,13 @@ class Watchdog:
             if self.wake.acquire(timeout=self._rest(watches, quiet > QUIET)):
                 quiet = 0
             self.asleep = False
+
+    def _expire(self, watch: Watch, now: float) -> None:
+        """End what a watch looks after, if it is still due. `remove` waits for that, so nothing expires behind it."""
+        with self.changing:
+            if watch.due is not None and now >= watch.due:
+                watch.due = None  # once is enough: it raises a flag that stays until the call has ended
+                watch.expire()
 
     def _rest(self, watches: list[Watch], quiet: bool) -> float:
         """Return the seconds until the next look, and note whether the thread will sleep. A watch that is added before this is

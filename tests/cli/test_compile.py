@@ -1,6 +1,7 @@
 """`concerto compile`: what it writes, what it leaves out, what it prints instead (O-9.14)."""
 
 import json
+from contextlib import suppress
 
 import pytest
 from concerto.vm.bytecode.encoding import MAGIC, decode
@@ -134,3 +135,20 @@ def test_equal_input_gives_equal_bytes(cli, write, tmp_path):
     write("copy/program.conc", SOURCE)
     assert cli("compile", "program.conc").code == cli("compile", "copy/program.conc").code == 0
     assert (tmp_path / "program.concb").read_bytes() == (tmp_path / "copy" / "program.concb").read_bytes()
+
+
+@pytest.mark.parametrize("command", ["compile", "fmt"])
+@pytest.mark.parametrize("raised", [KeyboardInterrupt, OSError])
+def test_an_interrupted_write_leaves_nothing_behind(cli, write, tmp_path, monkeypatch, command, raised):
+    source = "fn main(){}\n"
+    name = write("program.conc", source)
+
+    def interrupted(temporary, target):
+        assert len(files(tmp_path)) == 2
+        raise raised
+
+    with monkeypatch.context() as patch:
+        patch.setattr("os.replace", interrupted)
+        with suppress(KeyboardInterrupt):
+            assert cli(command, name).code in (1, 130)
+    assert files(tmp_path) == ["program.conc"] and (tmp_path / name).read_text() == source

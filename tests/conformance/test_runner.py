@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -271,6 +272,19 @@ def test_errors_of_blocks_are_those_of_the_suite(folder: Path, capsys: pytest.Ca
     programs, errors = blocks.read_blocks(spec)
     assert ([made.ident for made in programs], len(errors)) == (["docs/spec/a.md:6"], 2)
     assert command.main([*driver, "--spec", str(folder / "nowhere")]) == 2
+
+
+def test_the_words_that_run_a_block_again_name_its_folder(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    spec = folder / "a spec"
+    spec.mkdir()
+    (spec / "a.md").write_text("```concerto\n// run\nfn main() { }  // emit: a 1\n```\n" * 4)
+    assert command.main(["--driver", " ".join(TINY), "--spec", str(spec)]) == 1
+    again = [shlex.split(line)[3:] for line in capsys.readouterr().out.splitlines() if "again: " in line]
+    assert len(again) == 5
+    for words in again:
+        assert ("--spec" in words) is words[-1].startswith("docs/spec/")
+        assert command.main(words) == 1
+        assert "0 passed, 1 failed" in capsys.readouterr().out
 
 
 def test_a_damaged_file_is_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from concerto.compiler.diagnostics import Diagnostics
@@ -12,6 +13,7 @@ from concerto.compiler.pipeline import compile_source
 from concerto.compiler.source import Source
 from concerto.compiler.syntax import ast
 from concerto.compiler.syntax.parse import parse
+from concerto.compiler.syntax.semantic_actions import Context
 
 Codes = Callable[[str], list[str]]
 
@@ -108,3 +110,22 @@ def test_lexing_and_matching_take_linear_time(text: str) -> None:
     started = time.process_time()
     parse(Source("t", text), Diagnostics())
     assert time.process_time() - started < 8, "the time grows faster than the text"
+
+
+def test_what_is_remembered_by_the_id_of_a_node_keeps_that_node(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A later node that got the `id` of one which is gone would pass for it."""
+    made: list[Context] = []
+
+    class Kept(Context):
+        def __init__(self, *given: Any) -> None:
+            super().__init__(*given)
+            made.append(self)
+
+    monkeypatch.setattr("concerto.compiler.syntax.parse.Context", Kept)
+    parse(Source("t", "struct S { pub a: Int } pub fn f() { a.b.c(1).d(2)?[3]; }"), Diagnostics())
+    (context,) = made
+    kinds = {type(node) for _, node in context.depths.values()}
+    assert kinds >= {ast.FieldAccess, ast.MethodCall, ast.Index}
+    assert {type(node) for _, node in context.pubs.values()} == {ast.Field, ast.Function}
+    for held in (context.depths, context.pubs):
+        assert all(number == id(node) for number, (_, node) in held.items())

@@ -11,7 +11,8 @@ from collections.abc import Callable
 from typing import Any
 
 import msgpack
-from concerto.vm.builtins.modules import ARITY, PERFORMED
+from concerto.vm.builtins.modules import ARITY, LIBRARY_MODULES, PERFORMED, STD_MODULES, STD_PREFIX, Arity, std_module
+from concerto.vm.builtins.registry import ASSOCIATED, FUNCTIONS, METHODS
 from concerto.vm.bytecode import operands as k
 from concerto.vm.bytecode.encoding import decode, decode_lines, encode, encode_instructions, encode_lines, instructions
 from concerto.vm.bytecode.hashing import hash_functions
@@ -57,6 +58,26 @@ WANTED = {
     k.CONST: (K_INT, K_FLOAT, K_STRING, K_VARIANT), k.VARIANT: (K_VARIANT,), k.METHOD: (K_METHOD,), k.BUILTIN: (K_BUILTIN,),
     k.HOST: (K_BUILTIN,), k.ERROR: (K_ERROR,), k.NAME: (K_STRING,), k.CONFIG: (K_CONFIG,),
 }  # fmt: skip
+BUILTINS = sorted(
+    {*METHODS, *ASSOCIATED, *[("", name) for name in FUNCTIONS]}
+    | {(STD_PREFIX + module, name) for module in (*STD_MODULES, *LIBRARY_MODULES) for name in std_module(module)}
+)
+
+
+def counted(arity: Arity) -> dict[tuple[str, str], int]:
+    """All built-ins that a table of argument counts knows, which itself holds those alone that somebody has asked for."""
+    return {name: arity[name] for name in BUILTINS if name in arity}
+
+
+CALLED, HOSTED = counted(ARITY), counted(PERFORMED)
+
+
+def of_as_many(name: tuple[str, ...]) -> list[tuple[str, ...]]:
+    """The built-ins that take as many arguments, of those that the host performs if it is one of them; itself if it is none."""
+    known: Any = HOSTED if name in HOSTED else CALLED
+    return [other for other, count in known.items() if count == known.get(name)] or [name]
+
+
 Listing = list[list[int]]  # opcode number, operand; a label is the index of its target
 Change = Callable[[Image, Function, Listing, random.Random], "int | None"]
 
@@ -231,14 +252,12 @@ def other_constant(image: Image, rng: random.Random) -> None:
     elif kind == K_VARIANT:
         image.constants[number] = (kind, [value[0], max(0, value[1] + rng.choice((-1, 1)))])
     elif kind == K_METHOD and chance < 0.6:
-        names = [c[1][0] for c in image.constants if c[0] == K_METHOD] + [name for _, name in ARITY]
+        names = [c[1][0] for c in image.constants if c[0] == K_METHOD] + [name for _, name in CALLED]
         image.constants[number] = (kind, [rng.choice(names), *value[1:]])
     elif kind == K_METHOD:
         image.constants[number] = (kind, [value[0], max(0, value[1] + rng.choice((-1, 1))), *value[2:]])
     elif kind == K_BUILTIN:
-        arity = ARITY.get(tuple(value))
-        rows = PERFORMED if arity is None else [row for row, count in ARITY.items() if count == arity]
-        image.constants[number] = (kind, list(rng.choice(sorted(rows) or [value])))
+        image.constants[number] = (kind, list(rng.choice(of_as_many(tuple(value)))))
     elif kind == K_ERROR:
         image.constants[number] = (kind, [rng.choice(sorted(FAMILIES)), *value[1:]])
     else:

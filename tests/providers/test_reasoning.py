@@ -3,6 +3,7 @@ keep their providers' rules (O-1.210, O-1.211)."""
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import concerto
@@ -29,6 +30,11 @@ PROGRAM = concerto.compile("""
     }
     pub fn within(text: String, tokens: Int, most: Int?) -> Result<String, AgentError> {
         Ok(M.with(reasoning_tokens: tokens, max_tokens: most).execute(text)?.text)
+    }
+    pub fn each(texts: Array<String>, effort: String) -> Result<Array<String>, AgentError> {
+        let mut told: Array<String> = [];
+        for each in parallel for text in texts { M.with(reasoning: effort).execute(text)?.text } { told.push(each?); }
+        Ok(told)
     }
     pub fn typed(text: String, effort: String) -> Result<Int, AgentError> {
         Ok(M.with(reasoning: effort, structured: "tool").execute_with_schema<N>(text)?.n)
@@ -120,6 +126,27 @@ def test_what_a_provider_shows(kind: type[Mock], fields: Json, shown: str, way: 
         tokens = "0" if kind is OpenAIChat else "20"
         assert session.call(way, "hello", "low") == ["echo hello", shown, tokens]
         assert mock.broken == (["responses-summary"] if kind is Unverified else [])
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields", "broken"), [(Older, ANTHROPIC, "anthropic-adaptive"), (Unverified, RESPONSES, "responses-summary")]
+)
+def test_requests_that_are_refused_together(kind: type[Mock], fields: Json, broken: str) -> None:
+    """Each was made before the first refusal came, and each is sent again in the other form (O-1.138)."""
+    together = threading.Barrier(3)
+
+    class Waiting(kind):  # type: ignore[misc, valid-type]
+        def check(self, body: Json, headers: Json) -> None:
+            try:
+                super().check(body, headers)
+            except Broken:
+                together.wait(10)
+                raise
+
+    with Waiting() as mock, session_on(mock, fields) as session:
+        assert session.call("each", ["a", "b", "c"], "high") == ["echo a", "echo b", "echo c"]
+        assert mock.broken == [broken] * 3 and len(mock.seen) == 6
+        assert session.call("each", ["d"], "high") == ["echo d"] and len(mock.seen) == 7
 
 
 def test_a_number_of_tokens() -> None:

@@ -14,6 +14,7 @@ from concerto.runtime.host import Host
 from concerto.runtime.loop import OfflineLoop
 from concerto.runtime.session.session import Session
 from concerto.vm.interp.link import load_image
+from concerto.vm.interp.machine import Stopped
 
 LATE = 1.5  # seconds: machines are busy; `make soak` prints what an idle one reaches
 LONG = 'let s = "ab".repeat(7000000); '
@@ -47,13 +48,16 @@ def test_a_deadline_within_a_built_in(name: str, tier: Any) -> None:
     assert late < LATE
 
 
-def test_a_call_without_seconds_has_no_deadline_of_the_call_before() -> None:
-    compiled = compile_source(b"fn main() {}", "main.conc")
+def session_of(source: str) -> tuple[Session, OfflineLoop]:
+    compiled = compile_source(source.encode(), "main.conc")
     assert compiled.image is not None
-    program = load_image(compiled.image)
     loop = OfflineLoop(0.0)
     host = Host(emit=print, print=print, env={}, now=loop.time, sleep=loop.sleep, random=lambda: 0.0, loop=loop)  # type: ignore[arg-type]
-    session = Session(program, host)
+    return Session(load_image(compiled.image), host), loop
+
+
+def test_a_call_without_seconds_has_no_deadline_of_the_call_before() -> None:
+    session, loop = session_of("fn main() {}")
     seen: list[float | None] = []
 
     async def arguments(_: object) -> list[Any]:
@@ -61,8 +65,37 @@ def test_a_call_without_seconds_has_no_deadline_of_the_call_before() -> None:
         return []
 
     for seconds in (1, None, 2):
-        loop.run_until_complete(session.invoke(program.codes[0], arguments, seconds=seconds))
+        loop.run_until_complete(session.invoke(session.program.codes[0], arguments, seconds=seconds))
     assert seen == [1, None, 2]
+
+
+@pytest.mark.parametrize("way", ["computes", "waits", "is stopped"])
+def test_what_ended_a_call_does_not_end_the_next_one(way: str) -> None:
+    session, loop = session_of("""
+        pub fn long(ms: Int) { if ms > 0 { std::time::sleep(ms); } let mut n = 0; while ms == 0 { n = (n + 1) % 1000; } }
+        pub fn short() -> Int { 7 }
+    """)
+    long, short = (session.program.codes[session.program.image.exports.functions[name]] for name in ("long", "short"))
+    for _ in range(2):
+        if way == "is stopped":
+            timer = threading.Timer(0.1, session.stop, ["enough"])
+            timer.start()
+            with pytest.raises(Stopped, match="enough"):
+                loop.run_until_complete(session.invoke(long, [0]))
+            timer.join()
+        else:
+            outcome = loop.run_until_complete(session.invoke(long, [0 if way == "computes" else 5000], seconds=0.1))
+            assert outcome.panic is not None and outcome.panic.code == "P102"
+        assert loop.run_until_complete(session.invoke(short, [])).value == 7
+
+
+def test_a_stop_between_two_calls_ends_the_next_one() -> None:
+    session, loop = session_of("pub fn short() -> Int { 7 }")
+    short = session.program.codes[session.program.image.exports.functions["short"]]
+    session.stop("enough")
+    with pytest.raises(Stopped, match="enough"):
+        loop.run_until_complete(session.invoke(short, []))
+    assert loop.run_until_complete(session.invoke(short, [])).value == 7
 
 
 STORES = {

@@ -11,7 +11,7 @@ from concerto.runtime.providers.offline import OfflineProvider
 from concerto.runtime.providers.pool import ProviderPool, wire_class
 from concerto.runtime.providers.sdk import SdkProvider
 from concerto.runtime.records import Call, Msg, Request, SchemaField, ToolDef
-from concerto.vm.providers import APIS, CARRIED_BY_SOME, PREDECLARED, PROVIDERS
+from concerto.vm.providers import APIS, CARRIED_BY_SOME, PREDECLARED, PROVIDERS, WRITTEN
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 TABLE = "vm/providers.py"
@@ -49,6 +49,16 @@ def test_each_class_of_a_row_is_made_and_lowers_a_request(name, api):
     lowered = provider.lower(request)
     assert lowered["model"] == "m-1" and lowered["stream"] is True and 7 in lowered.values()
     assert lowered["tools"] and "thanks" in repr(lowered) and "be kind" in repr(lowered)
+
+
+OF_A_WIRE = ("lower", "make_client", "create", "read", "counts", "growing", "says_more")
+
+
+@pytest.mark.parametrize(("name", "api"), WITH_WIRES)
+def test_each_class_of_a_row_has_all_of_a_wire(name, api):
+    made = wire_class(settings_of(name, api=api))
+    assert isinstance(made.package, str) and isinstance(made.raw_form, type) and made.wire in WRITTEN
+    assert [method for method in OF_A_WIRE if getattr(made, method) is getattr(SdkProvider, method)] == []
 
 
 def test_offline_is_the_row_without_wires():

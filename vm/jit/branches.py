@@ -274,7 +274,7 @@ def error_with_path(s: Structure, last: int, error: Value) -> Value:
     path = e.body.error_path(last)
     if error.kind[0] in kinds.SCALARS:
         return error
-    error = e.bind(error)
+    error = e.spilled(error)
     if path != "()" and error_constant(error) >= 0:
         extended = f"{error.text}.way = {extended_path(e, error, path)}"
         e.out[-1:] = [extended] if e.out[-1:] == [f"{error.text}.way = ()"] else [*e.out[-1:], extended]

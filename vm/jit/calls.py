@@ -316,6 +316,7 @@ def pop_try(e: Emitter, op: Opcode, operand: int) -> None:
 @emit("THROW")
 def throw(e: Emitter, op: Opcode, operand: int) -> None:
     error = e.pop()
+    e.spill()
     e.stack.clear()
     e.push(error)
     err(e, op, 0)

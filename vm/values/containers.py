@@ -1,9 +1,9 @@
 """The containers with value semantics: a `shared` mark and copy on write (V-5.7, L-5.5.2, L-6.7).
 
 Hands on Array, Map, Set, Queue and Stack and the Map's key encoding, `share`, `share_all` and `own`, which set the mark and obey
-it, PLAIN, ranges, and what is done with Bytes: their digits (base64, base64url, hexadecimal) and joining. With a thousand items
-or more, or long digits, what ends the run (`metering.py`) may come out of a function here. The keys of a Set are in
-`structural.py`.
+it, PLAIN, ranges, and what is done with Bytes: their digits (base64, base64url, hexadecimal) and joining. What ends the run
+(`metering.py`) may come out of `Map.key_list`, `share_all` and `own` with LARGE items or more, out of `concat_bytes` with BLOCK
+bytes or more, and out of `from_hex`, `from_base64` and `from_base64url` with any text. The keys of a Set are in `structural.py`.
 """
 
 from __future__ import annotations
@@ -168,7 +168,7 @@ def concat_bytes(a: bytes, b: bytes) -> bytes:
 
 
 def check_bytes_size(size: int) -> None:
-    """Raise P103 for Bytes of `size` bytes, before they are made."""
+    """Raise P103 if Bytes of `size` bytes, which are not made yet, would be larger than a String may be."""
     if size > limits.string:
         raise Panic("P103", f"Bytes size limit exceeded: {limits.string} bytes (budget `value_bytes`)")
 
@@ -208,12 +208,15 @@ def from_hex(text: str) -> bytes | int:
 
 
 def from_base64(text: str) -> bytes | int:
-    """Return the bytes of a text, or the position, from 0, of the first character that cannot be there. Padding is required;
-    other characters, and bits beyond the last byte, are refused, so that each value has one text."""
-    if len(text) % 4:
-        fault = _first_outside(text, DIGITS, len(text.rstrip("=")))
-        return len(text) if fault is None else fault
-    return _decoded(text, DIGITS, min(2, len(text) - len(text.rstrip("="))))
+    """Return the bytes of a text, or the position, from 0, of the fault. Padding is required: where it is wrong or another
+    character comes, that is where the digits end, and so is the end of a text without it. Each value has one text: the fault is
+    at the last digit where bits of it that belong to no byte are not 0."""
+    outside = _first_outside(text, DIGITS, len(text))
+    digits = len(text) if outside is None else outside
+    padding = -digits % 4
+    if padding == 3 or text[digits:] != "=" * padding:
+        return digits
+    return _decoded(text, padding)
 
 
 def from_base64url(text: str) -> bytes | int:
@@ -225,17 +228,15 @@ def from_base64url(text: str) -> bytes | int:
     if len(bare) % 4 == 1:
         return len(bare)
     padding = -len(bare) % 4
-    return _decoded(bare.translate({ord("-"): "+", ord("_"): "/"}) + "=" * padding, DIGITS, padding)
+    return _decoded(bare.translate({ord("-"): "+", ord("_"): "/"}) + "=" * padding, padding)
 
 
-def _decoded(text: str, digits: frozenset[str], padding: int) -> bytes | int:
+def _decoded(text: str, padding: int) -> bytes | int:
+    """Return the bytes of digits of the standard alphabet and their padding, or the position of the last digit, if bits of it
+    that belong to no byte are not 0."""
     from binascii import a2b_base64
 
-    fault = _first_outside(text, digits, len(text) - padding)
-    if fault is not None:
-        return fault
     data = a2b_base64(text)
-    # Bits of the last digit that belong to no byte are 0 in the text of a value.
     return data if not padding or to_base64(data[-3 + padding :])[-4:] == text[-4:] else len(text) - padding - 1
 
 
