@@ -2,8 +2,9 @@
 
 Hands on, besides its rows, `parse_as`, the body of the special form of that name, which takes the type as a descriptor and a
 `TypeTable`, and `fill`, which puts in the defaults that it left open, both to the opcodes (`interp/ops.py`); `read`, `Fault`,
-`Builder` and `Misfit` to hashmaps with a file (`hashmaps.py`), the last two also to what is in a store (`context_slots.py` and
-`stored_hashmaps.py` of `interp/`), `Misfit` and `SCALARS` to the answers of hosts and mocks (`runtime/effects/`).
+`Builder` and `Misfit` to hashmaps with a file (`hashmaps.py`), the last two also to what is in a store
+(`interp/context_slots.py` and `interp/stored_hashmaps.py`), `Misfit` and `SCALARS` to the answers of hosts and
+mocks (`runtime/effects/`).
 
 `json::value_as` has no body: the compiler writes its value as JSON text and reads that with `parse_as`. How a value becomes JSON
 text stands in `values/text.py`; here it is only spread over lines. The decoder of Python's library is loaded with the first text;
