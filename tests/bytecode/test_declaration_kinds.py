@@ -17,7 +17,7 @@ from concerto.vm.values import handles
 
 OTHER_SECTIONS = {"header", "constants", "types", "functions", "tests", "exports", "source_map", "names", "source"}
 PLAIN = {"name", "fields", "decorators"}  # plain data, whose shape is all that can be wrong
-NO_DECLARATIONS = {handles.ModelBuilder, handles.TaskHandle, handles.Stream}
+NO_DECLARATIONS = {handles.ModelBuilder, handles.TaskHandle, handles.Stream, handles.TypedStream, handles.ItemStream}
 
 
 def test_every_section_with_names_is_one_of_a_kind() -> None:
