@@ -30,8 +30,8 @@ def annotation(init: Literal[False] = False) -> Any:
 
 @dataclass_transform(eq_default=False, field_specifiers=(field, annotation))
 def node(cls: type[T]) -> type[T]:
-    """Make a class of nodes. Its fields are positional, because naming them would cost a third of the time of a parse
-    (V-8.7)."""
+    """Make a class of nodes. Its fields may be given by position, because naming them would cost a third of the time of a parse
+    (V-8.7); those that it has of `Item` by name alone."""
     return record(cls)
 
 
@@ -78,7 +78,8 @@ def items_of(items: Iterable[TopLevel]) -> Iterator[TopLevel]:
 
 
 def written_names(kind: type[Node]) -> list[str]:
-    """Return the names of all fields but the annotations: those that the parser fills, the span, and `omitted` of a function."""
+    """Return the names of all fields but the annotations, and `left` of a `Pipe`, which stands in its `applied`: those that the
+    parser fills, the span, and `omitted` of a function."""
     return [name for name, row in fields_of(kind).items() if not (isinstance(row, FieldSpec) and row.is_derived)]
 
 
@@ -163,8 +164,7 @@ class TypeExpr(Node):
 
 @node
 class Pattern(Node):
-    # annotation: type of the value it is matched against
-    type: Any = annotation()
+    type: Any = annotation()  # types.Type of the value it is matched against
 
 
 @node
@@ -887,7 +887,6 @@ class Stage(Node):
     value: Expr | None
     decorators: list[Decorator] = field(factory=list)
     doc: str | None = None
-    scope: Any = annotation()
 
 
 @node
@@ -959,7 +958,7 @@ class PathPattern(Pattern):
     """`E::V` or another path of two or more segments, without arguments."""
 
     path: list[Ident]
-    binding: Any = annotation()
+    binding: Any = annotation()  # symbols.Symbol it denotes, None for an unknown one
 
 
 @node
@@ -968,7 +967,7 @@ class TupleStructPattern(Pattern):
 
     path: list[Ident]
     items: list[Pattern]
-    binding: Any = annotation()
+    binding: Any = annotation()  # symbols.Symbol that the path denotes; of a bare variant after the checker
 
 
 @node
@@ -987,7 +986,7 @@ class StructPattern(Pattern):
     path: list[Ident]
     fields: list[FieldPattern]
     rest: bool
-    binding: Any = annotation()
+    binding: Any = annotation()  # symbols.Symbol that the path denotes; of a bare variant after the checker
 
 
 @node
@@ -1000,7 +999,7 @@ class RestPattern(Pattern):
     """`..` or `..name`, only among the items of an ArrayPattern."""
 
     name: Ident | None
-    binding: Any = annotation()
+    binding: Any = annotation()  # the Local of `name`
 
 
 @node

@@ -242,8 +242,8 @@ DECLARATIONS: Any = {ast.Function: Function, ast.Module: inner_module, **dict.fr
 
 
 class Program:
-    """All files, as bytes by name. Modules are read when a name leads to them; `impls` are those read and not yet
-    filed."""
+    """All files, as bytes by name. A module in a file of its own is read with the `mod a;` that declares it, without
+    one when a name of the root leads to it; `impls` are those read and not yet filed."""
 
     def __init__(self, files: dict[str, bytes], main: str) -> None:
         self.files, self.sources, self.found, self.impls = {"": PRELUDE.encode(), **files}, {}, {}, []

@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 class TestOutcome:
     """How a test ended. `description` is that of the test, `failure` the text of what went wrong, None when the test passes.
 
-    `place` is the file, line and column (from 1 on) where it panicked or its error was made, else where its body begins, if that
-    is known; None too for a test that expects to fail and does so, or does not fail at all. `way` are the places that an error
-    has passed (L-5.11.3). `emits` are the emits of the program as (channel, value); `expected` says that the test expects to
-    fail."""
+    `place` is the file, line and column (from 1 on) where it panicked or its error was made, else where its body begins, also of
+    a test that passes; None where that is not known, and for a test that is to fail and fails as it should, or not at all. `way`
+    are the places that an error has passed (L-5.11.3), empty for a panic and for a test that is to fail. `emits` are the emits of
+    the program as (channel, value); `expected` says that the test is to fail."""
 
     __slots__ = ("description", "failure", "place", "expected", "emits", "way")
 
@@ -202,8 +202,8 @@ CLOCK_RESOLUTION = 1e-6  # seconds
 
 
 class _IdleSelector(selectors.SelectSelector):
-    """Never blocks: where a real selector would wait, it calls `idle`. `outside` counts threads that are waited for in real
-    time."""
+    """Where a real selector would wait, it calls `idle`, and does not block. `outside` counts threads that are waited for in real
+    time: while it is not 0, it blocks until one of them wakes the loop."""
 
     def __init__(self) -> None:
         super().__init__()

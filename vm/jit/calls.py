@@ -238,8 +238,8 @@ def write_to_store(e: Emitter, name: str, number: int) -> None:
 
 
 def class_test(part: Value, kind: Kind) -> str | None:
-    """Return the text of the test that a value is of the class that a store holds: "" where it is, None where values of other
-    classes may be in it."""
+    """Return the text of the test that a value is of the class of Python that a store of the declared kind `kind` holds: "" where
+    it surely is. None for every kind but Int and String: what is put in is tested, copied or converted by the store then."""
     if kind[0] not in ("int", "string"):
         return None
     return "" if part.certain and part.kind[0] == kind[0] else f"type({part.text}) is {'int' if kind[0] == 'int' else 'str'}"

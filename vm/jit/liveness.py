@@ -36,8 +36,8 @@ INDEXING = frozenset({BY_NAME[name].number for name in ("INDEX_ARRAY", "INDEX", 
 
 class LocalUses:
     """`kinds`: the kinds of the image. `loads`: by local, the instructions that load it, and how each one's value is used
-    (`ESCAPES`, `READ`, `WRITTEN`). `repeated`: locals of which more than one element is read or written. `constant_parameters`:
-    those that are never assigned; `parameters` is how many the function has."""
+    (`ESCAPES`, `READ`, `WRITTEN`). `repeated`: locals into which more than one instruction of INDEXING indexes.
+    `constant_parameters`: those that are never assigned; `parameters` is how many the function has."""
 
     def __init__(self, body: Body, image: Any, parameters: int) -> None:
         self.kinds = Kinds(image)
@@ -73,8 +73,9 @@ class LocalUses:
         return filled
 
     def consumer(self, at: int) -> tuple[int, int]:
-        """Return the instruction that pops what the instruction `at` pushes, and as which operand, the deepest being 0; (-1, 0)
-        if paths part or join before."""
+        """Return the instruction that pops what the instruction `at` pushes, and as which operand, the deepest being 0. (-1, 0)
+        if paths part or join before it, if control does not go on behind it, as behind RETURN, and for the last instruction. A
+        SWAP that moves the value is followed, and no consumer."""
         place = self.depths[at]
         for by in range(at + 1, len(self.instructions) - 1):
             op = OPCODES[self.instructions[by][1]]

@@ -1,9 +1,9 @@
 """Handles: names of things the host keeps, and the immutable `ModelBuilder` (L-3.1.21, O-3.17 to O-3.23).
 
 Hands on `ModelRef`, `AgentRef`, `MemoryRef`, `KeyedRef`, `SchemaRef`, `ToolRef`, `McpRef`, `HashMapRef`, `LedgerRef`,
-`LedgerQuery`, `PipelineRef` and what they have in common, `Ref` and `ScopedRef`; `ModelBuilder` with `UNSET`; `TaskHandle` and
-`Stream`. A handle holds a declared name or a record of the machine (a task, an effect); only `MemoryRef.life` is a live object of
-the host.
+`LedgerQuery`, `PipelineRef` and what they have in common, `Ref` and `ScopedRef`; `ModelBuilder` with `UNSET`; `TaskHandle`;
+`Stream`, `TypedStream` and `ItemStream`. A handle holds a declared name or a record of the machine (a task, an effect); only
+`MemoryRef.life` is a live object of the host.
 """
 
 from __future__ import annotations

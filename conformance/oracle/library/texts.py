@@ -34,19 +34,16 @@ def from_hex(text: str) -> Case:
 
 def from_base64(text: str) -> Case:
     """Return the bytes of base64 with its padding, as a Result; unused bits must be 0."""
-    padding = min(len(text) - len(text.rstrip("=")), 9 if len(text) % 4 else 2)
-    body = text[: len(text) - padding]
-    if odd := re.search("[^A-Za-z0-9+/]", body):
-        return at_fault("no digit", odd.start())
-    if len(text) % 4:
-        return at_fault("an end", len(text))
+    body = re.split("[^A-Za-z0-9+/]", text, maxsplit=1)[0]
+    if len(body) % 4 == 1 or text != body + "=" * (-len(body) % 4):
+        return at_fault("an end, or no digit", len(body))
     data = base64.b64decode(text)
     return ok(data) if base64.b64encode(data).decode() == text else at_fault("a bit too many", len(body) - 1)
 
 
 def from_base64url(text: str) -> Case:
     """Return the bytes of base64url, with or without padding, as a Result."""
-    body = text.rstrip("=") if len(text) % 4 == 0 else text
+    body = text.rstrip("=") if len(text) % 4 == 0 and text[-3:] != "===" else text
     if odd := re.search("[^A-Za-z0-9_-]", body):
         return at_fault("no digit", odd.start())
     if len(body) % 4 == 1:
