@@ -121,10 +121,29 @@ DECAYS = st.none() | st.builds(
 OLD = [("remember", f"tea {n}", "tea", 1.0, "session", []) for n in range(3)]
 NEW = [step for n in range(12) for step in (("wait", DAY), ("remember", f"green {n}", "green", 1.0, "session", []))]
 TOUCHED = [*OLD, *NEW, ("recall", "tea", 1), ("wait", DAY)]
+# Few facts that a wrong bound of a band passes over, and the question that tells: drawn ones may tell nothing of a mutant.
+FACTS = [
+    ("remember", "tea 14", "tea tea tea", 1.0, "session", []),
+    ("remember", "greens 10", "green teas 東京 green tower", 0.5, "session", ["green"]),
+    ("remember", "greens 17", "green greens tea tower", 0.5, "persistent", ["green"]),
+    ("remember", "tower 6", "東京 Rhine teas Bonn tower", 0.9, "persistent", []),
+    ("remember", "greens 17", "東京 Bonn 東京 tea Rhine", 0.5, "ephemeral", ["greens", "greens"]),
+    ("remember", "tea 21", "greens green teas user_name tower", 0.5, "ephemeral", []),
+]
+SHORT = [
+    ("remember", "green 2", "tower green Bonn 東京 Rhine", 1.0, "ephemeral", ["green"]),
+    ("remember", "greens 24", "東京", 0.5, "session", ["東京", "greens"]),
+    ("remember", "teas 15", "user_name greens tower greens", 0.5, "ephemeral", ["Bonn", "東京"]),
+    ("remember", "teas 22", "green 東京 tower", 1.0, "ephemeral", ["tea"]),
+]
 
 
 @LAW
 @example(None, TOUCHED, [("tea", 5, None, 0.0, True)] * 4)
+@example(None, FACTS, [("tea greens Rhine greens tower", 5, None, 0.0, False)])
+@example(None, SHORT, [("東京 tower", 1, None, 0.4, False)])
+@example(None, [FACTS[1], *FACTS[3:]], [("teas tower Rhine Rhine", 3, None, 0.0, False)])
+@example(None, FACTS[:5], [("teas tower Rhine Rhine", 3, None, 0.0, False)])
 @given(DECAYS, STEPS, QUERIES)
 def scan_law(decay, steps, queries):
     store = VolatileStore()
