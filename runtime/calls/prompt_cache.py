@@ -7,6 +7,8 @@ without one, so a part that changes with every request, such as a window that mo
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from ...vm.providers import MARKS, NAME
 from ..records import LONG, SHORT, CachePlan
 
@@ -55,7 +57,7 @@ class CallCache:
     ) -> None:
         self.lifetime = lifetime_of(settings)
         self.system = self.history = False
-        if not self.lifetime:
+        if not self.lifetime or settings.connection.row.prompt_cache == NAME:  # a name says nothing of places
             return
         system = [message for message in head[:1] if message.role == "system"]
         model = (settings.connection.name, settings.connection.base_url, settings.model, settings.name)
@@ -79,7 +81,8 @@ class CallCache:
         elif self.history and is_stored:
             marked = [*marked, messages[asked]]
         named = connection.row.prompt_cache == NAME
-        name = cache_name(settings.model, messages[0].content if messages[0].role == "system" else "", tools) if named else ""
+        system = messages[0].content if messages[0].role == "system" else ""
+        name = cache_name(settings.model, system, tuple([tool.name for tool in tools])) if named else ""
         return CachePlan(marked, bool(tools), self.lifetime, settings.cache_prompt is not None, name)
 
 
@@ -92,10 +95,11 @@ def _is_long(messages: Sequence[Msg], tools: Sequence[ToolDef]) -> bool:
     return bool(tools) and length + sum([len(tool.description) + len(str(tool.schema)) for tool in tools]) >= LEAST
 
 
-def cache_name(model: str, system: str, tools: Sequence[ToolDef]) -> str:
-    """Return the name for requests to a model with this system message and these tools: 32 hexadecimal digits that tell nothing
-    of them."""
+@lru_cache(256)
+def cache_name(model: str, system: str, tools: tuple[str, ...]) -> str:
+    """Return the name for requests to a model with this system message and tools of these names: 32 hexadecimal digits that tell
+    nothing of them."""
     from hashlib import sha256
 
-    text = "\0".join([model, system, *(tool.name for tool in tools)])
+    text = "\0".join([model, system, *tools])
     return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
