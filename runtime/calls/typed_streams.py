@@ -76,7 +76,7 @@ class TypedStreamedCall(StreamedCall):
                 return succeeded(last)
             outcome = await self._next_outcome(effect)
             if outcome is not PART:
-                if callable(outcome) and self._take_verdict(outcome, field):
+                if callable(outcome) and self._take_verdict(field):
                     self.outcome = outcome
                     continue
                 return self._end_of(outcome, field)
@@ -84,7 +84,7 @@ class TypedStreamedCall(StreamedCall):
                 self.shown = self.parts.value()
                 return succeeded(self.shown)
 
-    def _take_verdict(self, outcome: Any, field: str | None) -> bool:
+    def _take_verdict(self, field: str | None) -> bool:
         """Note the accepted value when its commit is first seen; return whether parts or elements of it are still to be shown."""
         if self.accepted is not None:
             return False

@@ -6,6 +6,7 @@ often it is shown. What does not fit is not shown; that the reply is refused is 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import islice
 
 from ...vm.schema import PROGRESS, is_optional, partial_key
@@ -28,7 +29,7 @@ NOTHING = object()  # no further element has come
 class Parts:
     """What has come of one reply. `classes` are the types of the program by their keys; `builder` makes values of them."""
 
-    __slots__ = ("reply", "fields", "_validator", "_builder", "_cls", "_progress", "_missing", "_shown")
+    __slots__ = ("reply", "fields", "_validator", "_builder", "_cls", "_progress", "_missing")
 
     def __init__(self, shape: SchemaType, classes: Mapping[str, Any], builder: TreeBuilder) -> None:
         self.reply = GrowingObject()
@@ -38,7 +39,6 @@ class Parts:
         self._progress = classes[PROGRESS]
         self._missing = EnumValue(self._progress, self._progress.index["Missing"])
         self.fields = {field[0]: _FieldPart(field, shape[2]) for field in shape[3]}
-        self._shown: list[Any] | None = None
 
     def feed(self, text: str) -> bool:
         """Take the next text of the reply; return whether that changed anything."""
@@ -85,7 +85,7 @@ class Parts:
             return self._state("Done", NONE)
         if part.tag in ("array", "map"):
             self._take_elements(part)
-            is_sound = isinstance(raw, list if part.tag == "array" else dict) and part.taken == len(raw)
+            is_sound = isinstance(raw, list if part.tag == "array" else dict) and len(part.values) == len(raw)
             return self._state("Done", part.wrapped(share(part.container()))) if is_sound else self._missing
         value = self._converted(part.kind, raw, part.coerces)
         return self._missing if value is UNFIT else self._state("Done", part.wrapped(value))
@@ -102,17 +102,17 @@ class Parts:
         if not isinstance(raw, list if part.tag == "array" else dict) or part.is_unfit:
             return
         count = len(raw) - (self.reply.open_parts if self.reply.growing == part.name else 0)
-        if count <= part.taken:
+        if count <= len(part.values):
             return
-        keys = list(islice(raw, part.taken, count)) if isinstance(raw, dict) else []
-        for each in [raw[key] for key in keys] if isinstance(raw, dict) else raw[part.taken : count]:
-            value = self._converted(part.kind[1], each, part.coerces)
+        # The key goes in together with its value: an entry that does not fit leaves both lists at the entries before it.
+        names: Iterable[Any] = raw if isinstance(raw, dict) else range(len(raw))
+        for name in list(islice(names, len(part.values), count)):
+            value = self._converted(part.kind[1], raw[name], part.coerces)
             if value is UNFIT:
                 part.is_unfit = True
                 return
+            part.keys.append(name)
             part.values.append(value)
-        part.keys += keys
-        part.taken = count
 
     def _converted(self, kind: SchemaType, raw: Any, coerces: bool) -> Any:
         tree = self._validator.tree(kind, raw, coerces)
@@ -120,10 +120,10 @@ class Parts:
 
 
 class _FieldPart:
-    """What is known of one field. `values` are its elements, or the values of its entries, of which `keys` are the names, as far
-    as they were taken; `taken` is their number. `done` is its state once it has ended. `is_unfit`: an element did not fit."""
+    """What is known of one field. `values` are its elements, or the values of its entries, as far as they were taken; `keys` are
+    their indices, or the names of the entries. `done` is its state once it has ended. `is_unfit`: an element did not fit."""
 
-    __slots__ = ("name", "kind", "tag", "is_option", "coerces", "values", "keys", "taken", "done", "is_unfit")
+    __slots__ = ("name", "kind", "tag", "is_option", "coerces", "values", "keys", "done", "is_unfit")
 
     def __init__(self, field: Field, modes: SchemaType) -> None:
         self.name, self.kind = field[0], field[1]
@@ -131,8 +131,7 @@ class _FieldPart:
         self.is_option = bool(field[2]) or is_optional(modes, field)
         self.coerces = "coerce" in modes
         self.values: list[Any] = []
-        self.keys: list[str] = []
-        self.taken = 0
+        self.keys: list[Any] = []
         self.done: Any = None
         self.is_unfit = False
 
