@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 # the least that a token has on the average of any text that people write.
 LEAST = 1024
 
+
 def lifetime_of(settings: CallSettings) -> str:
     """Return how long the provider is asked to keep what the calls of a model begin with, "" where nothing is said (O-1.220).
 

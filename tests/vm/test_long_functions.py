@@ -3,9 +3,6 @@ counted, not timed."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable
-from types import FrameType
 from typing import Any
 
 import pytest
@@ -19,28 +16,13 @@ from concerto.vm.jit.analysis import LARGEST, CallGraph
 from concerto.vm.snapshot.envelope import SnapshotError
 from concerto.vm.snapshot.machine import _place
 
+from ..bytecode.builder import lines_run
+
 
 def loaded(source: str) -> Program:
     compiled = compile_source(source.encode(), "main.conc")
     assert compiled.image is not None, [found.message for found in compiled.diagnostics.ordered()]
     return load_image(compiled.image)
-
-
-def lines_run(work: Callable[[], object]) -> int:
-    lines = 0
-
-    def trace(frame: FrameType, event: str, argument: object) -> Any:
-        nonlocal lines
-        lines += event == "line"
-        return trace
-
-    before = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        work()
-    finally:
-        sys.settrace(before)
-    return lines
 
 
 class Walked(list[Any]):
