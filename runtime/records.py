@@ -10,7 +10,7 @@ the end stand the ways between values of the machine and plain data: `to_plain`,
 from __future__ import annotations
 
 from ..vm.builtins.memories import message_array
-from ..vm.declaration_fields import DEFAULT_SECONDS, TIMEOUT
+from ..vm.declaration_fields import DEFAULT_SECONDS, KEPT_LONG, TIMEOUT
 from ..vm.schema import bare_name
 from ..vm.values import NONE, Array, EnumValue, Err, ErrorValue, Map, Ok, Response, Some, Struct, from_json, to_json, unkey
 from .errors import CallFailure, Returned
@@ -225,7 +225,7 @@ class EmbedRequest(SideRequest):
 
 # How long a provider keeps what it has cached.
 SHORT = "5m"
-LONG = "1h"
+LONG = KEPT_LONG
 
 
 class CachePlan:

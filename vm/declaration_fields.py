@@ -145,6 +145,10 @@ def one_of(*words: str, default: str | None = None) -> Field:
     return Field(WORD, says, lambda value: type(value) is str and value in words, words=words, default=default)
 
 
+# The long lifetime of `cache_prompt` (O-1.220).
+KEPT_LONG = "1h"
+
+
 def switch(*words: str) -> Field:
     """Return the field of true, false or one of these words."""
     says = "true, false or " + " or ".join(f'"{word}"' for word in words)
@@ -375,7 +379,7 @@ CONNECTION: dict[str, Field] = {
     "structured": one_of(*STRATEGIES, default="auto"),
     "media_bytes": whole(1, default=50 * 1024 * 1024),  # of one request (O-1.214)
     "media_tokens": whole(1, default=1000),  # of one Media whose tokens nobody knows (O-1.215)
-    "cache_prompt": switch("1h"),  # O-1.220
+    "cache_prompt": switch(KEPT_LONG),  # O-1.220
     "replies": array_of(is_json, "an Array"),  # of replies, which are checked when they become a script
     "retry": object_of(RETRY, also=("retry_policy",)),
     "rate_limit": object_of(RATE_LIMIT),
@@ -400,7 +404,7 @@ MODEL: dict[str, Field] = {
     "reasoning": one_of(*EFFORTS),
     "reasoning_tokens": whole(1024),
     "extra": json_object(),
-    "cache_prompt": switch("1h"),
+    "cache_prompt": switch(KEPT_LONG),
     "system_prompt": text(),
     "max_tool_rounds": whole(0, default=10),
     "structured": one_of(*STRATEGIES),

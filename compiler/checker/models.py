@@ -99,7 +99,7 @@ def check_connection(c: Checker, symbol: ConnectionSymbol) -> None:
         if entry.key.text == "extra":
             _check_extra(c, owner, entry.value, _api(known))
     written = next((entry.value for entry in node.entries if entry.key.text == "cache_prompt"), None)
-    if written is not None and symbol.fields.get("cache_prompt") == LONG:
+    if written is not None and symbol.fields.get("cache_prompt") == rows.KEPT_LONG:
         _check_kept_long(c, written, known)
 
 
@@ -420,17 +420,14 @@ def _check_prompt_cache(c: Checker, symbol: ModelSymbol, connection: dict[str, o
     """Report `cache_prompt` of a model whose provider is told nothing of its cache (E4006, O-1.220)."""
     value = symbol.fields.get("cache_prompt")
     wanted = None if value is None else quiet_fold(c, value)
-    if value is None or wanted not in (True, LONG):
+    if value is None or wanted not in (True, rows.KEPT_LONG):
         return
     provider = connection.get("provider")
     if not is_carried("cache_prompt", provider):
         message = f"`cache_prompt` is not carried by provider `{provider}`"
         c.report("E4006", value.span, message, help="remove it: what this provider caches it decides by itself")
-    elif wanted == LONG:
+    elif wanted == rows.KEPT_LONG:
         _check_kept_long(c, value, connection)
-
-
-LONG = "1h"
 
 
 def _check_kept_long(c: Checker, value: ast.Expr, connection: dict[str, object]) -> None:
