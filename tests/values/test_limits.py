@@ -26,7 +26,7 @@ def refused(action: Any, *arguments: Any) -> None:
     started = time.perf_counter()
     with pytest.raises(Panic) as caught:
         action(*arguments)
-    assert caught.value.code == "P103" and time.perf_counter() - started < 0.5
+    assert caught.value.code == "P103" and time.perf_counter() - started < 5
 
 
 def call(kind: str, name: str, *arguments: Any) -> Any:
