@@ -17,7 +17,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """What modules and collected tests hold stays to the end: Python's collector looks at it no more, so that no test waits for that."""
+    """Take what modules and collected tests hold, and keep to the end, from Python's collector, so that no test waits for it."""
     gc.collect()
     gc.freeze()
 

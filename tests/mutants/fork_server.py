@@ -93,6 +93,7 @@ def child_of(request: Json, items: Items, functions: Functions, failures: _Failu
 def functions_of(tree: str) -> Functions:
     files: dict[str, str] = {}
     by_file: Functions = {}
+    gc.unfreeze()  # what is frozen is not among the objects
     for value in gc.get_objects():
         if isinstance(value, FunctionType):
             name = value.__code__.co_filename
