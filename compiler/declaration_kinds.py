@@ -32,4 +32,6 @@ KINDS: dict[type[symbols.Symbol], DeclarationKind] = {
     symbols.HashMapSymbol: DeclarationKind("hashmaps", "HASHMAP"),
     symbols.LedgerSymbol: DeclarationKind("ledgers", "LEDGER"),
     symbols.PipelineSymbol: DeclarationKind("pipelines", "PIPELINE"),
+    symbols.EmbedderSymbol: DeclarationKind("embedders", "EMBEDDER"),
+    symbols.IndexSymbol: DeclarationKind("indexes", "DOCUMENTS"),
 }

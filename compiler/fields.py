@@ -143,6 +143,8 @@ CONNECTION_OBJECTS = {name: parts for name, (kind, parts) in _PARTS.items() if k
 EITHER_OBJECTS = {name: parts for name, (kind, parts) in _PARTS.items() if kind == rows.LIMITS}
 CONNECTION_FIELDS = tuple(rows.CONNECTION)
 
+EMBEDDER = rules(rows.EMBEDDER)
+EMBEDDER_FIELDS = tuple(rows.EMBEDDER)
 MODEL = rules(rows.MODEL)
 MODEL_FIELDS = tuple(rows.MODEL)
 RETRY = rules(rows.RETRY)

@@ -471,6 +471,27 @@ class LedgerSymbol(Symbol):
     declaration: ast.Store
 
 
+@record
+class EmbedderSymbol(Symbol):
+    """`table`: what an image holds of it, None before it `is_checked` and where something is wrong with it."""
+
+    declaration: ast.Config
+    table: dict[str, Any] | None = None
+    is_checked: bool = False
+
+
+@record
+class IndexSymbol(Symbol):
+    """`embedder`, `store`: their tables as an image has them; `functions`: what gives text and identifier of a document, by the
+    names of the arguments `key` and `id`."""
+
+    declaration: ast.Store
+    type: Type
+    embedder: dict[str, Any] | None = None
+    store: dict[str, Any] | None = None
+    functions: dict[str, ast.Expr] = field(factory=dict)
+
+
 # What programs orchestrate: connections, models, agents, tools, MCP servers, pipelines.
 
 
@@ -491,7 +512,7 @@ class ModelSymbol(Symbol):
     connection: ConnectionSymbol | str
     fields: dict[str, ast.Expr]
     memories: list[MemorySymbol] = field(factory=list)
-    tools: list[ToolSymbol | McpSymbol | MemorySymbol] = field(factory=list)
+    tools: list[ToolSymbol | McpSymbol | MemorySymbol | IndexSymbol] = field(factory=list)
     store: HashMapSymbol | LedgerSymbol | None = None  # as `memory`: it offers tools (O-4.22)
     scope: list[str] = field(factory=list)  # the names of the scope of the store
     decorators: list[tuple[str, dict[str, object]]] = field(factory=list)  # name, constant arguments as written
@@ -579,4 +600,4 @@ class PipelineSymbol(Symbol):
 
 
 # What offers tools to models.
-Offering = ToolSymbol | McpSymbol | HashMapSymbol | LedgerSymbol | MemorySymbol
+Offering = ToolSymbol | McpSymbol | HashMapSymbol | LedgerSymbol | MemorySymbol | IndexSymbol

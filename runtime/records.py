@@ -214,13 +214,14 @@ class SideRequest:
 
 
 class EmbedRequest(SideRequest):
-    """A request for the vectors of texts (M-10.16)."""
+    """A request for the vectors of texts (M-10.16), of so many `dimensions`; None for as many as the model gives."""
 
-    __slots__ = ("texts",)
+    __slots__ = ("texts", "dimensions")
 
-    def __init__(self, connection: str, model: str, texts: list[str], timeout: Timeout) -> None:
+    def __init__(self, connection: str, model: str, texts: list[str], timeout: Timeout, dimensions: int | None = None) -> None:
         super().__init__(connection, model, timeout)
         self.texts = texts
+        self.dimensions = dimensions
 
 
 # How long a provider keeps what it has cached.

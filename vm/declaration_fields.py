@@ -417,6 +417,9 @@ MODEL: dict[str, Field] = {
     "fallback_on": some_of(*FALLBACK_CLASSES, default=(*RETRY_CLASSES, "not_found")),
 }
 
+# O-1.240.
+EMBEDDER: dict[str, Field] = {"provider": names(), "base": text(), "dimensions": whole(1, 65_536)}
+
 # What one call may set of its model (O-3.30). Where the model is reached, and what belongs to it, only the declaration says.
 CALL_SETTINGS = (
     "base", "temperature", "top_p", "max_tokens", "stop_sequences", "system_prompt", "max_tool_rounds", "structured", "timeout",

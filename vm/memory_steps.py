@@ -139,11 +139,13 @@ def _is_fact_rule(value: Any) -> bool:
     )
 
 
-def _is_store(value: Any) -> bool:
+def is_store(value: Any) -> bool:
+    """Return whether a value is the table of a store, as an image holds it (M-8.2)."""
     return _table(STORE, "name", "kind")(value) and (value["kind"] not in SERVERS or "url_env" in value)
 
 
-def _is_embedder(value: Any) -> bool:
+def is_embedder(value: Any) -> bool:
+    """Return whether a value is the table of an embedder, as an image holds it (M-10.16)."""
     sound = _table(EMBED, "name", "kind")(value)
     return sound and (value["kind"] != "connection" or ("connection" in value and "model" in value))
 
@@ -322,7 +324,7 @@ STORE: dict[str, Argument] = {
 }  # fmt: skip
 # M-10.16.
 EMBED: dict[str, Argument] = {
-    row.image: row for row in (text("name"), word("kind", EMBEDDER_KINDS), text("connection"), text("model"))
+    row.image: row for row in (text("name"), word("kind", EMBEDDER_KINDS), text("connection"), text("model"), count("dimensions"))
 }
 # M-10.22.
 RULE: dict[str, Argument] = {
@@ -498,11 +500,11 @@ STEPS: dict[str, Step] = {
     ),
     "embed": Step(
         "who gives facts their vectors (M-10.16)",
-        {"": text("embed", _is_embedder)}, example='.embed("offline")', defaults=13,
+        {"": text("embed", is_embedder)}, example='.embed("offline")', defaults=13,
     ),
     "store": Step(
         "where it is kept (M-8.2, M-8.8)",
-        {"": text("store", _is_store), "compress": STORE["compress"]},
+        {"": text("store", is_store), "compress": STORE["compress"]},
         lead=("name",), example='.store("durable")', required=("",), no_value=f"{ENDS}, and no other run could find it",
         defaults=12,
     ),

@@ -59,6 +59,9 @@ STORE_METHODS = ("get", "set", "query")
 RESPOND = "respond"  # the tool by which a model gives a value of a schema (O-2.43)
 
 
+INDEX_METHOD = "search"  # what an index offers to models as a tool (O-1.245)
+
+
 def store_name(store: str, scope: Sequence[str]) -> str:
     """Return the `owner` for `tool_name` of a hashmap or ledger, or of a scope of one (O-4.22)."""
     return "_".join((store, *scope))

@@ -18,6 +18,7 @@ from .assignment import check_assignments
 from .context_declarations import check_context, check_fixed_slots, check_old_names, old_name
 from .decorators import check_decorators, check_parts
 from .functions import check_function, check_pipeline, declare_pipeline, declare_signature
+from .indexes import check_embedder, check_index, declare_index
 from .json_shapes import check_size
 from .mcp import check_mcp, declare_mcp
 from .memory import check_memory
@@ -158,5 +159,7 @@ CHECKS: dict[type[Symbol], DeclarationChecks] = {
     symbols.ContextSymbol: DeclarationChecks(values=_context_values),
     symbols.HashMapSymbol: DeclarationChecks(signature=declare_hashmap, values=_store_values),
     symbols.LedgerSymbol: DeclarationChecks(values=_store_values),
+    symbols.EmbedderSymbol: DeclarationChecks(values=check_embedder),
+    symbols.IndexSymbol: DeclarationChecks(signature=declare_index, values=check_index),
     symbols.PipelineSymbol: DeclarationChecks(signature=declare_pipeline, body=check_pipeline),
 }

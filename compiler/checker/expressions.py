@@ -25,10 +25,12 @@ from ..symbols import (
     ConnectionSymbol,
     ConstSymbol,
     ContextSymbol,
+    EmbedderSymbol,
     EnumSymbol,
     ErrorFamilySymbol,
     FunctionSymbol,
     HashMapSymbol,
+    IndexSymbol,
     LedgerSymbol,
     Local,
     McpSymbol,
@@ -50,6 +52,7 @@ from ..types import (
     AGENT_REF,
     ANY,
     BOOL,
+    EMBEDDER_REF,
     FLOAT,
     INT,
     LEDGER,
@@ -186,6 +189,10 @@ def path_expr(c: Checker, node: ast.PathExpr, expected: Expected) -> Type:
             return symbol.type
         case LedgerSymbol():
             return LEDGER
+        case IndexSymbol():
+            return symbol.type
+        case EmbedderSymbol():
+            return EMBEDDER_REF
         case PipelineSymbol():
             return pipeline_type(c, symbol)
         case BuiltinSymbol():

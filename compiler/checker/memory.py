@@ -25,6 +25,7 @@ from ..source import Span
 from ..symbols import (
     AgentSymbol,
     BuiltinSymbol,
+    EmbedderSymbol,
     FunctionSymbol,
     Local,
     MemorySymbol,
@@ -40,6 +41,7 @@ from .callees import Summaries
 from .config import quiet_fold
 from .context_declarations import one_memory
 from .declarations import FAILED, at_module_level, components, folded
+from .embedders import declared_embedder, named_embedder
 from .memory_asking import check_fact_rules
 from .memory_bounds import bound, check_key_functions, known_word
 from .memory_steps import DECLARE, Steps, check_summary, in_its_form, useless_beside_only
@@ -444,16 +446,13 @@ def _embed(c: Checker, symbol: MemorySymbol) -> None:
     """Replace the name of the embedder by its table, as the image has it (M-10.16)."""
     steps = symbol.steps or {}
     name = steps.get("embed", {}).get("embed")
-    if not isinstance(name, str):
+    if not isinstance(name, (str, EmbedderSymbol)):
         return
     node = symbol.declaration
     place = next((step.name for step in _chain(node.value)[1] if step.name.text == "embed"), node.name)
-    embedders = c.memory_tables.embedders
-    if name not in embedders:
-        help = did_you_mean(name, embedders) or 'use "offline", or declare it: [embedders.NAME] in Concerto.toml'
-        c.report("E4508", place.span, f'unknown embedder "{name}"', help=help)
-        return
-    steps["embed"] = {"embed": {"name": name, **embedders[name]}}
+    table = named_embedder(c, name, place.span) if isinstance(name, str) else declared_embedder(c, name)
+    if table is not None:
+        steps["embed"] = {"embed": table}
 
 
 def _in_circle(circles: Mapping[MemorySymbol, int], other: MemorySymbol, symbol: MemorySymbol) -> bool:

@@ -44,7 +44,7 @@ from ..hints.names import STEPS as STEPS_ELSEWHERE
 from ..hints.names import did_you_mean, listed
 from ..resolver.memories import is_word
 from ..source import Span
-from ..symbols import AgentSymbol, MemorySymbol, ModelSymbol, StepFunction
+from ..symbols import AgentSymbol, EmbedderSymbol, MemorySymbol, ModelSymbol, StepFunction
 from ..syntax import ast
 from ..types import ANY, BOOL, FLOAT, INT, MESSAGE, NEVER, STRING, Function, Open, Type, array
 from .arguments import infer_all
@@ -389,6 +389,8 @@ class Steps:
     def _value(self, step: str, row: Argument, value: ast.Expr) -> Any:
         """Return what an image holds of one argument; FAILED after a report."""
         kind = row.kind
+        if step == "embed" and isinstance(value, ast.PathExpr) and isinstance(value.binding, EmbedderSymbol):
+            return value.binding
         if kind in (FUNCTION, FUNCTIONS) or (kind == REDACTOR and not is_word(value)):
             function = step_function(self.c, value, row)
             return [function] if kind != FUNCTION and function is not FAILED else function

@@ -28,8 +28,7 @@ from ..fields import (
     TEXT,
     is_carried,
 )
-from ..hints.names import EVENT_OF_A_MEMORY, FIELDS, by_nearness, did_you_mean
-from ..resolver.state import ErroneousSymbol
+from ..hints.names import EVENT_OF_A_MEMORY, FIELDS, did_you_mean
 from ..source import Span
 from ..symbols import AgentSymbol, BuiltinSymbol, ConnectionSymbol, MemorySymbol, ModelSymbol, StructSymbol
 from ..syntax import ast
@@ -46,13 +45,14 @@ from .config import (
     report_unknown_key,
     under_own_names,
 )
+from .connections import named_connection
 from .declarations import FAILED, at_module_level, components
 from .decorators import Checked, check_decorators
 from .durations import number_literal
 from .functions import task_body
 from .memory import refuse_attaching, without_key
 from .patterns import bind_irrefutable
-from .relations import ERRONEOUS, is_memory
+from .relations import ERRONEOUS, generic, is_memory
 from .state import Checker, Expected, ExpressionRule
 from .tools import offers_tools, tools_named
 from .types import written_type
@@ -216,45 +216,12 @@ def _warn_written_as_agent(c: Checker, node: ast.Config) -> None:
 
 
 def _read_provider(c: Checker, symbol: ModelSymbol, owner: str) -> dict[str, object] | None:
-    """Return the fields of the connection that a model names, and set `symbol.connection`; None after a report (O-1.17,
-    O-1.35)."""
-    node = symbol.declaration
-    entry = next((e for e in node.entries if e.key.text == "provider"), None)
-    if entry is None:
-        if not is_misspelt("provider", node.entries, MODEL_FIELDS):
-            c.report("E4002", node.name.span, f"{owner} lacks `provider`", help="the name of a connection")
+    """Return the fields of the connection that a model names, and set `symbol.connection`; None after a report."""
+    named = named_connection(c, symbol.declaration, owner, MODEL_FIELDS)
+    if named is None:
         return None
-    value = entry.value
-    if not isinstance(value, ast.PathExpr) or value.member is not None:
-        help = connection_help(c, value.value if isinstance(value, ast.StringLiteral) else "")
-        c.report("E4004", value.span, "`provider` is the name of a connection", help=help)
-        return None
-    name = value.segments[-1].text
-    declared = value.binding
-    if isinstance(declared, ConnectionSymbol):
-        symbol.connection = declared
-        return {**PREDECLARED.get(declared.name, {}), **declared.fields, **c.manifest.get(declared.name, {})}
-    if len(value.segments) == 1 and (name in PREDECLARED or name in c.manifest):
-        symbol.connection = name
-        return {**PREDECLARED.get(name, {}), **c.manifest.get(name, {})}
-    # A name that is bound to something else is unknown as a connection.
-    if declared is None or not isinstance(declared, ErroneousSymbol):
-        c.report("E4003", value.span, f"unknown connection `{name}`", help=connection_help(c, name))
-    return None
-
-
-MOST_LISTED = 6  # connections in a help
-
-
-def connection_help(c: Checker, name: str) -> str:
-    """Return the help that lists the connections, the nearest names first."""
-    if not c.connection_names:
-        c.connection_names = sorted({*PREDECLARED, *c.connections, *c.manifest})
-    known = by_nearness(name, c.connection_names)
-    near = did_you_mean(name, known)
-    more = f" and {len(known) - MOST_LISTED} more" if len(known) > MOST_LISTED else ""
-    listed = "connections are: " + ", ".join(f"`{other}`" for other in known[:MOST_LISTED]) + more
-    return f"{near + ' ' if near else ''}{listed}; declare it with `connect`"
+    symbol.connection, fields = named
+    return fields
 
 
 def _check_model_field(c: Checker, symbol: ModelSymbol, entry: ast.ConfigEntry) -> None:
@@ -308,11 +275,11 @@ def _attach_memory(c: Checker, symbol: ModelSymbol, value: ast.Expr, *, writes: 
 
 
 def _check_knowledge(c: Checker, value: ast.Expr) -> None:
-    """Check the field `knowledge`: a ledger or a scope of one, evaluated with the other fields (O-1.41)."""
+    """Check the field `knowledge`: an index, a ledger or a scope of one, evaluated with the other fields (O-1.41)."""
     type_ = at_module_level(c, value, Expected())
-    if type_ not in (LEDGER, ERRONEOUS):
+    if type_ not in (LEDGER, ERRONEOUS) and not generic(type_, "Index"):
         help = "declare `ledger facts: Ledger = Ledger::new();` and write `knowledge: facts`"
-        c.report("E4004", value.span, f"`knowledge` is a ledger or a scope of one, found `{type_}`", help=help)
+        c.report("E4004", value.span, f"`knowledge` is an index, a ledger or a scope of one, found `{type_}`", help=help)
 
 
 def _check_fallback(c: Checker, symbol: ModelSymbol, value: ast.Expr) -> None:

@@ -44,6 +44,7 @@ from ..syntax import ast
 from ..syntax.ast import on_fresh_stack
 from ..types import Implementation, Nominal, Type
 from . import calls, control, expressions, functions, methods, operators, propagation, state
+from .connections import connection_help
 from .context_declarations import (
     check_stored_names,
     declare_contexts,
@@ -56,7 +57,6 @@ from .impls import check_trait_impls, declare_impls, declare_traits
 from .memory import check_concurrent_memories, check_init
 from .memory_effects import check_computed_bounds, check_step_functions, check_stored_changes
 from .models import RULES as AGENT_RULES
-from .models import connection_help
 from .prompts import check_text_as_prompt
 from .propagation import warn_foreign_value
 from .questions import check_channel_names, is_question

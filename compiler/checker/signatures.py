@@ -61,6 +61,7 @@ _SIMPLE = {
 _GENERIC = {
     "array": "Array", "map": "Map", "option": "Option", "result": "Result", "task": "Task", "set": "Set",
     "queue": "Queue", "stack": "Stack", "hashmap": "HashMap", "pipeline": "PipelineRef",
+    "index": "Index",
     "typed_stream": "TypedStream", "item_stream": "ItemStream",
 }  # fmt: skip
 # By identity: rows are constants of modules, which live as long as this cache.

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 
 from ...vm.builtins import Row
 from ...vm.memory_steps import TOOL_METHODS
-from ...vm.schema import RESPOND, STORE_METHODS, store_name, tool_name
+from ...vm.schema import INDEX_METHOD, RESPOND, STORE_METHODS, store_name, tool_name
 from ...vm.values.errors import FAULTS
 from ..decisions import BuiltinCall
 from ..fields import TEXT
@@ -25,6 +25,7 @@ from ..symbols import (
     BuiltinSymbol,
     FunctionSymbol,
     HashMapSymbol,
+    IndexSymbol,
     LedgerSymbol,
     McpSymbol,
     MemorySymbol,
@@ -159,10 +160,10 @@ def private_tool_method(c: Checker, name: ast.Ident, method: FunctionSymbol) -> 
     return c.report("E1006", name.span, f"`{method.path}` is private in tool `{method.tool.name}`", help=help)
 
 
-def tools_named(c: Checker, value: ast.Expr, model: ModelSymbol) -> list[ToolSymbol | McpSymbol | MemorySymbol]:
-    """Return the tools that the field `tools` of a model names (O-1.42), memories among them (M-10.17). E4004 for what is none,
-    E4505 for a keyed memory; E4510 for a memory that the model may not attach."""
-    tools: list[ToolSymbol | McpSymbol | MemorySymbol] = []
+def tools_named(c: Checker, value: ast.Expr, model: ModelSymbol) -> list[ToolSymbol | McpSymbol | MemorySymbol | IndexSymbol]:
+    """Return the tools that the field `tools` of a model names (O-1.42), memories (M-10.17) and indexes (O-1.245) among them.
+    E4004 for what is none, E4505 for a keyed memory; E4510 for a memory that the model may not attach."""
+    tools: list[ToolSymbol | McpSymbol | MemorySymbol | IndexSymbol] = []
     if not isinstance(value, ast.ArrayExpr):
         at_module_level(c, value, Expected())
         c.report("E4004", value.span, "`tools` is an array of names of tools", help="write `tools: [A, B]`")
@@ -181,6 +182,9 @@ def tools_named(c: Checker, value: ast.Expr, model: ModelSymbol) -> list[ToolSym
         elif isinstance(item, ast.PathExpr) and isinstance(item.binding, MemorySymbol):
             refuse_attaching(c, item, model, item.binding, writes=False)
             check_wire_name(c, tool_name(item.binding.name, "remember"), item.span)
+            tools.append(item.binding)
+        elif isinstance(item, ast.PathExpr) and isinstance(item.binding, IndexSymbol):
+            check_wire_name(c, tool_name(item.binding.name, INDEX_METHOD), item.span)
             tools.append(item.binding)
         elif type_ is not ERRONEOUS:
             by_call = f"give it by call: `{model.name}.with_tools([{c.operand(item, '…')}])`"
@@ -222,7 +226,7 @@ def tools_fit(c: Checker, place: str, value: ast.Expr) -> bool:
 
 def _check_offered(c: Checker, place: str, span: Span, type_: Type) -> bool:
     is_tool = isinstance(type_, Nominal) and type_.kind == "tool"
-    if type_ in (TOOL_REF, MCP_REF, ANY, NEVER) or is_tool or is_memory(type_) or type_ == OPEN:
+    if type_ in (TOOL_REF, MCP_REF, ANY, NEVER) or is_tool or is_memory(type_) or type_ == OPEN or generic(type_, "Index"):
         return True
     c.report("E4040", span, f"`{place}` takes tools, found `{type_}`", help="name a declared `tool`")
     return False
@@ -321,6 +325,8 @@ class Offered:
 def _methods(symbol: Offering) -> Sequence[str]:
     if isinstance(symbol, (ToolSymbol, McpSymbol)):
         return [method.name for method in symbol.arguments]
+    if isinstance(symbol, IndexSymbol):
+        return (INDEX_METHOD,)
     return TOOL_METHODS if isinstance(symbol, MemorySymbol) else STORE_METHODS
 
 
@@ -386,7 +392,9 @@ def _store_as_schema(store: HashMapSymbol, value: ast.Expr) -> ast.Schema:
 
 HASHMAP_FORM = "hashmap h: HashMap<String, Int> = HashMap::new();"
 LEDGER_FORM = "ledger l: Ledger = Ledger::new();"
+INDEX_FORM = "index docs: Index<Doc> = Index::of(E, key: |d| d.text);"
 FORMS = {"HashMap": HASHMAP_FORM, "HashMapRef": HASHMAP_FORM, "Ledger": LEDGER_FORM, "LedgerRef": LEDGER_FORM}
+FORMS["Index"] = INDEX_FORM
 
 
 def store_help(name: str) -> str:
@@ -488,23 +496,24 @@ def _check_storable(c: Checker, node: ast.Store, type_: Type, method: str) -> No
             "E4004", node.type.span, f"a hashmap with {what} needs keys of type String, Int or Bool",
             help=f"declare it `HashMap<String, …>`, or drop `{method}`",
         )
-    if not _has_json_form(entry[1]):
+    if not has_json_form(entry[1]):
         c.report(
             "E4020", node.type.span, f"`{entry[1]}` has no JSON form, so no {what[2:]} can hold it",
             help=f"store a struct, schema or type that JSON has, or drop `{method}`",
         )
 
 
-def _has_json_form(type_: Type) -> bool:
+def has_json_form(type_: Type) -> bool:
+    """Return whether JSON can hold every value of a type, and a typed value be read from it again (O-5.12)."""
     match type_:
         case Simple():
             return type_.name in DATA
         case Generic():
-            return type_.name not in ("Task", "HashMap") and all(map(_has_json_form, type_.arguments))
+            return type_.name not in ("Task", "HashMap", "Index") and all(map(has_json_form, type_.arguments))
         case Tuple():
-            return all(map(_has_json_form, type_.items))
+            return all(map(has_json_form, type_.items))
         case Nilable():
-            return _has_json_form(type_.inner)
+            return has_json_form(type_.inner)
         case Nominal():
             return type_.kind != "error"
     return not isinstance(type_, Function)

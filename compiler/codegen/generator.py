@@ -350,7 +350,7 @@ _READING = frozenset(
 # Simple types whose values have no part that can be written.
 PLAIN = {
     "Int", "Float", "String", "Bool", "Nil", "Range", "Bytes", "never", "ModelRef", "ModelBuilder", "AgentRef", "AgentBuilder",
-    "Memory", "KeyedMemory", "SchemaRef", "Ledger", "LedgerQuery", "ToolRef", "McpRef",
+    "Memory", "KeyedMemory", "SchemaRef", "Ledger", "LedgerQuery", "ToolRef", "McpRef", "EmbedderRef",
 }  # fmt: skip
 
 
@@ -366,7 +366,7 @@ def is_plain(type_: t.Type | None) -> bool:
     if isinstance(type_, t.Generic):
         # Wrappers have no parts that could be written; what they wrap may have.
         inside = type_.name in ("Option", "Result", "Task") and all(map(is_plain, type_.arguments))
-        return inside or type_.name in ("HashMap", "PipelineRef", "Memory")
+        return inside or type_.name in ("HashMap", "Index", "PipelineRef", "Memory")
     return isinstance(type_, (t.Union, t.Function)) or (
         isinstance(type_, t.Nominal) and (type_.kind == "error" or type_.plain)
     )

@@ -311,9 +311,9 @@ def field_default_functions(module: Module, symbol: symbols.StructSymbol | symbo
 
 def initialisation(module: Module, checked: CheckedProgram) -> list[int]:
     """Return in a list the number of the function that runs when a session begins; an empty list if there is nothing to do. The
-    functions and computed bounds of memories come first; then, in the order of modules and source, the fields of models that are
-    no constants, the states of tools, the reading of hashmaps with a file, and the initialisation statements (O-0.3, O-0.7,
-    L-5.14.1)."""
+    functions of indexes, and functions and computed bounds of memories come first; then, in the order of modules and source, the
+    fields of models that are no constants, the states of tools, the reading of hashmaps with a file, and the initialisation
+    statements (O-0.3, O-0.7, L-5.14.1)."""
     g = Generator(module, symbols.FunctionScope(None))
     steps: list[tuple[tuple[int, int], Any]] = [((rank, statement.span.start), statement) for rank, statement in checked.init]
     for number, model in enumerate(checked.of(symbols.ModelSymbol)):
@@ -330,8 +330,14 @@ def initialisation(module: Module, checked: CheckedProgram) -> list[int]:
     memories = checked.of(symbols.MemorySymbol)
     functions = [function for memory in memories for function in step_functions(module, memory)]
     bounded = [memory for memory in memories if memory.value is None and memory.computed]
-    if not steps and not functions and not bounded:
+    indexes = [(number, index) for number, index in enumerate(checked.of(symbols.IndexSymbol)) if index.functions]
+    if not steps and not functions and not bounded and not indexes:
         return []
+    for number, index in indexes:  # before any index is used
+        for name, value in index.functions.items():
+            g.at(value.span)
+            g.bound(value)
+            g.emitter.emit("CONFIGURE", module.pool.constant(im.K_CONFIG, ["indexes", number, name]))
     for function in functions:  # before any memory is used
         assert function.place is not None
         memory, number = function.place
@@ -503,6 +509,18 @@ def stored_entries(module: Module, symbol: symbols.HashMapSymbol) -> im.Memory:
     return im.Memory(im.memory_of_hashmap(module.names[symbol]), None, {"store": symbol.store}, None, None)
 
 
+def embedder_entry(module: Module, symbol: symbols.EmbedderSymbol) -> im.Embedder:
+    """Return an embedder with its table."""
+    assert symbol.table is not None
+    return im.Embedder(module.names[symbol], symbol.table)
+
+
+def index_entry(module: Module, symbol: symbols.IndexSymbol) -> im.Index:
+    """Return an index with the type of its documents."""
+    assert isinstance(symbol.type, t.Generic)
+    return im.Index(module.names[symbol], module.pool.type(symbol.type.arguments[0]), symbol.embedder, symbol.store)
+
+
 def pipeline_entry(module: Module, symbol: symbols.PipelineSymbol) -> im.Pipeline:
     """Return a pipeline with its stages."""
     assert symbol.input is not None and symbol.output is not None
@@ -527,6 +545,8 @@ ENTRIES: dict[type[symbols.Symbol], Callable[[Module, Any], im.Record]] = {
     symbols.MemorySymbol: memory_entry,
     symbols.ContextSymbol: context_entry,
     symbols.PipelineSymbol: pipeline_entry,
+    symbols.EmbedderSymbol: embedder_entry,
+    symbols.IndexSymbol: index_entry,
 }
 
 

@@ -24,10 +24,12 @@ from ..symbols import (
     ConnectionSymbol,
     ConstSymbol,
     ContextSymbol,
+    EmbedderSymbol,
     EnumSymbol,
     FunctionSymbol,
     HashMapSymbol,
     ImplSymbol,
+    IndexSymbol,
     LedgerSymbol,
     Local,
     McpSymbol,
@@ -542,6 +544,10 @@ def _symbol(r: Resolver, item: ast.Item, name: str) -> Symbol:
             return HashMapSymbol(name, item, ANY)
         case ast.Store() if item.kind == "ledger":
             return LedgerSymbol(name, item)
+        case ast.Store() if item.kind == "index":
+            return IndexSymbol(name, item, ANY)
+        case ast.Config() if item.kind == "embedder":
+            return EmbedderSymbol(name, item)
         case ast.Store() if item.kind == "memory":
             return MemorySymbol(name, item, None)
         case ast.Channel():
@@ -615,11 +621,17 @@ def visit_items(r: Resolver, items: Sequence[ast.TopLevel]) -> None:
 
 
 def _name_store(r: Resolver, value: ast.Expr) -> None:
-    """Turn the bare name of a store in `HashMap::new().store(durable)` into a String, as in the step of a memory (O-0.13)."""
+    """Turn the bare names of a store and an embedder, in `HashMap::new().store(durable)` and `Index::of(small)`, into Strings, as
+    in the steps of a memory (O-0.13)."""
     value = ast.ungrouped(value)
     if isinstance(value, ast.MethodCall) and value.name.text == "store":
         for argument in value.arguments:
             argument.value = visit_step(r, "store", argument.value)
+        value = ast.ungrouped(value.receiver)
+    if isinstance(value, ast.Call):
+        for argument in value.arguments:
+            if argument.name is None:
+                argument.value = visit_step(r, "embed", argument.value)
 
 
 def _visit_item(r: Resolver, item: ast.Item) -> None:
@@ -636,7 +648,7 @@ def _visit_item(r: Resolver, item: ast.Item) -> None:
     if isinstance(item, ast.Mcp):
         visit_mcp(r, item)
         return
-    if isinstance(item, ast.Store) and item.kind == "hashmap":
+    if isinstance(item, ast.Store) and item.kind in ("hashmap", "index"):
         _name_store(r, item.value)
     with r.body(None):
         if isinstance(item.symbol, (StructSymbol, EnumSymbol, AliasSymbol)):
@@ -711,14 +723,15 @@ def _is_provider(key: str) -> bool:
 
 
 def _visit_config(r: Resolver, item: ast.Config) -> None:
-    """Resolve the fields of a model, connection or agent.
+    """Resolve the fields of a model, embedder, connection or agent.
 
-    The provider of a model is the name of a connection, not a value (O-1.17); without a declaration it may be a predeclared one.
+    The provider of a model or embedder is the name of a connection, not a value (O-1.17); without a declaration it may be a
+    predeclared one.
     The connector of an agent is a name of the manifest or the host (O-7.1).
     """
     for entry in item.entries:
         value = entry.value
-        is_provider = item.declares == "model" and _is_provider(entry.key.text)
+        is_provider = item.declares in ("model", "embedder") and _is_provider(entry.key.text)
         if is_provider and isinstance(value, ast.StringLiteral) and value.value.isidentifier():
             # A name in quotes is that name.
             value = entry.value = ast.PathExpr(value.span, [ast.Ident(value.span, value.value)])

@@ -428,6 +428,7 @@ TYPES: dict[str, int] = {
     **dict.fromkeys(("KeyedMemory", "McpRef", "Stream", "Chunk"), 0), "TypedStream": 1, "ItemStream": 1,
     "Partial": 1,
     **dict.fromkeys(("HashMapRef", "Ledger", "LedgerRef", "LedgerQuery", "LedgerEntry"), 0), "HashMap": 2,
+    "EmbedderRef": 0, "Index": 1,
     "PipelineRef": 0,
 }
 
@@ -435,7 +436,7 @@ TYPES: dict[str, int] = {
 LIBRARY_TYPES = {"HttpResponse": 0, "RegexMatch": 0, "ModelUsage": 0, "BudgetLeft": 0, "Url": 0, "DateTime": 0, "Media": 0}
 
 MEMORY_CONSTRUCTORS = ("new", "from", "of")
-STORES = ("HashMap", "HashMapRef", "Ledger", "LedgerRef")
+STORES = ("HashMap", "HashMapRef", "Ledger", "LedgerRef", "Index")
 
 
 def outermost() -> Scope:
@@ -452,7 +453,7 @@ def associated_functions(owner: str) -> list[str]:
     if owner in ("Memory", "MemoryRef"):
         return list(MEMORY_CONSTRUCTORS)
     if owner in STORES:
-        return ["new"]
+        return ["of" if owner == "Index" else "new"]
     return [name for receiver, name in ASSOCIATED if receiver == owner]
 
 

@@ -823,8 +823,8 @@ class Config(Item):
 
     @property
     def declares(self) -> str:
-        """Return what it declares, `model`, `agent` or `connect`: an `agent` with a provider and no connector is a model
-        (O-1.260)."""
+        """Return what it declares, `model`, `agent`, `connect` or `embedder`: an `agent` with a provider and no connector is a
+        model (O-1.260)."""
         keys = {entry.key.text for entry in self.entries}
         return "model" if self.kind == "agent" and "provider" in keys and "connector" not in keys else self.kind
 
@@ -899,7 +899,7 @@ class Pipeline(Item):
 
 @node
 class Store(Item):
-    """`memory NAME: type = value;`, `hashmap …`, `ledger …`: `kind` is the word."""
+    """`memory NAME: type = value;`, `hashmap …`, `ledger …`, `index …`: `kind` is the word."""
 
     kind: str
     name: Ident

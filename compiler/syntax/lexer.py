@@ -122,7 +122,9 @@ HARD_KEYWORDS = {
 }
 
 # L-1.3.3; the filter decides where each is a keyword.
-DECLARING_WORDS = words("type model tool agent pipeline stage schema hashmap ledger memory context mcp connect mock channel")
+DECLARING_WORDS = words(
+    "type model tool agent pipeline stage schema hashmap ledger memory context mcp connect mock channel embedder index"
+)
 CLAUSE_WORDS = words("needs reads by")
 TIER_WORDS = words("persistent session ephemeral")
 SOFT_WORDS = DECLARING_WORDS | CLAUSE_WORDS | TIER_WORDS | words("listen spawn parallel limit")

@@ -17,7 +17,7 @@ rule = FAMILY.rule
 FAMILY.same("mcpm : cfg", "toolm : cfg", "toolm : method")
 
 
-@rule("item : {K_MODEL K_AGENT K_CONNECT} IDENT LBRACE cfg* RBRACE")
+@rule("item : {K_MODEL K_AGENT K_CONNECT K_EMBEDDER} IDENT LBRACE cfg* RBRACE")
 def config(p: Reduction) -> ast.Config:
     return ast.Config(span=p.span, kind=p[1], name=p[2], entries=p[4])
 
@@ -137,7 +137,7 @@ def answered_channel(p: Reduction) -> ast.Channel:
 # Memories and the other stores, and memory contexts.
 
 
-@rule("item : {K_HASHMAP K_LEDGER K_MEMORY} IDENT COLON type EQ expr SEMI")
+@rule("item : {K_HASHMAP K_LEDGER K_MEMORY K_INDEX} IDENT COLON type EQ expr SEMI")
 def store(p: Reduction) -> ast.Store:
     return ast.Store(span=p.span, kind=p[1], name=p[2], type=p[4], value=p[6])
 

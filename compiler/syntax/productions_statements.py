@@ -88,7 +88,7 @@ def mock_by_answer(p: Reduction) -> ast.Mock:
 def local_item(p: Reduction) -> ast.ItemStmt:
     item = decorate(p[3], p)
     word = _ITEM_NAMES.get(type(item))
-    if isinstance(item, ast.Store) or (isinstance(item, ast.Config) and item.kind == "connect"):
+    if isinstance(item, ast.Store) or (isinstance(item, ast.Config) and item.kind in ("connect", "embedder")):
         word = item.kind
     if word is not None:
         message = f"`{word}` is not legal inside a block"

@@ -46,13 +46,13 @@ FRAME_OF_ITEM = {
     "struct": "fields", "schema": "fields", "tier": "fields", "enum": "variants", "trait": "items", "impl": "items",
     "pipeline": "items", "mod": "items", "fn": "block", "stage": "block", "catch": "block", "fnexpr": "block",
     "closure": "block", "model": "config", "agent": "config", "connect": "config", "mock": "config", "mcp": "config",
-    "tool": "tool", "context": "context", "memory": "config", "channel": "block",
+    "tool": "tool", "context": "context", "memory": "config", "channel": "block", "embedder": "config",
 }  # fmt: skip
 PART_OF_EXPRESSION = frozenset(("catch", "fnexpr", "closure"))
 STATEMENT_FRAMES = frozenset(("block", "items"))
 KEYED_FRAMES = frozenset(("fields", "tool"))
 # Words of declarations that have no body in braces.
-NO_BODY_WORDS = frozenset(("type", "hashmap", "ledger"))
+NO_BODY_WORDS = frozenset(("type", "hashmap", "ledger", "index"))
 # A header's `{` opens its body while one of these is on top.
 BODY_HEADERS = frozenset(("if", "while", "match", "for", "parallel", "listen"))
 

@@ -1,6 +1,6 @@
-"""Performs the effects of models: calls, streams, `spawn` and `shutdown`, `parse_schema`, and the embedders of memories.
+"""Performs the effects of models: calls, streams, `spawn` and `shutdown`, and `parse_schema`.
 
-Hands on the performers to `table.py`, `embedding` to the session, `committed` to the performer of agents, `ModelCalls` and
+Hands on the performers to `table.py`, `committed` to the performer of agents, `ModelCalls` and
 `ModelInstance` to the session's state. Every fault of provider, network or schema is an Err of the call (O-0.9); a panic of a
 function of the program, such as a validator, ends the run. The algorithm of a call is `calls/call.py`; here stands what it is
 called with.
@@ -15,18 +15,14 @@ from ...vm.bytecode.image import fallbacks_of, memories_of
 from ...vm.interp.effects import ModelLife
 from ...vm.panics import Panic
 from ...vm.values import UNSET, ItemStream, LedgerRef, Map, ModelRef
-from ..calls.budgets import BudgetSpent
 from ..calls.call import prepare_execute, prepare_execute_with_schema
 from ..calls.reply_cache import ReplyCache
 from ..calls.settings import Substitute, call_settings, context_block, knowledge_block, system_text
 from ..calls.streams import STREAMS
-from ..calls.usage import ReplyProgress, Use, price
 from ..connections import check_model
 from ..errors import CallFailure, ConfigFailure, Origin
 from ..loop import wait_until_done
 from ..media import Unsent, media_parts
-from ..memory.embedding import BASELINE, Embedding
-from ..memory.entries import count_text
 from ..records import ROLES, Call, Msg, Reply, failed, response_value, succeeded, to_plain
 from ..schema.acceptance import Verdict, judge, program_validators
 from ..schema.strategy import Plan
@@ -45,9 +41,7 @@ if TYPE_CHECKING:
     from ..calls.settings import CallSettings
     from ..calls.streams import StreamedCall
     from ..media import MediaPart
-    from ..memory.embedding import Embedder
     from ..memory.turns import Conversation
-    from ..records import EmbedRequest
     from ..running import EffectContext
     from ..tools.bindings import BoundTools
     from ..tools.tools import Tools
@@ -410,94 +404,6 @@ def committed(value: Callable[[], Any]) -> Any:
         return succeeded(value())
     except CallFailure as failure:
         return failed(failure)
-
-
-# The embedders of a session, by what the image says of them (M-10.16): a connection's model, a host's own, or `offline`.
-
-TIMEOUT_SECONDS = 30.0  # of a request for vectors whose connection has no timeout
-
-
-def embedding(run: EffectContext, step: dict[str, Any]) -> Embedding:
-    """Return the embedder of a memory by its step `embed` in the image: that of a connection, the host's own, or the offline one.
-    Whether it is missing or fails is seen only when it is asked for vectors (`memory/embedding.py`).
-
-    A host may replace any by its name, except `offline` (M-10.16)."""
-    name, kind = step["name"], step["kind"]
-
-    def report(text: str) -> None:
-        run.host.log("warn", run.redactor.clean(text))
-
-    host_embedder = run.host.embedders.get(name) if kind != "offline" else None
-    if host_embedder is not None:
-        baseline = getattr(host_embedder, "baseline", BASELINE)
-        return Embedding(name, lambda texts, task: _host_vectors(host_embedder, texts), report, baseline)
-    if kind == "offline":
-        return Embedding(name, _offline, report)
-    if kind == "host":
-        return Embedding(name, _missing, report)
-    return Embedding(f"{name}:{step['model']}", lambda texts, task: _provider_vectors(run, step, texts, task), report)
-
-
-async def _offline(texts: list[str], task: str | None) -> list[list[float]]:
-    from ..memory.vectors import offline_vectors
-
-    return offline_vectors(texts)
-
-
-async def _missing(texts: list[str], task: str | None) -> list[list[float]]:
-    raise LookupError("the host gives no embedder of this name")
-
-
-async def _host_vectors(embedder: Embedder, texts: list[str]) -> Sequence[Sequence[float]]:
-    """Ask the host's embedder in a thread, since it may wait; without asyncio at once."""
-    import asyncio
-
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return embedder.embed(texts)
-    return await asyncio.to_thread(embedder.embed, texts)
-
-
-async def _provider_vectors(run: EffectContext, step: dict[str, Any], texts: list[str], task: str | None) -> list[list[float]]:
-    from ..records import EmbedRequest
-
-    connection = run.connections.get(step["connection"])
-    if connection is None:
-        raise CallFailure("ConnectionError", "ProviderUnavailable", f"there is no connection {step['connection']}")
-    model = connection.models.get(step["model"], step["model"])
-    request = EmbedRequest(connection.name, model, texts, connection.timeout or TIMEOUT_SECONDS)
-    provider = run.pool[connection.name]
-    if provider.unmetered:
-        return await provider.embed(request)
-    return await _metered_vectors(run, provider, request, task)
-
-
-async def _metered_vectors(run: EffectContext, provider: Any, request: EmbedRequest, task: str | None) -> list[list[float]]:
-    """Ask a provider within the budgets of the run, for a task that waits for it, and count what it used, like a request of a
-    model (O-1.133)."""
-    tokens, free, purse = sum(map(count_text, request.texts)), provider.free_and_instant, run.services.purse
-    reservation = None
-    if purse is not None and purse.is_limited:
-        try:
-            reservation = await purse.reserve_vectors(request, tokens, free, task)
-        except BudgetSpent as spent:  # there is no Result here to carry it
-            raise spent.panic() from None
-    request.progress = ReplyProgress()
-    request.progress.has_left = True
-    use = Use(0, tokens, 0, tokens_estimated=tokens)
-    try:
-        vectors: list[list[float]] = await provider.embed(request)
-    except BaseException as failure:
-        if not request.progress.has_left or (isinstance(failure, CallFailure) and "status" in failure.fields):
-            use = Use()
-        raise
-    finally:
-        use.set_price(0.0 if free or not use.tokens else price(run.services.pricing, request.model, tokens, 0))
-        run.metrics.add(request.model, request.connection, use)
-        if purse is not None:
-            purse.settle(use, reservation)
-    return vectors
 
 
 async def perform_schemas(run: EffectContext, effect: Effect) -> Any:

@@ -3,7 +3,7 @@
 Hands on `Embedding` (one embedder of a session) to memories, the session and the performer of models, which makes it; the
 protocol `Embedder` to the host; and `floats_of`, the numbers of a stored vector, to `remembering.py`. To ask may wait and may
 fail; ranking only looks at vectors that are known, so that it needs no event loop. A fact that lacks its vector gets it
-with a later commit (`vectors.py`). Which embedder a memory has is decided in `effects/models.py: embedding`.
+with a later commit (`vectors.py`). Which embedder a memory has is decided in `effects/embedders.py: embedding`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 
 BASELINE = 0.2  # the cosine of unrelated texts, unless the embedder states its own
 KNOWN = 4_096  # texts whose vectors are kept
-AT_ONCE = 16  # texts per request
+AT_ONCE = 16  # texts per request for facts, of which one may be refused
+MOST_AT_ONCE = 96  # texts per request where all are wanted: every known provider takes as many
 
 
 class Embedding:
@@ -80,6 +81,19 @@ class Embedding:
         size = 1
         while again and await self._learned(again[:size], task):
             again, size = again[size:], min(2 * size, AT_ONCE)
+
+    async def vectors(self, texts: list[str], task: str | None = None) -> list[bytes]:
+        """Return the stored form of one vector for each text, those that are not known asked for MOST_AT_ONCE at a time. Raises
+        what the embedder raises, and ValueError, TypeError or OverflowError for what it gives that is no vector."""
+        known = {text: self._known[text] for text in texts if text in self._known}
+        missing = [text for text in dict.fromkeys(texts) if text not in known]
+        for at in range(0, len(missing), MOST_AT_ONCE):
+            part = missing[at : at + MOST_AT_ONCE]
+            vectors = [packed(vector) for vector in await self._ask(part, task)]
+            known.update(zip(part, vectors, strict=True))
+        for text in missing:
+            _keep(self._known, text, known[text])
+        return [known[text] for text in texts]
 
     async def _learned(self, texts: list[str], task: str | None) -> bool:
         """Ask for the vectors of at most AT_ONCE texts, and return whether they came."""

@@ -65,13 +65,13 @@ PIECE = 0.5
 """The weight of three characters beside that of a word."""
 
 
-def offline_vectors(texts: Sequence[str]) -> list[list[float]]:
-    """Return a vector of DIMENSIONS numbers, not all 0, for each text; the same one for the same text."""
-    return [_vector(text) for text in texts]
+def offline_vectors(texts: Sequence[str], dimensions: int | None = None) -> list[list[float]]:
+    """Return a vector of `dimensions` numbers, of DIMENSIONS for None, not all 0, for each text; the same for the same text."""
+    return [_vector(text, dimensions or DIMENSIONS) for text in texts]
 
 
-def _vector(text: str) -> list[float]:
-    vector = [0.0] * DIMENSIONS
+def _vector(text: str, dimensions: int) -> list[float]:
+    vector = [0.0] * dimensions
     words = terms(text) or [text]
     for word in words:
         _add(vector, word, 1.0)
@@ -84,4 +84,4 @@ def _vector(text: str) -> list[float]:
 
 def _add(vector: list[float], piece: str, weight: float) -> None:
     number = crc32(piece.encode("utf-8", "surrogatepass"))
-    vector[number % DIMENSIONS] += weight if number & 0x8000_0000 else -weight
+    vector[number % len(vector)] += weight if number & 0x8000_0000 else -weight

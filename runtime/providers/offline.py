@@ -209,7 +209,7 @@ class WirelessProvider(Provider):
     async def embed(self, request: EmbedRequest) -> list[list[float]]:
         from ..memory.vectors import offline_vectors
 
-        return offline_vectors(request.texts)
+        return offline_vectors(request.texts, request.dimensions)
 
     async def stream(self, request: Request, give: Callable[[str], Awaitable[None]]) -> Reply:
         scripted = self._script.next(request)

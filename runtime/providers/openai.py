@@ -53,7 +53,9 @@ class OpenAIProvider(SdkProvider):
         return client
 
     async def embed(self, request: EmbedRequest) -> list[list[float]]:
-        arguments = {"model": request.model, "input": request.texts, "encoding_format": "float"}
+        arguments: dict[str, Any] = {"model": request.model, "input": request.texts, "encoding_format": "float"}
+        if request.dimensions is not None:
+            arguments["dimensions"] = request.dimensions
         data = await self.fetch(request, arguments, lambda client: client.embeddings.with_streaming_response.create)
         try:
             return _vectors(data, len(request.texts))

@@ -14,6 +14,7 @@ from . import arrays as arrays
 from . import bytes as bytes
 from . import handles as handles
 from . import hashmaps as hashmaps
+from . import indexes as indexes
 from . import ledgers as ledgers
 from . import maps as maps
 from . import memories as memories

@@ -31,7 +31,9 @@ from ..values.containers import Array, Map, Queue, RangeValue, Set, Stack, unkey
 from ..values.errors import ErrorValue
 from ..values.handles import (
     AgentRef,
+    EmbedderRef,
     HashMapRef,
+    IndexRef,
     ItemStream,
     KeyedRef,
     LedgerQuery,
@@ -283,7 +285,7 @@ KIND_OF: dict[type, str] = {
     ModelRef: "ModelRef", AgentRef: "AgentRef", ModelBuilder: "ModelBuilder", MemoryRef: "Memory", SchemaRef: "SchemaRef",
     HashMapRef: "HashMap", LedgerRef: "Ledger", LedgerQuery: "LedgerQuery", TaskHandle: "Task",
     PipelineRef: "PipelineRef", Stream: "Stream", TypedStream: "TypedStream", ItemStream: "ItemStream",
-    ToolRef: "ToolRef", McpRef: "McpRef", KeyedRef: "KeyedMemory",
+    ToolRef: "ToolRef", McpRef: "McpRef", KeyedRef: "KeyedMemory", EmbedderRef: "EmbedderRef", IndexRef: "Index",
     **{cls: name for name, cls in RECORDS.items()},
 }  # fmt: skip
 

@@ -29,7 +29,7 @@ SIMPLE: dict[str, Descriptor] = {
 }
 GENERIC = {
     "Array": "array", "Map": "map", "Option": "option", "Result": "result", "Task": "task", "Set": "set", "Queue": "queue",
-    "Stack": "stack", "HashMap": "hashmap", "PipelineRef": "pipeline",
+    "Stack": "stack", "HashMap": "hashmap", "PipelineRef": "pipeline", "Index": "index",
     "TypedStream": "typed_stream", "ItemStream": "item_stream",
 }
 CONSTANTS: dict[str, Any] = {"nil": None, "true": True, "false": False}
@@ -144,7 +144,8 @@ class Reader:
         """Read a type without the `?` behind it."""
         name = self.take()
         if name == "(":
-            return ("tuple", self.types_until(")"))
+            types = self.types_until(")")
+            return types[0] if len(types) == 1 else ("tuple", types)  # one in parentheses is itself
         if name == "fn":
             self.expect("(")
             parameters = self.types_until(")")

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from ..values.handles import (
     AgentRef,
+    EmbedderRef,
     HashMapRef,
+    IndexRef,
     KeyedRef,
     LedgerQuery,
     LedgerRef,
@@ -52,6 +54,8 @@ DECLARATIONS = (
     DeclarationKind("connections"),
     DeclarationKind("pipelines", PipelineRef),
     DeclarationKind("contexts"),
+    DeclarationKind("embedders", EmbedderRef),
+    DeclarationKind("indexes", IndexRef, offers_tools=True, is_configured=True),
 )
 DECLARED_SECTIONS = tuple([kind.section for kind in DECLARATIONS])
 OFFERING = frozenset([kind.section for kind in DECLARATIONS if kind.offers_tools])

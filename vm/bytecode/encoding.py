@@ -17,7 +17,7 @@ import msgpack
 
 from . import fields, shape
 from . import operands as k
-from .image import DEFAULT, FORMAT, STD_VERSION, Image, ImageError, Limits
+from .image import ADDED_SECTIONS, DEFAULT, FORMAT, STD_VERSION, Image, ImageError, Limits
 from .opcodes import OPCODE_SET_VERSION, OPCODES
 
 TYPE_CHECKING = False
@@ -123,7 +123,7 @@ def encode(image: Image) -> bytes:
         payload = _pack(shape.lower(image))
     except (ValueError, TypeError, OverflowError, RecursionError) as error:
         raise ImageError("V008", f"the image cannot be encoded: {error}") from None
-    _read(payload, DEFAULT)  # what this process cannot read back is not written
+    _read(payload, DEFAULT, FORMAT[1])  # what this process cannot read back is not written
     body = MAGIC + bytes(FORMAT) + payload
     digest: bytes = sha256(body).digest()
     return body + digest
@@ -135,9 +135,9 @@ def decode(data: bytes, limits: Limits = DEFAULT, pinned: Collection[str] | None
     _check_frame(data, limits)
     if pinned is not None and content_hash(data) not in pinned:
         raise ImageError("V005", f"the image {content_hash(data)} is not one that the host has pinned")
-    value = _read(data[_HEAD:-_HASH], limits)
-    image = shape.build(value)
+    image = shape.build(_read(data[_HEAD:-_HASH], limits, data[_HEAD - 1]))
     _check_versions(image, data)
+    image.header.format = list(FORMAT)  # what it would be written as
     return image
 
 
@@ -165,13 +165,16 @@ def _skew(what: str, needed: object, present: object) -> ImageError:
     return ImageError("V003", f"image needs Concerto {what} {needed}; this is {present}")
 
 
-def _read(payload: bytes, limits: Limits) -> list[Any]:
-    """Return the checked data of a payload. Raises ImageError V006 to V008."""
+def _read(payload: bytes, limits: Limits, minor: int) -> list[Any]:
+    """Return the checked data of a payload of a format with that minor version, with the sections of this version. Raises
+    ImageError V006 to V008."""
     precheck_msgpack(payload, limits.nesting + _FRAME_NESTING)
     value = _unpack(payload)
     # equal images have equal bytes, so the bytes must be the ones that `_pack` makes
     if _pack(value) != payload:
         raise ImageError("V007", "the image is not in canonical form")
+    if type(value) is list:
+        value += [[] for _ in range(ADDED_SECTIONS.get(minor, 0))]
     shape.check_sections(value, limits)
     return value  # type: ignore[no-any-return]
 

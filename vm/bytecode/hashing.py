@@ -257,6 +257,9 @@ class _Graph:
     def _hashmap(self, store: i.HashMap) -> Node:
         return self._node([store.name, store.path, store.shape], [("types", store.key), ("types", store.value)])
 
+    def _index(self, index: i.Index) -> Node:
+        return self._node([index.name, index.embedder, index.store], [("types", index.value)])
+
     def _pipeline(self, pipeline: i.Pipeline) -> Node:
         named = [("types", pipeline.input), ("types", pipeline.output)]
         for _, takes, gives, _, function in pipeline.stages:
@@ -272,7 +275,7 @@ class _Graph:
 # Declarations that name functions, types or one another by numbers, which are no content of theirs.
 _NAMING: dict[str, Callable[[_Graph, Any], Node]] = {
     "models": _Graph._model, "hashmaps": _Graph._hashmap, "memories": _Graph._memory, "schemas": _Graph._schema,
-    "tools": _Graph._tool, "pipelines": _Graph._pipeline, "contexts": _Graph._context,
+    "tools": _Graph._tool, "pipelines": _Graph._pipeline, "contexts": _Graph._context, "indexes": _Graph._index,
 }  # fmt: skip
 
 

@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-FORMAT = (0, 1)  # MAJOR, MINOR (O-10.2)
+FORMAT = (0, 2)  # MAJOR, MINOR (O-10.2)
 STD_VERSION = 1
 
 # Kinds of constants (O-10.5). A constant is the pair (kind, value).
 K_INT, K_FLOAT, K_STRING, K_VARIANT, K_METHOD, K_BUILTIN, K_ERROR, K_CONFIG = range(8)
 #   K_VARIANT: [type index, variant index]            K_METHOD: [name, argument count, trailing argument names…]
 #   K_BUILTIN: [receiver kind or "", name]            K_ERROR:  [family, variant or nil, field names…]
-#   K_CONFIG:  ["models", "tools" or "memories", entry index, field name]
+#   K_CONFIG:  ["models", "tools", "memories" or "indexes", entry index, field name]
 
 # Function flags (V-3.3).
 F_OPTION = 1  # `?` on None returns None instead of raising
@@ -260,6 +260,26 @@ class Pipeline(Record):
     stages: list[list[Any]]
 
 
+class Embedder(Record):
+    """`table`: what a memory with the step `embed` has of it (M-10.16)."""
+
+    __slots__ = ("name", "table")
+    name: str
+    table: dict[str, Any]
+
+
+class Index(Record):
+    """An index of documents (O-1.241). `value`: type index of a document. `embedder`: the table of its embedder, as a memory has
+    it in its step `embed`, or None for one that knows words only. `store`: the table of its store, None for one in memory. The
+    functions that give text and identifier of a document are configured when a run begins."""
+
+    __slots__ = ("name", "value", "embedder", "store")
+    name: str
+    value: int
+    embedder: dict[str, Any] | None
+    store: dict[str, Any] | None
+
+
 class Test(Record):
     """`function`: its number. `expect_fail`: the test passes if it fails; `expected`: what the text of that failure contains, or
     None for any text."""
@@ -301,7 +321,10 @@ SECTIONS: tuple[tuple[str, type[Record] | None], ...] = (
     ("source_map", None),
     ("names", None),
     ("source", None),
+    ("embedders", Embedder),
+    ("indexes", Index),
 )
+ADDED_SECTIONS = {1: 2}  # by the minor version of a format, how many sections later versions have behind those of that one
 
 
 class Image(Record):
@@ -332,6 +355,8 @@ class Image(Record):
     source_map: list[list[Any]]
     names: list[list[list[Any]]]
     source: list[str]
+    embedders: list[Embedder]
+    indexes: list[Index]
 
     def strip(self) -> None:
         """Take source texts and names of locals out of this image, which only readers of traces and listings need (O-10.20)."""

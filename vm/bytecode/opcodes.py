@@ -182,6 +182,9 @@ _TABLE = (
     ("TAKE_FIELD", k.FIELD, "object -- value", "next", "a field that is not read there again: marked if its struct is"),
     ("TAKE_INDEX", k.NONE, "object index -- value", "next", "an element that is not read there again: marked if its holder is"),
     ("TAKE_ENTRY", k.NONE, "map key -- option", "next", "the same for what `get` of a Map finds"),
+    # embedders and indexes
+    ("EMBEDDER", k.EMBEDDER, "-- embedder", "next", "a handle of an embedder"),
+    ("DOCUMENTS", k.INDEX, "-- index", "next", "a handle of an index of documents"),
 )  # fmt: skip
 
 FLOWS = {

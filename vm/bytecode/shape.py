@@ -228,6 +228,8 @@ RECORDS: dict[type[i.Record], tuple[f.Checker, ...]] = {
         f.natural,  # output
         f.listed(f.row(f.name, f.optional(f.natural), f.natural, f.listed(f.row(f.name, f.mapped(f.plain))), f.natural)),
     ),
+    i.Embedder: (f.name, f.mapped(f.plain)),
+    i.Index: (f.name, f.natural, f.optional(f.mapped(f.plain)), f.optional(f.mapped(f.plain))),
     i.Test: (f.text, f.natural, f.boolean, f.optional(f.text)),
     i.Exports: (f.mapped(f.natural), f.listed(f.natural)),
 }

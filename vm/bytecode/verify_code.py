@@ -196,6 +196,8 @@ _RULES: dict[str, Callable[[Scope, int, int], Iterator[Breach]]] = {
     k.SCHEMA.name: _declaration,
     k.TOOL.name: _declaration,
     k.MCP.name: _declaration,
+    k.EMBEDDER.name: _declaration,
+    k.INDEX.name: _declaration,
 }
 
 

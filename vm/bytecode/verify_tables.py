@@ -7,7 +7,7 @@ What is checked of a kind of declaration is a function of the table `CHECKS`.
 
 from __future__ import annotations
 
-from ..memory_steps import written_problem
+from ..memory_steps import is_embedder, is_store, written_problem
 from ..schema import arguments_form, bare_name, plain_form, strict_form
 from . import image as i
 from .declarations import CONFIGURED, DECLARED_SECTIONS, OFFERING
@@ -327,6 +327,20 @@ def _pipeline(scope: Scope, at: str, pipeline: i.Pipeline) -> None:
         refuse("V107", at, f"there is no type {max(types)}")
 
 
+def _embedder(scope: Scope, at: str, embedder: i.Embedder) -> None:
+    if not is_embedder(embedder.table):
+        refuse("V119", at, "its table is none of an embedder")
+
+
+def _index(scope: Scope, at: str, index: i.Index) -> None:
+    if index.value >= len(scope.image.types):
+        refuse("V107", at, f"there is no type {index.value}")
+    if index.embedder is not None and not is_embedder(index.embedder):
+        refuse("V119", at, "its table is none of an embedder")
+    if index.store is not None and not is_store(index.store):
+        refuse("V119", at, "its table is none of a store")
+
+
 # The checks of an entry beyond its name, in the order in which an image with several faults is refused. Agents, ledgers and
 # connections hold nothing that could be wrong here.
 CHECKS: dict[str, Callable[[Scope, str, Any], None]] = {
@@ -338,6 +352,8 @@ CHECKS: dict[str, Callable[[Scope, str, Any], None]] = {
     "models": _model,
     "tools": _tool,
     "mcp": _server,
+    "embedders": _embedder,
+    "indexes": _index,
 }
 
 

@@ -88,6 +88,7 @@ if TYPE_CHECKING:
         memories: Memories
         stores: Any
         program: Any
+        configured: dict[tuple[str, int, str], Any]
 
         def suspend(self, task: Any, kind: str, payload: Any) -> None:
             """Let the task wait for an effect; the body returns SUSPENDED then."""
@@ -244,6 +245,29 @@ class MemoryUse:
 
     def __init__(self, memory: Any, method: str, arguments: list[Any]) -> None:
         self.memory = memory
+        self.method = method
+        self.arguments = arguments
+
+
+class EmbedUse:
+    """Effect `embed`: the vectors of texts by a declared embedder, named `embedder`; `is_one`: of one text, whose vector alone is
+    the result (O-1.240)."""
+
+    __slots__ = ("embedder", "texts", "is_one")
+
+    def __init__(self, embedder: str, texts: list[str], is_one: bool) -> None:
+        self.embedder = embedder
+        self.texts = texts
+        self.is_one = is_one
+
+
+class IndexUse:
+    """Effect `index`: a method of a declared index, named `index`, with its arguments in order (O-1.241)."""
+
+    __slots__ = ("index", "method", "arguments")
+
+    def __init__(self, index: str, method: str, arguments: list[Any]) -> None:
+        self.index = index
         self.method = method
         self.arguments = arguments
 

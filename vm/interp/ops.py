@@ -585,6 +585,14 @@ def MCP(operand: Any) -> Any:
     return operand
 
 
+def EMBEDDER(operand: Any) -> Any:
+    return operand
+
+
+def DOCUMENTS(operand: Any) -> Any:
+    return operand
+
+
 # ---------------------------------------------------------------- reading parts
 
 

@@ -21,10 +21,12 @@ from ..values import (
     AgentRef,
     Array,
     Closure,
+    EmbedderRef,
     EnumValue,
     Err,
     ErrorValue,
     HashMapRef,
+    IndexRef,
     ItemStream,
     KeyedRef,
     LedgerQuery,
@@ -460,7 +462,7 @@ def _is_setting(name: object, value: Any) -> bool:
     return type(name) is str and name in CALL_SETTINGS and MODEL[name].takes(value)
 
 
-_OFFERED = (ToolRef, McpRef, HashMapRef, LedgerRef, MemoryRef)
+_OFFERED = (ToolRef, McpRef, HashMapRef, LedgerRef, MemoryRef, IndexRef)
 
 
 # ---------------------------------------------------------------- tasks and streams
@@ -552,6 +554,7 @@ KINDS: tuple[Kind, ...] = (
         _build_typed_stream,
     ),
     Kind("item stream", (ItemStream,), lambda value: (value.stream,), _lower_item_stream, _build_item_stream),
+    *map(_handle, (EmbedderRef, IndexRef)),
 )
 for _number, _kind in enumerate(KINDS):
     _kind.number = _number
@@ -646,7 +649,7 @@ if TYPE_CHECKING:
 
 PAYLOAD_RECORDS: tuple[Any, ...] = (
     effects.EmitPayload, effects.StoreFile, effects.ModelCall, effects.ModelLife, effects.ServerUse, effects.ToolUse,
-    effects.MemoryUse, effects.AgentCall,
+    effects.MemoryUse, effects.AgentCall, effects.EmbedUse, effects.IndexUse,
 )  # fmt: skip
 VALUE, LIST, TUPLE, DICT, LEFT_OUT, PIPELINE, RECORD = range(7)
 # The last slot of records of versions that did not have it: answers had no type, calls no media.

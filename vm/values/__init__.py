@@ -59,7 +59,9 @@ from .errors import FAMILIES, FIELD_TYPES, ErrorValue, default_message, is_famil
 from .handles import (
     UNSET,
     AgentRef,
+    EmbedderRef,
     HashMapRef,
+    IndexRef,
     ItemStream,
     KeyedRef,
     LedgerQuery,
@@ -118,6 +120,8 @@ from .types import type_text, typeof
 
 __all__ = [
     "AgentRef",
+    "EmbedderRef",
+    "IndexRef",
     "Array",
     "Cell",
     "Closure",

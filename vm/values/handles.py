@@ -1,9 +1,9 @@
 """Handles: names of things the host keeps, and the immutable `ModelBuilder` (L-3.1.21, O-3.17 to O-3.23).
 
 Hands on `ModelRef`, `AgentRef`, `MemoryRef`, `KeyedRef`, `SchemaRef`, `ToolRef`, `McpRef`, `HashMapRef`, `LedgerRef`,
-`LedgerQuery`, `PipelineRef` and what they have in common, `Ref` and `ScopedRef`; `ModelBuilder` with `UNSET`; `TaskHandle`;
-`Stream`, `TypedStream` and `ItemStream`. A handle holds a declared name or a record of the machine (a task, an effect); only
-`MemoryRef.life` is a live object of the host.
+`LedgerQuery`, `PipelineRef`, `EmbedderRef`, `IndexRef` and what they have in common, `Ref` and `ScopedRef`; `ModelBuilder` with
+`UNSET`; `TaskHandle`; `Stream`, `TypedStream` and `ItemStream`. A handle holds a declared name or a record of the machine (a
+task, an effect); only `MemoryRef.life` is a live object of the host.
 """
 
 from __future__ import annotations
@@ -142,6 +142,22 @@ class McpRef(Ref):
     __slots__ = ()
     type_name = "McpRef"
     word = "mcp"
+
+
+class EmbedderRef(Ref):
+    """A declared embedder by its name (O-1.240)."""
+
+    __slots__ = ()
+    type_name = "EmbedderRef"
+    word = "embedder"
+
+
+class IndexRef(Ref):
+    """A declared index of documents by its name (O-1.241)."""
+
+    __slots__ = ()
+    type_name = "Index"
+    word = "index"
 
 
 class ScopedRef(Ref):

@@ -5,7 +5,7 @@
 `("option", t)`, `("result", t, e)`, `("nilable", t)`, `("fn", (t, …), r)`, `("union", ("a", "b"))`, `("struct", key)`,
 `("schema", key)`, `("enum", key)`, `("trait", name, (t, …))` with the types that implement it, `("error", family)`,
 `("error", family, variant)`, `("record", name)` of a built-in record, `("errors", (t, …))` with the types that have `impl Error`,
-and `("handle", type name)`. Only signatures of built-ins have `("var", name)`, `hashmap`, `pipeline`,
+and `("handle", type name)`. Only signatures of built-ins have `("var", name)`, `hashmap`, `index`, `pipeline`,
 `typed_stream` and `item_stream`.
 
 Hands on `type_text`, which writes a descriptor as source does, and `typeof`, the type name of a value, to everything that writes
@@ -26,6 +26,7 @@ NAMES = {
     "range": "Range", "prompt": "Prompt", "array": "Array", "map": "Map", "option": "Option", "result": "Result",
     "bytes": "Bytes",
     "set": "Set", "queue": "Queue", "stack": "Stack", "hashmap": "HashMap", "pipeline": "PipelineRef",
+    "index": "Index",
     "typed_stream": "TypedStream", "item_stream": "ItemStream",
 }
 

@@ -1,0 +1,97 @@
+"""Declarations of embedders (O-1.240), and the embedders that memories and indexes name.
+
+Hands on `check_embedder` to `declaration_checks`, and `embedder_table`, what an image holds of an embedder, to `indexes` and to
+the step `embed` of a memory.
+"""
+
+from __future__ import annotations
+
+from ...vm.providers import PREDECLARED, PROVIDERS
+from ..fields import EMBEDDER, EMBEDDER_FIELDS
+from ..hints.names import did_you_mean
+from ..source import Span
+from ..symbols import ConnectionSymbol, EmbedderSymbol
+from ..syntax import ast
+from ..types import STRING
+from .config import check_fields, is_misspelt, report_duplicates
+from .connections import named_connection
+from .declarations import FAILED, at_module_level, folded
+from .decorators import check_decorators
+from .relations import ERRONEOUS
+from .state import Checker, Expected
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def check_embedder(c: Checker, symbol: EmbedderSymbol) -> None:
+    """Check an embedder and set its table, once: E4002 for what it lacks, E4003 for an unknown connection, E4006 for a provider
+    without embeddings."""
+    if symbol.is_checked:
+        return
+    symbol.is_checked = True
+    node = symbol.declaration
+    owner = f"embedder `{symbol.name}`"
+    check_decorators(c, node.decorators, "embedder")
+    named = named_connection(c, node, owner, EMBEDDER_FIELDS)
+    fields: dict[str, object] = {}
+    entries = [entry for entry in node.entries if entry.key.text != "provider"]
+    report_duplicates(c, owner, [entry.key for entry in node.entries if entry.key.text == "provider"])
+    check_fields(c, owner, entries, fields, EMBEDDER, EMBEDDER_FIELDS, {})
+    if named is None:
+        return
+    connection, known = named
+    name = connection.name if isinstance(connection, ConnectionSymbol) else connection
+    row = PROVIDERS.get(str(known.get("provider")))
+    if row is not None and not row.has_embeddings:
+        others = ", ".join(f"`{name}`" for name, other in PROVIDERS.items() if other.has_embeddings and name in PREDECLARED)
+        message = f"the provider {row.name} has no embeddings, which {owner} asks of it"
+        c.report("E4006", node.name.span, message, help=f"name another connection; {others} have them")
+        return
+    base = fields.get("base")
+    if base is None and not is_misspelt("base", node.entries, EMBEDDER_FIELDS) and not any(e.key.text == "base" for e in entries):
+        if row is not None and not row.wires:
+            base = row.default_model
+        else:
+            help = 'add `base: "text-embedding-3-small"`, or another model of the connection for embeddings'
+            c.report("E4002", node.name.span, f"{owner} lacks `base`", help=help)
+    if isinstance(base, str):
+        symbol.table = {"name": symbol.name, "kind": "connection", "connection": name, "model": base}
+        if isinstance(fields.get("dimensions"), int):
+            symbol.table["dimensions"] = fields["dimensions"]
+
+
+def embedder_table(c: Checker, value: ast.Expr, place: str) -> dict[str, Any] | None:
+    """Return what an image holds of the embedder that a value names: a declared one, or a String, which is one of Concerto.toml;
+    None after a report (E4508)."""
+    value = ast.ungrouped(value)
+    symbol = value.binding if isinstance(value, ast.PathExpr) else None
+    if isinstance(symbol, EmbedderSymbol):
+        return declared_embedder(c, symbol)
+    type_ = at_module_level(c, value, Expected(place=place))
+    name = folded(c, value, "E4004") if type_ == STRING else FAILED
+    if type_ not in (STRING, ERRONEOUS):
+        c.report("E4004", value.span, f"{place} is an embedder, found `{type_}`", help="declare `embedder E { … }` and name it")
+    if not isinstance(name, str):
+        return None
+    return named_embedder(c, name, value.span)
+
+
+def declared_embedder(c: Checker, symbol: EmbedderSymbol) -> dict[str, Any] | None:
+    """Return what an image holds of a declared embedder, over which that of its name in the manifest wins, as for connections
+    (O-1.2); None after a report."""
+    check_embedder(c, symbol)
+    of_manifest = c.memory_tables.embedders.get(symbol.name)
+    return symbol.table if of_manifest is None else {"name": symbol.name, **of_manifest}
+
+
+def named_embedder(c: Checker, name: str, at: Span) -> dict[str, Any] | None:
+    """Return what an image says of the embedder of that name in the manifest, or of a built-in one (M-10.16); None for an unknown
+    one, after a report."""
+    embedders = c.memory_tables.embedders
+    if name not in embedders:
+        help = did_you_mean(name, embedders) or 'use "offline", or declare it: [embedders.NAME] in Concerto.toml'
+        c.report("E4508", at, f'unknown embedder "{name}"', help=help)
+        return None
+    return {"name": name, **embedders[name]}

@@ -1,0 +1,101 @@
+"""Declarations of indexes of documents (O-1.241).
+
+Hands on `declare_index` and `check_index` to `declaration_checks`. The methods of an index are rows of `vm/builtins/indexes.py`
+and checked like any other.
+"""
+
+from __future__ import annotations
+
+from ..symbols import BuiltinSymbol, IndexSymbol
+from ..syntax import ast
+from ..types import STRING, Function, Type
+from .declarations import FAILED, at_module_level, folded
+from .decorators import check_decorators
+from .embedders import embedder_table
+from .memory import store_table
+from .relations import ERRONEOUS, generic
+from .state import Checker, Expected
+from .tools import has_json_form
+from .types import written_type
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+FORM = "index docs: Index<Doc> = Index::of(E, key: |d| d.text);"
+FUNCTIONS = {"key": "the text that is searched", "id": "what tells documents apart"}
+
+
+def declare_index(c: Checker, symbol: IndexSymbol) -> None:
+    """Set the type of an index, before any body uses it; E2001 for another type."""
+    node = symbol.declaration
+    declared = written_type(c, node.type)
+    if generic(declared, "Index") is None:
+        if declared is not ERRONEOUS:
+            c.report("E2001", node.type.span, f"expected `Index`, found `{declared}`", help=FORM)
+        declared = ERRONEOUS  # bodies that use it are not reported again
+    symbol.type = declared
+
+
+def check_index(c: Checker, symbol: IndexSymbol) -> None:
+    """Check the declaration of an index: its constructor with the embedder and the functions of a document, and its store (E2009,
+    E4002, E4004, E4020, E4508)."""
+    node = symbol.declaration
+    check_decorators(c, node.decorators, "index")
+    inside = generic(symbol.type, "Index")
+    if inside is None:
+        return
+    (document,) = inside
+    if not has_json_form(document):
+        help = "keep structs, schemas or types that JSON has"
+        c.report("E4020", node.type.span, f"`{document}` has no JSON form, so no index can hold it", help=help)
+    value = ast.ungrouped(node.value)
+    if isinstance(value, ast.MethodCall):
+        symbol.store = _store(c, value)
+        value = ast.ungrouped(value.receiver)
+    if not (isinstance(value, ast.Call) and isinstance(value.callee, ast.PathExpr) and _is_constructor(value.callee)):
+        c.report("E4004", node.value.span, "an index begins with `Index::of(…)`", help=FORM)
+        return
+    for argument in value.arguments:
+        if argument.name is None:
+            symbol.embedder = embedder_table(c, argument.value, "the first argument of `Index::of`")
+        elif argument.name.text in FUNCTIONS:
+            wanted = Expected(Function((document,), STRING), "E2009", f"parameter `{argument.name.text}`")
+            if at_module_level(c, argument.value, wanted) is not ERRONEOUS:
+                symbol.functions[argument.name.text] = argument.value
+        else:
+            help = "there are " + " and ".join(f"`{name}` ({what})" for name, what in FUNCTIONS.items())
+            c.report("E4004", argument.name.span, f"`Index::of` has no argument `{argument.name.text}`", help=help)
+    _require_key(c, symbol, document, value)
+
+
+def _require_key(c: Checker, symbol: IndexSymbol, document: Type, call: ast.Call) -> None:
+    names = [argument.name.text for argument in call.arguments if argument.name is not None]
+    if "key" not in names and document not in (STRING, ERRONEOUS):
+        help = f"say which text of a `{document}` is searched: `key: |d| …`"
+        c.report("E4002", call.span, f"index `{symbol.name}` lacks `key`", help=help)
+
+
+def _is_constructor(callee: ast.PathExpr) -> bool:
+    return isinstance(callee.binding, BuiltinSymbol) and callee.binding.name == "Index::of"
+
+
+def _store(c: Checker, call: ast.MethodCall) -> dict[str, Any] | None:
+    """Return the table of the store that `.store("name")` names; None after a report."""
+    if call.name.text != "store" or len(call.arguments) != 1 or call.arguments[0].name is not None:
+        help = 'behind `Index::of(…)` stands nothing, or `.store("durable")`'
+        c.report("E4004", call.name.span, f"an index has no `{call.name.text}` like this", help=help)
+        return None
+    value = call.arguments[0].value
+    type_ = at_module_level(c, value, Expected(STRING, "E2009", "parameter `name`"))
+    name = folded(c, value, "E4004") if type_ == STRING else FAILED
+    if not isinstance(name, str):
+        return None
+    table = store_table(c, name, value.span)
+    if table is not None and table["kind"] != "sqlite":
+        help = "name a store of kind sqlite"
+        c.report("E4508", value.span, f"an index is kept in SQLite, and the store {name} is of kind {table['kind']}", help=help)
+        return None
+    return table
+

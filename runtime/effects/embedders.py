@@ -1,0 +1,177 @@
+"""Performs the effects of embedders, and gives memories and indexes theirs (O-1.240, M-10.16).
+
+Hands on `perform` to `table.py`, `embedding` to the session, and `embedding_of` to the performer of indexes. An embedder is a
+model of a connection, the host's own, or `offline`; a memory, an index and the program ask it alike. What it gives is kept by
+`memory/embedding.py`. A request for vectors is retried as its connection says, and counts in budgets and metrics like one of a
+model.
+"""
+
+from __future__ import annotations
+
+from ...vm.panics import Panic
+from ...vm.values import Array
+from ..calls.budgets import BudgetSpent
+from ..calls.retry import RetryPolicy
+from ..calls.usage import ReplyProgress, Use, price
+from ..errors import CallFailure
+from ..host import exception_text
+from ..memory.embedding import BASELINE, Embedding, floats_of
+from ..memory.entries import count_text
+from ..records import failed, succeeded
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+    from typing import Any
+
+    from ...vm.interp.effects import Effect
+    from ..connections import ConnectionSettings
+    from ..memory.embedding import Embedder
+    from ..records import EmbedRequest
+    from ..running import EffectContext
+
+TIMEOUT_SECONDS = 30.0  # of a request for vectors whose connection has no timeout
+EMBEDDINGS = "embeddings"  # in the state of a run: those of embedders that no memory has asked for
+
+
+def embedding_of(run: EffectContext, table: dict[str, Any]) -> Embedding:
+    """Return the embedding of an embedder by its table in the image, one for each name of a session."""
+    known: dict[str, Embedding] = run.state.setdefault(EMBEDDINGS, {})
+    if table["name"] not in known:
+        known[table["name"]] = embedding(run, table)
+    return known[table["name"]]
+
+
+async def perform(run: EffectContext, effect: Effect) -> Any:
+    """Perform `embed` and `embed_all`: return the Ok of a vector, or of an Array of one for each text, as Arrays of Floats; the
+    Err of an embedder that failed."""
+    use = effect.payload
+    table = next(embedder.table for embedder in run.program.image.embedders if embedder.name == use.embedder)
+    try:
+        vectors = await vectors_of(embedding_of(run, table), use.texts, effect.task.path)
+    except CallFailure as failure:
+        return failed(failure)
+    values = [Array(list(floats_of(vector))) for vector in vectors]
+    return succeeded(values[0] if use.is_one else Array(values))
+
+
+async def vectors_of(embedding: Embedding, texts: list[str], task: str | None) -> list[bytes]:
+    """Return the stored form of one vector for each text; those that are known already are not asked for. Raises CallFailure
+    where the embedder fails, whose reason is in it, and the Panic of a budget."""
+    try:
+        return await embedding.vectors(texts, task)
+    except (CallFailure, Panic):
+        raise
+    except Exception as error:
+        message = f"the embedder {embedding.label} failed: {exception_text(error)}"
+        raise CallFailure("AgentError", "Failed", message) from None
+
+
+# What the image says of an embedder, and who is asked.
+
+
+def embedding(run: EffectContext, table: dict[str, Any]) -> Embedding:
+    """Return the embedding of an embedder by its table in the image: that of a connection, the host's own, or the offline one.
+    Whether it is missing or fails is seen only when it is asked for vectors (`memory/embedding.py`).
+
+    A host may replace any by its name, except `offline` (M-10.16)."""
+    name, kind = table["name"], table["kind"]
+
+    def report(text: str) -> None:
+        run.host.log("warn", run.redactor.clean(text))
+
+    host_embedder = run.host.embedders.get(name) if kind != "offline" else None
+    if host_embedder is not None:
+        baseline = getattr(host_embedder, "baseline", BASELINE)
+        return Embedding(name, lambda texts, task: _host_vectors(host_embedder, texts), report, baseline)
+    if kind == "offline":
+        return Embedding(name, _offline, report)
+    if kind == "host":
+        return Embedding(name, _missing, report)
+    size = f":{table['dimensions']}" if "dimensions" in table else ""
+    return Embedding(f"{name}:{table['model']}{size}", lambda texts, task: _provider_vectors(run, table, texts, task), report)
+
+
+async def _offline(texts: list[str], task: str | None) -> list[list[float]]:
+    from ..memory.vectors import offline_vectors
+
+    return offline_vectors(texts)
+
+
+async def _missing(texts: list[str], task: str | None) -> list[list[float]]:
+    raise LookupError("the host gives no embedder of this name")
+
+
+async def _host_vectors(embedder: Embedder, texts: list[str]) -> Sequence[Sequence[float]]:
+    """Ask the host's embedder in a thread, since it may wait; without asyncio at once."""
+    import asyncio
+
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return embedder.embed(texts)
+    return await asyncio.to_thread(embedder.embed, texts)
+
+
+async def _provider_vectors(run: EffectContext, table: dict[str, Any], texts: list[str], task: str | None) -> list[list[float]]:
+    from ..records import EmbedRequest
+
+    connection = run.connections.get(table["connection"])
+    if connection is None:
+        raise CallFailure("ConnectionError", "ProviderUnavailable", f"there is no connection {table['connection']}")
+    model = connection.models.get(table["model"], table["model"])
+    provider = run.pool[connection.name]
+
+    async def ask() -> list[list[float]]:
+        request = EmbedRequest(connection.name, model, texts, connection.timeout or TIMEOUT_SECONDS, table.get("dimensions"))
+        if provider.unmetered:
+            vectors: list[list[float]] = await provider.embed(request)
+            return vectors
+        return await _metered_vectors(run, provider, request, task)
+
+    return await _with_retries(run, connection, ask)
+
+
+async def _with_retries(
+    run: EffectContext, connection: ConnectionSettings, ask: Callable[[], Awaitable[list[list[float]]]]
+) -> list[list[float]]:
+    """Ask until there is an answer, or a failure that the field `retry` of the connection does not retry (O-1.10), which is
+    raised."""
+    policy = RetryPolicy.from_object(connection.retry or {})
+    attempt = 1
+    while True:
+        try:
+            return await ask()
+        except CallFailure as failure:
+            wait = policy.wait_ms(failure, attempt, run.host.random)
+            if wait is None:
+                raise
+        await run.host.sleep(wait / 1000)
+        attempt += 1
+
+
+async def _metered_vectors(run: EffectContext, provider: Any, request: EmbedRequest, task: str | None) -> list[list[float]]:
+    """Ask a provider within the budgets of the run, for a task that waits for it, and count what it used, like a request of a
+    model (O-1.133)."""
+    tokens, free, purse = sum(map(count_text, request.texts)), provider.free_and_instant, run.services.purse
+    reservation = None
+    if purse is not None and purse.is_limited:
+        try:
+            reservation = await purse.reserve_vectors(request, tokens, free, task)
+        except BudgetSpent as spent:  # there is no Result here to carry it
+            raise spent.panic() from None
+    request.progress = ReplyProgress()
+    request.progress.has_left = True
+    use = Use(0, tokens, 0, tokens_estimated=tokens)
+    try:
+        vectors: list[list[float]] = await provider.embed(request)
+    except BaseException as failure:
+        if not request.progress.has_left or (isinstance(failure, CallFailure) and "status" in failure.fields):
+            use = Use()
+        raise
+    finally:
+        use.set_price(0.0 if free or not use.tokens else price(run.services.pricing, request.model, tokens, 0))
+        run.metrics.add(request.model, request.connection, use)
+        if purse is not None:
+            purse.settle(use, reservation)
+    return vectors
