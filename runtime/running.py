@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .connections import ConnectionSettings
     from .effects.runner import EffectRunner
     from .memory.memories import Memories
+    from .memory.stores.opened import OpenStores
     from .memory.stores.operations import Operations
     from .providers.pool import ProviderPool
     from .records import TreeBuilder
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
         emits: EmitBus
         work: EffectRunner
         operations: Operations
+        open_stores: OpenStores
         state: dict[str, Any]  # with `aclose` or `close`: called at the end of the session
         """What a family keeps for the session, under its own name."""
 

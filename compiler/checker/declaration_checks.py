@@ -17,8 +17,9 @@ from ..syntax import ast
 from .assignment import check_assignments
 from .context_declarations import check_context, check_fixed_slots, check_old_names, old_name
 from .decorators import check_decorators, check_parts
+from .embedders import check_embedder
 from .functions import check_function, check_pipeline, declare_pipeline, declare_signature
-from .indexes import check_embedder, check_index, declare_index
+from .indexes import check_index, declare_index
 from .json_shapes import check_size
 from .mcp import check_mcp, declare_mcp
 from .memory import check_memory

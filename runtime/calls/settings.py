@@ -234,6 +234,14 @@ def knowledge_block(ledger: Ledger, prompt: str) -> str | None:
     return "\n".join(["Knowledge:", *lines[:MOST_ENTRIES]]) if lines else None
 
 
+MOST_PASSAGES = 5  # of an index in one system message
+
+
+def passages_block(texts: Sequence[str]) -> str | None:
+    """Return `Knowledge:` and one line for each text; None where there is none (O-1.245)."""
+    return "\n".join(["Knowledge:", *(f"- {_line(text)}" for text in texts)]) if texts else None
+
+
 def _line(text: str) -> str:
     """Return a text on one line, whatever line ends it has."""
     return " ".join(text.splitlines())

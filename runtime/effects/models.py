@@ -14,10 +14,10 @@ from ...vm.builtins.memories import message_array
 from ...vm.bytecode.image import fallbacks_of, memories_of
 from ...vm.interp.effects import ModelLife
 from ...vm.panics import Panic
-from ...vm.values import UNSET, ItemStream, LedgerRef, Map, ModelRef
+from ...vm.values import UNSET, IndexRef, ItemStream, LedgerRef, Map, ModelRef
 from ..calls.call import prepare_execute, prepare_execute_with_schema
 from ..calls.reply_cache import ReplyCache
-from ..calls.settings import Substitute, call_settings, context_block, knowledge_block, system_text
+from ..calls.settings import MOST_PASSAGES, Substitute, call_settings, context_block, knowledge_block, passages_block, system_text
 from ..calls.streams import STREAMS
 from ..connections import check_model
 from ..errors import CallFailure, ConfigFailure, Origin
@@ -55,8 +55,8 @@ class ModelInstance:
     O-1.65).
 
     `computed_map` is the Map of those fields that are no constants, None when there are none and before the initialisation;
-    `computed` has them by name, as values of the machine, without `knowledge`, which is the handle of a ledger or None. A spawned
-    model (`is_spawned`) has a state of its own for each tool. `jobs` and `streams` are its calls on their way; `is_down` after
+    `computed` has them by name, as values of the machine, without `knowledge`, which is the handle of a ledger or an index, or None. A
+    spawned model (`is_spawned`) has a state of its own for each tool. `jobs` and `streams` are its calls on their way; `is_down` after
     `shutdown`."""
 
     __slots__ = (
@@ -116,8 +116,8 @@ class ModelInstance:
             check_model(name, fields, decorators)
             if self.model.connection not in self.run.connections:
                 raise ConfigFailure("E4003", f"model {name}: unknown connection {self.model.connection}")
-            if self.knowledge is not None and type(self.knowledge) is not LedgerRef:
-                raise ConfigFailure("E4004", f"model {name}: knowledge is a ledger")
+            if self.knowledge is not None and type(self.knowledge) not in (LedgerRef, IndexRef):
+                raise ConfigFailure("E4004", f"model {name}: knowledge is a ledger or an index")
         except ConfigFailure as failure:
             raise CallFailure("AgentError", "InvalidRequest", failure.message, model=name) from None
 
@@ -232,7 +232,7 @@ class ModelCalls:
     async def _call(self, effect: Effect, instance: ModelInstance, number: int) -> Any:
         call: ModelCall = effect.payload
         services = self._services(call.model).of_task(effect.task.path)
-        settings = self._settings(instance, call)
+        settings = await self._settings(instance, call, effect)
         if instance.model.fields.get("fallback"):
             settings = settings.changed(fallback=self._substitutes(instance.model, call))
         tools = await self._tools(effect, instance)
@@ -287,7 +287,7 @@ class ModelCalls:
         instance = self._instance(call.model, call.instance)
         user = Msg("user", call.prompt)
         try:
-            settings = self._settings(instance, call)
+            settings = await self._settings(instance, call, effect)
             conversation = await self._conversation(effect, call)
             if conversation is None:
                 return message_array([*([] if settings.system is None else [Msg("system", settings.system)]), user])
@@ -304,13 +304,21 @@ class ModelCalls:
         mock = self.run.state.get("mocks", {}).get(name)
         return self.run.services if mock is None else self.run.services.asking(mock)
 
-    def _settings(self, instance: ModelInstance, call: ModelCall) -> CallSettings:
+    async def _settings(self, instance: ModelInstance, call: ModelCall, effect: Effect) -> CallSettings:
         """Return the settings of the model with what a Prompt replaces and what this call adds to the system message (O-1.76)."""
         settings = instance.settings().of_call(call.overrides)
-        knowledge = instance.knowledge
-        facts = None if knowledge is None else knowledge_block(self.run.machine.stores.ledger(knowledge), call.prompt)
+        facts = None if instance.knowledge is None else await self._facts(instance.knowledge, call.prompt, effect)
         context = None if call.context is UNSET else context_block(call.context)
         return settings.changed(system=system_text(settings.system, facts, context))
+
+    async def _facts(self, knowledge: LedgerRef | IndexRef, prompt: str, effect: Effect) -> str | None:
+        """Return the part of the system message that a ledger or an index gives for a prompt. CallFailure of an index."""
+        if type(knowledge) is LedgerRef:
+            return knowledge_block(self.run.machine.stores.ledger(knowledge), prompt)
+        from .indexes import Indexes
+
+        hits = await Indexes.of(self.run).named(knowledge.name).found(effect.task.path, prompt, MOST_PASSAGES)
+        return passages_block([hit.text for hit in hits])
 
     def _substitutes(self, model: Model, call: ModelCall) -> list[Substitute]:
         """Return the models that may take over a call of `model`: those that it names, each with those that it names itself

@@ -360,8 +360,9 @@ class Session:
         if self.earlier is not None:
             self.memories.take_over(self.earlier.memories)
             self.machine.stores.take_over(self.earlier.machine.stores)
-            if "tools" in self.earlier.state:
-                self.earlier.state["tools"].hand_over(self)
+            for family in ("tools", "indexes"):
+                if family in self.earlier.state:
+                    self.earlier.state[family].hand_over(self)
             self.earlier = None  # so that a chain of sessions does not keep all of them alive
         self.initialised = True
 

@@ -1,4 +1,4 @@
-"""The tools that one model call offers, whoever has them: declared tools, MCP servers, stores, memories (O-4.11, O-4.23).
+"""The tools that one model call offers, whoever has them: declared tools, MCP servers, stores, memories, indexes (O-4.11).
 
 A `ToolBinding` is one tool as a model sees it, bound to what runs it; each owner of tools has a class of its own for that
 (`tools.py`, `memory_tools.py`, `mcp/servers.py`). Hands on, to the calls of models (`effects/models.py`), `bind_tools`, which
@@ -8,7 +8,7 @@ makes them of the handles of a program, and `BoundTools`, which runs the tool ca
 
 from __future__ import annotations
 
-from ...vm.values import Array, Err, ErrorValue, HashMapRef, LedgerRef, McpRef, Media, MemoryRef, Ok, display, to_json
+from ...vm.values import Array, Err, ErrorValue, HashMapRef, IndexRef, LedgerRef, McpRef, Media, MemoryRef, Ok, display, to_json
 from ..calls.services import failure_message, unknown_tool_text
 from ..host import model_text
 from ..media import Unsent, WithMedia, media_in, media_parts, told
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 async def bind_tools(run: EffectContext, handles: Iterable[Any], tools: Callable[[], Tools], by: str) -> list[ToolBinding]:
-    """Return the tools behind `handles` (of tools, MCP servers, stores and memories), in their order, for the model named `by`.
+    """Return the tools behind `handles` (of tools, servers, stores, memories and indexes), in order, for the model named `by`.
 
     `tools` gives the declared tools as this model has them: a spawned model has a state of its own for each. Raises CallFailure
     for a memory that the model may not read, and what connecting to an MCP server raises. Of several tools of one name
@@ -61,6 +61,10 @@ async def bind_tools(run: EffectContext, handles: Iterable[Any], tools: Callable
             from .memory_tools import memory_bindings
 
             bindings += memory_bindings(run, handle, by)
+        elif type(handle) is IndexRef:
+            from .index_tools import index_bindings
+
+            bindings += index_bindings(run, handle)
         else:
             bindings += tools().bindings(handle.name)
     return bindings

@@ -131,7 +131,9 @@ prelude(
     let mut passages: Array<Any> = [];
     let mut skip = 0;
     loop {
-        let part: Array<Any> = self._hits(query, page, skip)?;
+        let reached: Any = self._hits(query, page, skip);
+        if reached.is_err() { return reached; }
+        let part: Array<Any> = reached.unwrap();
         for hit in part {
             if found.len() < wanted && (filter == nil || filter(hit.0)) {
                 found.push((hit.0, hit.1));
@@ -142,8 +144,9 @@ prelude(
         if found.len() >= wanted || part.len() < page { break; }
     }
     if rerank == nil || found.len() < 2 { return Ok(found); }
-    let reply: Any = rerank.execute(self._question(query, passages))?;
-    Ok(self._ranked(found, reply.text, limit))
+    let reply: Any = rerank.execute(self._question(query, passages));
+    if reply.is_err() { return reply; }
+    Ok(self._ranked(found, reply.unwrap().text, limit))
     """,
 )  # fmt: skip
 

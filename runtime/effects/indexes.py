@@ -1,0 +1,251 @@
+"""Performs the methods of indexes of documents (O-1.241 to O-1.245): `add`, `get`, `remove`, `clear`, `len` and `search`.
+
+Hands on `perform` to `table.py`, and `Indexes`, those of a session, to the state of a session (`session/state.py`), to the tool
+that an index is for models, and to the models that have one as `knowledge`. An index is opened when it is first used: in the
+file of its store, or in the memory of the session. How documents are ranked is `runtime/search/`; here values of the program
+become its rows, and embedders are asked. A method is done at once, or in a thread where asyncio runs and the documents are many
+or in a file.
+"""
+
+from __future__ import annotations
+
+import os
+from hashlib import sha256
+
+from ...vm.builtins.json import Builder, Misfit
+from ...vm.panics import Panic
+from ...vm.values import Array, Map, Some, from_json, share, to_json
+from ...vm.values.objects import NONE
+from ..errors import CallFailure
+from ..memory.entries import MemoryFailure
+from ..memory.stores.opened import FILE
+from ..records import failed, succeeded
+from ..search.index import Document, SearchFailure, SearchIndex
+from .embedders import embedding_of, vectors_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Sequence
+    from typing import Any
+
+    from ...vm.bytecode.image import Index
+    from ...vm.interp.effects import Effect
+    from ..memory.embedding import Embedding
+    from ..running import EffectContext
+    from ..search.index import Hit
+
+INDEXES = "indexes"  # in the state of a run
+FEW = 1_000  # documents in memory that are searched where the session runs
+TOGETHER = 96  # documents that are written, and embedded, together
+EMBEDDED_LATER = 96  # documents without a vector of the embedder that a change embeds beside its own
+
+
+async def perform(run: EffectContext, effect: Effect) -> Any:
+    """Perform a method of an index and return its value. A failure of store or embedder is the Err of a method with a Result, and
+    P412 of `len`."""
+    use = effect.payload
+    opened = Indexes.of(run).named(use.index)
+    try:
+        value = await METHODS[use.method](opened, effect.task.path, *use.arguments)
+    except CallFailure as failure:
+        if use.method == "len":
+            raise Panic("P412", failure.message) from None
+        return failed(failure)
+    return value if use.method == "len" else succeeded(value)
+
+
+class Indexes:
+    """The indexes of a session by their names."""
+
+    def __init__(self, run: EffectContext) -> None:
+        self.run = run
+        self.opened: dict[str, OpenIndex] = {}
+
+    @classmethod
+    def of(cls, run: EffectContext) -> Indexes:
+        """Return the indexes of a session, made when they are first asked for."""
+        indexes: Indexes = run.state.setdefault(INDEXES, None) or cls(run)
+        run.state[INDEXES] = indexes
+        return indexes
+
+    def named(self, name: str) -> OpenIndex:
+        """Return the index of a name that the program declares."""
+        if name not in self.opened:
+            declared = next(index for index in self.run.program.image.indexes if index.name == name)
+            self.opened[name] = OpenIndex(self.run, declared)
+        return self.opened[name]
+
+    def hand_over(self, later: EffectContext) -> None:
+        """Give the indexes in memory to a later session of a program that has indexes of the same names and documents of the same
+        types (O-9.47)."""
+        for declared in later.program.image.indexes:
+            own = self.opened.get(declared.name)
+            if own is not None and own.is_volatile and own.search is not None:
+                Indexes.of(later).named(declared.name).search = own.search
+                own.search = None
+
+    def close(self) -> None:
+        """Close what is open. A later use opens it again, and finds what is in a file."""
+        for index in self.opened.values():
+            index.close()
+
+
+class OpenIndex:
+    """One index of a session. `declared` is its entry in the image."""
+
+    def __init__(self, run: EffectContext, declared: Index) -> None:
+        self.run = run
+        self.declared = declared
+        self.search: SearchIndex | None = None
+        self.size = 0  # the number of documents after the last change that was made here
+
+    @property
+    def is_volatile(self) -> bool:
+        """Whether its documents end with the session."""
+        return self.declared.store is None or self.run.open_stores.volatile
+
+    def _path(self) -> str | None:
+        """Return the file of its store, None for memory. Raises MemoryFailure for a store of the host that has no file."""
+        store = self.declared.store
+        if store is None or self.is_volatile:
+            return None
+        stores = self.run.open_stores
+        if store["name"] in stores.of_host:
+            path: str | None = getattr(stores.of_host[store["name"]], "path", None)
+            if path is None:
+                raise MemoryFailure("Store", f"the store {store['name']} of the host keeps no index: it is none of SQLite")
+            return path
+        folder = os.path.join(stores.folder, store.get("path", FILE))
+        os.makedirs(os.path.dirname(folder), exist_ok=True)
+        return folder
+
+    def index(self) -> SearchIndex:
+        """Return what searches, opened at the first use. Raises SearchFailure, MemoryFailure and OSError."""
+        if self.search is None:
+            namespace = (self.declared.store or {}).get("namespace", "")
+            name = f"{namespace}/{self.declared.name}" if namespace else self.declared.name
+            self.search = SearchIndex(name, self._path())
+            self.size = len(self.search)
+        return self.search
+
+    def close(self) -> None:
+        if self.search is not None:
+            self.search.close()
+            self.search = None
+
+    async def use(self, work: Callable[[SearchIndex], Any]) -> Any:
+        """Return what `work` does with the index. Raises CallFailure, also for a file that cannot be opened."""
+
+        def guarded() -> Any:
+            try:
+                return work(self.index())
+            except SearchFailure as failure:
+                if failure.kind == "Invalid":
+                    raise CallFailure("AgentError", "InvalidRequest", f"index {self.declared.name}: {failure}") from None
+                raise MemoryFailure(failure.kind, f"index {self.declared.name}: {failure}") from None
+            except OSError as error:
+                raise MemoryFailure("Store", f"index {self.declared.name}: {error}") from None
+
+        if self.is_volatile and self.size < FEW:
+            return guarded()
+        import asyncio
+
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            return guarded()
+        # Shielded: a change that has begun is whole before the next method of the index looks at it.
+        return await asyncio.shield(asyncio.to_thread(guarded))
+
+    # ------------------------------------------------------------ values of the program
+
+    def value(self, text: str) -> Any:
+        """Return a stored document as a value of the program. Raises MemoryFailure for one that does not fit its type."""
+        program: Any = self.run.program
+        builder = Builder(program.declared, Map({}))
+        try:
+            return share(builder.build(from_json(_plain(text)), program.descriptors[self.declared.value]))
+        except (Misfit, ValueError) as misfit:
+            what = f"a document of index {self.declared.name} does not fit its type: {misfit} at {builder.place()}"
+            raise MemoryFailure("Corrupt", f"{what}; remove it, or declare the type that it has") from None
+
+    @property
+    def embedding(self) -> Embedding | None:
+        table = self.declared.embedder
+        return None if table is None else embedding_of(self.run, table)
+
+    # ------------------------------------------------------------ methods
+
+    async def put(self, task: str, documents: Array, texts: Array, ids: Array) -> None:
+        """Add documents with their texts and identifiers, "" for the one that the text gives. Their vectors are asked for first:
+        an embedder that fails leaves the index as it was."""
+        words, names = list(texts.items), list(ids.items)
+        if not all(type(text) is str for text in (*words, *names)):
+            raise CallFailure("AgentError", "InvalidRequest", f"index {self.declared.name}: `key` and `id` give Strings")
+        rows = [(identifier or sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32], text, to_json(value))
+                for value, text, identifier in zip(documents.items, words, names, strict=True)]  # fmt: skip
+        embedding = self.embedding
+        vectors: Sequence[bytes | None] = [None] * len(rows)
+        if embedding is not None:
+            vectors = await vectors_of(embedding, words, task)
+        label = "" if embedding is None else embedding.label
+        made = [Document(*row, "" if vector is None else label, vector) for row, vector in zip(rows, vectors, strict=True)]
+
+        def work(index: SearchIndex) -> None:
+            index.put(made)
+            self.size = len(index)
+
+        await self.use(work)
+        if embedding is not None:
+            await self._embed_others(embedding, task)
+
+    async def _embed_others(self, embedding: Embedding, task: str) -> None:
+        """Give vectors to some of the documents that have none of this embedder, as after another one was declared."""
+        lacking: list[Document] = await self.use(lambda index: index.lacking(embedding.label, EMBEDDED_LATER))
+        if lacking:
+            vectors = await vectors_of(embedding, [document.text for document in lacking], task)
+            pairs = zip(lacking, vectors, strict=True)
+            made = [Document(old.id, old.text, old.value, embedding.label, vector) for old, vector in pairs]
+            await self.use(lambda index: index.put(made))
+
+    async def hits(self, task: str, query: str, limit: int, skip: int) -> Array:
+        """Return an Array of (document, score, text)."""
+        found = await self.found(task, query, limit, skip)
+        return Array([(self.value(hit.value), hit.score, hit.text) for hit in found])
+
+    async def found(self, task: str, query: str, limit: int, skip: int = 0) -> list[Hit]:
+        """Return what fits a query best behind the first `skip` hits, at most `limit`. Raises CallFailure."""
+        embedding = self.embedding
+        if embedding is None:
+            return list(await self.use(lambda index: index.search(query, limit, skip=skip)))
+        (vector,) = await vectors_of(embedding, [query], task)
+        return list(await self.use(lambda index: index.search(query, limit, embedding.label, vector, skip)))
+
+    async def get(self, task: str, identifier: str) -> Any:
+        """Return the document of an identifier as an Option."""
+        document = await self.use(lambda index: index.get(identifier))
+        return NONE if document is None else Some(self.value(document.value))
+
+    async def remove(self, task: str, identifier: str) -> bool:
+        """Remove a document, and return whether it was there."""
+        return bool(await self.use(lambda index: index.remove([identifier])))
+
+    async def clear(self, task: str) -> None:
+        """Remove every document."""
+        await self.use(lambda index: index.clear())
+
+    async def len(self, task: str) -> int:
+        """Return the number of documents."""
+        return int(await self.use(len))
+
+
+def _plain(text: str) -> Any:
+    from json import loads
+
+    return loads(text)
+
+
+METHODS: dict[str, Callable[..., Coroutine[Any, Any, Any]]] = {
+    "put": OpenIndex.put, "hits": OpenIndex.hits, "get": OpenIndex.get, "remove": OpenIndex.remove, "clear": OpenIndex.clear,
+    "len": OpenIndex.len,
+}  # fmt: skip
