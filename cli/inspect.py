@@ -69,6 +69,10 @@ def facts_of(image: Image, data: bytes) -> dict[str, Any]:
         "contexts": [_context(image, c) for c in image.contexts],
         "hashmaps": [{"name": h.name, "path": h.path, **_store_of(image, h.name)} for h in image.hashmaps],
         "ledgers": [e.name for e in image.ledgers],
+        "embedders": {e.name: {name: part for name, part in e.table.items() if name != "name"} for e in image.embedders},
+        "indexes": {
+            i.name: {"embedder": (i.embedder or {}).get("name"), "store": (i.store or {}).get("name")} for i in image.indexes
+        },
         "pipelines": {p.name: [stage[0] for stage in p.stages] for p in image.pipelines},
         "connections": {c.name: c.fields for c in image.connections},
         "wanted_permissions": header.wanted,
@@ -233,6 +237,8 @@ def key_variables(image: Image) -> list[str]:
         raise exits.Exit(exits.USAGE, f"{failure.code}: {failure.message}") from None
     # Only connections that something uses need their key.
     used = {m.connection for m in image.models} | {m.steps.get("embed", {}).get("connection", "") for m in image.memories}
+    used |= {e.table.get("connection", "") for e in image.embedders}
+    used |= {i.embedder.get("connection", "") for i in image.indexes if i.embedder is not None}
     return sorted({v for n in used if n in connections and (v := connections[n].api_key_env)})
 
 

@@ -31,6 +31,7 @@ from ..symbols import (
     EnumSymbol,
     FunctionSymbol,
     ImplSymbol,
+    IndexSymbol,
     McpSymbol,
     MemorySymbol,
     ModelSymbol,
@@ -119,6 +120,7 @@ def check_tables(c: Checker, manifest: Manifest, symbols: Sequence[Symbol], main
     is_entry = manifest.entry is None or manifest.entry.rpartition("/")[2] == main
     steps = [symbol.steps for symbol in symbols if isinstance(symbol, MemorySymbol) and symbol.steps]
     used = [by_name["embed"]["embed"].get("name") for by_name in steps if isinstance(by_name.get("embed", {}).get("embed"), dict)]
+    used += [symbol.embedder.get("name") for symbol in symbols if isinstance(symbol, IndexSymbol) and symbol.embedder]
     for name, fields in manifest.memory_tables.embedders.items():
         if is_entry or name in used:
             _check_embedder(c, manifest, name, fields.get("connection"), declared)

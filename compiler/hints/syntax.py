@@ -331,6 +331,7 @@ FORMS = {
     "K_MEMORY": "memory {}: Memory = Memory::new();",
     "K_HASHMAP": "hashmap {}: HashMap<String, Int> = HashMap::new();",
     "K_LEDGER": "ledger {}: Ledger = Ledger::new();",
+    "K_INDEX": "index {}: Index<Doc> = Index::of(E, key: |d| d.text);",
 }
 LONGEST = 40  # tokens of a type
 

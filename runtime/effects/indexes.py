@@ -3,13 +3,14 @@
 Hands on `perform` to `table.py`, and `Indexes`, those of a session, to the state of a session (`session/state.py`), to the tool
 that an index is for models, and to the models that have one as `knowledge`. An index is opened when it is first used: in the
 file of its store, or in the memory of the session. How documents are ranked is `runtime/search/`; here values of the program
-become its rows, and embedders are asked. A method is done at once, or in a thread where asyncio runs and the documents are many
-or in a file.
+become its rows, and embedders are asked. A method on documents in memory is done at once, one on a file in the thread of the
+stores.
 """
 
 from __future__ import annotations
 
 import os
+from functools import partial
 from hashlib import sha256
 
 from ...vm.builtins.json import Builder, Misfit
@@ -35,8 +36,6 @@ if TYPE_CHECKING:
     from ..search.index import Hit
 
 INDEXES = "indexes"  # in the state of a run
-FEW = 1_000  # documents in memory that are searched where the session runs
-TOGETHER = 96  # documents that are written, and embedded, together
 EMBEDDED_LATER = 96  # documents without a vector of the embedder that a change embeds beside its own
 
 
@@ -46,7 +45,7 @@ async def perform(run: EffectContext, effect: Effect) -> Any:
     use = effect.payload
     opened = Indexes.of(run).named(use.index)
     try:
-        value = await METHODS[use.method](opened, effect.task.path, *use.arguments)
+        value = await METHODS[use.method](opened, effect, *use.arguments)
     except CallFailure as failure:
         if use.method == "len":
             raise Panic("P412", failure.message) from None
@@ -75,6 +74,24 @@ class Indexes:
             self.opened[name] = OpenIndex(self.run, declared)
         return self.opened[name]
 
+    def volatile_rows(self) -> list[tuple[str, list[tuple[str, str, str, str, bytes | None]]]]:
+        """Return name and documents of each index in memory that holds any, each as the parts of a `Document`. Raises
+        MemoryFailure."""
+        found = []
+        for name, index in self.opened.items():
+            if index.is_volatile and index.search is not None:
+                documents = index.all_documents()
+                found.append((name, [(d.id, d.text, d.value, d.label, d.vector) for d in documents]))
+        return [(name, rows) for name, rows in found if rows]
+
+    def replace_volatile(self, rows: Sequence[tuple[str, Sequence[Sequence[Any]]]]) -> None:
+        """Put documents in place of those of all indexes in memory. Raises MemoryFailure for what no index holds."""
+        for index in self.opened.values():
+            if index.is_volatile:
+                index.close()
+        for name, documents in rows:
+            self.named(name).fill([Document(*row) for row in documents])
+
     def hand_over(self, later: EffectContext) -> None:
         """Give the indexes in memory to a later session of a program that has indexes of the same names and documents of the same
         types (O-9.47)."""
@@ -97,7 +114,6 @@ class OpenIndex:
         self.run = run
         self.declared = declared
         self.search: SearchIndex | None = None
-        self.size = 0  # the number of documents after the last change that was made here
 
     @property
     def is_volatile(self) -> bool:
@@ -125,37 +141,53 @@ class OpenIndex:
             namespace = (self.declared.store or {}).get("namespace", "")
             name = f"{namespace}/{self.declared.name}" if namespace else self.declared.name
             self.search = SearchIndex(name, self._path())
-            self.size = len(self.search)
         return self.search
+
+    def all_documents(self) -> list[Document]:
+        """Return every document in order. Raises MemoryFailure."""
+        found: list[Document] = []
+        after = 0
+        while page := self._guarded(partial(SearchIndex.documents, after=after)):
+            found += [document for _, document in page]
+            after = page[-1][0]
+        return found
+
+    def fill(self, documents: Sequence[Document]) -> None:
+        """Add documents with the vectors that they have. Raises MemoryFailure."""
+        self._guarded(lambda index: index.put(documents))
 
     def close(self) -> None:
         if self.search is not None:
             self.search.close()
             self.search = None
 
-    async def use(self, work: Callable[[SearchIndex], Any]) -> Any:
-        """Return what `work` does with the index. Raises CallFailure, also for a file that cannot be opened."""
+    async def use(self, effect: Effect, work: Callable[[SearchIndex], Any], changes: bool = False) -> Any:
+        """Return what `work` does with the index for a task that waits for `effect`, and perhaps `changes` there; while a file is
+        waited for, other tasks go on. Raises CallFailure, also for a file that cannot be opened."""
+        thread = self.run.open_stores.thread
+        if self.is_volatile or thread is None:
+            return self._guarded(work)
 
-        def guarded() -> Any:
-            try:
-                return work(self.index())
-            except SearchFailure as failure:
-                if failure.kind == "Invalid":
-                    raise CallFailure("AgentError", "InvalidRequest", f"index {self.declared.name}: {failure}") from None
-                raise MemoryFailure(failure.kind, f"index {self.declared.name}: {failure}") from None
-            except OSError as error:
-                raise MemoryFailure("Store", f"index {self.declared.name}: {error}") from None
+        def operation() -> Any:
+            if changes:
+                thread.changing()
+            return thread.wait(lambda: self._guarded(work), self._interrupt)
 
-        if self.is_volatile and self.size < FEW:
-            return guarded()
-        import asyncio
+        return await self.run.operations.use(operation, effect)
 
+    def _interrupt(self) -> None:
+        if self.search is not None:
+            self.search.interrupt()
+
+    def _guarded(self, work: Callable[[SearchIndex], Any]) -> Any:
         try:
-            asyncio.get_running_loop()
-        except RuntimeError:
-            return guarded()
-        # Shielded: a change that has begun is whole before the next method of the index looks at it.
-        return await asyncio.shield(asyncio.to_thread(guarded))
+            return work(self.index())
+        except SearchFailure as failure:
+            if failure.kind == "Invalid":
+                raise CallFailure("AgentError", "InvalidRequest", f"index {self.declared.name}: {failure}") from None
+            raise MemoryFailure(failure.kind, f"index {self.declared.name}: {failure}") from None
+        except OSError as error:
+            raise MemoryFailure("Store", f"index {self.declared.name}: {error}") from None
 
     # ------------------------------------------------------------ values of the program
 
@@ -176,7 +208,7 @@ class OpenIndex:
 
     # ------------------------------------------------------------ methods
 
-    async def put(self, task: str, documents: Array, texts: Array, ids: Array) -> None:
+    async def put(self, effect: Effect, documents: Array, texts: Array, ids: Array) -> None:
         """Add documents with their texts and identifiers, "" for the one that the text gives. Their vectors are asked for first:
         an embedder that fails leaves the index as it was."""
         words, names = list(texts.items), list(ids.items)
@@ -187,56 +219,51 @@ class OpenIndex:
         embedding = self.embedding
         vectors: Sequence[bytes | None] = [None] * len(rows)
         if embedding is not None:
-            vectors = await vectors_of(embedding, words, task)
+            vectors = await vectors_of(embedding, words, effect.task.path)
         label = "" if embedding is None else embedding.label
         made = [Document(*row, "" if vector is None else label, vector) for row, vector in zip(rows, vectors, strict=True)]
-
-        def work(index: SearchIndex) -> None:
-            index.put(made)
-            self.size = len(index)
-
-        await self.use(work)
+        await self.use(effect, lambda index: index.put(made), changes=True)
         if embedding is not None:
-            await self._embed_others(embedding, task)
+            await self._embed_others(embedding, effect)
 
-    async def _embed_others(self, embedding: Embedding, task: str) -> None:
+    async def _embed_others(self, embedding: Embedding, effect: Effect) -> None:
         """Give vectors to some of the documents that have none of this embedder, as after another one was declared."""
-        lacking: list[Document] = await self.use(lambda index: index.lacking(embedding.label, EMBEDDED_LATER))
+        lacking: list[Document] = await self.use(effect, lambda index: index.lacking(embedding.label, EMBEDDED_LATER))
         if lacking:
-            vectors = await vectors_of(embedding, [document.text for document in lacking], task)
+            vectors = await vectors_of(embedding, [document.text for document in lacking], effect.task.path)
             pairs = zip(lacking, vectors, strict=True)
             made = [Document(old.id, old.text, old.value, embedding.label, vector) for old, vector in pairs]
-            await self.use(lambda index: index.put(made))
+            await self.use(effect, lambda index: index.put(made), changes=True)
 
-    async def hits(self, task: str, query: str, limit: int, skip: int) -> Array:
+    async def hits(self, effect: Effect, query: str, limit: int, skip: int) -> Array:
         """Return an Array of (document, score, text)."""
-        found = await self.found(task, query, limit, skip)
+        found = await self.found(effect, query, limit, skip)
         return Array([(self.value(hit.value), hit.score, hit.text) for hit in found])
 
-    async def found(self, task: str, query: str, limit: int, skip: int = 0) -> list[Hit]:
+    async def found(self, effect: Effect, query: str, limit: int, skip: int = 0) -> list[Hit]:
         """Return what fits a query best behind the first `skip` hits, at most `limit`. Raises CallFailure."""
         embedding = self.embedding
         if embedding is None:
-            return list(await self.use(lambda index: index.search(query, limit, skip=skip)))
-        (vector,) = await vectors_of(embedding, [query], task)
-        return list(await self.use(lambda index: index.search(query, limit, embedding.label, vector, skip)))
+            return list(await self.use(effect, lambda index: index.search(query, limit, skip=skip)))
+        (vector,) = await vectors_of(embedding, [query], effect.task.path)
+        return list(await self.use(effect, lambda index: index.search(query, limit, embedding.label, vector, skip)))
 
-    async def get(self, task: str, identifier: str) -> Any:
+    async def get(self, effect: Effect, identifier: str) -> Any:
         """Return the document of an identifier as an Option."""
-        document = await self.use(lambda index: index.get(identifier))
+        document = await self.use(effect, lambda index: index.get(identifier))
         return NONE if document is None else Some(self.value(document.value))
 
-    async def remove(self, task: str, identifier: str) -> bool:
+    async def remove(self, effect: Effect, identifier: str) -> bool:
         """Remove a document, and return whether it was there."""
-        return bool(await self.use(lambda index: index.remove([identifier])))
+        return bool(await self.use(effect, lambda index: index.remove([identifier]), changes=True))
 
-    async def clear(self, task: str) -> None:
+    async def clear(self, effect: Effect) -> None:
         """Remove every document."""
-        await self.use(lambda index: index.clear())
+        await self.use(effect, lambda index: index.clear(), changes=True)
 
-    async def len(self, task: str) -> int:
+    async def len(self, effect: Effect) -> int:
         """Return the number of documents."""
-        return int(await self.use(len))
+        return int(await self.use(effect, len))
 
 
 def _plain(text: str) -> Any:

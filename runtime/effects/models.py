@@ -55,9 +55,9 @@ class ModelInstance:
     O-1.65).
 
     `computed_map` is the Map of those fields that are no constants, None when there are none and before the initialisation;
-    `computed` has them by name, as values of the machine, without `knowledge`, which is the handle of a ledger or an index, or None. A
-    spawned model (`is_spawned`) has a state of its own for each tool. `jobs` and `streams` are its calls on their way; `is_down` after
-    `shutdown`."""
+    `computed` has them by name, as values of the machine, without `knowledge`, which is the handle of a ledger or an index, or
+    None. A spawned model (`is_spawned`) has a state of its own for each tool. `jobs` and `streams` are its calls on their way;
+    `is_down` after `shutdown`."""
 
     __slots__ = (
         "run", "model", "is_spawned", "own_tools", "computed_map", "computed", "knowledge", "call_settings", "jobs", "streams",
@@ -317,7 +317,7 @@ class ModelCalls:
             return knowledge_block(self.run.machine.stores.ledger(knowledge), prompt)
         from .indexes import Indexes
 
-        hits = await Indexes.of(self.run).named(knowledge.name).found(effect.task.path, prompt, MOST_PASSAGES)
+        hits = await Indexes.of(self.run).named(knowledge.name).found(effect, prompt, MOST_PASSAGES)
         return passages_block([hit.text for hit in hits])
 
     def _substitutes(self, model: Model, call: ModelCall) -> list[Substitute]:

@@ -128,6 +128,7 @@ def open_stores(
     from .stores.opened import OpenStores
 
     configured = {memory.steps["store"]["name"]: memory.steps["store"] for memory in image.memories if "store" in memory.steps}
+    configured |= {index.store["name"]: index.store for index in image.indexes if index.store is not None}
     if not configured or host.volatile:
         return OpenStores(configured, host.stores, host.project, host.env, host.volatile), IN_PLACE
     from .stores.thread import StoreThread

@@ -223,6 +223,10 @@ class SearchIndex:
             found.append((row, Document(id, text, value, label, vector)))
         return found
 
+    def interrupt(self) -> None:
+        """Make a method that is under way in another thread fail soon with a "Store" failure, with nothing changed."""
+        self._file.interrupt()
+
     def close(self) -> None:
         """Let the file go. It may be called again."""
         self._file.close()

@@ -209,6 +209,10 @@ class SearchFile:
             raise SearchFailure("Store", f"{self.where} is closed")
         return self._connection
 
+    def interrupt(self) -> None:
+        """End the statement that is under way in another thread, if there is one."""
+        self._live().interrupt()
+
     def close(self) -> None:
         if self._connection is not None:
             self._connection.close()

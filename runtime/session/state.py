@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ...vm.values import MemoryRef
+    from ..effects.indexes import Indexes
     from ..effects.models import ModelCalls, ModelInstance
     from ..memory.states import Changes, Logs
     from ..running import EffectContext
@@ -80,8 +81,16 @@ def dumped(session: Session) -> bytes:
         getattr(session.state.get("agents"), "calls", 0),
         session.machine.root_count,
         session.account.used,
+        _indexes(w, session.state.get("indexes")),
     ]
     return w.sealed(WHAT, roots)
+
+
+def _indexes(w: Writer, indexes: Indexes | None) -> list[Any]:
+    """Return name and documents of each index in memory."""
+    if indexes is None:
+        return []
+    return [[name, [list(map(w.put, row)) for row in rows]] for name, rows in indexes.volatile_rows()]
 
 
 def lowered_logs(session: Session, secrets: SnapshotSecrets, whole: bool) -> list[Any]:
@@ -143,7 +152,8 @@ def restored(session: Session, data: bytes) -> Callable[[], Awaitable[None]]:
     r = Reader(session.program, data, WHAT, secrets)
     try:
         initialised, machine, logs, beginnings, tools, models, agent_calls, runs, *more = r.roots
-        used = _read_used(r, more)
+        used = _read_used(r, more[:1])
+        index_rows = _read_indexes(r, session, *more[1:])
         r.flag(initialised)
         state = stores.read_stores(r, machine, False)
         volatile = _read_logs(session, secrets, logs, r.memories)
@@ -173,6 +183,7 @@ def restored(session: Session, data: bytes) -> Callable[[], Awaitable[None]]:
         model_calls.calls = max(model_calls.calls, getattr(session.state.get("models"), "calls", 0))  # ids are not given twice
         session.state["models"] = model_calls
         _replace_agents(session, agent_calls)
+        _replace_indexes(session, index_rows)
         session.initialised = initialised
         session.unread = state.files if initialised else []
 
@@ -187,6 +198,26 @@ def _read_used(r: Reader, more: list[Any]) -> list[Any]:
     if type(cost) is not float or not 0 <= cost < float("inf"):
         raise misshapen("a cost that none is")
     return [r.index(tokens), cost, r.index(calls)]
+
+
+def _read_indexes(r: Reader, session: Session, rows: Any = ()) -> list[tuple[str, list[list[Any]]]]:
+    """Return name and rows of documents of each index in memory; states of earlier versions have none."""
+    names = [index.name for index in session.program.image.indexes]
+    read = [(name, [r.values(row) for row in r.list(documents)]) for name, documents in rows]
+    if any(name not in names for name, _ in read):
+        raise misshapen("an index that the program has not")
+    for _, documents in read:
+        for row in documents:
+            if [type(part) for part in row[:4]] != [str] * 4 or len(row) != 5 or type(row[4]) not in (bytes, type(None)):
+                raise misshapen("a document that no index holds")
+    return read
+
+
+def _replace_indexes(session: Session, rows: list[tuple[str, list[list[Any]]]]) -> None:
+    if rows or "indexes" in session.state:
+        from ..effects.indexes import Indexes
+
+        Indexes.of(session).replace_volatile(rows)
 
 
 def _replace_agents(session: Session, calls: int) -> None:

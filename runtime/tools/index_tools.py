@@ -37,7 +37,7 @@ def index_bindings(run: EffectContext, ref: IndexRef) -> list[ToolBinding]:
 
         index = Indexes.of(run).named(ref.name)
         try:
-            hits = await index.found(effect.task.path, arguments[0], MOST_DOCUMENTS)
+            hits = await index.found(effect, arguments[0], MOST_DOCUMENTS)
             return Array([index.value(hit.value) for hit in hits])
         except CallFailure as failure:
             return failed(ref.name, INDEX_METHOD, "ExecutionFailed", failure.message)

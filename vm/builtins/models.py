@@ -19,6 +19,7 @@ from ..values import (
     UNSET,
     AgentRef,
     Array,
+    IndexRef,
     ItemStream,
     Map,
     McpRef,
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
 
 
 MODELS, AGENTS = ("ModelRef", "ModelBuilder"), ("AgentRef", "AgentBuilder")
-OFFERED = (ToolRef, McpRef, MemoryRef)
+OFFERED = (ToolRef, McpRef, MemoryRef, IndexRef)
 
 # Signatures that models and agents share.
 EXECUTE = "execute(prompt: Prompt) -> Result<Response, AgentError>"
