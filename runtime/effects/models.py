@@ -315,7 +315,7 @@ class ModelCalls:
         """Return the part of the system message that a ledger or an index gives for a prompt. CallFailure of an index."""
         if type(knowledge) is LedgerRef:
             return knowledge_block(self.run.machine.stores.ledger(knowledge), prompt)
-        from .indexes import Indexes
+        from ..search.session_indexes import Indexes
 
         hits = await Indexes.of(self.run).named(knowledge.name).found(effect, prompt, MOST_PASSAGES)
         return passages_block([hit.text for hit in hits])

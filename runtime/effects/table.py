@@ -49,8 +49,8 @@ FAMILIES = {
     "usage": ("world", "perform_usage"),
     "budget": ("world", "perform_usage"),
     "call": ("world", "perform_call"),
-    "embed": ("embedders", "perform"),
-    "index": ("indexes", "perform"),
+    "embed": ("search", "perform_embeds"),
+    "index": ("search", "perform"),
 }
 
 

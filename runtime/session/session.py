@@ -219,7 +219,7 @@ class Session:
         return {str(name): value for name, value in bounds.items.items()} if isinstance(bounds, Map) else {}
 
     def _embedding(self, step: dict[str, Any]) -> Embedding:
-        from ..effects.embedders import embedding
+        from ..calls.embedders import embedding
 
         return embedding(self, step)
 

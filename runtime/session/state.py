@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ...vm.values import MemoryRef
-    from ..effects.indexes import Indexes
     from ..effects.models import ModelCalls, ModelInstance
     from ..memory.states import Changes, Logs
     from ..running import EffectContext
+    from ..search.session_indexes import Indexes
     from ..tools.tools import Tools
     from .session import Session
 
@@ -215,7 +215,7 @@ def _read_indexes(r: Reader, session: Session, rows: Any = ()) -> list[tuple[str
 
 def _replace_indexes(session: Session, rows: list[tuple[str, list[list[Any]]]]) -> None:
     if rows or "indexes" in session.state:
-        from ..effects.indexes import Indexes
+        from ..search.session_indexes import Indexes
 
         Indexes.of(session).replace_volatile(rows)
 

@@ -33,7 +33,7 @@ def index_bindings(run: EffectContext, ref: IndexRef) -> list[ToolBinding]:
 
     async def search(effect: Effect, arguments: list[Any]) -> Any:
         """Return an Array of documents, the best first; or an Err."""
-        from ..effects.indexes import Indexes
+        from ..search.session_indexes import Indexes
 
         index = Indexes.of(run).named(ref.name)
         try:

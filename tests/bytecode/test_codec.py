@@ -75,15 +75,17 @@ def test_size() -> None:
     assert refusal(bytes(100), limits=Limits(file=100)) == "V002"
 
 
-@pytest.mark.parametrize(("major", "minor", "accepted"), [(0, 1, True), (0, 0, True), (0, 2, False), (1, 0, False)])
+@pytest.mark.parametrize(("major", "minor", "accepted"), [(0, 2, True), (0, 1, True), (0, 0, True), (0, 3, False), (1, 0, False)])
 def test_format_versions(data: bytes, major: int, minor: int, accepted: bool) -> None:
     value = msgpack.unpackb(data[8:-32])
     value[0][0] = [major, minor]
+    if minor < 2:
+        del value[i.SECTIONS_BEFORE :]
     changed = seal(msgpack.packb(value), MAGIC + bytes([major, minor]))
     if accepted:
-        assert decode(changed).header.format == [major, minor]
+        assert decode(changed).header.format == list(i.FORMAT) and decode(changed) == decode(data)
     else:
-        with pytest.raises(i.ImageError, match=rf"^V003: image needs Concerto image format {major}.{minor}; this is 0.1$"):
+        with pytest.raises(i.ImageError, match=rf"^V003: image needs Concerto image format {major}.{minor}; this is 0.2$"):
             decode(changed)
 
 

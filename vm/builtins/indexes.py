@@ -1,7 +1,7 @@
 """Methods of embedders and of indexes of documents (O-1.240, O-1.241).
 
 Hands on its rows only. Vectors, words and documents are the host's: a method suspends the task with an effect, which
-`runtime/effects/embedders.py` and `indexes.py` perform. What calls functions of the program, such as the one that gives the text
+`runtime/effects/search.py` performs. What calls functions of the program, such as the one that gives the text
 of a document, is written in Concerto here. The two functions of a declaration are configured when a run begins, under FUNCTIONS.
 """
 

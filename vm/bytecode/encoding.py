@@ -17,7 +17,7 @@ import msgpack
 
 from . import fields, shape
 from . import operands as k
-from .image import ADDED_SECTIONS, DEFAULT, FORMAT, STD_VERSION, Image, ImageError, Limits
+from .image import DEFAULT, FORMAT, SECTIONS, SECTIONS_BEFORE, STD_VERSION, Image, ImageError, Limits
 from .opcodes import OPCODE_SET_VERSION, OPCODES
 
 TYPE_CHECKING = False
@@ -173,8 +173,8 @@ def _read(payload: bytes, limits: Limits, minor: int) -> list[Any]:
     # equal images have equal bytes, so the bytes must be the ones that `_pack` makes
     if _pack(value) != payload:
         raise ImageError("V007", "the image is not in canonical form")
-    if type(value) is list:
-        value += [[] for _ in range(ADDED_SECTIONS.get(minor, 0))]
+    if minor < 2 and type(value) is list and len(value) == SECTIONS_BEFORE:
+        value += [[] for _ in SECTIONS[SECTIONS_BEFORE:]]
     shape.check_sections(value, limits)
     return value  # type: ignore[no-any-return]
 

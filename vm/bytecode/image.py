@@ -324,7 +324,7 @@ SECTIONS: tuple[tuple[str, type[Record] | None], ...] = (
     ("embedders", Embedder),
     ("indexes", Index),
 )
-ADDED_SECTIONS = {1: 2}  # by the minor version of a format, how many sections later versions have behind those of that one
+SECTIONS_BEFORE = 20  # of the formats before 0.2: those of later ones stand behind them
 
 
 class Image(Record):

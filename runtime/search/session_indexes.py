@@ -1,10 +1,9 @@
-"""Performs the methods of indexes of documents (O-1.241 to O-1.245): `add`, `get`, `remove`, `clear`, `len` and `search`.
+"""The indexes of documents of a session (O-1.241 to O-1.246): their methods on values of the program.
 
-Hands on `perform` to `table.py`, and `Indexes`, those of a session, to the state of a session (`session/state.py`), to the tool
-that an index is for models, and to the models that have one as `knowledge`. An index is opened when it is first used: in the
-file of its store, or in the memory of the session. How documents are ranked is `runtime/search/`; here values of the program
-become its rows, and embedders are asked. A method on documents in memory is done at once, one on a file in the thread of the
-stores.
+Hands on `Indexes` to the performer of `index`, to the tool that an index is for models, to the models that have one as
+`knowledge`, and to the state of a session (`session/state.py`). An index is opened when it is first used: in the file of its
+store, or in the memory of the session. How documents are ranked is `index.py`; here values of the program become its rows, and
+embedders are asked. A method on documents in memory is done at once, one on a file in the thread of the stores.
 """
 
 from __future__ import annotations
@@ -14,43 +13,27 @@ from functools import partial
 from hashlib import sha256
 
 from ...vm.builtins.json import Builder, Misfit
-from ...vm.panics import Panic
 from ...vm.values import Array, Map, Some, from_json, share, to_json
 from ...vm.values.objects import NONE
+from ..calls.embedders import embedding_of, vectors_of
 from ..errors import CallFailure
 from ..memory.entries import MemoryFailure
 from ..memory.stores.opened import FILE
-from ..records import failed, succeeded
-from ..search.index import Document, SearchFailure, SearchIndex
-from .embedders import embedding_of, vectors_of
+from .index import Document, SearchFailure, SearchIndex
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     from ...vm.bytecode.image import Index
     from ...vm.interp.effects import Effect
     from ..memory.embedding import Embedding
     from ..running import EffectContext
-    from ..search.index import Hit
+    from .index import Hit
 
 INDEXES = "indexes"  # in the state of a run
 EMBEDDED_LATER = 96  # documents without a vector of the embedder that a change embeds beside its own
-
-
-async def perform(run: EffectContext, effect: Effect) -> Any:
-    """Perform a method of an index and return its value. A failure of store or embedder is the Err of a method with a Result, and
-    P412 of `len`."""
-    use = effect.payload
-    opened = Indexes.of(run).named(use.index)
-    try:
-        value = await METHODS[use.method](opened, effect, *use.arguments)
-    except CallFailure as failure:
-        if use.method == "len":
-            raise Panic("P412", failure.message) from None
-        return failed(failure)
-    return value if use.method == "len" else succeeded(value)
 
 
 class Indexes:
@@ -270,9 +253,3 @@ def _plain(text: str) -> Any:
     from json import loads
 
     return loads(text)
-
-
-METHODS: dict[str, Callable[..., Coroutine[Any, Any, Any]]] = {
-    "put": OpenIndex.put, "hits": OpenIndex.hits, "get": OpenIndex.get, "remove": OpenIndex.remove, "clear": OpenIndex.clear,
-    "len": OpenIndex.len,
-}  # fmt: skip

@@ -1,30 +1,27 @@
-"""Performs the effects of embedders, and gives memories and indexes theirs (O-1.240, M-10.16).
+"""The embedders of a session, and who is asked for vectors (O-1.240, M-10.16).
 
-Hands on `perform` to `table.py`, `embedding` to the session, and `embedding_of` to the performer of indexes. An embedder is a
-model of a connection, the host's own, or `offline`; a memory, an index and the program ask it alike. What it gives is kept by
-`memory/embedding.py`. A request for vectors is retried as its connection says, and counts in budgets and metrics like one of a
-model.
+Hands on `embedding` to the session, for its memories, and `embedding_of` and `vectors_of` to indexes and to the performer of
+`embed`. An embedder is a model of a connection, the host's own, or `offline`; a memory, an index and the program ask it alike.
+What it gives is kept by `memory/embedding.py`. A request for vectors is retried as its connection says, and counts in budgets and
+metrics like one of a model.
 """
 
 from __future__ import annotations
 
 from ...vm.panics import Panic
-from ...vm.values import Array
-from ..calls.budgets import BudgetSpent
-from ..calls.retry import RetryPolicy
-from ..calls.usage import ReplyProgress, Use, price
 from ..errors import CallFailure
 from ..host import exception_text
-from ..memory.embedding import BASELINE, Embedding, floats_of
+from ..memory.embedding import BASELINE, Embedding
 from ..memory.entries import count_text
-from ..records import failed, succeeded
+from .budgets import BudgetSpent
+from .retry import RetryPolicy
+from .usage import ReplyProgress, Use, price
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
     from typing import Any
 
-    from ...vm.interp.effects import Effect
     from ..connections import ConnectionSettings
     from ..memory.embedding import Embedder
     from ..records import EmbedRequest
@@ -40,19 +37,6 @@ def embedding_of(run: EffectContext, table: dict[str, Any]) -> Embedding:
     if table["name"] not in known:
         known[table["name"]] = embedding(run, table)
     return known[table["name"]]
-
-
-async def perform(run: EffectContext, effect: Effect) -> Any:
-    """Perform `embed` and `embed_all`: return the Ok of a vector, or of an Array of one for each text, as Arrays of Floats; the
-    Err of an embedder that failed."""
-    use = effect.payload
-    table = next(embedder.table for embedder in run.program.image.embedders if embedder.name == use.embedder)
-    try:
-        vectors = await vectors_of(embedding_of(run, table), use.texts, effect.task.path)
-    except CallFailure as failure:
-        return failed(failure)
-    values = [Array(list(floats_of(vector))) for vector in vectors]
-    return succeeded(values[0] if use.is_one else Array(values))
 
 
 async def vectors_of(embedding: Embedding, texts: list[str], task: str | None) -> list[bytes]:
