@@ -56,7 +56,9 @@ def check_embedder(c: Checker, symbol: EmbedderSymbol) -> None:
         else:
             help = 'add `base: "text-embedding-3-small"`, or another model of the connection for embeddings'
             c.report("E4002", node.name.span, f"{owner} lacks `base`", help=help)
-    if isinstance(base, str):
+    if symbol.name in c.memory_tables.embedders:  # the manifest wins, as for connections (O-1.2)
+        symbol.table = {"name": symbol.name, **c.memory_tables.embedders[symbol.name]}
+    elif isinstance(base, str):
         symbol.table = {"name": symbol.name, "kind": "connection", "connection": name, "model": base}
         if isinstance(fields.get("dimensions"), int):
             symbol.table["dimensions"] = fields["dimensions"]
@@ -68,7 +70,8 @@ def embedder_table(c: Checker, value: ast.Expr, place: str) -> dict[str, Any] | 
     value = ast.ungrouped(value)
     symbol = value.binding if isinstance(value, ast.PathExpr) else None
     if isinstance(symbol, EmbedderSymbol):
-        return declared_embedder(c, symbol)
+        check_embedder(c, symbol)
+        return symbol.table
     type_ = at_module_level(c, value, Expected(place=place))
     name = folded(c, value, "E4004") if type_ == STRING else FAILED
     if type_ not in (STRING, ERRONEOUS):
@@ -76,14 +79,6 @@ def embedder_table(c: Checker, value: ast.Expr, place: str) -> dict[str, Any] | 
     if not isinstance(name, str):
         return None
     return named_embedder(c, name, value.span)
-
-
-def declared_embedder(c: Checker, symbol: EmbedderSymbol) -> dict[str, Any] | None:
-    """Return what an image holds of a declared embedder, over which that of its name in the manifest wins, as for connections
-    (O-1.2); None after a report."""
-    check_embedder(c, symbol)
-    of_manifest = c.memory_tables.embedders.get(symbol.name)
-    return symbol.table if of_manifest is None else {"name": symbol.name, **of_manifest}
 
 
 def named_embedder(c: Checker, name: str, at: Span) -> dict[str, Any] | None:

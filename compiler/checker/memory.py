@@ -41,7 +41,7 @@ from .callees import Summaries
 from .config import quiet_fold
 from .context_declarations import one_memory
 from .declarations import FAILED, at_module_level, components, folded
-from .embedders import declared_embedder, named_embedder
+from .embedders import check_embedder, named_embedder
 from .memory_asking import check_fact_rules
 from .memory_bounds import bound, check_key_functions, known_word
 from .memory_steps import DECLARE, Steps, check_summary, in_its_form, useless_beside_only
@@ -450,7 +450,9 @@ def _embed(c: Checker, symbol: MemorySymbol) -> None:
         return
     node = symbol.declaration
     place = next((step.name for step in _chain(node.value)[1] if step.name.text == "embed"), node.name)
-    table = named_embedder(c, name, place.span) if isinstance(name, str) else declared_embedder(c, name)
+    if isinstance(name, EmbedderSymbol):
+        check_embedder(c, name)
+    table = named_embedder(c, name, place.span) if isinstance(name, str) else name.table
     if table is not None:
         steps["embed"] = {"embed": table}
 

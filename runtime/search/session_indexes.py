@@ -194,11 +194,14 @@ class OpenIndex:
     async def put(self, effect: Effect, documents: Array, texts: Array, ids: Array) -> None:
         """Add documents with their texts and identifiers, "" for the one that the text gives. Their vectors are asked for first:
         an embedder that fails leaves the index as it was."""
-        words, names = list(texts.items), list(ids.items)
-        if not all(type(text) is str for text in (*words, *names)):
+        if not all(type(text) is str for text in (*texts.items, *ids.items)):
             raise CallFailure("AgentError", "InvalidRequest", f"index {self.declared.name}: `key` and `id` give Strings")
-        rows = [(identifier or sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32], text, to_json(value))
-                for value, text, identifier in zip(documents.items, words, names, strict=True)]  # fmt: skip
+        clean = self.run.redactor.clean  # an index is a sink of secrets, like a memory (G-10.3)
+        words, names = list(map(clean, texts.items)), list(map(clean, ids.items))
+        rows = [
+            (identifier or _identifier(text), text, to_json(self.run.clean(value)))
+            for value, text, identifier in zip(documents.items, words, names, strict=True)
+        ]
         embedding = self.embedding
         vectors: Sequence[bytes | None] = [None] * len(rows)
         if embedding is not None:
@@ -247,6 +250,11 @@ class OpenIndex:
     async def len(self, effect: Effect) -> int:
         """Return the number of documents."""
         return int(await self.use(effect, len))
+
+
+def _identifier(text: str) -> str:
+    """Return the identifier of a document whose declaration gives none: 32 hexadecimal digits."""
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 def _plain(text: str) -> Any:

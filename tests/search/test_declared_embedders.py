@@ -1,0 +1,164 @@
+"""Declared embedders against a server that speaks the embeddings of the OpenAI API (O-1.240)."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import concerto
+import pytest
+from openai.types import EmbeddingCreateParams
+from pydantic import TypeAdapter
+
+PARAMETERS = TypeAdapter(EmbeddingCreateParams)
+
+
+class Served:
+    """`statuses`: of the next replies, 200 behind them; `bodies`: what was asked, each a body that the SDK's types take."""
+
+    def __init__(self) -> None:
+        self.statuses: list[int] = []
+        self.bodies: list[dict[str, Any]] = []
+        self.paths: list[str] = []
+        self.short = False  # a vector less than was asked for
+
+
+@contextmanager
+def server() -> Iterator[tuple[Served, str]]:
+    served = Served()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+            PARAMETERS.validate_python(body)
+            served.bodies.append(body)
+            served.paths.append(self.path)
+            status = served.statuses.pop(0) if served.statuses else 200
+            size = body.get("dimensions", 3)
+            rows = [{"object": "embedding", "index": n, "embedding": [float(len(text)), *[1.0] * (size - 1)]}
+                    for n, text in enumerate(body["input"])]  # fmt: skip
+            usage = {"prompt_tokens": 1, "total_tokens": 1}
+            reply: Any = {"object": "list", "data": rows[served.short :], "model": body["model"], "usage": usage}
+            if status != 200:
+                reply = {"error": {"message": "not now", "type": "x", "code": None, "param": None}}
+            data = json.dumps(reply).encode()
+            self.send_response(status)
+            self.send_header("content-type", "application/json")
+            self.send_header("content-length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    httpd = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=httpd.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield served, f"http://127.0.0.1:{httpd.server_port}/v1"
+    finally:
+        httpd.shutdown()
+        httpd.server_close()
+        thread.join()
+
+
+def program(url: str, more: str = "") -> concerto.Program:
+    return concerto.compile(
+        f"""
+        connect here {{
+            provider: openai, base_url: "{url}", api_key: env("KEY"), retry: {{ max_attempts: 3, initial_delay_ms: 1 }}
+        }}
+        embedder E {{ provider: here, base: "small", dimensions: 4 }}
+        index notes: Index<String> = Index::of(E);
+        {more}
+        pub fn one(text: String) -> Result<Array<Float>, AgentError> {{ E.embed(text) }}
+        pub fn all(texts: Array<String>) -> Result<Array<Array<Float>>, AgentError> {{ E.embed_all(texts) }}
+        pub fn add(texts: Array<String>) -> Result<Nil, AgentError> {{ notes.add_all(texts) }}
+        pub fn len() -> Int {{ notes.len() }}
+        pub fn find(query: String) -> Result<Array<String>, AgentError> {{ Ok(notes.search(query)?.map(|hit| hit.0)) }}
+        """
+    )
+
+
+ENV = {"KEY": "sk-test"}
+
+
+def test_requests_are_batched_and_carry_the_dimensions() -> None:
+    with server() as (served, url), program(url).session(env=ENV) as session:
+        vectors = session.call("all", [f"{n:03}" + "x" * n for n in range(200)])
+        assert [len(body["input"]) for body in served.bodies] == [96, 96, 8]
+        assert {body["dimensions"] for body in served.bodies} == {4} and {body["model"] for body in served.bodies} == {"small"}
+        assert set(served.paths) == {"/v1/embeddings"}
+        assert len(vectors) == 200 and all(abs(sum(x * x for x in vector) - 1) < 1e-6 for vector in vectors)
+        assert vectors[0] != vectors[199]
+        session.call("all", ["000", "new"])
+        assert served.bodies[-1]["input"] == ["new"]  # what is known is not asked for again
+
+
+def test_a_request_is_retried_as_the_connection_says() -> None:
+    with server() as (served, url), program(url).session(env=ENV) as session:
+        served.statuses = [503, 429]
+        assert len(session.call("one", "tea")) == 4
+        assert len(served.bodies) == 3
+        served.statuses = [503] * 3
+        with pytest.raises(concerto.ProgramError) as raised:
+            session.call("one", "coffee")
+        assert raised.value.error.variant == "ProviderUnavailable" and len(served.bodies) == 6
+        served.statuses = [400]
+        with pytest.raises(concerto.ProgramError) as raised:
+            session.call("one", "milk")
+        assert raised.value.error.variant == "InvalidRequest" and len(served.bodies) == 7
+
+
+def test_an_embedder_that_fails_leaves_the_index_as_it_was() -> None:
+    with server() as (served, url), program(url).session(env=ENV) as session:
+        session.call("add", ["green tea"])
+        served.statuses = [400]
+        with pytest.raises(concerto.ProgramError):
+            session.call("add", ["black tea", "milk"])
+        assert session.call("len") == 1
+        served.short = True
+        with pytest.raises(concerto.ProgramError) as raised:
+            session.call("add", ["oolong"])
+        assert raised.value.error.variant == "InvalidResponse" and session.call("len") == 1
+        served.short = False
+        session.call("add", ["black tea", "milk"])
+        assert session.call("find", "milk")[0] == "milk"
+
+
+def test_vectors_count_in_budgets_and_metrics() -> None:
+    with server() as (served, url):
+        with program(url).session(env=ENV, budgets=concerto.Budgets(tokens=150)) as session:
+            session.call("all", [f"text {n}" for n in range(20)])
+            used = session.metrics().total_tokens
+            with pytest.raises(concerto.Panic, match="P401"):
+                session.call("all", [f"a longer text {n}" for n in range(96)])
+            assert session.metrics().total_tokens == used > 0
+        assert len(served.bodies) == 1
+
+
+def test_the_manifest_and_the_host_win_over_the_declaration(tmp_path: Any) -> None:
+    class Own:
+        def embed(self, texts: list[str]) -> list[list[float]]:
+            return [[3.0, 4.0] for _ in texts]
+
+    class Failing:
+        def embed(self, texts: list[str]) -> list[list[float]]:
+            raise OSError("the disk is gone")
+
+    with program("http://127.0.0.1:1/v1").session(env=ENV, embedders={"E": Own()}) as session:
+        assert session.call("one", "x") == pytest.approx([0.6, 0.8])
+    with program("http://127.0.0.1:1/v1").session(env=ENV, embedders={"E": Failing()}) as session:
+        with pytest.raises(concerto.ProgramError, match="the disk is gone"):
+            session.call("one", "x")
+        assert session.call("len") == 0
+    project = '[project]\nname = "p"\nversion = "0.1.0"\nentry = "main.conc"\n'
+    (tmp_path / "Concerto.toml").write_text(f'{project}[embedders.E]\nconnection = "offline"\nmodel = "m"\n')
+    declared = 'embedder E { provider: openai, base: "b" }'
+    (tmp_path / "main.conc").write_text(f'{declared} pub fn n() -> Int {{ E.embed("a").unwrap_or([]).len() }} fn main() {{}}')
+    with concerto.compile(path=tmp_path / "main.conc").session(env={}) as session:
+        assert session.call("n") == 256

@@ -1,0 +1,144 @@
+"""Declared indexes from Python: in memory with the state of a session, in a file with other sessions and processes (O-1.241)."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import concerto
+import pytest
+
+SOURCE = """
+struct Note { path: String, text: String, n: Int = 7 }
+index notes: Index<Note> = Index::of("offline", key: |n| n.text, id: |n| n.path)STORE;
+index words: Index<String> = Index::of();
+pub fn add(path: String, text: String) -> Result<Nil, AgentError> { notes.add(Note { path: path, text: text }) }
+pub fn many(n: Int) -> Result<Nil, AgentError> { notes.add_all((0..n).map(|i| Note { path: "p${i}", text: "page ${i}" })) }
+pub fn find(query: String) -> Result<Array<String>, AgentError> { Ok(notes.search(query)?.map(|hit| hit.0.path)) }
+pub fn get(path: String) -> Result<Option<Note>, AgentError> { notes.get(path) }
+pub fn len() -> Int { notes.len() }
+pub fn say(text: String) -> Result<Int, AgentError> { words.add(text)?; Ok(words.len()) }
+"""
+
+
+def program(store: str = "", source: str = SOURCE) -> concerto.Program:
+    return concerto.compile(source.replace("STORE", store))
+
+
+def test_the_state_of_a_session_carries_what_is_in_memory() -> None:
+    compiled = program()
+    with compiled.session(offline=True) as session:
+        session.call("add", "a", "green tea")
+        session.call("add", "b", "granite rock")
+        session.call("say", "hello")
+        state = session.dump()
+        session.call("add", "c", "later")
+        session.restore(state)
+        assert session.call("len") == 2
+    with compiled.session(offline=True) as other:
+        other.restore(state)
+        assert other.call("len") == 2 and other.call("find", "teas")[0] == "a" and other.call("say", "again") == 2
+
+
+def test_a_secret_is_in_an_index_by_its_name_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """G-10.3: also for the program itself, as from a memory."""
+    monkeypatch.chdir(tmp_path)
+    source = SOURCE + """
+        pub fn secret() -> Result<Nil, Error> {
+            let token = std::env::require("MY_TOKEN")?;
+            notes.add(Note { path: token, text: "it is ${token}" })?;
+            Ok(nil)
+        }
+        pub fn stored() -> Result<Int, AgentError> { Ok((notes.get("<secret MY_TOKEN>")?.unwrap()).text.len()) }
+    """
+    granted: dict[str, Any] = {"env": {"MY_TOKEN": "sk-very-secret-0123456789"}, "permissions": concerto.Permissions(env=True)}
+    for store in ("", '.store("durable")'):
+        with program(store, source).session(offline=not store, **granted) as session:
+            session.call("secret")
+            assert session.call("stored") == len("it is <secret MY_TOKEN>")
+            assert b"sk-very-secret" not in session.dump()
+    files = [path.read_bytes() for path in (tmp_path / ".concerto").iterdir()]
+    assert files and not any(b"sk-very-secret" in data for data in files)
+
+
+@pytest.mark.parametrize("damage", [lambda rows: rows[:-1], lambda rows: rows[:-40] + b"\0" * 40])
+def test_a_damaged_state_is_refused(damage: Any) -> None:
+    compiled = program()
+    with compiled.session(offline=True) as session:
+        session.call("add", "a", "green tea")
+        state = session.dump()
+        with pytest.raises(concerto.ImageError):
+            session.restore(damage(state))
+        assert session.call("len") == 1
+
+
+def test_a_store_is_shared_and_outlives_the_session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    compiled = program('.store("durable")')
+    with compiled.session() as one, compiled.session() as two:
+        one.call("add", "a", "green tea")
+        assert two.call("find", "tea") == ["a"]
+        two.call("add", "b", "granite")
+        assert one.call("len") == 2
+        state = one.dump()
+    with compiled.session() as later:
+        later.restore(state)
+        assert later.call("len") == 2  # a state holds nothing of it, and takes nothing from it
+    assert [path.name for path in (tmp_path / ".concerto").iterdir() if path.suffix == ".db"] == ["memory.db"]
+
+
+def test_processes_write_side_by_side(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "p.conc").write_text(SOURCE.replace("STORE", '.store("durable")'))
+    code = (
+        "import sys, concerto\nwith concerto.compile(path='p.conc').session() as s:\n"
+        "    for n in range(10): s.call('add', f'{sys.argv[1]}-{n}', f'text {n}')\n"
+    )
+    started = [subprocess.Popen([sys.executable, "-c", code, name], cwd=tmp_path) for name in "abc"]
+    assert [process.wait(120) for process in started] == [0, 0, 0]
+    with program('.store("durable")').session() as session:
+        assert session.call("len") == 30
+
+
+def test_a_type_that_changed_is_told_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with program('.store("durable")').session() as session:
+        session.call("add", "a", "green tea")
+    changed = SOURCE.replace("n: Int = 7", "n: String")
+    changed = changed.replace("text: text }", 'text: text, n: "" }').replace('"page ${i}" }', '"page ${i}", n: "" }')
+    with program('.store("durable")', changed).session() as session, pytest.raises(concerto.ProgramError) as raised:
+        session.call("find", "tea")
+    assert raised.value.error.variant == "Corrupt" and "a document of index notes does not fit its type" in str(raised.value)
+
+
+def test_a_file_that_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".concerto").mkdir()
+    (tmp_path / ".concerto" / "memory.db").write_text("this is no database, and long enough to be told from an empty one" * 99)
+    with program('.store("durable")').session() as session:
+        with pytest.raises(concerto.ProgramError) as raised:
+            session.call("add", "a", "x")
+        assert raised.value.error.variant in ("Corrupt", "Store")
+        with pytest.raises(concerto.Panic, match="P412"):
+            session.call("len")
+
+
+def test_other_tasks_go_on_while_a_file_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    async def main() -> int:
+        session = program('.store("durable")').session()
+        turns = 0
+        job = asyncio.create_task(session.acall("many", 3_000))
+        while not job.done():
+            await asyncio.sleep(0)
+            turns += 1
+        await job
+        assert await session.acall("len") == 3_000
+        await session.aclose()
+        return turns
+
+    assert asyncio.run(main()) > 20
