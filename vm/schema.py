@@ -59,7 +59,7 @@ STORE_METHODS = ("get", "set", "query")
 RESPOND = "respond"  # the tool by which a model gives a value of a schema (O-2.43)
 
 
-INDEX_METHOD = "search"  # what an index offers to models as a tool (O-1.245)
+INDEX_METHOD = "search"  # what an index offers to models as a tool (O-1.254)
 
 
 def store_name(store: str, scope: Sequence[str]) -> str:

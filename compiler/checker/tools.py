@@ -161,7 +161,7 @@ def private_tool_method(c: Checker, name: ast.Ident, method: FunctionSymbol) -> 
 
 
 def tools_named(c: Checker, value: ast.Expr, model: ModelSymbol) -> list[ToolSymbol | McpSymbol | MemorySymbol | IndexSymbol]:
-    """Return the tools that the field `tools` of a model names (O-1.42), memories (M-10.17) and indexes (O-1.245) among them.
+    """Return the tools that the field `tools` of a model names (O-1.42), memories (M-10.17) and indexes (O-1.254) among them.
     E4004 for what is none, E4505 for a keyed memory; E4510 for a memory that the model may not attach."""
     tools: list[ToolSymbol | McpSymbol | MemorySymbol | IndexSymbol] = []
     if not isinstance(value, ast.ArrayExpr):

@@ -238,7 +238,7 @@ MOST_PASSAGES = 5  # of an index in one system message
 
 
 def passages_block(texts: Sequence[str]) -> str | None:
-    """Return `Knowledge:` and one line for each text; None where there is none (O-1.245)."""
+    """Return `Knowledge:` and one line for each text; None where there is none (O-1.254)."""
     return "\n".join(["Knowledge:", *(f"- {_line(text)}" for text in texts)]) if texts else None
 
 

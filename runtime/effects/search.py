@@ -1,4 +1,4 @@
-"""Performs the methods of embedders and of indexes of documents (O-1.240, O-1.243, O-1.244).
+"""Performs the methods of embedders and of indexes of documents (O-1.240, O-1.252, O-1.253).
 
 Hands on the performers to `table.py`. A failure of a store or an embedder is the Err of the method; the panic of a budget ends
 the run. Who is asked for vectors stands in `calls/embedders.py`, what an index does in `search/session_indexes.py`.

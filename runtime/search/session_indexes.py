@@ -1,4 +1,4 @@
-"""The indexes of documents of a session (O-1.241 to O-1.246): their methods on values of the program.
+"""The indexes of documents of a session (O-1.241 to O-1.255): their methods on values of the program.
 
 Hands on `Indexes` to the performer of `index`, to the tool that an index is for models, to the models that have one as
 `knowledge`, and to the state of a session (`session/state.py`). An index is opened when it is first used: in the file of its

@@ -1,4 +1,4 @@
-"""The tool that a model gets from an index in its list of tools, `INDEX__search(query)` (O-1.245).
+"""The tool that a model gets from an index in its list of tools, `INDEX__search(query)` (O-1.254).
 
 Hands on `index_bindings` to `bindings.py`. How documents are ranked is `runtime/search/`; a failure of store or embedder becomes
 an Err for the model, and a Panic, such as that of a budget, passes through.

@@ -55,11 +55,11 @@ def _use(machine: MachineContext, task: Task, ref: IndexRef, method: str, *argum
 
 
 prelude(
-    INDEX, "add(document: T) -> Result<Nil, AgentError>", clause="O-1.243",
+    INDEX, "add(document: T) -> Result<Nil, AgentError>", clause="O-1.252",
     doc="Adds a document, or replaces the one of its identifier.", source="self.add_all([document])",
 )  # fmt: skip
 prelude(
-    INDEX, "add_all(documents: Array<T>) -> Result<Nil, AgentError>", clause="O-1.243",
+    INDEX, "add_all(documents: Array<T>) -> Result<Nil, AgentError>", clause="O-1.252",
     doc="Adds documents, all of them or none.",
     source="""
     let key: Any = self._function("key");
@@ -89,25 +89,25 @@ def _put(machine: MachineContext, task: Task, ref: IndexRef, documents: Array, t
     return _use(machine, task, ref, "put", documents, texts, ids)
 
 
-@handle(INDEX, "remove(id: String) -> Result<Bool, AgentError>", clause="O-1.243")
+@handle(INDEX, "remove(id: String) -> Result<Bool, AgentError>", clause="O-1.252")
 def remove(machine: MachineContext, task: Task, ref: IndexRef, identifier: str) -> Any:
     """Removes a document by its identifier; whether it was there."""
     return _use(machine, task, ref, "remove", identifier)
 
 
-@handle(INDEX, "get(id: String) -> Result<Option<T>, AgentError>", clause="O-1.243")
+@handle(INDEX, "get(id: String) -> Result<Option<T>, AgentError>", clause="O-1.252")
 def get(machine: MachineContext, task: Task, ref: IndexRef, identifier: str) -> Any:
     """The document of an identifier."""
     return _use(machine, task, ref, "get", identifier)
 
 
-@handle(INDEX, "clear() -> Result<Nil, AgentError>", clause="O-1.243")
+@handle(INDEX, "clear() -> Result<Nil, AgentError>", clause="O-1.252")
 def clear(machine: MachineContext, task: Task, ref: IndexRef) -> Any:
     """Removes every document."""
     return _use(machine, task, ref, "clear")
 
 
-@handle(INDEX, "len() -> Int", clause="O-1.243")
+@handle(INDEX, "len() -> Int", clause="O-1.252")
 def size(machine: MachineContext, task: Task, ref: IndexRef) -> Any:
     """Number of documents."""
     return _use(machine, task, ref, "len")
@@ -123,7 +123,7 @@ prelude(
     INDEX,
     "search(query: String, limit: Int = 10, filter: (fn(T) -> Bool)? = nil, rerank: ModelRef? = nil)"
     " -> Result<Array<(T, Float)>, AgentError>",
-    clause="O-1.244", doc="The documents that fit a query best, the best first, each with its score.",
+    clause="O-1.253", doc="The documents that fit a query best, the best first, each with its score.",
     source="""
     let wanted: Int = if rerank == nil { limit } else { self._candidates(limit) };
     let page: Int = if filter == nil { wanted } else { self._candidates(wanted) };
