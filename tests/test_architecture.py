@@ -157,7 +157,7 @@ LAYERS = {
     "runtime": (
         "errors", "access", "loop", "effects/runner", "records", "connections", "breaker", "prompt_caches", "media", "running",
         "host", "schema", "memory/terms", "memory/entries", "memory/facts", "memory/fact_index", "memory/retention",
-        "memory/stores", "memory", "providers", "calls", "agents", "tools/tools", "mcp", "tools", "effects", "session",
+        "memory/stores", "memory", "search", "providers", "calls", "agents", "tools/tools", "mcp", "tools", "effects", "session",
     ),
 }  # fmt: skip
 

@@ -1,0 +1,286 @@
+"""A search index: documents with their words and vectors, found by both (O-1.241).
+
+Hands on `SearchIndex`, its `Document` and `Hit`, and `SearchFailure` to whoever keeps and searches documents. A search makes two
+lists, by words (`words.py`) and by vectors (`vectors.py`), each of a fixed depth, and fuses them by reciprocal ranks: a
+document is worth 1 / (60 + rank) in each list that has it. Which of the two scales is the finer one does not matter that way.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .search_file import SearchFailure, SearchFile, State, damaged, refused, text_of, within
+from .vectors import Vectors, bits_of, check_vector
+from .words import ranked_by_words, tokens_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+__all__ = ["Document", "Hit", "SearchFailure", "SearchIndex"]
+
+LONGEST_ID = 512
+LONGEST_TEXT = 1 << 20
+"""Bytes of a text in UTF-8."""
+RANK = 60
+"""What is added to a rank before its reciprocal is taken (Cormack, Clarke and Büttcher, SIGIR 2009)."""
+DEPTH = 100
+"""Ranks of each list that count; doubled as often as a page beyond them needs."""
+REMEMBERED = 10_000
+"""Removed rows in the log. A process that is further behind reads all bits anew."""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A text that can be found. `value` is JSON that search does not look into. `vector` has length 1, as 32-bit floats, low byte
+    first (`memory/embedding.py: packed`), and `label` names the embedder and model that made it; without a vector it is ""."""
+
+    id: str
+    text: str
+    value: str
+    label: str = ""
+    vector: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A document that was found. `score` is above 0 and at most 1, which is the first place in each of the lists that there
+    are; it compares hits of one search only."""
+
+    id: str
+    value: str
+    text: str
+    score: float
+
+
+class SearchIndex:
+    """The documents of the index `name` in the SQLite file `path`, which other tables, indexes and processes may share; without a
+    path they are in the memory of this index object and end with it. File and tables are made where they are missing.
+
+    Every change is whole or not there at all, and what a method returns is one state of the index. Documents stand in the order
+    in which they were last put. Calls may come from several threads, one at a time. Each method, and the constructor, raises
+    SearchFailure (see there for its kinds) and nothing else. A method that writes waits up to 30 s for other writers of the
+    file and makes them wait: some hundred documents at a time are a good size. After `close` every use is a "Store" failure.
+    """
+
+    def __init__(self, name: str, path: str | None = None) -> None:
+        self._file = SearchFile(name, path)
+        self._vectors = Vectors(self._file)
+
+    def put(self, documents: Sequence[Document]) -> None:
+        """Add documents, in their order; one with the id of an earlier one takes its place and comes last. Raises Invalid, with
+        nothing added, for an id that has not 1 to 512 characters, a text of more than 1 MiB in UTF-8, a vector that is not of
+        length 1 or of another number of floats than others with its label, and a vector without a label."""
+        latest: dict[str, Document] = {}
+        for document in documents:
+            latest.pop(document.id, None)  # of two with one id, the place of the later one counts too
+            latest[document.id] = document
+        rows = [_Row(document) for document in latest.values()]
+        if not rows:
+            return
+        with self._file.writing():
+            state = self._removed([row.id for row in rows], self._file.state())
+            spaces = self._spaces(rows)
+            for number, row in enumerate(rows, state.newest + 1):
+                self._insert(number, row, spaces)
+            self._file.set_state(State(state.newest + len(rows), state.removals, state.size + len(rows)))
+
+    def _insert(self, number: int, row: _Row, spaces: dict[bytes, int]) -> None:
+        file = self._file
+        file.change("INSERT INTO {document} VALUES (?, ?, ?, ?, ?)", (number, row.id, row.label, row.value, row.text))
+        file.change("INSERT INTO {words} (rowid, tokens) VALUES (?, ?)", (number, row.tokens))
+        if row.vector is not None:
+            file.change("INSERT INTO {vector} VALUES (?, ?)", (number, row.vector))
+            file.change("INSERT INTO {bits} VALUES (?, ?, ?)", (spaces[row.label], number, row.bits))
+
+    def _spaces(self, rows: Sequence[_Row]) -> dict[bytes, int]:
+        """Return the numbers of the labels of these rows, and compare the lengths of their vectors with those that are there."""
+        spaces: dict[bytes, int] = {}
+        lengths: dict[bytes, int] = {}
+        for row in rows:
+            if row.vector is not None:
+                if row.label not in spaces:
+                    spaces[row.label], lengths[row.label] = self._space(row.label, len(row.vector))
+                if lengths[row.label] != len(row.vector):
+                    label, what = text_of("", row.label), text_of("", row.id)
+                    of_label = f"those of {label} have {lengths[row.label] // 4}"
+                    raise refused(f"the vector of {what!r} has {len(row.vector) // 4} numbers, {of_label}")
+        return spaces
+
+    def _space(self, label: bytes, length: int) -> tuple[int, int]:
+        """Return the number of a label and the length of its vectors, which is `length` if it has none yet."""
+        file = self._file
+        found = file.rows("SELECT number, length FROM {space} WHERE label = ?", (label,))
+        if not found:
+            file.change("INSERT INTO {space} (label, length) VALUES (?, ?)", (label, length))
+            ((number,),) = file.rows("SELECT number FROM {space} WHERE label = ?", (label,))
+        else:
+            number, length_before = found[0]
+            if file.rows("SELECT 1 FROM {bits} WHERE space = ? LIMIT 1", (number,)):
+                length = length_before
+            else:
+                file.change("UPDATE {space} SET length = ? WHERE number = ?", (length, number))
+        if type(number) is not int or type(length) is not int:
+            raise damaged(file.where, "a label has no length")
+        return number, length
+
+    def remove(self, ids: Sequence[str]) -> int:
+        """Remove the documents with these ids, and return how many there were."""
+        with self._file.writing():
+            before = self._file.state()
+            after = self._removed(list(dict.fromkeys(_encoded(each) for each in ids)), before)
+            self._file.set_state(after)
+        return before.size - after.size
+
+    def _removed(self, ids: Sequence[bytes], state: State) -> State:
+        """Remove the rows of different ids and log them; return the state after that."""
+        file = self._file
+        removals = state.removals
+        for each in ids:
+            for row, label in file.rows("SELECT row, label FROM {document} WHERE id = ?", (each,)):
+                removals += 1
+                file.change("DELETE FROM {words} WHERE rowid = ?", (row,))
+                file.change("DELETE FROM {vector} WHERE row = ?", (row,))
+                file.change(UNLIST, (label, row))
+                file.change("DELETE FROM {document} WHERE row = ?", (row,))
+                file.change("INSERT INTO {removed} VALUES (?, ?)", (removals, row))
+        file.change("DELETE FROM {removed} WHERE number <= ?", (removals - REMEMBERED,))
+        return State(state.newest, removals, max(0, state.size - (removals - state.removals)))
+
+    def clear(self) -> None:
+        """Remove all documents."""
+        file = self._file
+        with file.writing():
+            state = file.state()
+            for table in ("document", "vector", "bits", "space", "words", "removed"):
+                file.change(f"DELETE FROM {{{table}}}")
+            file.set_state(State(state.newest, state.removals + 1, 0))  # one that no log has: all bits are read anew
+
+    def get(self, id: str) -> Document | None:
+        """Return the document with this id, None if there is none."""
+        with self._file.reading():
+            found = self._documents("WHERE id = ?", (_encoded(id),))
+        return found[0][1] if found else None
+
+    def __len__(self) -> int:
+        with self._file.reading():
+            return self._file.state().size
+
+    def search(self, text: str, limit: int, label: str = "", vector: bytes | None = None, skip: int = 0) -> list[Hit]:
+        """Return the `limit` best documents for a query behind the first `skip`, best first, of equals the earlier one.
+
+        By words a document is found that has one of the query's tokens (M-10.8), by the `vector` of the query every one that has
+        a vector of its `label`; without a vector only words count. The score of a hit is the sum of 61 / (60 + rank) over the
+        lists that it stands in, divided by the number of lists that are not empty. Pages of one query fit together up to its
+        hundredth hit; with `skip` + `limit` beyond that the lists are longer, and the order may differ. Raises Invalid for a
+        vector that is not of length 1 or not of as many floats as the others of its label."""
+        if vector is not None:
+            check_vector(vector, "the query")
+        skip, depth = max(skip, 0), DEPTH
+        if limit <= 0:
+            return []
+        with self._file.reading():
+            state = self._file.state()
+            depth = min(_depth(skip + limit), max(state.size, 1))
+            lists = [ranked_by_words(self._file, text, state.size, depth)]
+            if vector is not None:
+                lists.append(self._vectors.ranked(label, vector, state, depth))
+            return [self._hit(row, score) for score, row in fused(lists)[skip : skip + limit]]
+
+    def _hit(self, row: int, score: float) -> Hit:
+        found = self._file.rows("SELECT id, value, text FROM {document} WHERE row = ?", (row,))
+        if not found:
+            raise damaged(self._file.where, f"row {row} is missing")
+        id, value, text = (text_of(self._file.where, part) for part in found[0])
+        return Hit(id, value, text, score)
+
+    def lacking(self, label: str, limit: int) -> list[Document]:
+        """Return the first `limit` documents that have no vector of this label, in order."""
+        wanted = _encoded(label)
+        with self._file.reading():
+            labels = [each for (each,) in self._file.rows(LABELS)]
+            rows: list[Any] = []
+            for other in labels:
+                if other != wanted or not wanted:
+                    rows += self._file.rows(OLDEST, (other, within(limit)))
+            return [self._documents("WHERE document.row = ?", row)[0][1] for row in sorted(rows)[: within(limit)]]
+
+    def documents(self, after: int = 0, limit: int = 1000) -> list[tuple[int, Document]]:
+        """Return the first `limit` documents behind the place `after` in order, each with its place, an Int above 0 that no other
+        document ever has in this index."""
+        with self._file.reading():
+            return self._documents("WHERE document.row > ? ORDER BY document.row LIMIT ?", (within(after), within(limit)))
+
+    def _documents(self, which: str, values: Sequence[Any]) -> list[tuple[int, Document]]:
+        columns = "document.row, id, text, value, label, vector"
+        joined = "{document} AS document LEFT JOIN {vector} AS vector ON vector.row = document.row"
+        found = []
+        for row, *texts, vector in self._file.rows(f"SELECT {columns} FROM {joined} {which}", values):
+            if type(vector) is not bytes and (vector is not None or texts[3] != b""):
+                raise damaged(self._file.where, f"the vector of row {row} is missing")
+            id, text, value, label = (text_of(self._file.where, each) for each in texts)
+            found.append((row, Document(id, text, value, label, vector)))
+        return found
+
+    def close(self) -> None:
+        """Let the file go. It may be called again."""
+        self._file.close()
+
+
+# Each label once, by a jump in the index to the next one: there are few of them and many documents.
+LABELS = (
+    "WITH RECURSIVE each(label) AS (SELECT min(label) FROM {document} UNION ALL"
+    " SELECT (SELECT min(label) FROM {document} WHERE label > each.label) FROM each WHERE each.label IS NOT NULL)"
+    " SELECT label FROM each WHERE label IS NOT NULL"
+)
+
+
+OLDEST = "SELECT row FROM {document} WHERE label = ? ORDER BY row LIMIT ?"
+UNLIST = "DELETE FROM {bits} WHERE space = (SELECT number FROM {space} WHERE label = ?) AND row = ?"
+
+
+class _Row:
+    """A document in its stored form, made before the file is locked. Raises Invalid."""
+
+    __slots__ = ("id", "text", "value", "label", "vector", "bits", "tokens")
+
+    def __init__(self, document: Document) -> None:
+        self.id = _encoded(document.id)
+        self.text = _encoded(document.text)
+        self.value = _encoded(document.value)
+        self.vector = document.vector
+        self.label = b"" if self.vector is None else _encoded(document.label)
+        if not 1 <= len(document.id) <= LONGEST_ID:
+            raise refused(f"the id {document.id[:40]!r} has {len(document.id)} characters; it must have 1 to {LONGEST_ID}")
+        what = repr(document.id)
+        if len(self.text) > LONGEST_TEXT:
+            raise refused(f"the text of {what} has {len(self.text):,} bytes; {LONGEST_TEXT:,} is the most: cut it into chunks")
+        self.bits = b""
+        if self.vector is not None:
+            if not self.label:
+                raise refused(f"the vector of {what} has no label")
+            check_vector(self.vector, what)
+            self.bits = bits_of(self.vector)
+        self.tokens = " ".join(tokens_of(document.text))
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _depth(ranks: int) -> int:
+    depth = DEPTH
+    while depth < ranks:
+        depth *= 2
+    return depth
+
+
+def fused(lists: Sequence[Sequence[int]]) -> list[tuple[float, int]]:
+    """Return the scores and rows of ranked lists of rows, best first, of equals the earlier one; empty lists do not count."""
+    worth: dict[int, float] = {}
+    ranked = [rows for rows in lists if rows]
+    for rows in ranked:
+        for rank, row in enumerate(rows, 1):
+            worth[row] = worth.get(row, 0.0) + (RANK + 1) / (RANK + rank) / len(ranked)
+    return sorted(((score, row) for row, score in worth.items()), key=lambda pair: (-pair[0], pair[1]))

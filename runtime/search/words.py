@@ -1,0 +1,68 @@
+"""The ranking of documents by the words of a query (O-1.241): BM25 of FTS5 over the tokens of M-10.8.
+
+Hands on to `index.py` `tokens_of`, the form in which a text's words are stored, and `ranked_by_words`. A query is any of its
+tokens, each quoted, so that no text is a query's syntax. A token of more than half of the documents says nothing of any of
+them and costs the most; it is left out unless there are only such.
+"""
+
+from __future__ import annotations
+
+from ..memory.terms import terms
+from .search_file import damaged
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .search_file import SearchFile
+
+LONGEST = 200
+"""Characters of a token that count."""
+LOOKED_UP = 256
+"""Different tokens of a query that are looked up, the first ones."""
+ASKED_FOR = 64
+POSTINGS = 30_000
+"""Tokens are taken from the rarest on, at most ASKED_FOR, and none after those taken stand in so many documents together."""
+
+
+def tokens_of(text: str) -> list[str]:
+    """Return the tokens of a text as they are stored and asked for, in order, repeated ones too."""
+    return [token[:LONGEST] for token in terms(text)]
+
+
+def ranked_by_words(file: SearchFile, text: str, size: int, depth: int) -> list[int]:
+    """Return the rows of the documents that have words of the text, the best `depth` of them, best first and of equals the
+    earlier one; `size` is the number of all documents. Within a transaction of `file`."""
+    tokens = chosen(file, list(dict.fromkeys(tokens_of(text)))[:LOOKED_UP], size)
+    if not tokens:
+        return []
+    query = " OR ".join(f'"{token}"' for token in tokens)
+    statement = "SELECT rowid FROM {words} WHERE {words} MATCH ? ORDER BY bm25({words}), rowid LIMIT ?"
+    return [row for (row,) in file.rows(statement, (query, depth))]
+
+
+def chosen(file: SearchFile, tokens: Sequence[str], size: int) -> list[str]:
+    """Return those of different tokens that are asked for, the rarest first."""
+    counted = []
+    for token in tokens:
+        count = _documents_with(file, token)
+        if count:
+            counted.append((count, token))
+    telling = [(count, token) for count, token in counted if 2 * count <= size]
+    taken, postings = [], 0
+    for count, token in sorted(telling or counted, key=lambda pair: pair[0])[:ASKED_FOR]:
+        if postings >= POSTINGS:
+            break
+        taken.append(token)
+        postings += count
+    return taken
+
+
+def _documents_with(file: SearchFile, token: str) -> int:
+    rows = file.rows("SELECT doc FROM {terms} WHERE term = ?", (token,))
+    if not rows:
+        return 0
+    count = rows[0][0]
+    if type(count) is not int:
+        raise damaged(file.where, "a word has no count")
+    return count
