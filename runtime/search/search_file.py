@@ -42,9 +42,8 @@ TABLES = (
     "CREATE TABLE {removed} (number INTEGER PRIMARY KEY, row INTEGER NOT NULL)",
     # Tokens hold no ASCII but letters, digits and these two, and this tokenizer takes every other character for a letter.
     "CREATE VIRTUAL TABLE {words} USING " + MODULE + "(tokens, tokenize = \"ascii tokenchars '_-'\")",
-    "CREATE VIRTUAL TABLE {terms} USING fts5vocab('{words}', 'row')",
 )
-NAMES = ("document", "vector", "bits", "space", "removed", "words", "terms")
+NAMES = ("document", "vector", "bits", "space", "removed", "words")
 # What the system or another process did; with any other code the file is not what was written.
 OUTSIDE = (
     sqlite3.SQLITE_PERM, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_READONLY,

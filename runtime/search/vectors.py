@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from .search_file import SearchFile, State
 
-CANDIDATES = 800
-PER_RANK = 8
+CANDIDATES = 400
+PER_RANK = 4
 """At least so many candidates for each rank that is asked for, and CANDIDATES in any case."""
 SLACK = 0.01
 """By how much the square of a vector's length may be off 1: floats of 32 bits are rounded."""
@@ -114,10 +114,9 @@ class Vectors:
             return list(self._bits)
         distances = [(query ^ bits).bit_count() for bits in self._bits.values()]
         counts = Counter(distances)
-        limit, nearer = 0, 0
-        while nearer + counts[limit] < most:
-            nearer += counts[limit]
+        limit, near_enough = 0, counts[0]
+        while near_enough < most:
             limit += 1
-        near = [row for row, distance in zip(self._bits, distances, strict=True) if distance < limit]
-        at_limit = (row for row, distance in zip(self._bits, distances, strict=True) if distance == limit)
-        return near + [row for row, _ in zip(at_limit, range(most - nearer), strict=False)]
+            near_enough += counts[limit]
+        near = [(distance, row) for row, distance in zip(self._bits, distances, strict=True) if distance <= limit]
+        return [row for _, row in sorted(near)[:most]]
