@@ -1,7 +1,6 @@
 """A search index: documents with their words and vectors, found by both (O-1.241).
 
-Hands on `SearchIndex`, its `Document` and `Hit`, and `SearchFailure` to whoever keeps and searches documents. A search makes two
-lists, by words (`words.py`) and by vectors (`vectors.py`), each of a fixed depth, and fuses them by reciprocal ranks: a
+A `SearchIndex` keeps each `Document` and gives each `Hit`; all its failures are a `SearchFailure`. A search makes two lists, by words (`words.py`) and by vectors (`vectors.py`), each of a fixed depth, and fuses them by reciprocal ranks: a
 document is worth 1 / (60 + rank) in each list that has it. Which of the two scales is the finer one does not matter that way.
 """
 
@@ -204,7 +203,10 @@ class SearchIndex:
             for other in labels:
                 if other != wanted or not wanted:
                     rows += self._file.rows(OLDEST, (other, within(limit)))
-            return [self._documents("WHERE document.row = ?", row)[0][1] for row in sorted(rows)[: within(limit)]]
+            found = [self._documents("WHERE document.row = ?", row) for row in sorted(rows)[: within(limit)]]
+            if not all(found):
+                raise damaged(self._file.where, "a document is missing")
+            return [each[0][1] for each in found]
 
     def documents(self, after: int = 0, limit: int = 1000) -> list[tuple[int, Document]]:
         """Return the first `limit` documents behind the place `after` in order, each with its place, an Int above 0 that no other

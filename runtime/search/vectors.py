@@ -2,7 +2,7 @@
 
 Hands on to `index.py` `Vectors`, which has the bits of one label in the process and follows what others write, `check_vector`
 and `bits_of`. A vector's bits are the signs of its numbers; the fewer bits two vectors differ in, the smaller their angle is
-likely to be. One XOR and one count a document rank 100,000 of them in some milliseconds of plain Python. The CANDIDATES that
+likely to be. One XOR and one count a document rank 100,000 of them in some milliseconds of plain Python. The candidates that
 come out first are compared exactly. (To take the mean away before the signs was measured, and changed nothing that needs it.)
 """
 
@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
 CANDIDATES = 400
 PER_RANK = 4
-"""At least so many candidates for each rank that is asked for, and CANDIDATES in any case."""
+FLOATS = 160_000
+"""Compared exactly are at least CANDIDATES, PER_RANK for each rank of a list, and of short vectors, whose bits say less, as many
+as have so many numbers together."""
 SLACK = 0.01
 """By how much the square of a vector's length may be off 1: floats of 32 bits are rounded."""
 DIGITS = bytes(48 + (byte >> 7) for byte in range(256))  # "1" for a byte with a sign, "0" for one without
@@ -36,6 +38,11 @@ def check_vector(vector: bytes, what: str) -> None:
     square = sum(part * part for part in floats_of(vector))
     if not isfinite(square) or abs(square - 1) > SLACK:
         raise refused(f"the vector of {what} is not of length 1")
+
+
+def candidates(length: int, depth: int) -> int:
+    """Return how many vectors of `length` numbers are compared exactly for a list of `depth` ranks."""
+    return max(CANDIDATES, PER_RANK * depth, FLOATS // length)
 
 
 def bits_of(vector: bytes) -> bytes:
@@ -67,7 +74,7 @@ class Vectors:
         self._follow(label, number, state)
         floats = floats_of(vector)
         scored = []
-        for row in self._candidates(_signs(vector), max(CANDIDATES, PER_RANK * depth)):
+        for row in self._candidates(_signs(vector), candidates(len(floats), depth)):
             found = self._file.rows("SELECT vector FROM {vector} WHERE row = ?", (row,))
             if not found or type(found[0][0]) is not bytes or len(found[0][0]) != len(vector):
                 raise damaged(self._file.where, f"the vector of row {row} is missing")
