@@ -1,7 +1,8 @@
 """A search index: documents with their words and vectors, found by both (O-1.241).
 
-A `SearchIndex` keeps each `Document` and gives each `Hit`; all its failures are a `SearchFailure`. A search makes two lists, by words (`words.py`) and by vectors (`vectors.py`), each of a fixed depth, and fuses them by reciprocal ranks: a
-document is worth 1 / (60 + rank) in each list that has it. Which of the two scales is the finer one does not matter that way.
+A `SearchIndex` keeps each `Document` and gives each `Hit`; all its failures are a `SearchFailure`. A search makes two lists, by
+words (`words.py`) and by vectors (`vectors.py`), each of a fixed depth, and fuses them by reciprocal ranks: a document is worth
+1 / (60 + rank) in each list that has it. Scores of the two are on different scales, and their ranks are not.
 """
 
 from __future__ import annotations
