@@ -14,7 +14,8 @@ from concerto.runtime.search.index import Document, Hit, SearchIndex
 from ..execution import require
 from .corpus import is_answer
 
-FILE = Path(__file__).with_name("questions.txt")
+HERE = Path(__file__).parent
+SETS = ("first", "held_out")
 KINDS = ("code", "mixed", "meaning")
 LABEL = "lsa"
 SHOWN = 10
@@ -34,7 +35,8 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Of one way to search: the share of questions with an answer among the first ten, by kind and of all, and the mean of 1 / rank."""
+    """Of one way to search: the share of questions with an answer among the first ten, by kind and of all; and
+    the mean of 1 / rank."""
 
     name: str
     by_kind: dict[str, float]
@@ -42,31 +44,28 @@ class Row:
     reciprocal: float
 
 
-def questions() -> list[Question]:
+def questions(name: str) -> list[Question]:
+    """Return the questions of one of the SETS."""
     found = []
-    for line in FILE.read_text(encoding="utf-8").splitlines():
+    for line in (HERE / f"{name}.txt").read_text(encoding="utf-8").splitlines():
         if not line.startswith("#"):
             kind, answers, text = (part.strip() for part in line.split("|", 2))
             found.append(Question(kind, tuple(answer.strip() for answer in answers.split(";")), text))
     return found
 
 
-def measured(passages: dict[str, str], embed: Callable[[str], bytes | None]) -> list[Row]:
-    """Rows for words, vectors and both over an index of the passages."""
+def measured(passages: dict[str, str], embed: Callable[[str], bytes | None]) -> dict[str, list[Row]]:
+    """By set of questions rows for words, vectors and both over one index of the passages."""
     index = SearchIndex("passages")
     vectors = {name: embed(text) for name, text in passages.items()}
     index.put([Document(name, text, "null", LABEL, vectors[name]) for name, text in passages.items()])
     require(len(index), len(passages))
-    asked = questions()
-    for question in asked:
-        known = any(is_answer(name, answer) for answer in question.answers for name in passages)
-        require((question.text, known), (question.text, True))
     ways: dict[str, Callable[[str], list[Hit]]] = {
         "words": lambda text: index.search(text, SHOWN),
         "vectors": lambda text: index.search("", SHOWN, LABEL, embed(text)),
         "both": lambda text: index.search(text, SHOWN, LABEL, embed(text)),
     }
-    return [_row(name, way, asked) for name, way in ways.items()]
+    return {each: [_row(name, way, questions(each)) for name, way in ways.items()] for each in SETS}
 
 
 def _row(name: str, way: Callable[[str], list[Hit]], asked: list[Question]) -> Row:

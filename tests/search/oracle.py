@@ -13,7 +13,7 @@ from concerto.runtime.memory.terms import terms
 from concerto.runtime.search.index import Document
 
 K1, B, LEAST_IDF = 1.2, 0.75, 1e-6
-RANK, DEPTH = 60, 100
+RANK, BLOCK = 60, 10
 
 
 def unit(*numbers: float) -> bytes:
@@ -58,9 +58,13 @@ def by_vectors(documents: list[Document], label: str, vector: bytes) -> list[int
 def found(documents: list[Document], query: str, label: str, vector: bytes | None) -> list[tuple[str, float]]:
     """Ids and scores of all that is found, best first, of documents in their order."""
     lists = [by_words(documents, query), [] if vector is None else by_vectors(documents, label, vector)]
-    lists = [places[:DEPTH] for places in lists if places]
+    lists = [places for places in lists if places]
     worth: dict[int, float] = {}
-    for places in lists:
-        for rank, place in enumerate(places, 1):
-            worth[place] = worth.get(place, 0.0) + (RANK + 1) / (RANK + rank) / len(lists)
+    for place in {place for places in lists for place in places}:
+        ranks = [places.index(place) + 1 for places in lists if place in places]
+        block = 0
+        while min(ranks) > BLOCK * 2**block:
+            block += 1
+        counted = [(RANK + 1) / (RANK + rank) for rank in ranks if rank <= BLOCK * 2**block]
+        worth[place] = sum(counted) / len(lists) / 2**block
     return [(documents[place].id, worth[place]) for place in sorted(worth, key=lambda place: (-worth[place], place))]

@@ -14,6 +14,7 @@ from .oracle import found, unit
 
 WORDS = ["sun", "moon", "sun_moon", "E-42", "Straße", "NEAR", "and", "日本語", "a", "x2"]
 LABELS = ["one", "two"]
+IDS = [f"{letter}{number}" for letter in "abcdefgh" for number in range(8)]  # for more than two blocks
 texts = st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join)
 vectors = st.tuples(*[st.integers(-3, 3)] * 3).filter(any).map(lambda numbers: unit(*numbers))
 
@@ -22,7 +23,7 @@ vectors = st.tuples(*[st.integers(-3, 3)] * 3).filter(any).map(lambda numbers: u
 def documents(draw: st.DrawFn) -> Document:
     vector = draw(st.none() | vectors)
     label = "" if vector is None else draw(st.sampled_from(LABELS))
-    return Document(draw(st.sampled_from("abcdefghijkl")), draw(texts), "{}", label, vector)
+    return Document(draw(st.sampled_from(IDS)), draw(texts), "{}", label, vector)
 
 
 class Model:
@@ -47,7 +48,7 @@ class Model:
 
 changes = st.one_of(
     st.tuples(st.just("put"), st.lists(documents(), min_size=1, max_size=8)),
-    st.tuples(st.just("remove"), st.lists(st.sampled_from("abcdefghijkl"), max_size=3)),
+    st.tuples(st.just("remove"), st.lists(st.sampled_from(IDS), max_size=3)),
     st.tuples(st.just("clear")),
 )
 queries = st.tuples(texts, st.sampled_from(LABELS), st.none() | vectors)
@@ -56,10 +57,11 @@ queries = st.tuples(texts, st.sampled_from(LABELS), st.none() | vectors)
 def compare(index: SearchIndex, model: Model, query: tuple[str, str, bytes | None]) -> None:
     text, label, vector = query
     expected = found(model.documents, text, label, vector)
-    hits = index.search(text, 50, label, vector)
+    hits = index.search(text, 64, label, vector)
     assert [hit.id for hit in hits] == [id for id, _ in expected]
     assert [hit.score for hit in hits] == pytest.approx([score for _, score in expected])
-    assert index.search(text, 2, label, vector, skip=1) == hits[1:3]
+    for skip, limit in ((1, 2), (9, 4), (0, 11), (15, 20), (21, 30)):  # pages fit together, whatever lists they need
+        assert index.search(text, limit, label, vector, skip=skip) == hits[skip : skip + limit]
     assert [document for _, document in index.documents()] == model.documents
     assert index.lacking(label, 3) == [document for document in model.documents if document.label != label][:3]
     assert len(index) == len(model.documents)
@@ -86,7 +88,7 @@ def test_two_handles_of_a_file(steps: list[tuple[tuple[object, ...], bool, tuple
             index.close()
 
 
-@given(st.lists(documents(), max_size=40), st.lists(queries, min_size=1, max_size=4))
+@given(st.lists(documents(), max_size=64), st.lists(queries, min_size=1, max_size=4))
 @settings(max_examples=150)
 def test_in_memory(all_documents: list[Document], asked: list[tuple[str, str, bytes | None]]) -> None:
     index, model = SearchIndex("notes"), Model()
