@@ -40,7 +40,7 @@ def counts(corpus: Sequence[Row], reader: Reader) -> dict[str, Counts]:
 def with_trailing_commas(size: int) -> str:
     """An object of facts in a fence, with prose around it."""
     facts = ",\n".join(f'    "fact {n}": {n}' for n in range(size // 22))
-    return f'Here it is {{as asked}}:\n```json\n{{\n  "facts": {{\n{facts},\n  }},\n}}\n```\n'
+    return f"Here it is {{as asked}}:\n```json\n{{\n  \"facts\": {{\n{facts},\n  }},\n}}\n```\n"
 
 
 def in_other_spellings(size: int) -> str:

@@ -29,9 +29,9 @@ CLASSES = ("A", "B", "G", "R", "cut")
 FILES = ("hand.jsonl", "rendered.jsonl", "cut.jsonl")
 
 VALUES: dict[str, Any] = {
-    "Answer": {"key": 'say "yes", it\'s {fine}'},
+    "Answer": {"key": "say \"yes\", it's {fine}"},
     "City": {"city": "São Paulo", "ok": True, "population": 12325232},
-    "Ticket": {"title": 'Can\'t export: "disk full"', "kind": "bug", "urgent": False, "tags": ["export", "disk, full", "#12"]},
+    "Ticket": {"title": "Can't export: \"disk full\"", "kind": "bug", "urgent": False, "tags": ["export", "disk, full", "#12"]},
     "Order": {
         "id": 4711,
         "items": [{"name": "Pen (blue)", "price": 0.75, "count": 1200}, {"name": "Ink\n50 ml", "price": 8.5, "count": 1}],

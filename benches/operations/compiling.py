@@ -34,13 +34,8 @@ def compile_speed(plan: Plan) -> list[Figure]:
     per_line = (many.median / lines[1]) / (one.median / lines[0])
     return [
         Figure(
-            "compile",
-            lines[1] / many.median,
-            "lines/s",
-            SPEED,
-            ratio=one.median / lines[0] / per_round(known, LONG),
-            spread=many.spread,
-            note=f"{lines[1]:,} lines, tables warm; ratio: rounds a line, of {lines[0]:,}",
+            "compile", lines[1] / many.median, "lines/s", SPEED, ratio=one.median / lines[0] / per_round(known, LONG),
+            spread=many.spread, note=f"{lines[1]:,} lines, tables warm; ratio: rounds a line, of {lines[0]:,}",
         ),  # fmt: skip
         Figure("compile_linear", per_line, "×", LINEAR, note=f"time a line, {lines[1]:,} lines over {lines[0]:,}"),
     ]

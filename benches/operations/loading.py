@@ -34,12 +34,7 @@ def image_loading(plan: Plan) -> list[Figure]:
     how = "read, hash, decode, verify, link"
     return [
         Figure(
-            "load",
-            each,
-            "ms/1000 lines",
-            LOAD,
-            ratio=rounds_a_line,
-            spread=ready.spread,
+            "load", each, "ms/1000 lines", LOAD, ratio=rounds_a_line, spread=ready.spread,
             note=f"{how}; functions link when first called; ratio: rounds a line",
         ),  # fmt: skip
         Figure("load_linked", linked, "ms/1000 lines", spread=whole_program.spread, note=f"{how} every function at once"),

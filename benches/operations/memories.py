@@ -65,7 +65,9 @@ def memory_append_in_program(plan: Plan) -> list[Figure]:
     programs = []
     for window in WINDOWS:
         for statement in ("", 'log.append("user", "hello");'):
-            program = Concerto(PROGRAM.replace("WINDOW", str(window)).replace("COUNT", str(count)).replace("APPEND", statement))
+            program = Concerto(
+                PROGRAM.replace("WINDOW", str(window)).replace("COUNT", str(count)).replace("APPEND", statement)
+            )
             require(program.output(), [f"length {min(count, window) if statement else 0}"])
             programs.append(program.run)
     empty, small, empty_again, large = interleave(programs, plan)

@@ -1,16 +1,23 @@
 """The ranking of documents by the cosines of their vectors (O-1.241): bits of all of them first, then the floats of a few.
 
 Hands on to `index.py` `Vectors`, which has the bits of one label in the process and follows what others write, `check_vector`
-and `bits_of`. A vector's bits are the signs of its numbers; the fewer bits two vectors differ in, the smaller their angle is
-likely to be. One XOR and one count a document rank 100,000 of them in some milliseconds of plain Python. The candidates that
-come out first are compared exactly. (To take the mean away before the signs was measured, and changed nothing that needs it.)
+and `bits_of`. A vector's bits are the signs of its numbers after a rotation; the fewer bits two vectors differ in, the smaller
+their angle is likely to be. One XOR and one count a document rank 100,000 of them in some milliseconds of plain Python. The
+candidates that come out first are compared exactly.
+
+The rotation gives each bit its share of all numbers: of vectors that are 0 in most places, or long in a few directions, plain
+signs would say little (`benches/README.md`). It is a Hadamard transform behind fixed changes of sign. To take the mean of all
+vectors away as well was measured, and gained nothing.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from functools import cache
+from hashlib import shake_256
 from math import isfinite
-from operator import mul
+from operator import add, mul, sub
+from struct import pack
 
 from ..memory.embedding import floats_of
 from .search_file import damaged, refused
@@ -21,9 +28,9 @@ if TYPE_CHECKING:
 
     from .search_file import SearchFile, State
 
-CANDIDATES = 400
+CANDIDATES = 800
 PER_RANK = 4
-FLOATS = 160_000
+FLOATS = 320_000
 """Compared exactly are at least CANDIDATES, PER_RANK for each rank of a list, and of short vectors, whose bits say less, as many
 as have so many numbers together."""
 SLACK = 0.01
@@ -46,12 +53,32 @@ def candidates(length: int, depth: int) -> int:
 
 
 def bits_of(vector: bytes) -> bytes:
-    """Return the signs of a vector's numbers, 1 for negative, in the stored form."""
-    return _signs(vector).to_bytes((len(vector) // 4 + 7) // 8, "big")
+    """Return the bits of a vector in their stored form."""
+    numbers = _rotated(vector)
+    return _signs(numbers).to_bytes((len(numbers) + 7) // 8, "big")
 
 
-def _signs(vector: bytes) -> int:
-    return int(vector[3::4].translate(DIGITS), 2)
+def _rotated(vector: bytes) -> list[float]:
+    """Return the numbers of the rotated vector, as many as the next power of two, and all longer by the same factor. Sums are
+    taken in one order, so that the signs are the same in every process."""
+    numbers = list(map(mul, floats_of(vector), _changes(len(vector) // 4)))
+    size = 1 << (len(numbers) - 1).bit_length()
+    numbers += [0.0] * (size - len(numbers))
+    for _ in range(size.bit_length() - 1):
+        even, odd = numbers[::2], numbers[1::2]
+        numbers = [*map(add, even, odd), *map(sub, even, odd)]
+    return numbers
+
+
+@cache
+def _changes(count: int) -> tuple[int, ...]:
+    """Return so many fixed numbers 1 and -1."""
+    drawn = int.from_bytes(shake_256(b"signs of a search index").digest((count + 7) // 8), "little")
+    return tuple(1 - 2 * (drawn >> place & 1) for place in range(count))
+
+
+def _signs(numbers: list[float]) -> int:
+    return int(pack(f">{len(numbers)}d", *numbers)[::8].translate(DIGITS), 2)  # the first byte of each has the sign
 
 
 class Vectors:
@@ -74,7 +101,7 @@ class Vectors:
         self._follow(label, number, state)
         floats = floats_of(vector)
         scored = []
-        for row in self._candidates(_signs(vector), candidates(len(floats), depth)):
+        for row in self._candidates(_signs(_rotated(vector)), candidates(len(floats), depth)):
             found = self._file.rows("SELECT vector FROM {vector} WHERE row = ?", (row,))
             if not found or type(found[0][0]) is not bytes or len(found[0][0]) != len(vector):
                 raise damaged(self._file.where, f"the vector of row {row} is missing")

@@ -121,6 +121,28 @@ def test_broken_tables(tmp_path: Path, sound: bytes, statement: str) -> None:
         use(path)
 
 
+def test_a_damaged_log_of_writes(tmp_path: Path) -> None:
+    """What a killed process left beside the file; SQLite takes of it what its sums confirm."""
+    path, copy = tmp_path / "s.db", tmp_path / "copy.db"
+    index = SearchIndex("notes", str(path))
+    index.put([Document(f"d{n}", f"sun w{n % 7}", "1", "m0", unit(*range(n + 1, n + 17))) for n in range(30)])
+    content, log = path.read_bytes(), path.with_name("s.db-wal").read_bytes()
+    index.close()
+    drawn = random.Random(3)
+    for number in range(100):
+        changed = bytearray(log)
+        for _ in range(drawn.choice((1, 5, 100))):
+            changed[drawn.randrange(len(changed))] = drawn.randrange(256)
+        if number % 4 == 0:
+            del changed[drawn.randrange(len(changed)) :]
+        copy.write_bytes(content)
+        copy.with_name("copy.db-wal").write_bytes(changed)
+        with suppress(SearchFailure):
+            use(copy)
+        for left in tmp_path.glob("copy.db*"):
+            left.unlink()
+
+
 def test_files_damaged_anywhere(tmp_path: Path, sound: bytes) -> None:
     drawn = random.Random(2)
     pages = len(sound) // 4096

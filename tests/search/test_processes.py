@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import random
+import sqlite3
 import subprocess
 import sys
 import time
 from pathlib import Path
 
-from concerto.runtime.search.index import SearchIndex
+import pytest
+from concerto.runtime.search import search_file
+from concerto.runtime.search.index import Document, SearchFailure, SearchIndex
 
 from .oracle import unit
 
@@ -31,6 +34,28 @@ def test_what_another_process_writes_is_found(tmp_path: Path) -> None:
     assert other.returncode == 0
     assert [hit.id for hit in index.search("", 99, "m", unit(1, 0, 2))] == ["a0", "a2", "a3", "a5"]
     assert [hit.id for hit in index.search("w5", 1, "m", unit(1, 5, 2))] == ["a5"]
+    index.close()
+
+
+def test_a_file_that_somebody_else_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Is read meanwhile, and not written for ever."""
+    monkeypatch.setattr(search_file, "BUSY_MS", 20)
+    path = str(tmp_path / "s.db")
+    index = SearchIndex("notes", path)
+    index.put([Document("a", "sun", "1")])
+    holder = sqlite3.connect(path, isolation_level=None)
+    holder.execute("BEGIN IMMEDIATE")
+    for change in (lambda: index.put([Document("b", "sun", "1")]), lambda: index.remove(["a"]), index.clear):
+        with pytest.raises(
+            SearchFailure, match="the index notes in .*: database is locked; another process has held it"
+        ) as caught:
+            change()
+        assert caught.value.kind == "Store"
+    assert [hit.id for hit in index.search("sun", 5)] == ["a"]
+    holder.execute("ROLLBACK")
+    holder.close()
+    index.clear()
+    assert len(index) == 0
     index.close()
 
 
