@@ -33,6 +33,7 @@ PER_RANK = 4
 FLOATS = 320_000
 """Compared exactly are at least CANDIDATES, PER_RANK for each rank of a list, and of short vectors, whose bits say less, as many
 as have so many numbers together."""
+AT_ONCE = 1_000
 SLACK = 0.01
 """By how much the square of a vector's length may be off 1: floats of 32 bits are rounded."""
 DIGITS = bytes(48 + (byte >> 7) for byte in range(256))  # "1" for a byte with a sign, "0" for one without
@@ -99,14 +100,20 @@ class Vectors:
         if number is None:
             return []
         self._follow(label, number, state)
-        floats = floats_of(vector)
-        scored = []
-        for row in self._candidates(_signs(_rotated(vector)), candidates(len(floats), depth)):
-            found = self._file.rows("SELECT vector FROM {vector} WHERE row = ?", (row,))
-            if not found or type(found[0][0]) is not bytes or len(found[0][0]) != len(vector):
-                raise damaged(self._file.where, f"the vector of row {row} is missing")
-            scored.append((-sum(map(mul, floats, floats_of(found[0][0]))), row))
+        rows = self._candidates(_signs(_rotated(vector)), candidates(len(vector) // 4, depth))
+        scored: list[tuple[float, int]] = []
+        for at in range(0, len(rows), AT_ONCE):
+            scored += self._scored(vector, rows[at : at + AT_ONCE])
         return [row for _, row in sorted(scored)[:depth]]
+
+    def _scored(self, vector: bytes, rows: list[int]) -> list[tuple[float, int]]:
+        """Return the cosines, negated, and rows."""
+        floats = floats_of(vector)
+        listed = ", ".join(map(str, rows))  # whole numbers, see `_add`; a statement a row would take twice the time
+        found = self._file.rows(f"SELECT row, vector FROM {{vector}} WHERE row IN ({listed})")
+        if len(found) != len(rows) or any(type(each) is not bytes or len(each) != len(vector) for _, each in found):
+            raise damaged(self._file.where, "a vector is missing")
+        return [(-sum(map(mul, floats, floats_of(each))), row) for row, each in found]
 
     def _number(self, label: str, vector: bytes) -> int | None:
         rows = self._file.rows("SELECT number, length FROM {space} WHERE label = ?", (label.encode("utf-8", "surrogatepass"),))
@@ -137,10 +144,10 @@ class Vectors:
 
     def _add(self, rows: Iterable[tuple[int, bytes]]) -> None:
         from_bytes = int.from_bytes
-        try:
-            self._bits.update((row, from_bytes(bits, "big")) for row, bits in rows)
-        except TypeError:
-            raise damaged(self._file.where, "a vector has no bits") from None
+        for row, bits in rows:
+            if type(row) is not int or type(bits) is not bytes:
+                raise damaged(self._file.where, "a vector has no bits")
+            self._bits[row] = from_bytes(bits, "big")
 
     def _candidates(self, query: int, most: int) -> list[int]:
         """Return the rows of the `most` vectors that differ from the query in the fewest bits, of equals the earlier ones."""
