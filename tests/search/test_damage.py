@@ -96,7 +96,8 @@ BROKEN = [
     "UPDATE search_1_vector SET vector = 'x'", "UPDATE search_1_vector SET vector = x'0011'", "DELETE FROM search_1_vector",
     "DELETE FROM search_1_document", "UPDATE search_1_space SET length = 'x'", "DELETE FROM search_1_words_data",
     "UPDATE search_1_words_data SET block = x'00'", "DELETE FROM search_1_words_docsize", "DELETE FROM search_1_words_config",
-    "UPDATE search_1_words_config SET v = 99", "DROP TABLE search_1_words_idx", "UPDATE search_1_bits SET row = row + 1000", "UPDATE search_1_bits SET row = row || ') --'",
+    "UPDATE search_1_words_config SET v = 99", "DROP TABLE search_1_words_idx", "UPDATE search_1_bits SET row = row + 1000",
+    "UPDATE search_1_bits SET row = row || ') --'",
     "DELETE FROM search_index",
 ]  # fmt: skip
 
