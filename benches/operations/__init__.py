@@ -18,6 +18,7 @@ from .memories import memory_append, memory_append_in_program, request_assembly
 from .one_by_one import calls_beside_the_sdk
 from .recalling import followed_recall, index_of_facts, recall
 from .schemas import extraction, retry_growth
+from .searching import hybrid_search
 from .serving import calls_over_the_wire
 from .snapshots import snapshots
 from .starting import cold_computing, cold_start
@@ -38,6 +39,7 @@ OPERATIONS: dict[str, Callable[[Plan], list[Figure]]] = {
     "recall": recall,
     "followed_recall": followed_recall,
     "index_of_facts": index_of_facts,
+    "search": hybrid_search,
     "retry": retry_growth,
     "typed_stream": typed_stream,
     "extraction": extraction,

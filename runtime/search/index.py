@@ -1,8 +1,10 @@
 """A search index: documents with their words and vectors, found by both (O-1.241).
 
-Hands on `SearchIndex`, its `Document` and `Hit`, and `SearchFailure` to whoever keeps and searches documents. A search makes two
-lists, by words (`words.py`) and by vectors (`vectors.py`), each of a fixed depth, and fuses them by reciprocal ranks: a
-document is worth 1 / (60 + rank) in each list that has it. Which of the two scales is the finer one does not matter that way.
+A `SearchIndex` keeps each `Document` and gives each `Hit`; all its failures are a `SearchFailure`. A search makes two lists, by
+words (`words.py`) and by vectors (`vectors.py`), and fuses them by reciprocal ranks: a document is worth 1 / (60 + rank) in each
+list. Scores of the two are on different scales, and their ranks are not. Lists are fused in blocks, the first ten of each by
+themselves: in lists that are deep at once, a document somewhere in both comes before the first of one, and finds were fewer
+(`benches/README.md`).
 """
 
 from __future__ import annotations
@@ -25,8 +27,8 @@ LONGEST_TEXT = 1 << 20
 """Bytes of a text in UTF-8."""
 RANK = 60
 """What is added to a rank before its reciprocal is taken (Cormack, Clarke and Büttcher, SIGIR 2009)."""
-DEPTH = 100
-"""Ranks of each list that count; doubled as often as a page beyond them needs."""
+BLOCK = 10
+"""Ranks of the first block. The second one ends at twice that, and so on."""
 REMEMBERED = 10_000
 """Removed rows in the log. A process that is further behind reads all bits anew."""
 
@@ -172,17 +174,19 @@ class SearchIndex:
 
         By words a document is found that has one of the query's tokens (M-10.8), by the `vector` of the query every one that has
         a vector of its `label`; without a vector only words count. The score of a hit is the sum of 61 / (60 + rank) over the
-        lists that it stands in, divided by the number of lists that are not empty. Pages of one query fit together up to its
-        hundredth hit; with `skip` + `limit` beyond that the lists are longer, and the order may differ. Raises Invalid for a
-        vector that is not of length 1 or not of as many floats as the others of its label."""
+        lists that have it, divided by the number of lists that are not empty. Its better rank decides on its block (up to 10,
+        20, 40 and so on): ranks behind the end of that count nothing, and each block behind the first halves the score, so that
+        it comes behind all of the blocks before. Pages of one query fit together up to its hundredth hit; of vectors behind
+        that more are compared exactly than before. Raises Invalid for a vector that is not of length 1 or not of as many
+        floats as the others of its label."""
         if vector is not None:
             check_vector(vector, "the query")
-        skip, depth = max(skip, 0), DEPTH
+        skip = max(skip, 0)
         if limit <= 0:
             return []
         with self._file.reading():
             state = self._file.state()
-            depth = min(_depth(skip + limit), max(state.size, 1))
+            depth = _block_end(min(skip + limit, state.size))
             lists = [ranked_by_words(self._file, text, state.size, depth)]
             if vector is not None:
                 lists.append(self._vectors.ranked(label, vector, state, depth))
@@ -204,7 +208,10 @@ class SearchIndex:
             for other in labels:
                 if other != wanted or not wanted:
                     rows += self._file.rows(OLDEST, (other, within(limit)))
-            return [self._documents("WHERE document.row = ?", row)[0][1] for row in sorted(rows)[: within(limit)]]
+            found = [self._documents("WHERE document.row = ?", row) for row in sorted(rows)[: within(limit)]]
+            if not all(found):
+                raise damaged(self._file.where, "a document is missing")
+            return [each[0][1] for each in found]
 
     def documents(self, after: int = 0, limit: int = 1000) -> list[tuple[int, Document]]:
         """Return the first `limit` documents behind the place `after` in order, each with its place, an Int above 0 that no other
@@ -273,18 +280,25 @@ def _encoded(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-def _depth(ranks: int) -> int:
-    depth = DEPTH
-    while depth < ranks:
-        depth *= 2
-    return depth
+def _block_end(rank: int) -> int:
+    """Return the last rank of the block in which this one is."""
+    end = BLOCK
+    while end < rank:
+        end *= 2
+    return end
 
 
 def fused(lists: Sequence[Sequence[int]]) -> list[tuple[float, int]]:
     """Return the scores and rows of ranked lists of rows, best first, of equals the earlier one; empty lists do not count."""
-    worth: dict[int, float] = {}
-    ranked = [rows for rows in lists if rows]
-    for rows in ranked:
+    ranks: dict[int, list[int]] = {}
+    for rows in lists:
         for rank, row in enumerate(rows, 1):
-            worth[row] = worth.get(row, 0.0) + (RANK + 1) / (RANK + rank) / len(ranked)
-    return sorted(((score, row) for row, score in worth.items()), key=lambda pair: (-pair[0], pair[1]))
+            ranks.setdefault(row, []).append(rank)
+    count = sum(1 for rows in lists if rows)
+    scored = ((_worth(of_row) / count, row) for row, of_row in ranks.items())
+    return sorted(scored, key=lambda pair: (-pair[0], pair[1]))
+
+
+def _worth(ranks: Sequence[int]) -> float:
+    end = _block_end(min(ranks))
+    return sum((RANK + 1) / (RANK + rank) for rank in ranks if rank <= end) * BLOCK / end

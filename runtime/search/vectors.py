@@ -1,16 +1,23 @@
 """The ranking of documents by the cosines of their vectors (O-1.241): bits of all of them first, then the floats of a few.
 
 Hands on to `index.py` `Vectors`, which has the bits of one label in the process and follows what others write, `check_vector`
-and `bits_of`. A vector's bits are the signs of its numbers; the fewer bits two vectors differ in, the smaller their angle is
-likely to be. One XOR and one count a document rank 100,000 of them in some milliseconds of plain Python. The CANDIDATES that
-come out first are compared exactly. (To take the mean away before the signs was measured, and changed nothing that needs it.)
+and `bits_of`. A vector's bits are the signs of its numbers after a rotation; the fewer bits two vectors differ in, the smaller
+their angle is likely to be. One XOR and one count a document rank 100,000 of them in some milliseconds of plain Python. The
+candidates that come out first are compared exactly.
+
+The rotation gives each bit its share of all numbers: of vectors that are 0 in most places, or long in a few directions, plain
+signs would say little (`benches/README.md`). It is a Hadamard transform behind fixed changes of sign. To take the mean of all
+vectors away as well was measured, and gained nothing.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from functools import cache
+from hashlib import shake_256
 from math import isfinite
-from operator import mul
+from operator import add, mul, sub
+from struct import pack
 
 from ..memory.embedding import floats_of
 from .search_file import damaged, refused
@@ -21,9 +28,12 @@ if TYPE_CHECKING:
 
     from .search_file import SearchFile, State
 
-CANDIDATES = 400
+CANDIDATES = 800
 PER_RANK = 4
-"""At least so many candidates for each rank that is asked for, and CANDIDATES in any case."""
+FLOATS = 320_000
+"""Compared exactly are at least CANDIDATES, PER_RANK for each rank of a list, and of short vectors, whose bits say less, as many
+as have so many numbers together."""
+AT_ONCE = 1_000
 SLACK = 0.01
 """By how much the square of a vector's length may be off 1: floats of 32 bits are rounded."""
 DIGITS = bytes(48 + (byte >> 7) for byte in range(256))  # "1" for a byte with a sign, "0" for one without
@@ -38,13 +48,38 @@ def check_vector(vector: bytes, what: str) -> None:
         raise refused(f"the vector of {what} is not of length 1")
 
 
+def candidates(length: int, depth: int) -> int:
+    """Return how many vectors of `length` numbers are compared exactly for a list of `depth` ranks."""
+    return max(CANDIDATES, PER_RANK * depth, FLOATS // length)
+
+
 def bits_of(vector: bytes) -> bytes:
-    """Return the signs of a vector's numbers, 1 for negative, in the stored form."""
-    return _signs(vector).to_bytes((len(vector) // 4 + 7) // 8, "big")
+    """Return the bits of a vector in their stored form."""
+    numbers = _rotated(vector)
+    return _signs(numbers).to_bytes((len(numbers) + 7) // 8, "big")
 
 
-def _signs(vector: bytes) -> int:
-    return int(vector[3::4].translate(DIGITS), 2)
+def _rotated(vector: bytes) -> list[float]:
+    """Return the numbers of the rotated vector, as many as the next power of two, and all longer by the same factor. Sums are
+    taken in one order, so that the signs are the same in every process."""
+    numbers = list(map(mul, floats_of(vector), _changes(len(vector) // 4)))
+    size = 1 << (len(numbers) - 1).bit_length()
+    numbers += [0.0] * (size - len(numbers))
+    for _ in range(size.bit_length() - 1):
+        even, odd = numbers[::2], numbers[1::2]
+        numbers = [*map(add, even, odd), *map(sub, even, odd)]
+    return numbers
+
+
+@cache
+def _changes(count: int) -> tuple[int, ...]:
+    """Return so many fixed numbers 1 and -1."""
+    drawn = int.from_bytes(shake_256(b"signs of a search index").digest((count + 7) // 8), "little")
+    return tuple(1 - 2 * (drawn >> place & 1) for place in range(count))
+
+
+def _signs(numbers: list[float]) -> int:
+    return int(pack(f">{len(numbers)}d", *numbers)[::8].translate(DIGITS), 2)  # the first byte of each has the sign
 
 
 class Vectors:
@@ -65,14 +100,20 @@ class Vectors:
         if number is None:
             return []
         self._follow(label, number, state)
-        floats = floats_of(vector)
-        scored = []
-        for row in self._candidates(_signs(vector), max(CANDIDATES, PER_RANK * depth)):
-            found = self._file.rows("SELECT vector FROM {vector} WHERE row = ?", (row,))
-            if not found or type(found[0][0]) is not bytes or len(found[0][0]) != len(vector):
-                raise damaged(self._file.where, f"the vector of row {row} is missing")
-            scored.append((-sum(map(mul, floats, floats_of(found[0][0]))), row))
+        rows = self._candidates(_signs(_rotated(vector)), candidates(len(vector) // 4, depth))
+        scored: list[tuple[float, int]] = []
+        for at in range(0, len(rows), AT_ONCE):
+            scored += self._scored(vector, rows[at : at + AT_ONCE])
         return [row for _, row in sorted(scored)[:depth]]
+
+    def _scored(self, vector: bytes, rows: list[int]) -> list[tuple[float, int]]:
+        """Return the cosines, negated, and rows."""
+        floats = floats_of(vector)
+        listed = ", ".join(map(str, rows))  # whole numbers, see `_add`; a statement a row would take twice the time
+        found = self._file.rows(f"SELECT row, vector FROM {{vector}} WHERE row IN ({listed})")
+        if len(found) != len(rows) or any(type(each) is not bytes or len(each) != len(vector) for _, each in found):
+            raise damaged(self._file.where, "a vector is missing")
+        return [(-sum(map(mul, floats, floats_of(each))), row) for row, each in found]
 
     def _number(self, label: str, vector: bytes) -> int | None:
         rows = self._file.rows("SELECT number, length FROM {space} WHERE label = ?", (label.encode("utf-8", "surrogatepass"),))
@@ -103,10 +144,10 @@ class Vectors:
 
     def _add(self, rows: Iterable[tuple[int, bytes]]) -> None:
         from_bytes = int.from_bytes
-        try:
-            self._bits.update((row, from_bytes(bits, "big")) for row, bits in rows)
-        except TypeError:
-            raise damaged(self._file.where, "a vector has no bits") from None
+        for row, bits in rows:
+            if type(row) is not int or type(bits) is not bytes:
+                raise damaged(self._file.where, "a vector has no bits")
+            self._bits[row] = from_bytes(bits, "big")
 
     def _candidates(self, query: int, most: int) -> list[int]:
         """Return the rows of the `most` vectors that differ from the query in the fewest bits, of equals the earlier ones."""
