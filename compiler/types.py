@@ -422,7 +422,7 @@ TURN = Nominal("record", "Turn")
 EMIT = Nominal("record", "Emit")
 MEDIA = Nominal("record", "Media")
 LIBRARY_RECORDS = (
-    *(Nominal("record", name) for name in ("HttpResponse", "RegexMatch", "ModelUsage", "BudgetLeft", "Url", "DateTime")),
+    *(Nominal("record", name) for name in ("HttpResponse", "RegexMatch", "ModelUsage", "BudgetLeft", "Url", "DateTime", "Passage")),
     MEDIA,
 )
 
