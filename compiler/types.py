@@ -422,8 +422,8 @@ TURN = Nominal("record", "Turn")
 EMIT = Nominal("record", "Emit")
 MEDIA = Nominal("record", "Media")
 LIBRARY_RECORDS = (
-    *(Nominal("record", name) for name in ("HttpResponse", "RegexMatch", "ModelUsage", "BudgetLeft", "Url", "DateTime", "Passage")),
-    MEDIA,
+    *(Nominal("record", name) for name in ("HttpResponse", "RegexMatch", "ModelUsage", "BudgetLeft", "Url", "DateTime")),
+    MEDIA, Nominal("record", "Passage"),
 )
 
 

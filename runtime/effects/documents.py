@@ -33,7 +33,6 @@ SECONDS = 60.0
 MOST_PAGES = 10_000
 BETWEEN_PAGES = "\n\n"
 LONGEST_REASON = 200  # characters of what pypdf says of a fault
-MISSING = "the text of a PDF needs pypdf, which `pip install 'concerto-lang[pdf]'` brings"
 _SILENT = logging.NullHandler()
 
 
@@ -121,7 +120,7 @@ def text_of(data: bytes, most_bytes: int) -> str:
         from pypdf import PdfReader
         from pypdf.errors import DependencyError, FileNotDecryptedError, LimitReachedError
     except ImportError:
-        raise Failed("Unsupported", f"{MISSING}: {install_advice('pdf')}") from None
+        raise Failed("Unsupported", f"its text is found by pypdf, the extra `pdf`, which is not installed: {install_advice('pdf')}") from None
     logging.getLogger("pypdf").addHandler(_SILENT)  # else Python writes its warnings to standard error
     try:
         return _joined(PdfReader(BytesIO(data)), most_bytes)

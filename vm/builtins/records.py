@@ -3,7 +3,7 @@
 Hands on, besides its rows, `AWAITED` and `FUNCTION` to the code generator and to the performer of `mock`
 (`runtime/effects/tests.py`). Bodies panic with P007 for an argument of another type, and with what their docstrings say. The
 fields of the records stand in `values/objects.py`. `print`, `emit` and the other rows without a body are instructions, and `env`,
-`parse_schema`, `mock`, `mocked` and `test_emits` only check their arguments here: the host performs them.
+`parse_schema`, `mock`, `mocked` and `test_emits` only check their arguments here: the host performs them. It reads PDFs too.
 """
 
 from __future__ import annotations
@@ -22,7 +22,20 @@ from ..values.metering import works_on
 from ..values.objects import Dominant, Err, Learned, Media, Message, Ok, Prompt, Response, Some, ToolCall
 from ..values.text import brief, to_json
 from ..values.types import typeof
-from .registry import array, associated, associated_effect, effect, float_of, function, handle, integer, method, mismatch, special, text
+from .registry import (
+    array,
+    associated,
+    associated_effect,
+    effect,
+    float_of,
+    function,
+    handle,
+    integer,
+    method,
+    mismatch,
+    special,
+    text,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
 """Where sentences end, in scripts with and without blanks (O-1.243).
 
-Hands on `sentence_ends`, and what finds white space in long texts (`ink_from`, `ink_before`, BLANK), to `passages.py`. Offsets are
-code points of the text; ink is any character but white space. What ends the run may come out of each (`values/metering.py`).
+Hands on `sentence_ends`, and what finds white space in long texts (`ink_from`, `ink_before`, BLANK), to `passages.py`. Offsets
+are code points of the text; ink is any character but white space. What ends the run may come out of each (`values/metering.py`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,10 @@ CLOSING = "\"'”’»›)]}*_`）］」』】〉》"
 _MARK = re.compile(f"[{SPACED}{UNSPACED}]")
 _END = re.compile(f"([{SPACED}{UNSPACED}]+)[{re.escape(CLOSING)}]*")
 ABBREVIATIONS = frozenset(
-    ("mr", "mrs", "ms", "dr", "prof", "sr", "jr", "st", "vs", "fig", "eq", "vol", "pp", "cf", "approx", "ca", "bzw", "hr", "fr", "mme")
+    (
+        "mr", "mrs", "ms", "dr", "prof", "sr", "jr", "st", "vs", "fig", "eq", "vol", "pp", "cf", "approx", "ca", "bzw", "hr",
+        "fr", "mme",
+    )
 )  # fmt: skip
 LONGEST_ABBREVIATION = max(map(len, ABBREVIATIONS))
 LONGEST_NUMBER = 16  # characters of a line up to the point behind its number

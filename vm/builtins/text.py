@@ -1,7 +1,8 @@
 """`std::text` (O-1.242): long texts as passages for embedders, indexes and prompts.
 
-Hands on its rows only. Lengths and offsets are code points. Bodies panic with P007 for an argument of another type, with P013 for
-a size, overlap or word that is none, and with P103 for more passages than an Array has, or passages longer together than a String.
+Hands on its rows only. Lengths and offsets are code points. Bodies panic with P007 for an argument of another type or
+another word, with P013 for a size or overlap that is none, and with P103 for more passages than an Array has, or passages that
+are longer together than a String.
 """
 
 from __future__ import annotations
@@ -24,8 +25,7 @@ if TYPE_CHECKING:
     "-> Array<Passage>", clause="O-1.242", linear=True,
 )  # fmt: skip
 def chunks(source: Any, size: Any, overlap: Any, by: Any) -> Array:
-    """The text in passages of at most so many characters, cut at the largest unit that fits, each repeating up to `overlap`
-    characters of the one before."""
+    """The text in passages of at most so many characters, cut at the largest unit that fits; `overlap` is repeated of the last."""
     from .passages import WAYS, cuts
 
     if integer(size) < 1:
@@ -33,7 +33,7 @@ def chunks(source: Any, size: Any, overlap: Any, by: Any) -> Array:
     if not 0 <= integer(overlap) < size:
         raise Panic("P013", f"overlap must be from 0 to less than the size of {size}, not {overlap}")
     if text(by) not in WAYS:
-        raise Panic("P013", f'`by` of `chunks`: expected "sentence", "paragraph" or "markdown", found {brief(by)}')
+        raise Panic("P007", f'expected "sentence" | "paragraph" | "markdown", found {brief(by)}')
     if len(text(source)) >= LARGE:
         spend(len(source))
     passages: list[Any] = []
