@@ -120,7 +120,8 @@ def text_of(data: bytes, most_bytes: int) -> str:
         from pypdf import PdfReader
         from pypdf.errors import DependencyError, FileNotDecryptedError, LimitReachedError
     except ImportError:
-        raise Failed("Unsupported", f"its text is found by pypdf, the extra `pdf`, which is not installed: {install_advice('pdf')}") from None
+        reason = f"its text is found by pypdf, the extra `pdf`, which is not installed: {install_advice('pdf')}"
+        raise Failed("Unsupported", reason) from None
     logging.getLogger("pypdf").addHandler(_SILENT)  # else Python writes its warnings to standard error
     try:
         return _joined(PdfReader(BytesIO(data)), most_bytes)

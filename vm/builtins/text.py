@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     "-> Array<Passage>", clause="O-1.242", linear=True,
 )  # fmt: skip
 def chunks(source: Any, size: Any, overlap: Any, by: Any) -> Array:
-    """The text in passages of at most so many characters, cut at the largest unit that fits; `overlap` is repeated of the last."""
+    """The text in passages of at most so many characters, cut at the largest unit that fits; the overlap repeats the last."""
     from .passages import WAYS, cuts
 
     if integer(size) < 1:
