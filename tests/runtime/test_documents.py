@@ -10,6 +10,7 @@ import threading
 import time
 import zlib
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -184,10 +185,8 @@ def test_a_damaged_document_is_text_or_a_typed_error(seed: int, capfd: pytest.Ca
 
 def endless(data: bytes, most: int) -> str:
     while True:
-        try:
+        with suppress(Exception):  # what pypdf does in places must not keep the thread alive
             sum(range(100))
-        except Exception:
-            pass
 
 
 def test_one_that_takes_too_long_is_an_error(session: concerto.Session, monkeypatch: pytest.MonkeyPatch) -> None:

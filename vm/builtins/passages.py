@@ -92,7 +92,7 @@ class Units:
 
     def _end_prose(self, end: int) -> None:
         if self._prose >= 0:
-            for at in paced(sentence_ends(self.text, self._prose, end), FEW):
+            for at in sentence_ends(self.text, self._prose, end):
                 self._add(SENTENCES, at)
         self._prose = -1
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from ..values.arithmetic import WHITE_SPACE
-from ..values.metering import BLOCK, look
+from ..values.metering import BLOCK, look, paced
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,6 +59,13 @@ def ink_before(text: str, end: int) -> int:
 
 def sentence_ends(text: str, start: int, end: int) -> Iterator[int]:
     """Yield the ends of sentences in a part of the text, behind closing quotes and brackets."""
+    for found in paced(_marks(text, start, end)):
+        if text[found.end(1) - 1] in UNSPACED or _is_end(text, start, found, end):
+            yield found.end()
+
+
+def _marks(text: str, start: int, end: int) -> Iterator[re.Match[str]]:
+    """Yield each run of marks, with what closes behind it."""
     at = start
     while at < end:
         mark = _MARK.search(text, at, min(at + BLOCK, end))
@@ -69,8 +76,7 @@ def sentence_ends(text: str, start: int, end: int) -> Iterator[int]:
         found = _END.match(text, mark.start(), end)
         assert found is not None
         at = found.end()
-        if text[found.end(1) - 1] in UNSPACED or _is_end(text, start, found, end):
-            yield at
+        yield found
 
 
 def _is_end(text: str, start: int, found: re.Match[str], end: int) -> bool:

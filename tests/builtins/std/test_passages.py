@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 BLANKS = re.compile(r"[\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+")
 PIECES = [
-    *("a", "b", "Ab ", "c. ", "D! ", " ", "\n", "\n\n", "\r\n", "\t", "\u3000", "\u2029", "。", "！）", "…", '?" ', "x.y", "中文"),
-    *("Dr. ", "J. ", "1. ", "12. ", "# ", "## ", "\n# X\n", "\n### Y ##\n", "\n###### Z\n", "```\n", "\n~~~~\n", "| a |", "\n|---|\n"),
-    *("- ", "\n* item ", "*bold.* Then ", "longer words of prose. "),
+    *("a", "b", "Ab ", "c. ", "D! ", " ", "\n", "\n\n", "\r\n", "\t", "\u3000", "\u2029", "。", "！）", "…", '?" ', "x.y"),
+    *("中文", "Dr. ", "J. ", "1. ", "12. ", "# ", "## ", "\n# X\n", "\n### Y ##\n", "\n###### Z\n", "```\n", "\n~~~~\n", "| a |"),
+    *("\n|---|\n", "- ", "\n* item ", "*bold.* Then ", "longer words of prose. "),
 ]  # fmt: skip
 TEXTS = st.lists(st.sampled_from(PIECES), max_size=50).map("".join) | st.text(max_size=80)
 SIZES = st.tuples(st.integers(1, 50), st.integers(0, 49)).map(lambda pair: (pair[0], pair[1] % pair[0]))
@@ -59,7 +59,7 @@ def test_a_passage_is_no_longer_than_its_size_and_repeats_no_more_than_its_overl
 
 TOP, WORD, CHARACTER = 20, 1, 0
 BLOCK, SENTENCE, BEHIND_HEADING, LINE = 10, 5, 4, 3
-SHORT = ["mr", "mrs", "ms", "dr", "prof", "sr", "jr", "st", "vs", "fig", "eq", "vol", "pp", "cf", "approx", "ca", "bzw", "hr", "fr", "mme"]
+SHORT = "mr|mrs|ms|dr|prof|sr|jr|st|vs|fig|eq|vol|pp|cf|approx|ca|bzw|hr|fr|mme"
 HEADING = re.compile(r" {0,3}(#{1,6})(?=[ \t\r]|$)(.*)", re.DOTALL)
 
 
@@ -83,7 +83,7 @@ def sentences(prose: str) -> list[int]:
             if behind and not BLANKS.match(behind[0]) or BLANKS.sub("", behind)[:1].islower():
                 continue
             word = re.search(r"[^\W\d_]*$", before)[0]  # type: ignore[index]
-            if found[1] == "." and (word.lower() in SHORT or (len(word) == 1 and word.lower() != word.upper())):
+            if found[1] == "." and (re.fullmatch(SHORT, word.lower()) or (len(word) == 1 and word.lower() != word.upper())):
                 continue
             if found[1] == "." and re.fullmatch(r"[ \t]*[0-9]+[ \t]*", before.rpartition("\n")[2]):
                 continue
