@@ -424,7 +424,7 @@ EMIT = Nominal("record", "Emit")
 MEDIA = Nominal("record", "Media")
 LIBRARY_RECORDS = (
     *(Nominal("record", name) for name in ("HttpResponse", "RegexMatch", "ModelUsage", "BudgetLeft", "Url", "DateTime")),
-    MEDIA,
+    MEDIA, Nominal("record", "Passage"),
 )
 
 

@@ -38,7 +38,8 @@ ALLOWED = {
 LIBRARIES = {
     "vm": {"msgpack"},
     "compiler": {"ply"},
-    "runtime": {"openai", "anthropic", "httpx2", "psycopg", "redis", "mcp", "mcp_types", "anyio", "genai_prices", "psutil"},
+    "runtime": {"openai", "anthropic", "httpx2", "psycopg", "redis", "mcp", "mcp_types", "anyio", "genai_prices", "psutil",
+                "pypdf"},  # fmt: skip
     "conformance": {"conformance"},  # its scripts, by the name it has in the repository
     "colours": {"pygments"},
     "lsp": {"pygls", "lsprotocol"},

@@ -469,6 +469,7 @@ RECORD_FIELDS: dict[str, dict[str, Type]] = {
         "offset_minutes": INT, "zone": STRING,
     },
     "Media": {"kind": STRING, "mime": STRING, "bytes": INT, "hash": STRING, "name": Nilable(STRING)},
+    "Passage": {"text": STRING, "start": INT, "headings": array(STRING)},
     "RegexMatch": {"text": STRING, "start": INT, "end": INT, "groups": array(option(STRING))},
 }  # fmt: skip
 

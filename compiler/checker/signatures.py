@@ -29,6 +29,7 @@ from ..types import (
     Simple,
     Tuple,
     Type,
+    Union,
     error,
 )
 from .relations import MISMATCH, convert, implementations_of, is_complete, nilable, replaced
@@ -101,6 +102,8 @@ def static_type(descriptor: tuple[Any, ...]) -> Type:
             return PROMPT
         case "struct":
             return Nominal("record", descriptor[1])
+        case "union":
+            return Union(descriptor[1])
     return MEMORY if descriptor[1] == "MemoryRef" else Simple(descriptor[1])
 
 

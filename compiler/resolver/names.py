@@ -433,7 +433,9 @@ TYPES: dict[str, int] = {
 }
 
 # Types that are reached through their module of the library only (L-7).
-LIBRARY_TYPES = {"HttpResponse": 0, "RegexMatch": 0, "ModelUsage": 0, "BudgetLeft": 0, "Url": 0, "DateTime": 0, "Media": 0}
+LIBRARY_TYPES = dict.fromkeys(
+    ("HttpResponse", "RegexMatch", "ModelUsage", "BudgetLeft", "Url", "DateTime", "Media", "Passage"), 0
+)
 
 MEMORY_CONSTRUCTORS = ("new", "from", "of")
 STORES = ("HashMap", "HashMapRef", "Ledger", "LedgerRef", "Index")

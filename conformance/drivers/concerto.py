@@ -20,6 +20,7 @@ import json
 import random
 import tempfile
 from collections.abc import Iterator
+from importlib.util import find_spec
 from typing import Any
 
 from concerto.conformance.drivers.asking import (
@@ -53,7 +54,8 @@ from concerto.vm.values import display, to_json, typeof
 FRAME = ("function", "file", "line", "column")
 HELLO = {
     "event": "hello", "name": "concerto", "version": VERSION, "spec": "1.0", "protocol": 1,
-    "levels": [0, 1, 2, 3, 4, 5], "features": ["ways"], "routes": ["interp", "trans", "image", "asm", "resume"],
+    "levels": [0, 1, 2, 3, 4, 5], "features": ["ways", *(["pdf"] if find_spec("pypdf") else [])],
+    "routes": ["interp", "trans", "image", "asm", "resume"],
 }  # fmt: skip
 
 

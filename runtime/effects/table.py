@@ -38,6 +38,7 @@ FAMILIES = {
     "log": ("world", "perform_log"),
     "env": ("world", "perform_environment"),
     "file": ("files", "perform"),
+    "document": ("documents", "perform"),
     "io": ("world", "perform_standard_input"),
     "date": ("world", "perform_dates"),
     "http": ("world", "perform_http"),

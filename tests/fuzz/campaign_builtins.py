@@ -97,7 +97,7 @@ NAMED: dict[str, tuple[str, ...]] = {
     "thousands": ('""', '","'), "point": ('"."',), "decimals": ("2", "nil"), "ch": ('" "',), "role": ('"user"', '"tool"'),
     "url": ('"https://a.example/"', '"https://a.example/" + "a".repeat({n})'), "p": PATHS, "path": PATHS,
     "year": ("2030",), "month": ("2",), "day": ("3",), "hour": ("4",), "minute": ("5",), "second": ("6",), "millisecond": ("7",),
-    "kind": ('"image"', '"document"'),
+    "kind": ('"image"', '"document"'), "size": ("40", "{n} / 4"), "overlap": ("0", "20"), "by": ('"sentence"', '"markdown"'),
     "indent": ("2", "40"), "method": ('"GET"', '"PUT"'), "before": VALUES["struct", "ModelUsage"],
 }  # fmt: skip
 """By the name of a parameter, where most values of its type end the loop at once."""

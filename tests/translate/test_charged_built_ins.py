@@ -87,8 +87,12 @@ def argument(type_: Any, name: str) -> Any:
         return "https:" + ARGUMENTS["string"]
     if name == "kind":  # of a Media
         return "document"
-    if name in ("width", "b") and type_[0] == "int":
+    if name in ("width", "b", "size") and type_[0] == "int":
         return SIZE
+    if name == "overlap":
+        return 0
+    if type_[0] == "union":
+        return type_[1][0]
     if name in ("sep", "separator", "thousands", "point"):
         return ","
     if name == "v" and type_[0] == "any":

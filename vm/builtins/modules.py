@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 STD_PREFIX = "std::"
 STD_MODULES = (
     "budget", "call", "collections", "crypto", "csv", "date", "encoding", "env", "fmt", "fs", "http", "io", "json", "log", "math",
-    "media", "prompt", "regex", "string", "time", "url", "usage",
+    "media", "prompt", "regex", "string", "text", "time", "url", "usage",
 )  # fmt: skip
 LIBRARY_MODULES = ("tools",)  # of which only the text of the library itself may call functions
 FILES = {  # the module of this package with the rows of each module of the library
     **dict.fromkeys(("budget", "call", "crypto", "env", "fs", "http", "io", "log", "time", "tools", "usage"), "host"),
-    **{name: name for name in ("csv", "date", "json", "media", "regex", "url")},
+    **{name: name for name in ("csv", "date", "json", "media", "regex", "text", "url")},
     "collections": "maps", "encoding": "bytes", "fmt": "formats", "math": "numbers", "prompt": "formats", "string": "strings",
 }
 # Types that a module offers besides its functions, under the names the language knows them by.
@@ -38,6 +38,7 @@ STD_TYPES: dict[str, tuple[str, ...]] = {
     "url": ("Url",),
     "date": ("DateTime",),
     "media": ("Media",),
+    "text": ("Passage",),
 }
 
 

@@ -3,25 +3,48 @@
 Hands on, besides its rows, `AWAITED` and `FUNCTION` to the code generator and to the performer of `mock`
 (`runtime/effects/tests.py`). Bodies panic with P007 for an argument of another type, and with what their docstrings say. The
 fields of the records stand in `values/objects.py`. `print`, `emit` and the other rows without a body are instructions, and `env`,
-`parse_schema`, `mock`, `mocked` and `test_emits` only check their arguments here: the host performs them.
+`parse_schema`, `mock`, `mocked` and `test_emits` only check their arguments here: the host performs them. It reads PDFs too.
 """
 
 from __future__ import annotations
 
+from ..interp.tasks import SUSPENDED
 from ..panics import Panic
 from ..values.access import length
 from ..values.casts import check, truth
 from ..values.containers import Array, Map, share
 from ..values.equality import equal
+from ..values.errors import make_error
 from ..values.handles import McpRef, SchemaRef, ToolRef
+from ..values.limits import limits
+from ..values.media import PDF, TEXT
+from ..values.metering import works_on
 from ..values.objects import Dominant, Err, Learned, Media, Message, Ok, Prompt, Response, Some, ToolCall
 from ..values.text import brief, to_json
 from ..values.types import typeof
-from .registry import array, associated, associated_effect, effect, float_of, function, integer, method, mismatch, special, text
+from .registry import (
+    array,
+    associated,
+    associated_effect,
+    effect,
+    float_of,
+    function,
+    handle,
+    integer,
+    method,
+    mismatch,
+    special,
+    text,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, NoReturn
+
+    from ..interp.effects import MachineContext
+    from ..interp.tasks import Task
+
+BYTE_ORDER_MARK = "\ufeff"
 
 
 # ----------------------------------------------------------------
@@ -57,6 +80,28 @@ def with_media(p: Any, media: Any) -> Any:
     """A copy with these media behind those that it has; they stand before the text."""
     added = [one if type(one) is Media else mismatch("Media", one) for one in array(media)]
     return Prompt.of((*p.values()[:4], Array([share(one) for one in (*p.f4.items, *added)])))
+
+
+@handle("Media", "text() -> Result<String, MediaError>", clause="O-1.245")
+def media_text(machine: MachineContext, task: Task, media: Any) -> Any:
+    """The text of a document: of a text in UTF-8, or of the pages of a PDF."""
+    content = media.content
+    if content is None or content.data is None:
+        return _without_text(media, "NoContent", "its content is not here" if content is None else "a link has no content here")
+    if content.mime == PDF:
+        machine.suspend(task, "document", share(media))
+        return SUSPENDED
+    if content.mime != TEXT:
+        return _without_text(media, "OtherKind", f"it is {content.mime}, which has no text: `text` reads documents")
+    works_on(content.size)
+    if content.size > limits.string:
+        return _without_text(media, "TooLarge", f"its text is longer than a String may be ({limits.string} bytes)")
+    return Ok(content.data.decode().removeprefix(BYTE_ORDER_MARK))
+
+
+def _without_text(media: Any, variant: str, reason: str) -> Err:
+    place = "" if media.get("name") is None else f"{media.get('name')}: "
+    return Err(make_error("MediaError", variant, {"message": f"{place}{reason}"}))
 
 
 @method("Response", "run_id() -> String", clause="M-5.22")

@@ -143,6 +143,8 @@ class Reader:
     def base(self) -> Descriptor:
         """Read a type without the `?` behind it."""
         name = self.take()
+        if name.startswith('"'):
+            return ("union", self.words(name))
         if name == "(":
             types = self.types_until(")")
             return types[0] if len(types) == 1 else ("tuple", types)  # one in parentheses is itself
@@ -153,6 +155,13 @@ class Reader:
         if name in GENERIC:
             return (GENERIC[name], *(self.types_until(">") if self.accept("<") else ()))
         return named(name)
+
+    def words(self, first: str) -> tuple[str, ...]:
+        """Read a string union behind its first word."""
+        words = [first]
+        while self.accept("|"):
+            words.append(self.take())
+        return tuple(word[1:-1] for word in words)
 
     def parameter(self) -> Parameter:
         name = self.take()

@@ -126,7 +126,8 @@ _ROWS = (
     ("FsError", "Error", "NotFound PermissionDenied(capability,flag) NotAFile InvalidUtf8 Io Unsupported", "path", "L-3.11.11"),
     (
         "MediaError", "Error",
-        "NotFound PermissionDenied(capability,flag) NotAFile Io Unsupported UnknownContent OtherKind TooLarge InvalidUrl", "path",
+        "NotFound PermissionDenied(capability,flag) NotAFile Io Unsupported UnknownContent OtherKind TooLarge InvalidUrl "
+        "NoContent Unreadable Timeout", "path",
         "L-3.11.19",
     ),
     ("DateError", "Error", "Invalid UnknownZone NoTimeZones OutOfRange", "input column", "L-3.11.17"),

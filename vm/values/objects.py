@@ -274,11 +274,14 @@ DateTime = _record(
     },
 )  # fmt: skip
 
+Passage = _record("Passage", {"text": _STRING, "start": _INT, "headings": ("array", _STRING)}, hidden=("headings",))
+
 RECORDS: dict[str, type[Any]] = {
     cls.decl.name: cls
     for cls in (
         Response, Message, Chunk, Prompt, ToolCall, LedgerEntry, Entry, Turn, Fact, Provenance, Learned, Dominant, Observed, Emit,
         HttpResponse, RegexMatch, ModelUsage, BudgetLeft, Url, DateTime, Media,
+        Passage,
     )
 }
 

@@ -36,7 +36,7 @@ NAMES = {
     "regex": "is_match find find_all captures replace",
     "string": "len trim trim_start trim_end to_upper to_lower contains starts_with ends_with split replace substring repeat "
     "reverse parse_int parse_float join",
-    "time": "now now_ms sleep measure",
+    "text": "chunks", "time": "now now_ms sleep measure",
 }  # fmt: skip
 PERMISSIONS = {
     "http": {"net"}, "io": {""}, "env": {"env", ""}, "fs": {"fs:read", "fs:write"},
@@ -55,6 +55,7 @@ def test_every_clause_has_a_row() -> None:
     expected = {f"L-7.{part}.{n}" for part, count in last.items() for n in range(1, count + 1)}
     expected |= {"L-7.2.1", "L-7.2.2", "L-7.3.6", "L-7.3.7", "L-7.3.8", "L-7.5.5", *(f"L-7.9.{n}" for n in (2, 3, 4, 5))}
     expected |= {"O-1.206", "O-1.207", "O-1.208"}  # std::media
+    expected |= {"O-1.242"}  # std::text
     assert expected == {row.clause for row in ROWS}
 
 
