@@ -46,8 +46,9 @@ class Indexes:
     @classmethod
     def of(cls, run: EffectContext) -> Indexes:
         """Return the indexes of a session, made when they are first asked for."""
-        indexes: Indexes = run.state.setdefault(INDEXES, None) or cls(run)
-        run.state[INDEXES] = indexes
+        if INDEXES not in run.state:
+            run.state[INDEXES] = cls(run)
+        indexes: Indexes = run.state[INDEXES]
         return indexes
 
     def named(self, name: str) -> OpenIndex:
@@ -67,27 +68,33 @@ class Indexes:
                 found.append((name, [(d.id, d.text, d.value, d.label, d.vector) for d in documents]))
         return [(name, rows) for name, rows in found if rows]
 
-    def replace_volatile(self, rows: Sequence[tuple[str, Sequence[Sequence[Any]]]]) -> None:
-        """Put documents in place of those of all indexes in memory. Raises MemoryFailure for what no index holds."""
+    def replace_volatile(self, filled: dict[str, SearchIndex]) -> None:
+        """Put what `in_memory` made, by the names of indexes, in place of all indexes in memory."""
         for index in self.opened.values():
             if index.is_volatile:
                 index.close()
-        for name, documents in rows:
-            self.named(name).fill([Document(*row) for row in documents])
+        for name, search in filled.items():
+            self.named(name).search = search
 
     def hand_over(self, later: EffectContext) -> None:
-        """Give the indexes in memory to a later session of a program that has indexes of the same names and documents of the same
-        types (O-9.47)."""
+        """Give the indexes in memory to a later session whose program has indexes of the same names in memory (O-9.47)."""
         for declared in later.program.image.indexes:
             own = self.opened.get(declared.name)
-            if own is not None and own.is_volatile and own.search is not None:
-                Indexes.of(later).named(declared.name).search = own.search
-                own.search = None
+            taking = Indexes.of(later).named(declared.name)
+            if own is not None and own.search is not None and own.is_volatile and taking.is_volatile:
+                taking.search, own.search = own.search, None
 
     def close(self) -> None:
         """Close what is open. A later use opens it again, and finds what is in a file."""
         for index in self.opened.values():
             index.close()
+
+
+def in_memory(name: str, rows: Sequence[Sequence[Any]]) -> SearchIndex:
+    """Return a new index in memory of documents as `Indexes.volatile_rows` has them. Raises SearchFailure for what none holds."""
+    search = SearchIndex(name)
+    search.put([Document(*row) for row in rows])
+    return search
 
 
 class OpenIndex:
@@ -134,10 +141,6 @@ class OpenIndex:
             found += [document for _, document in page]
             after = page[-1][0]
         return found
-
-    def fill(self, documents: Sequence[Document]) -> None:
-        """Add documents with the vectors that they have. Raises MemoryFailure."""
-        self._guarded(lambda index: index.put(documents))
 
     def close(self) -> None:
         if self.search is not None:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from ..effects.models import ModelCalls, ModelInstance
     from ..memory.states import Changes, Logs
     from ..running import EffectContext
+    from ..search.index import SearchIndex
     from ..search.session_indexes import Indexes
     from ..tools.tools import Tools
     from .session import Session
@@ -153,7 +154,7 @@ def restored(session: Session, data: bytes) -> Callable[[], Awaitable[None]]:
     try:
         initialised, machine, logs, beginnings, tools, models, agent_calls, runs, *more = r.roots
         used = _read_used(r, more[:1])
-        index_rows = _read_indexes(r, session, *more[1:])
+        indexes = _read_indexes(r, session, *more[1:])
         r.flag(initialised)
         state = stores.read_stores(r, machine, False)
         volatile = _read_logs(session, secrets, logs, r.memories)
@@ -183,7 +184,7 @@ def restored(session: Session, data: bytes) -> Callable[[], Awaitable[None]]:
         model_calls.calls = max(model_calls.calls, getattr(session.state.get("models"), "calls", 0))  # ids are not given twice
         session.state["models"] = model_calls
         _replace_agents(session, agent_calls)
-        _replace_indexes(session, index_rows)
+        _replace_indexes(session, indexes)
         session.initialised = initialised
         session.unread = state.files if initialised else []
 
@@ -200,24 +201,30 @@ def _read_used(r: Reader, more: list[Any]) -> list[Any]:
     return [r.index(tokens), cost, r.index(calls)]
 
 
-def _read_indexes(r: Reader, session: Session, rows: Any = ()) -> list[tuple[str, list[list[Any]]]]:
-    """Return name and rows of documents of each index in memory; states of earlier versions have none."""
-    names = [index.name for index in session.program.image.indexes]
-    read = [(name, [r.values(row) for row in r.list(documents)]) for name, documents in rows]
-    if any(name not in names for name, _ in read):
+def _read_indexes(r: Reader, session: Session, rows: Any = ()) -> dict[str, SearchIndex]:
+    """Return the indexes in memory by their names; states of earlier versions have none."""
+    read = {name: [r.values(row) for row in r.list(documents)] for name, documents in rows}
+    if not read.keys() <= {index.name for index in session.program.image.indexes}:
         raise misshapen("an index that the program has not")
-    for _, documents in read:
-        for row in documents:
-            if [type(part) for part in row[:4]] != [str] * 4 or len(row) != 5 or type(row[4]) not in (bytes, type(None)):
-                raise misshapen("a document that no index holds")
-    return read
+    for row in chain.from_iterable(read.values()):
+        if [type(part) for part in row[:4]] != [str] * 4 or len(row) != 5 or type(row[4]) not in (bytes, type(None)):
+            raise misshapen("a document that no index holds")
+    if not read:
+        return {}
+    from ..search.index import SearchFailure
+    from ..search.session_indexes import in_memory
+
+    try:
+        return {name: in_memory(name, documents) for name, documents in read.items()}
+    except SearchFailure as failure:
+        raise misshapen(failure.message) from None
 
 
-def _replace_indexes(session: Session, rows: list[tuple[str, list[list[Any]]]]) -> None:
-    if rows or "indexes" in session.state:
+def _replace_indexes(session: Session, filled: dict[str, SearchIndex]) -> None:
+    if filled or "indexes" in session.state:
         from ..search.session_indexes import Indexes
 
-        Indexes.of(session).replace_volatile(rows)
+        Indexes.of(session).replace_volatile(filled)
 
 
 def _replace_agents(session: Session, calls: int) -> None:
