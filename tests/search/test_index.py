@@ -346,6 +346,18 @@ def test_a_handle_that_is_far_behind_reads_all_anew(tmp_path: Path, monkeypatch:
     second.close()
 
 
+def test_a_handle_follows_a_clear_and_what_comes_after(tmp_path: Path) -> None:
+    path = str(tmp_path / "s.db")
+    first, second = SearchIndex("notes", path), SearchIndex("notes", path)
+    first.put([Document("a", "", "1", "m", unit(1, 0)), Document("b", "", "1", "m", unit(0, 1))])
+    assert ids(second.search("", 5, "m", unit(1, 0))) == ["a", "b"]
+    first.clear()
+    first.put([Document("c", "", "1", "m", unit(1, 1))])
+    assert ids(second.search("", 5, "m", unit(1, 0))) == ["c"]
+    first.close()
+    second.close()
+
+
 def test_what_follows_is_only_what_is_new(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = str(tmp_path / "s.db")
     first, second = SearchIndex("notes", path), SearchIndex("notes", path)
