@@ -29,7 +29,7 @@ from ..decisions import (
     ValueCall,
     VariantCall,
 )
-from ..hints.names import NAMES, patient, spend
+from ..hints.names import everyday_name, patient, spend
 from ..hints.types import absent_help, condition_help
 from ..resolver.names import STORES
 from ..source import Span
@@ -724,7 +724,7 @@ def _builtin_call(c: Checker, node: ast.Call, callee: ast.PathExpr, name: str, e
     row = ASSOCIATED.get((owner, member)) if member else FUNCTIONS.get(name)
     if row is None or name == "None":
         infer_all(c, node.arguments)
-        return c.report("E2016", callee.span, f"`{name}` cannot be called", help=NAMES.get(name))
+        return c.report("E2016", callee.span, f"`{name}` cannot be called", help=everyday_name(name))
     type_, matched = call_row(c, row, None, node.arguments, callee.span, expected, type_arguments)
     if matched is None:
         return ERRONEOUS

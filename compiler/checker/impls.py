@@ -335,7 +335,7 @@ def find_method(c: Checker, type_: Type, name: str) -> FunctionSymbol | None:
 
 
 def methods_of(c: Checker, type_: Type) -> list[str]:
-    """Return the names of the methods of a type that take `self`, for suggestions."""
+    """Return the names of the methods of a type that take `self`, not those of traits, for suggestions."""
     return [name for name, method in c.methods.get(head_of(type_) or "", {}).items() if method.takes_self]
 
 

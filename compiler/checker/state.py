@@ -229,7 +229,7 @@ class Checker:
         lints: Sequence[Lint] = (),
     ) -> None:
         self.sources = sources
-        self.lints = lints  # called for each value that went where a type is expected
+        self.lints = lints  # called for each value that went where another type object is expected
         self.mutating = mutating  # names of methods that may change their receiver
         # Links of places that are written: there `.name` of a Map is the key, not an optional value (L-5.5.1).
         self.written_links: set[ast.Expr] = set()

@@ -56,15 +56,15 @@ if TYPE_CHECKING:
         name: str
 
         async def exchange(self, prompt: str, context: Any, listener: Listener) -> Answer:
-            """Send one prompt and return the answer; `context` is as in `messages.prompt_lines`. Raises CallFailure, and what the
-            listener raises."""
+            """Send one prompt and return the answer; `context` is as in `messages.prompt_lines`. Raises CallFailure, what the
+            listener raises and, of a mock, a Panic."""
 
 
 class AgentSender(Provider):
     """An agent as the provider of a call. It sends only the text of the last message, the user's: an agent has a memory of its
     own. `context` is a tuple with the plain data of the context, or an empty one. `send` raises CallFailure, what the listener
-    raises (`Listening.on_message`) and, of a mock, what its `exhausted` gives. An agent does not stream, embed or lower
-    requests."""
+    raises (`Listening.on_message`) and, of a mock, what its `exhausted` gives and panic P411. An agent does not stream, embed or
+    lower requests."""
 
     unmetered = True
 
@@ -166,8 +166,8 @@ if TYPE_CHECKING:
 class ScriptedAgent:
     """The mock of an agent (O-8.12, O-8.16). `messages` are delivered in order at every call; when they are None the next reply
     of `script` is the answer. `exhausted` returns the exception that is raised when there is none. `sleep` takes seconds.
-    The constructor raises ConfigFailure as `scripted_messages`. `exchange` raises CallFailure, the exception of `exhausted`, and
-    what the listener raises."""
+    The constructor raises ConfigFailure as `scripted_messages`. `exchange` raises CallFailure, the exception of `exhausted`,
+    panic P411 for a reply that ends no exchange, and what the listener raises."""
 
     name = MOCK
 
