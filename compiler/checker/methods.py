@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 
 from ...vm.builtins import Row, lookup, method_names
+from ...vm.builtins.models import OF_MODELS_ALONE
 from ..decisions import BuiltinCall, CheckAny, DynamicCall, MethodTarget, ToOption, TraitCall
 from ..hints import names
 from ..hints.names import did_you_mean, listed
@@ -71,7 +72,6 @@ from .typed_streams import items, stream_with_schema
 from .types import Instance, written_type
 
 AGENTS = (AGENT_REF, AGENT_BUILDER)
-NOT_OF_AGENTS = ("with_tools", "without_tools", "chat", "stream", "view", "with")
 UNWRAPPING = ("unwrap", "unwrap_or", "unwrap_or_else", "expect")
 VIEW_METHODS = ("messages", "last", "len", "is_empty", "view", "summary", "tokens", "recall", "to_string")
 
@@ -100,7 +100,7 @@ def method_call(c: Checker, node: ast.MethodCall, expected: Expected) -> Type:
         return _tool_method(c, node, expected)
     # Of `T?` only `to_string` may be called: every other method needs the value.
     row = None if isinstance(receiver, Nilable) and name != "to_string" else lookup(kind_of(receiver), name)
-    if receiver in AGENTS and name in NOT_OF_AGENTS:
+    if receiver in AGENTS and name in OF_MODELS_ALONE:
         infer_all(c, node.arguments)
         help = "agents have `execute`, `execute_with_schema`, `with_memory`, `with_context`"
         return c.report("E4041", node.name.span, f"an agent has no method `{name}`", help=help)
