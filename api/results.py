@@ -17,7 +17,7 @@ from ..runtime.calls.budgets import Account
 from ..runtime.errors import ConfigFailure
 from ..runtime.host import Host
 from ..runtime.host import ToolError as ToolError
-from ..runtime.prompt_caches import PromptCaches
+from ..runtime.prompt_cache import PromptCaches
 from ..runtime.session.session import Outcome, Session
 from ..runtime.session.testing import SkippingClock, TestOutcome, chosen, run_tests
 from ..vm.interp import link
