@@ -436,7 +436,8 @@ def succeeded(value: Any) -> Ok:
 
 
 class TreeBuilder:
-    """Builds values of accepted schema trees (their form is in `schema/validation.py`) with the classes of one program."""
+    """Builds values of accepted schema trees (their form is in `schema/validation.py`) with the classes of one program.
+    `classes`: these by their keys."""
 
     def __init__(self, classes: Mapping[str, Any]) -> None:
         self.classes = classes

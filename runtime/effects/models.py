@@ -263,7 +263,7 @@ class ModelCalls:
             typed = TypedStreamedCall(services, settings, call.prompt, conversation, name, "stream_with_schema", media=media)
             plan = Plan(schema, settings.structured, settings.connection)
             validators = program_validators(self.run, effect, call.schema)
-            typed.expect(plan, call.retry_message, validators, self.run.builder.classes, self.run.builder)
+            typed.expect(plan, call.retry_message, validators, self.run.builder)
             typed.serve = partial(_serve, self.run, tools, conversation)
             return await begin_stream(self.run, effect, typed, instance.began)
         if call.schema is None:
