@@ -1,10 +1,10 @@
 """The neutral records between the call algorithm and all providers, mocks too (O-1.82, O-1.83), and their values in the machine.
 
 Hands on `Request`, `EmbedRequest` and `SideRequest` to providers, which turn them into what their wire wants; `Reply` to calls;
-`Msg`, `Call`, `ToolDef`, `SchemaField` and `ProviderState`, which they hold, and of which memories keep some; their `as_json()`,
-if they have one, to traces and digests; the limits of time (`Timeout`, `DEFAULTS`, `call_seconds`) to settings and providers. At
-the end stand the ways between values of the machine and plain data: `to_plain`, `response_value`, `failed`, `succeeded`,
-`TreeBuilder`.
+`Msg`, `Call`, `ToolDef`, `SchemaField`, `CachePlan` with SHORT and LONG, `Strategy`, `ToolChoice` and `ProviderState`, which they
+hold, and of which memories keep some; ROLES to the performer of models; their `as_json()`, if they have one, to traces and
+digests; the limits of time (`Timeout`, `DEFAULTS`, `call_seconds`) to settings and providers. At the end stand the ways between
+values of the machine and plain data: `to_plain`, `response_value`, `failed`, `succeeded`, `TreeBuilder`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Parts of a value of a schema, made of what has come of a reply (O-2.71, O-2.73).
 
-Hands on `Parts` to `calls/typed_streams.py`. Each element of a list is compared with the schema and made a value once, however
-often it is shown. What does not fit is not shown; that the reply is refused is told at its end.
+Hands on `Parts` and NOTHING to `calls/typed_streams.py`. Each element of a list is compared with the schema and made a value
+once, however often it is shown. What does not fit is not shown; that the reply is refused is told at its end.
 """
 
 from __future__ import annotations
