@@ -27,7 +27,7 @@ from ..loop import wait_until_done
 from ..media import Unsent, media_parts
 from ..memory.embedding import BASELINE, Embedding
 from ..memory.entries import count_text
-from ..records import ROLES, Call, Msg, Reply, failed, response_value, succeeded, to_plain
+from ..records import ROLES, Call, Msg, Reply, failed, json_form, response_value, succeeded, to_plain
 from ..schema.acceptance import Verdict, judge, program_validators
 from ..schema.strategy import Plan
 from ..schema.validation import schema_failure
@@ -222,7 +222,8 @@ class ModelCalls:
     async def call(self, effect: Effect) -> Any:
         """Perform one call: return an Err, or a PendingCommit that appends the turn and gives the Ok, for `stream` that of a
         Stream. `view` returns messages; it raises a panic (P451, P452) for a memory that fails, and for settings that no call can
-        use. Raises panic P103 for a context beyond the limits on JSON, and P414 for a mock without a reply."""
+        use. Raises panic P103 for a context, `meta` or arguments of tool calls beyond the limits on JSON, and P414 for a
+        mock without a reply."""
         call: ModelCall = effect.payload
         if call.method == "view":
             return await self._view(effect)
@@ -401,7 +402,7 @@ def _media_of(settings: CallSettings, values: Sequence[Any]) -> Sequence[MediaPa
 
 
 def _call(call: Any) -> Call:
-    return Call(call.f0, call.f1, to_plain(call.f2))
+    return Call(call.f0, call.f1, json_form(call.f2))
 
 
 def committed(value: Callable[[], Any]) -> Any:
