@@ -70,7 +70,8 @@ class Structure:
         self.merged: dict[int, list[int]] = {}  # by block, those whose conditions have become part of its condition
 
     def statements(self) -> list[Statement]:
-        """Return the translation from the root of the flow graph on. Raises Unshaped where blocks are nested too deeply."""
+        """Return the translation from the root of the flow graph on. Raises Unshaped where blocks are nested too deeply, or a
+        jump leads to no construct around it."""
         e, flow = self.emitter, self.flow
         blocks = [flow.blocks[start] for head in flow.loops() for start in flow.blocks[head].body]
         e.loop_code = frozenset([at for block in blocks for at in range(block.start, block.end)])
